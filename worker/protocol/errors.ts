@@ -1,0 +1,59 @@
+/**
+ * Every error this server puts on the wire, in one closed table: name → JSON-RPC code and HTTP status of 2026-07-28.
+ * Older revisions renumber a few (see revisions/).
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
+ * @see https://www.jsonrpc.org/specification#error_object
+ */
+export const errorTable = {
+  parse_error: { code: -32700, status: 400 },
+  invalid_request: { code: -32600, status: 400 },
+  method_not_found: { code: -32601, status: 404 },
+  invalid_params: { code: -32602, status: 200 },
+  /** The `_meta` envelope that 2026-07-28 requires is missing or ill-typed. */
+  invalid_envelope: { code: -32602, status: 400 },
+  resource_not_found: { code: -32602, status: 200 },
+  internal_error: { code: -32603, status: 200 },
+  header_mismatch: { code: -32020, status: 400 },
+  missing_client_capability: { code: -32021, status: 400 },
+  unsupported_version: { code: -32022, status: 400 },
+
+  // Refusals of the HTTP request itself. JSON-RPC has no codes of its own for them.
+  session_required: { code: -32600, status: 400 },
+  unauthorized: { code: -32600, status: 401 },
+  forbidden: { code: -32600, status: 403 },
+  session_not_found: { code: -32600, status: 404 },
+  method_not_allowed: { code: -32600, status: 405 },
+  not_acceptable: { code: -32600, status: 406 },
+  request_timeout: { code: -32600, status: 408 },
+  content_too_large: { code: -32600, status: 413 },
+  unsupported_media_type: { code: -32600, status: 415 },
+} as const satisfies Record<string, ErrorNumbers>
+
+export type ErrorKind = keyof typeof errorTable
+
+/** A JSON-RPC code and the HTTP status it travels with when nothing has been sent yet. */
+export type ErrorNumbers = { code: number; status: number }
+
+/** An error that a client is told about, word for word. Anything else that is thrown becomes `internal_error`. */
+export class McpError extends Error {
+  override readonly name = 'McpError'
+  readonly kind: ErrorKind
+  readonly data: unknown
+
+  /**
+   * @param kind a row of the table above
+   * @param message what was wrong and, if it helps, what would be right
+   * @param data the error's `data` member, JSON
+   */
+  constructor(kind: ErrorKind, message: string, data?: unknown) {
+    super(message)
+    this.kind = kind
+    this.data = data
+  }
+}
+
+/** What the client may know of anything that was thrown. The cause stays on this side. */
+export function asMcpError(thrown: unknown): McpError {
+  return thrown instanceof McpError ? thrown : new McpError('internal_error', 'Internal error')
+}

@@ -1,0 +1,103 @@
+/**
+ * JSON-RPC 2.0 as MCP uses it: ids are strings or integers, params are objects.
+ *
+ * @see https://www.jsonrpc.org/specification
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic
+ */
+import { type ErrorNumbers, McpError } from './errors.ts'
+import type { Notification, Params, RequestId } from './types.ts'
+
+export type RequestMessage = { jsonrpc: '2.0'; id: RequestId; method: string; params?: Params }
+export type NotificationMessage = { jsonrpc: '2.0'; id?: undefined; method: string; params?: Params }
+export type ResponseMessage =
+  | { jsonrpc: '2.0'; id: RequestId; result: Params }
+  | { jsonrpc: '2.0'; id?: RequestId; error: { code: number; message: string; data?: unknown } }
+export type Message = RequestMessage | NotificationMessage | ResponseMessage
+
+/** What a body turned out to be. `malformed` carries the id when one could be read, so that the refusal can repeat it. */
+export type Parsed =
+  | { message: Message }
+  | { batch: Exclude<Parsed, { batch: unknown }>[] }
+  | { malformed: McpError; id?: RequestId }
+
+export const isRequest = (message: Message): message is RequestMessage => 'method' in message && 'id' in message
+export const isNotification = (message: Message): message is NotificationMessage =>
+  'method' in message && !('id' in message)
+export const isResponse = (message: Message): message is ResponseMessage => !('method' in message)
+
+/** Deeper JSON than any honest client sends; recursion over what passes stays far from the stack's end. */
+export const maxDepth = 128
+
+/** Reads a body. Never throws: what is wrong with it is part of the answer. */
+export function parse(text: string): Parsed {
+  let value: unknown
+  try {
+    value = JSON.parse(text)
+  } catch {
+    return { malformed: new McpError('parse_error', 'The body is not valid JSON') }
+  }
+  if (text.length > 2 * maxDepth && deeperThan(value, maxDepth)) {
+    const id = isObject(value) && isRequestId(value.id) ? value.id : undefined
+    return { malformed: new McpError('invalid_request', `The body is nested deeper than ${maxDepth} levels`), id }
+  }
+  if (!Array.isArray(value)) return shape(value)
+  if (value.length === 0) return { malformed: new McpError('invalid_request', 'A batch must not be empty') }
+  return { batch: value.map(shape) }
+}
+
+function shape(value: unknown): Exclude<Parsed, { batch: unknown }> {
+  if (!isObject(value)) return refuse('A JSON-RPC message is an object')
+  const id = isRequestId(value.id) ? value.id : undefined
+  if (value.jsonrpc !== '2.0') return refuse('"jsonrpc" must be "2.0"', id)
+  if ('id' in value && id === undefined) {
+    // An error about an unreadable request legitimately has a null or absent id; a request or result never has.
+    if (!('error' in value)) return refuse('"id" must be a string or a safe integer, not null or a fraction')
+  }
+  if ('method' in value) {
+    if (typeof value.method !== 'string') return refuse('"method" must be a string', id)
+    if ('result' in value || 'error' in value) return refuse('A message has a method or a result, not both', id)
+    if ('params' in value && !isObject(value.params)) return refuse('"params" must be an object', id)
+    return { message: value as unknown as Message }
+  }
+  const isResult = 'result' in value
+  if (isResult === 'error' in value) return refuse('A message has exactly one of method, result and error', id)
+  if (isResult && id === undefined) return refuse('A result needs the id of its request')
+  if (isResult && !isObject(value.result)) return refuse('"result" must be an object', id)
+  if (!isResult && !isErrorBody(value.error)) {
+    return refuse('"error" must be an object with an integer code and a message', id)
+  }
+  return { message: value as unknown as Message }
+}
+
+const refuse = (message: string, id?: RequestId) => ({ malformed: new McpError('invalid_request', message), id })
+
+export const isObject = (value: unknown): value is Params =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/** Integers beyond 2^53 would come back as another number, so they are not ids. */
+export const isRequestId = (value: unknown): value is RequestId =>
+  typeof value === 'string' || Number.isSafeInteger(value)
+
+const isErrorBody = (value: unknown) =>
+  isObject(value) && Number.isInteger(value.code) && typeof value.message === 'string'
+
+function deeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  for (const member of Object.values(value)) if (deeperThan(member, levels - 1)) return true
+  return false
+}
+
+// Writing. Each returns the text of one message on one line.
+
+export const resultText = (id: RequestId, result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, result })
+
+/** An error answer. `id` is left out when it could not be read: JSON-RPC's `null` is not allowed in MCP. */
+export const errorText = (id: RequestId | undefined, error: McpError, numbers: ErrorNumbers): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, error: { code: numbers.code, message: error.message, data: error.data } })
+
+export const notificationText = (notification: Notification): string =>
+  JSON.stringify({ jsonrpc: '2.0', method: notification.method, params: notification.params })
+
+export const requestText = (id: RequestId, method: string, params: unknown): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, method, params })

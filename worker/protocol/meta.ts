@@ -1,0 +1,62 @@
+/**
+ * The reserved `_meta` keys and the envelope that every 2026-07-28 request carries.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#meta
+ */
+import { McpError } from './errors.ts'
+import { isObject, isRequestId } from './jsonrpc.ts'
+import type { ClientCapabilities, Implementation, LogLevel, Params, RequestId } from './types.ts'
+import { logLevels } from './types.ts'
+
+export const protocolVersionKey = 'io.modelcontextprotocol/protocolVersion'
+export const clientCapabilitiesKey = 'io.modelcontextprotocol/clientCapabilities'
+export const clientInfoKey = 'io.modelcontextprotocol/clientInfo'
+export const logLevelKey = 'io.modelcontextprotocol/logLevel'
+export const serverInfoKey = 'io.modelcontextprotocol/serverInfo'
+export const subscriptionIdKey = 'io.modelcontextprotocol/subscriptionId'
+
+/** Who asks, as the envelope of this one request says. */
+export type Envelope = {
+  capabilities: ClientCapabilities
+  client?: Implementation
+  logLevel?: LogLevel
+}
+
+/** The protocol version a request claims in its envelope; `undefined` when it claims none. */
+export const claimedVersion = (params: Params | undefined): unknown =>
+  isObject(params?._meta) ? params._meta[protocolVersionKey] : undefined
+
+/**
+ * Reads the envelope of a stateless request.
+ *
+ * @throws McpError `invalid_envelope` naming the key that is missing or has the wrong type
+ */
+export function readEnvelope(params: Params | undefined): Envelope & { version: string } {
+  const meta = params?._meta
+  if (!isObject(meta)) throw new McpError('invalid_envelope', 'Missing params._meta')
+  const version = meta[protocolVersionKey]
+  if (typeof version !== 'string') throw missing(protocolVersionKey, 'a string')
+  const capabilities = meta[clientCapabilitiesKey]
+  if (!isObject(capabilities)) throw missing(clientCapabilitiesKey, 'an object')
+  const client = meta[clientInfoKey]
+  if (client !== undefined && !isImplementation(client)) throw missing(clientInfoKey, 'an object with name and version')
+  const logLevel = meta[logLevelKey]
+  if (logLevel !== undefined && !isLogLevel(logLevel)) throw missing(logLevelKey, `one of ${logLevels.join(', ')}`)
+  progressToken(params)
+  return { version, capabilities, client, logLevel }
+}
+
+/** The token a request wants its progress reported under. */
+export function progressToken(params: Params | undefined): RequestId | undefined {
+  const token = isObject(params?._meta) ? params._meta.progressToken : undefined
+  if (token === undefined || isRequestId(token)) return token
+  throw new McpError('invalid_params', 'params._meta.progressToken must be a string or an integer')
+}
+
+export const isLogLevel = (value: unknown): value is LogLevel => (logLevels as readonly unknown[]).includes(value)
+
+export const isImplementation = (value: unknown): value is Implementation =>
+  isObject(value) && typeof value.name === 'string' && typeof value.version === 'string'
+
+const missing = (key: string, shape: string) =>
+  new McpError('invalid_envelope', `params._meta["${key}"] must be ${shape}`)

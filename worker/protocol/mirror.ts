@@ -1,0 +1,93 @@
+/**
+ * Headers that mirror the body: `Mcp-Name` and `Mcp-Param-*`, their encoding, and which arguments a tool mirrors.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
+ */
+import { isObject } from './jsonrpc.ts'
+import type { JsonSchema, Params } from './types.ts'
+
+/** An argument that a client repeats in the header `Mcp-Param-{header}`. */
+export type MirroredParameter = {
+  header: string
+  /** Property names from the root of the arguments. */
+  path: readonly string[]
+  type: 'string' | 'integer' | 'boolean'
+}
+
+const annotation = 'x-mcp-header'
+const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+
+/**
+ * The mirrored parameters of an input schema.
+ *
+ * @throws Error when an annotation is one that clients must refuse: it says where and what would be right
+ */
+export function mirroredParameters(schema: JsonSchema): MirroredParameter[] {
+  const found: MirroredParameter[] = []
+  visit(schema, [], true)
+  return found
+
+  function visit(node: unknown, path: readonly string[], reachable: boolean): void {
+    if (Array.isArray(node)) {
+      for (const entry of node) visit(entry, path, false)
+      return
+    }
+    if (!isObject(node)) return
+    if (annotation in node) add(node, path, reachable)
+    for (const [keyword, value] of Object.entries(node)) {
+      if (keyword === 'const' || keyword === 'enum' || keyword === 'default' || keyword === 'examples') continue
+      if (keyword === 'properties' && isObject(value)) {
+        for (const [name, property] of Object.entries(value)) visit(property, [...path, name], reachable)
+      } else visit(value, path, false)
+    }
+  }
+
+  function add(node: Params, path: readonly string[], reachable: boolean): void {
+    const header = node[annotation]
+    const where = path.join('.') || 'the root'
+    if (typeof header !== 'string' || !token.test(header)) {
+      throw new Error(`${annotation} on ${where} must be a header name of letters, digits and dashes`)
+    }
+    if (!reachable || path.length === 0) {
+      throw new Error(`${annotation} "${header}" must sit on a property reached through "properties" only`)
+    }
+    const { type } = node
+    if (type !== 'string' && type !== 'integer' && type !== 'boolean') {
+      throw new Error(`${annotation} on ${where} needs the type string, integer or boolean`)
+    }
+    if (found.some((other) => other.header.toLowerCase() === header.toLowerCase())) {
+      throw new Error(`${annotation} "${header}" is used twice: header names ignore case, so choose another`)
+    }
+    found.push({ header, path, type })
+  }
+}
+
+/** The argument at the end of a path; `undefined` when it, or anything on the way, is absent or null. */
+export function argumentAt(args: unknown, path: readonly string[]): unknown {
+  let value = args
+  for (const name of path) {
+    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined
+    value = value[name]
+  }
+  return value ?? undefined
+}
+
+/** Reads a mirrored header value. `undefined` when it is none that a client may send. */
+export function decodeHeader(value: string): string | undefined {
+  if (/[^\t\x20-\x7e]/.test(value)) return undefined
+  if (!value.startsWith('=?base64?') || !value.endsWith('?=') || value.length < 11) return value
+  const payload = value.slice(9, -2)
+  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(payload)) return undefined
+  try {
+    const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0))
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+  } catch {
+    return undefined
+  }
+}
+
+/** Is the decoded header the same value as the argument? Integers compare as numbers, everything else as text. */
+export function mirrors(decoded: string, argument: unknown): boolean {
+  if (typeof argument === 'number') return decoded.trim() !== '' && Number(decoded) === argument
+  return decoded === String(argument)
+}

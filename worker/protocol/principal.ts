@@ -1,0 +1,18 @@
+import type { Params } from './types.ts'
+
+/** Who makes this request, as its token says. Never stored with a credential. */
+export type Principal = {
+  /** `iss`: who vouches for the subject. */
+  readonly issuer: string
+  /** `sub`: the person or machine. */
+  readonly subject: string
+  /** `client_id` or `azp`: the software the token was issued to. */
+  readonly client?: string
+  readonly scopes: readonly string[]
+  /** Everything else the token claims. */
+  readonly claims: Readonly<Params>
+}
+
+/** One text per principal, to bind sealed things to. Nobody is the empty text. */
+export const principalKey = (principal: Principal | undefined): string =>
+  principal ? JSON.stringify([principal.issuer, principal.subject, principal.client ?? '']) : ''

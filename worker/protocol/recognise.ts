@@ -1,0 +1,107 @@
+/**
+ * Which revision a POST speaks, from its body and headers alone. Pure, so that the table of cases is its test.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
+ */
+import { McpError } from './errors.ts'
+import { isNotification, isRequest, isResponse, type Message, type Parsed, type RequestMessage } from './jsonrpc.ts'
+import { claimedVersion, type Envelope, readEnvelope } from './meta.ts'
+import type { Revision } from './revision.ts'
+import { newestStateless, revisionOf, supportedVersions } from './revisions/index.ts'
+
+/** The headers that take part, as they arrived. */
+export type Signs = { version: string | null; session: string | null }
+
+export type Recognised =
+  /** A request that stands alone. */
+  | { stateless: RequestMessage; revision: Revision; envelope: Envelope }
+  /** A notification in stateless framing: there is nothing it could change. */
+  | { ignored: true }
+  | { handshake: RequestMessage }
+  /** Messages of a session; `batch` when they came as an array. */
+  | { messages: Message[]; batch: boolean }
+  | { refused: McpError; id?: string | number }
+
+export function recognise(parsed: Parsed, signs: Signs): Recognised {
+  if ('malformed' in parsed) return { refused: parsed.malformed, id: parsed.id }
+  if ('batch' in parsed) return recogniseBatch(parsed.batch)
+  const { message } = parsed
+  const claims = claimsStateless(signs.version)
+  if (isResponse(message)) {
+    if (claims) return refuse('invalid_request', 'A stateless client sends no responses')
+    return { messages: [message], batch: false }
+  }
+  const claimed = claimedVersion(message.params)
+  if (isNotification(message)) {
+    return claims || claimed !== undefined ? { ignored: true } : { messages: [message], batch: false }
+  }
+  if (message.method === 'initialize' && !isStatelessClaim(message)) {
+    if (!claims) return { handshake: message }
+    return refuse('header_mismatch', `MCP-Protocol-Version ${signs.version} has no initialize`, message.id)
+  }
+  if (claimed === undefined && !claims) return { messages: [message], batch: false }
+  return recogniseStateless(message, signs.version)
+}
+
+function recogniseBatch(batch: Exclude<Parsed, { batch: unknown }>[]): Recognised {
+  const messages: Message[] = []
+  for (const entry of batch) {
+    if ('malformed' in entry) return { refused: entry.malformed }
+    const { message } = entry
+    if (isRequest(message) && message.method === 'initialize') {
+      return refuse('invalid_request', 'initialize must not be part of a batch')
+    }
+    if (!isResponse(message) && claimedVersion(message.params) !== undefined) {
+      return refuse('invalid_request', 'A stateless request must not be part of a batch')
+    }
+    messages.push(message)
+  }
+  return { messages, batch: true }
+}
+
+function recogniseStateless(message: RequestMessage, header: string | null): Recognised {
+  try {
+    const { version, ...envelope } = readEnvelope(message.params)
+    if (header === null) return refuse('header_mismatch', 'Missing header MCP-Protocol-Version', message.id)
+    if (header !== version) {
+      return refuse('header_mismatch', `MCP-Protocol-Version is ${header}, the body says ${version}`, message.id)
+    }
+    const revision = revisionOf(version)
+    if (!revision?.stateless) return { refused: unsupportedVersion(version), id: message.id }
+    return {
+      stateless: message,
+      revision,
+      envelope: { ...envelope, capabilities: revision.client(envelope.capabilities) },
+    }
+  } catch (thrown) {
+    if (thrown instanceof McpError) return { refused: thrown, id: message.id }
+    throw thrown
+  }
+}
+
+/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#errors */
+export const unsupportedVersion = (requested: string): McpError =>
+  new McpError('unsupported_version', `Unsupported protocol version ${requested}`, {
+    supported: supportedVersions,
+    requested,
+  })
+
+const refuse = (kind: 'invalid_request' | 'header_mismatch', message: string, id?: string | number): Recognised => ({
+  refused: new McpError(kind, message),
+  id,
+})
+
+/** Dates compare as text, but only dates do: `v999` is not newer than anything. */
+const claimsStateless = (version: unknown): boolean =>
+  typeof version === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= newestStateless.date
+
+/** An `initialize` that carries the whole envelope is a stateless request for a method that is not there. */
+function isStatelessClaim(message: RequestMessage): boolean {
+  if (!claimsStateless(claimedVersion(message.params))) return false
+  try {
+    readEnvelope(message.params)
+    return true
+  } catch {
+    return false
+  }
+}

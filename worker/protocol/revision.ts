@@ -1,0 +1,126 @@
+/**
+ * A revision of the protocol. The newest is written out; every older one is its newer neighbour plus a difference, told
+ * backwards. Only revisions/ knows dates: everywhere else asks for a property.
+ */
+import { type ErrorKind, type ErrorNumbers, errorTable } from './errors.ts'
+import type {
+  ClientCapabilities,
+  Implementation,
+  InputRequest,
+  Notification,
+  Params,
+  Result,
+  ServerCapabilities,
+} from './types.ts'
+
+export interface Revision {
+  readonly date: string
+  /** Every request stands alone: no handshake, no session. Otherwise a session answers. */
+  readonly stateless: boolean
+  /** A POST may carry an array of messages. */
+  readonly batching: boolean
+  /** A stream opens with a priming event and may be left and polled (SEP-1699). */
+  readonly polling: boolean
+  /** The methods a client may call. One that is absent is `-32601`, with no `if` anywhere. */
+  readonly requests: ReadonlySet<string>
+  /** What the client said it can do, in the newest vocabulary. */
+  client(capabilities: ClientCapabilities): ClientCapabilities
+  /** What this server can do, in this revision's words. */
+  server(capabilities: ServerCapabilities): Params
+  implementation(info: Implementation): Implementation
+  /** A modern result on this revision's wire. */
+  result(method: string, result: Result): Result
+  /** `undefined`: this revision has no word for it. */
+  notification(notification: Notification): Notification | undefined
+  /** `undefined`: a client of this revision cannot be asked this. */
+  ask(request: InputRequest): InputRequest | undefined
+  error(kind: ErrorKind): ErrorNumbers
+}
+
+/** What a newer revision changed, run backwards. Each member is data or a pure function of one value. */
+export type Difference = {
+  date: string
+  stateless?: boolean
+  batching?: boolean
+  polling?: boolean
+  /** Methods that only this revision and older ones have. */
+  adds?: readonly string[]
+  /** Methods that the newer revision introduced. */
+  lacks?: readonly string[]
+  client?: (capabilities: ClientCapabilities) => ClientCapabilities
+  server?: (capabilities: Params) => Params
+  implementation?: (info: Implementation) => Implementation
+  everyResult?: (result: Result) => Result
+  results?: Record<string, (result: Result) => Result>
+  notifications?: Record<string, (params: Params) => Params | undefined>
+  asks?: Record<string, (params: Params) => Params | undefined>
+  errors?: Partial<Record<ErrorKind, Partial<ErrorNumbers>>>
+}
+
+/** The revision just before `newer`, described by what `newer` changed. */
+export function before(newer: Revision, difference: Difference): Revision {
+  const lacks = new Set(difference.lacks)
+  return {
+    date: difference.date,
+    stateless: difference.stateless ?? newer.stateless,
+    batching: difference.batching ?? newer.batching,
+    polling: difference.polling ?? newer.polling,
+    requests: new Set([...newer.requests].filter((method) => !lacks.has(method)).concat(difference.adds ?? [])),
+    // Upwards the older wire is read first; downwards the newer one is written first.
+    client: (capabilities) => newer.client(difference.client?.(capabilities) ?? capabilities),
+    server(capabilities) {
+      const written = newer.server(capabilities)
+      return difference.server?.(written) ?? written
+    },
+    implementation(info) {
+      const written = newer.implementation(info)
+      return difference.implementation?.(written) ?? written
+    },
+    result(method, result) {
+      let written = newer.result(method, result)
+      written = difference.everyResult?.(written) ?? written
+      return difference.results?.[method]?.(written) ?? written
+    },
+    notification(notification) {
+      const written = newer.notification(notification)
+      return written && reword(written, difference.notifications)
+    },
+    ask(request) {
+      const written = newer.ask(request)
+      return written && reword(written, difference.asks)
+    },
+    error: (kind) => ({ ...newer.error(kind), ...difference.errors?.[kind] }),
+  }
+}
+
+function reword<T extends { method: string; params?: unknown }>(
+  message: T,
+  changes: Difference['asks'],
+): T | undefined {
+  const change = changes?.[message.method]
+  if (!change) return message
+  const params = change((message.params ?? {}) as Params)
+  return params && { ...message, params }
+}
+
+/** The newest revision: what the core speaks, unchanged but for the mark that says what kind of result this is. */
+export function newest(date: string, requests: readonly string[]): Revision {
+  return {
+    date,
+    stateless: true,
+    batching: false,
+    polling: false,
+    requests: new Set(requests),
+    // An empty elicitation capability means forms, and forms only.
+    client: (capabilities) =>
+      capabilities.elicitation && Object.keys(capabilities.elicitation).length === 0
+        ? { ...capabilities, elicitation: { form: {} } }
+        : capabilities,
+    server: (capabilities) => capabilities,
+    implementation: (info) => info,
+    result: (_, result) => (result.resultType ? result : { resultType: 'complete', ...result }),
+    notification: (notification) => notification,
+    ask: (request) => request,
+    error: (kind) => errorTable[kind],
+  }
+}

@@ -1,0 +1,64 @@
+/**
+ * 2025-06-18, told as what 2025-11-25 changed.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/changelog
+ */
+import { isObject } from '../jsonrpc.ts'
+import { before } from '../revision.ts'
+import type { ClientCapabilities, Params } from '../types.ts'
+import { rev20251125 } from './2025-11-25.ts'
+import { each, inside, without } from './rewording.ts'
+
+const noIcons = without('icons')
+
+export const rev20250618 = before(rev20251125, {
+  date: '2025-06-18',
+
+  // Polling of streams (SEP-1699).
+  polling: false,
+
+  // Icons, and more to say about an implementation.
+  implementation: without('icons', 'description', 'websiteUrl'),
+  results: {
+    'tools/list': each('tools', noIcons),
+    'prompts/list': each('prompts', noIcons),
+    'resources/list': each('resources', noIcons),
+    'resources/templates/list': each('resourceTemplates', noIcons),
+  },
+
+  // Elicitation gained modes, titled and multi-select enums and more defaults; sampling gained tools.
+  client: (capabilities): ClientCapabilities => ({
+    ...capabilities,
+    ...(capabilities.elicitation && { elicitation: { form: {} } }),
+    ...(capabilities.sampling && { sampling: {} }),
+  }),
+  asks: {
+    'elicitation/create': (params) => (params.mode === 'url' ? undefined : plainForm(params)),
+    'sampling/createMessage': (params) =>
+      isPlainSampling(params) ? without('tools', 'toolChoice')(params) : undefined,
+  },
+})
+
+function plainForm(params: Params): Params | undefined {
+  const schema = params.requestedSchema as Params
+  const properties = Object.entries(schema.properties as Record<string, Params>)
+  if (properties.some(([, property]) => property.type === 'array')) return undefined
+  const plain = Object.fromEntries(properties.map(([name, property]) => [name, plainProperty(property)]))
+  return inside('requestedSchema', (form) => ({ ...without('$schema')(form), properties: plain }))(
+    without('mode')(params),
+  )
+}
+
+function plainProperty(property: Params): Params {
+  const plain = property.type === 'boolean' ? property : without('default')(property)
+  if (!Array.isArray(plain.oneOf)) return plain
+  const options = plain.oneOf.filter(isObject)
+  return {
+    ...without('oneOf')(plain),
+    enum: options.map((option) => option.const),
+    enumNames: options.map((option) => option.title ?? option.const),
+  }
+}
+
+const isPlainSampling = (params: Params) =>
+  Array.isArray(params.messages) && params.messages.every((message) => !Array.isArray(message.content))

@@ -1,0 +1,48 @@
+/**
+ * 2025-11-25, told as what 2026-07-28 changed.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/changelog
+ */
+import { isObject } from '../jsonrpc.ts'
+import { serverInfoKey } from '../meta.ts'
+import { before } from '../revision.ts'
+import type { Params, Result } from '../types.ts'
+import { rev20260728 } from './2026-07-28.ts'
+import { each, without } from './rewording.ts'
+
+export const rev20251125 = before(rev20260728, {
+  date: '2025-11-25',
+
+  // The handshake, sessions and everything that needed them went away.
+  stateless: false,
+  polling: true,
+  adds: ['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'],
+  lacks: ['server/discover', 'subscriptions/listen'],
+
+  // Results gained a kind, caching hints and the server's identity.
+  everyResult: (result) => withoutServerInfo(without('resultType', 'ttlMs', 'cacheScope')(result)),
+
+  results: {
+    // Output schemas and structured content may be anything, not only objects.
+    'tools/list': each('tools', objectOutputOnly),
+    'tools/call': (result) => (isObject(result.structuredContent) ? result : without('structuredContent')(result)),
+  },
+
+  // Ordinary failures of a request kept HTTP 200; a missing resource had a code of its own.
+  errors: {
+    method_not_found: { status: 200 },
+    resource_not_found: { code: -32002 },
+    missing_client_capability: { code: -32600, status: 200 },
+  },
+})
+
+function withoutServerInfo(result: Result): Result {
+  if (!result._meta || !(serverInfoKey in result._meta)) return result
+  const meta = without(serverInfoKey)(result._meta)
+  return Object.keys(meta).length > 0 ? { ...result, _meta: meta } : without('_meta')(result)
+}
+
+function objectOutputOnly(tool: Params): Params {
+  const schema = tool.outputSchema
+  return isObject(schema) && schema.type !== 'object' ? without('outputSchema')(tool) : tool
+}

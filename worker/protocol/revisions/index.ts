@@ -1,0 +1,31 @@
+/** The revisions this server speaks, newest first. */
+import type { Revision } from '../revision.ts'
+import { rev20241105 } from './2024-11-05.ts'
+import { rev20250326 } from './2025-03-26.ts'
+import { rev20250618 } from './2025-06-18.ts'
+import { rev20251125 } from './2025-11-25.ts'
+import { rev20260728 } from './2026-07-28.ts'
+
+export const revisions: readonly Revision[] = [rev20260728, rev20251125, rev20250618, rev20250326, rev20241105]
+
+export const statelessRevisions = revisions.filter((revision) => revision.stateless)
+export const sessionRevisions = revisions.filter((revision) => !revision.stateless)
+
+/** The dates that a stateless request may claim: what discovery and `unsupported_version` both list. */
+export const supportedVersions = statelessRevisions.map((revision) => revision.date)
+
+export const newestStateless = statelessRevisions[0] as Revision
+
+/** The revision with this date, if it is spoken here. */
+export const revisionOf = (date: string): Revision | undefined => revisions.find((revision) => revision.date === date)
+
+/**
+ * What a handshake settles on: the version asked for when it has sessions, the newest that has them otherwise.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
+ */
+export const negotiate = (requested: string): Revision =>
+  sessionRevisions.find((revision) => revision.date === requested) ?? (sessionRevisions[0] as Revision)
+
+/** What a session request without any other sign of its version is taken for. */
+export const unsaidRevision = rev20250326
