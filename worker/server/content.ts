@@ -1,0 +1,136 @@
+/** Content blocks, and how what a handler returns becomes what the protocol wants. */
+import { McpError } from '../protocol/errors.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
+import type {
+  AudioContent,
+  CallToolResult,
+  ContentBlock,
+  EmbeddedResource,
+  GetPromptResult,
+  ImageContent,
+  PromptMessage,
+  ReadResourceResult,
+  ResourceContents,
+  ResourceItem,
+  ResourceLink,
+  TextContent,
+} from '../protocol/types.ts'
+import { issuesText, type Validator } from './schema.ts'
+
+export const text = (value: string): TextContent => ({ type: 'text', text: value })
+
+/** @param data the picture's bytes, or their base64 */
+export const image = (data: string | Uint8Array, mimeType: string): ImageContent => ({
+  type: 'image',
+  data: asBase64(data),
+  mimeType,
+})
+
+/** @param data the sound's bytes, or their base64 */
+export const audio = (data: string | Uint8Array, mimeType: string): AudioContent => ({
+  type: 'audio',
+  data: asBase64(data),
+  mimeType,
+})
+
+/** A link that the client may read. The resource need not be listed. */
+export const link = (uri: string, item: Omit<ResourceItem, 'uri'>): ResourceLink => ({
+  type: 'resource_link',
+  uri,
+  ...item,
+})
+
+/** A resource carried inside the answer. */
+export const embed = (resource: ResourceContents): EmbeddedResource => ({ type: 'resource', resource })
+
+/** A tool result that tells the model what went wrong. */
+export const failure = (message: string): CallToolResult => ({ content: [text(message)], isError: true })
+
+const blockTypes = new Set(['text', 'image', 'audio', 'resource_link', 'resource'])
+const isBlock = (value: unknown): value is ContentBlock => isObject(value) && blockTypes.has(String(value.type))
+const isBlocks = (value: unknown): value is ContentBlock[] => Array.isArray(value) && value.every(isBlock)
+
+/**
+ * What a tool returned, as a result: text, content blocks and full results as they are; the output value checked
+ * against the tool's output schema and repeated as text for clients that know no structured content.
+ *
+ * @throws McpError `internal_error` when the value is not what the tool declared
+ */
+export async function toolResult(value: unknown, output: Validator | undefined): Promise<CallToolResult> {
+  if (output) {
+    const checked = await output.check(value)
+    if ('value' in checked) return structured(checked.value)
+    if (!isFullResult(value)) throw brokenOutput(issuesText(checked.issues))
+    if (value.isError) return value
+    const inner = await output.check(value.structuredContent)
+    if ('issues' in inner) throw brokenOutput(issuesText(inner.issues))
+    return { ...value, structuredContent: inner.value }
+  }
+  if (value === undefined || value === null) return { content: [] }
+  if (typeof value === 'string') return { content: [text(value)] }
+  if (isFullResult(value)) return value
+  if (isBlocks(value)) return { content: value }
+  if (isBlock(value)) return { content: [value] }
+  return { content: [text(JSON.stringify(value))] }
+}
+
+const structured = (value: unknown): CallToolResult => ({
+  content: [text(JSON.stringify(value))],
+  structuredContent: value,
+})
+
+const isFullResult = (value: unknown): value is CallToolResult => isObject(value) && isBlocks(value.content)
+
+const brokenOutput = (detail: string) =>
+  new McpError('internal_error', `The tool returned something other than its output schema says: ${detail}`)
+
+/** What a prompt returned, as messages: text and blocks are said by the user. */
+export function promptResult(value: unknown, description: string | undefined): GetPromptResult {
+  if (isObject(value) && Array.isArray(value.messages)) return { description, ...(value as GetPromptResult) }
+  const parts = Array.isArray(value) ? value : [value]
+  return { description, messages: parts.map(promptMessage) }
+}
+
+function promptMessage(part: unknown): PromptMessage {
+  if (typeof part === 'string') return { role: 'user', content: text(part) }
+  if (isBlock(part)) return { role: 'user', content: part }
+  if (isObject(part) && isBlock(part.content)) return part as unknown as PromptMessage
+  throw new McpError('internal_error', 'A prompt returns text, content blocks, messages or a full result')
+}
+
+/**
+ * What a resource returned, as contents.
+ *
+ * @throws McpError `resource_not_found` for `undefined` and `null`
+ */
+export function resourceResult(value: unknown, uri: string, mimeType: string | undefined): ReadResourceResult {
+  if (value === undefined || value === null) throw resourceNotFound(uri)
+  if (isObject(value) && Array.isArray(value.contents)) return value as unknown as ReadResourceResult
+  const parts = Array.isArray(value) ? value : [value]
+  if (parts.length === 0) throw resourceNotFound(uri)
+  return { contents: parts.map((part) => contentsOf(part, uri, mimeType)) }
+}
+
+function contentsOf(part: unknown, uri: string, mimeType: string | undefined): ResourceContents {
+  const described = mimeType === undefined ? { uri } : { uri, mimeType }
+  if (typeof part === 'string') return { ...described, text: part }
+  if (part instanceof Uint8Array) return { ...described, blob: asBase64(part) }
+  if (part instanceof ArrayBuffer) return { ...described, blob: asBase64(new Uint8Array(part)) }
+  if (isObject(part) && (typeof part.text === 'string' || typeof part.blob === 'string')) {
+    return { ...described, ...(part as Partial<ResourceContents>) } as ResourceContents
+  }
+  throw new McpError('internal_error', 'A resource returns text, bytes, contents or a full result')
+}
+
+export const resourceNotFound = (uri: string): McpError =>
+  new McpError('resource_not_found', `Resource not found: ${uri}`, { uri })
+
+function asBase64(data: string | Uint8Array): string {
+  if (typeof data === 'string') return data
+  let binary = ''
+  // One call per slice: a spread of a large array would overflow the stack.
+  for (let at = 0; at < data.length; at += 0x8000) {
+    binary += String.fromCharCode(...data.subarray(at, at + 0x8000))
+  }
+  return btoa(binary)
+}

@@ -1,0 +1,89 @@
+/** What a handler may know and ask while it serves one call. */
+import type { Principal } from '../protocol/principal.ts'
+import type {
+  CreateMessageParams,
+  CreateMessageResult,
+  Implementation,
+  LogLevel,
+  Meta,
+  Root,
+  SamplingMessage,
+} from '../protocol/types.ts'
+import type { Infer, Schema } from './schema.ts'
+
+export type Awaitable<T> = T | Promise<T>
+
+/** What a client may be able to do. */
+export type Feature = 'elicitation' | 'sampling' | 'sampling.tools' | 'sampling.context' | 'roots'
+
+/** A person's answer to a form. */
+export type Elicited<T> =
+  | { readonly action: 'accept'; readonly content: T }
+  | { readonly action: 'decline' | 'cancel'; readonly content?: undefined }
+
+/** What to ask the client's model: `prompt` is short for one user message of text. */
+export type SampleRequest = Omit<CreateMessageParams, 'messages'> &
+  ({ prompt: string; messages?: undefined } | { messages: SamplingMessage[]; prompt?: undefined })
+
+/** What the client's model answered; `text` is its text blocks put together. */
+export type Sampled = CreateMessageResult & { readonly text: string }
+
+export interface Context {
+  /** Aborted when the client cancels the call, or, in stateless revisions, closes its connection. */
+  readonly signal: AbortSignal
+  /** Who makes this request; `undefined` on a server without auth. */
+  readonly principal: Principal | undefined
+  /** The session this call belongs to; `undefined` in revisions that have none. */
+  readonly session: { readonly id: string } | undefined
+  /** What the client calls itself. For display only: anyone may claim anything. */
+  readonly client: Implementation | undefined
+  /** The request's `_meta`. */
+  readonly meta: Readonly<Meta>
+
+  /** Did the client declare this? Asking for what it did not is refused. */
+  can(feature: Feature): boolean
+
+  /**
+   * Asks the person a question and waits for the answer, in every revision that has questions.
+   *
+   * The handler is run from the top for each answer: code before a question runs once per round, so put effects in
+   * `once`. Keys are unique in a handler.
+   *
+   * @param key names the question within this call
+   * @param schema an object of plain fields: text, numbers, booleans, choices
+   * @throws McpError `missing_client_capability` when the client cannot be asked
+   */
+  elicit<const S extends Schema>(key: string, message: string, schema: S): Promise<Elicited<Infer<S>>>
+
+  /**
+   * Asks the client's model.
+   *
+   * @throws McpError `missing_client_capability` when the client cannot be asked; Error when it refused
+   */
+  sample(key: string, request: SampleRequest): Promise<Sampled>
+
+  /**
+   * The folders the client works in.
+   *
+   * @throws McpError `missing_client_capability` when the client cannot be asked; Error when it refused
+   */
+  roots(key?: string): Promise<readonly Root[]>
+
+  /**
+   * Runs an effect once in a conversation, however many rounds of questions it takes. Later rounds get the first
+   * round's result, as JSON.
+   */
+  once<T>(key: string, effect: () => Awaitable<T>): Promise<T>
+
+  /** Tells how far the call is, if the client asked to know. A value that does not increase is not sent. */
+  progress(done: number, total?: number, message?: string): void
+
+  /** Sends a log line to the client, if it asked for lines this severe. No secrets, no personal data. */
+  log(level: LogLevel, data: unknown, logger?: string): void
+
+  /**
+   * Ends the connection, not the call: a client that polls comes back for the rest after `retry` milliseconds. Does
+   * nothing where a revision knows no polling.
+   */
+  disconnect(retry?: number): void
+}

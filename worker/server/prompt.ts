@@ -1,0 +1,83 @@
+import { isObject } from '../protocol/jsonrpc.ts'
+import type {
+  ContentBlock,
+  GetPromptResult,
+  Icon,
+  JsonSchema,
+  Meta,
+  PromptArgument,
+  PromptItem,
+  PromptMessage,
+} from '../protocol/types.ts'
+import type { Visibility } from './caller.ts'
+import type { Awaitable, Context } from './context.ts'
+import type { Completers } from './resource.ts'
+import { type Infer, readSchema, type Schema, type Validator } from './schema.ts'
+
+export type PromptDefinition<A extends Schema | undefined> = Visibility & {
+  title?: string
+  description: string
+  /** What the prompt takes: an object of texts. */
+  args?: A
+  /** Completes arguments. */
+  complete?: Completers<PromptInput<A>>
+  icons?: Icon[]
+  _meta?: Meta
+}
+
+export type PromptInput<A> = [A] extends [Schema] ? Infer<A> : Record<string, never>
+
+type PromptPart = string | ContentBlock | PromptMessage
+
+/** What a prompt may return: text or blocks that the user says, messages, or a full result. */
+export type PromptReturn = PromptPart | readonly PromptPart[] | GetPromptResult
+
+export type PromptHandler<A> = (args: PromptInput<A>, ctx: Context) => Awaitable<PromptReturn>
+
+/** A registered prompt. */
+export type Prompt = {
+  readonly item: PromptItem
+  readonly args: Validator | undefined
+  readonly enabled: Visibility['enabled']
+  readonly complete: Completers<Record<string, string>>
+  readonly handler: (args: unknown, ctx: Context) => unknown
+}
+
+/** @throws Error with one sentence that names the fix */
+export function definePrompt(
+  name: string,
+  definition: PromptDefinition<Schema | undefined>,
+  handler: Prompt['handler'],
+): Prompt {
+  const { args, complete = {}, enabled, title, description, icons, _meta } = definition
+  if (name === '') throw new Error('A prompt needs a name')
+  if (typeof description !== 'string' || description === '') throw new Error(`The prompt "${name}" needs a description`)
+  if (typeof handler !== 'function') throw new Error(`The prompt "${name}" needs a handler as its third argument`)
+  const validator = args && readSchema(args, 'input', `args of prompt "${name}"`)
+  const list = validator && promptArguments(name, validator.jsonSchema)
+  for (const argument of Object.keys(complete)) {
+    if (!list?.some((known) => known.name === argument)) {
+      throw new Error(`The prompt "${name}" completes "${argument}", which is not one of its args`)
+    }
+  }
+  return {
+    item: JSON.parse(JSON.stringify({ name, title, description, arguments: list, icons, _meta })),
+    args: validator,
+    enabled,
+    complete: complete as Prompt['complete'],
+    handler,
+  }
+}
+
+/** Prompt arguments are texts: other types could not be told to a client. */
+function promptArguments(name: string, schema: JsonSchema): PromptArgument[] {
+  if (schema.type !== 'object') throw new Error(`The args of prompt "${name}" must be an object schema`)
+  const required = Array.isArray(schema.required) ? schema.required : []
+  return Object.entries(isObject(schema.properties) ? schema.properties : {}).map(([argument, property]) => {
+    const { type, title, description } = property as { type?: unknown; title?: string; description?: string }
+    if (type !== undefined && type !== 'string') {
+      throw new Error(`The argument "${argument}" of prompt "${name}" must be a string: clients send nothing else`)
+    }
+    return { name: argument, title, description, required: required.includes(argument) }
+  })
+}

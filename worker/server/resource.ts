@@ -1,0 +1,100 @@
+import type {
+  Annotations,
+  Caching,
+  Icon,
+  Meta,
+  ReadResourceResult,
+  ResourceContents,
+  ResourceItem,
+  ResourceTemplateItem,
+} from '../protocol/types.ts'
+import type { Caller, Visibility } from './caller.ts'
+import type { Awaitable, Context } from './context.ts'
+import { type TemplateVariables, type UriTemplate, uriTemplate } from './uri-template.ts'
+
+/** Completes one variable or argument: what has been typed so far, and the others that are known already. */
+export type Completer<Others> = (
+  prefix: string,
+  known: Partial<Others>,
+) => Awaitable<readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean }>
+
+export type Completers<Values> = { [K in keyof Values]?: Completer<Values> }
+
+/** One resource of a template, as listed: its variables, and what is different from the template. */
+export type Listed<V> = V & Partial<Omit<ResourceItem, 'uri' | keyof V>>
+
+export type ResourceDefinition<U extends string> = Visibility & {
+  /** Defaults to the URI or template. */
+  name?: string
+  title?: string
+  description: string
+  mimeType?: string
+  /** Bytes, of a fixed resource. */
+  size?: number
+  annotations?: Annotations
+  icons?: Icon[]
+  _meta?: Meta
+  /** How long a client may keep what it read. */
+  caching?: Caching
+  /** The resources of a template that are worth listing. */
+  list?: (caller: Caller) => Awaitable<readonly Listed<TemplateVariables<U>>[]>
+  /** Completes a template's variables. */
+  complete?: Completers<TemplateVariables<U>>
+}
+
+/** What a resource may return: text, bytes, contents, several of them, a full result; nothing when it does not exist. */
+export type ResourceReturn =
+  | string
+  | Uint8Array
+  | ArrayBuffer
+  | Partial<ResourceContents>
+  | readonly (string | Uint8Array | Partial<ResourceContents>)[]
+  | ReadResourceResult
+  | undefined
+  | null
+
+export type ResourceHandler<U extends string> = (
+  variables: TemplateVariables<U>,
+  ctx: Context & { readonly uri: string },
+) => Awaitable<ResourceReturn>
+
+/** A registered resource or template. */
+export type Resource = {
+  readonly item: ResourceItem | ResourceTemplateItem
+  readonly template: UriTemplate | undefined
+  readonly caching: Caching | undefined
+  readonly enabled: Visibility['enabled']
+  readonly list: ((caller: Caller) => Awaitable<readonly Listed<Record<string, string>>[]>) | undefined
+  readonly complete: Completers<Record<string, string>>
+  readonly handler: (variables: Record<string, string | string[]>, ctx: Context & { readonly uri: string }) => unknown
+}
+
+/** @throws Error with one sentence that names the fix */
+export function defineResource(uri: string, definition: ResourceDefinition<string>, handler: unknown): Resource {
+  const { name = uri, title, description, mimeType, size, annotations, icons, _meta } = definition
+  const { caching, enabled, list, complete = {} } = definition
+  if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(uri)) {
+    throw new Error(`The resource "${uri}" needs a URI with a scheme, such as "note://${uri}"`)
+  }
+  if (typeof description !== 'string' || description === '')
+    throw new Error(`The resource "${uri}" needs a description`)
+  if (typeof handler !== 'function') throw new Error(`The resource "${uri}" needs a handler as its third argument`)
+  const template = /[{}]/.test(uri) ? uriTemplate(uri) : undefined
+  if (!template && list) throw new Error(`The resource "${uri}" has no variables, so it needs no list`)
+  for (const variable of Object.keys(complete)) {
+    if (!template?.names.includes(variable)) {
+      throw new Error(`The resource "${uri}" completes "${variable}", which is not one of its variables`)
+    }
+  }
+  const common = { name, title, description, mimeType, annotations, icons, _meta }
+  const item = template ? { uriTemplate: uri, ...common } : { uri, ...common, size }
+  return {
+    item: JSON.parse(JSON.stringify(item)),
+    template,
+    caching,
+    enabled,
+    list: list as Resource['list'],
+    complete: complete as Resource['complete'],
+    handler: handler as Resource['handler'],
+  }
+}

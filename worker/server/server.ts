@@ -1,0 +1,167 @@
+import type { Change } from '../protocol/changes.ts'
+import type { Caching, Implementation } from '../protocol/types.ts'
+import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
+import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
+import type { Schema } from './schema.ts'
+import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
+import type { TemplateVariables } from './uri-template.ts'
+
+export type ServerOptions = Implementation & {
+  /** Told to the model by clients that do so. */
+  instructions?: string
+  /** How long clients may keep lists, and for whom. Default: not at all. */
+  caching?: Caching
+  /** Entries on one page of a list. Default 1,000: many clients read the first page only. */
+  pageSize?: number
+}
+
+/** Part of a server, as a function that registers it. */
+export type Module = (server: Server) => void
+
+/** Tells everyone who listens that something changed. Resolves when the change has been handed to its listeners. */
+export interface Updates {
+  tools(): Promise<void>
+  prompts(): Promise<void>
+  resources(): Promise<void>
+  resource(uri: string): Promise<void>
+}
+
+/** A registered resource, to build its URIs and to say that it changed. */
+export interface ResourceHandle<U extends string> {
+  uri(...variables: VariablesOf<U>): string
+  /** Every client that subscribed to this resource hears of it. */
+  updated(...variables: VariablesOf<U>): Promise<void>
+}
+
+type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? [] : [TemplateVariables<U>]
+
+/** Everything that was registered, in order. */
+export type Registry = {
+  readonly options: ServerOptions
+  readonly tools: Map<string, Tool>
+  readonly resources: Map<string, Resource>
+  readonly templates: Map<string, Resource>
+  readonly prompts: Map<string, Prompt>
+  publish: (change: Change) => Promise<void>
+}
+
+/** What a developer declares: tools, resources and prompts, each once, for every revision of the protocol. */
+export class Server {
+  readonly registry: Registry
+  readonly updates: Updates
+  readonly #prefix: string
+
+  constructor(options: ServerOptions, shared?: { registry: Registry; prefix: string }) {
+    this.#prefix = shared?.prefix ?? ''
+    this.registry = shared?.registry ?? newRegistry(options)
+    const publish = (change: Change) => this.registry.publish(change)
+    this.updates = {
+      tools: () => publish({ list: 'tools' }),
+      prompts: () => publish({ list: 'prompts' }),
+      resources: () => publish({ list: 'resources' }),
+      resource: (uri) => publish({ resource: uri }),
+    }
+  }
+
+  /**
+   * Declares a tool.
+   *
+   * @throws Error at start-up, with one sentence that names the fix
+   */
+  tool<const I extends Schema | undefined = undefined, const O extends Schema | undefined = undefined>(
+    name: string,
+    definition: ToolDefinition<I, O>,
+    handler: ToolHandler<I, O>,
+  ): this {
+    const tool = defineTool(this.#prefix + name, definition, handler as Tool['handler'])
+    this.#add('tools', 'tool', tool.item.name, tool)
+    return this
+  }
+
+  /**
+   * Declares a resource: a fixed URI, or an RFC 6570 template.
+   *
+   * @throws Error at start-up, with one sentence that names the fix
+   */
+  resource<const U extends string>(
+    uri: U,
+    definition: ResourceDefinition<U>,
+    handler: ResourceHandler<U>,
+  ): ResourceHandle<U> {
+    const resource = defineResource(uri, definition as unknown as ResourceDefinition<string>, handler)
+    this.#add(resource.template ? 'templates' : 'resources', 'resource', uri, resource)
+    const expand = (variables: object | undefined) =>
+      resource.template ? resource.template.expand(variables as Record<string, string>) : uri
+    return {
+      uri: (...variables) => expand(variables[0]),
+      updated: (...variables) => this.updates.resource(expand(variables[0])),
+    }
+  }
+
+  /**
+   * Declares a prompt.
+   *
+   * @throws Error at start-up, with one sentence that names the fix
+   */
+  prompt<const A extends Schema | undefined = undefined>(
+    name: string,
+    definition: PromptDefinition<A>,
+    handler: PromptHandler<A>,
+  ): this {
+    const prompt = definePrompt(
+      this.#prefix + name,
+      definition as unknown as PromptDefinition<Schema | undefined>,
+      handler as Prompt['handler'],
+    )
+    this.#add('prompts', 'prompt', prompt.item.name, prompt)
+    return this
+  }
+
+  /** Plugs a module in. `prefix` goes before the names of its tools and prompts; URIs have their schemes. */
+  use(module: Module, options: { prefix?: string } = {}): this {
+    const prefix = this.#prefix + (options.prefix ?? '')
+    module(prefix === this.#prefix ? this : new Server(this.registry.options, { registry: this.registry, prefix }))
+    return this
+  }
+
+  #add<K extends 'tools' | 'resources' | 'templates' | 'prompts'>(
+    kind: K,
+    word: string,
+    name: string,
+    entry: Registry[K] extends Map<string, infer E> ? E : never,
+  ): void {
+    const entries = this.registry[kind] as Map<string, typeof entry>
+    if (entries.has(name)) {
+      throw new Error(`The ${word} "${name}" is registered twice: rename one, or plug its module in with a prefix`)
+    }
+    entries.set(name, entry)
+  }
+}
+
+function newRegistry(options: ServerOptions): Registry {
+  for (const member of ['name', 'version'] as const) {
+    if (typeof options?.[member] !== 'string' || options[member] === '') {
+      throw new Error(`createServer needs a ${member}: createServer({ name: 'notes', version: '1.0.0' })`)
+    }
+  }
+  return {
+    options,
+    tools: new Map(),
+    resources: new Map(),
+    templates: new Map(),
+    prompts: new Map(),
+    publish: async () => {
+      throw new Error('Nobody can hear this change yet: pass the server to serve() first')
+    },
+  }
+}
+
+/**
+ * Starts the declaration of a server.
+ *
+ * @example
+ * const server = createServer({ name: 'hello', version: '1.0.0' })
+ * server.tool('greet', { description: 'Greet someone by name', input: z.object({ name: z.string() }) },
+ *   ({ name }) => `Hello, ${name}!`)
+ */
+export const createServer = (options: ServerOptions): Server => new Server(options)

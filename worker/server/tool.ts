@@ -1,0 +1,97 @@
+import { type MirroredParameter, mirroredParameters } from '../protocol/mirror.ts'
+import type {
+  CallToolResult,
+  ContentBlock,
+  Icon,
+  JsonSchema,
+  Meta,
+  ToolAnnotations,
+  ToolItem,
+} from '../protocol/types.ts'
+import type { Visibility } from './caller.ts'
+import type { Awaitable, Context } from './context.ts'
+import { type Infer, type InferInput, readSchema, type Schema, type Validator } from './schema.ts'
+
+export type ToolDefinition<I extends Schema | undefined, O extends Schema | undefined> = Visibility & {
+  title?: string
+  description: string
+  /** What the tool takes: an object. Left out, it takes nothing. */
+  input?: I
+  /** What the tool returns. Left out, it returns text or content. */
+  output?: O
+  annotations?: ToolAnnotations
+  icons?: Icon[]
+  _meta?: Meta
+}
+
+/** What a tool may return: its output value if it declares one; text, content blocks or a full result otherwise. */
+export type ToolReturn<O> = [O] extends [Schema]
+  ? InferInput<O> | CallToolResult
+  : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
+    string | ContentBlock | ContentBlock[] | CallToolResult | undefined | void
+
+export type ToolInput<I> = [I] extends [Schema] ? Infer<I> : Record<string, never>
+
+export type ToolHandler<I, O> = (input: ToolInput<I>, ctx: Context) => Awaitable<ToolReturn<O>>
+
+/** A registered tool. */
+export type Tool = {
+  readonly item: ToolItem
+  readonly input: Validator | undefined
+  readonly output: Validator | undefined
+  readonly mirrored: readonly MirroredParameter[]
+  readonly enabled: Visibility['enabled']
+  readonly handler: (input: unknown, ctx: Context) => unknown
+}
+
+const noInput: JsonSchema = { type: 'object', additionalProperties: false }
+
+/** @throws Error with one sentence that names the fix */
+export function defineTool(
+  name: string,
+  definition: ToolDefinition<Schema | undefined, Schema | undefined>,
+  handler: Tool['handler'],
+): Tool {
+  const { input, output, enabled, title, description, annotations, icons, _meta } = definition
+  if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
+    throw new Error(`The tool name "${name}" must be 1 to 128 letters, digits, "_", "." or "-"`)
+  }
+  if (typeof description !== 'string' || description === '') {
+    throw new Error(`The tool "${name}" needs a description: models choose tools by it`)
+  }
+  if (typeof handler !== 'function') throw new Error(`The tool "${name}" needs a handler as its third argument`)
+  const inputValidator = input && readSchema(input, 'input', `input of tool "${name}"`)
+  const outputValidator = output && readSchema(output, 'output', `output of tool "${name}"`)
+  const inputSchema = inputValidator?.jsonSchema ?? noInput
+  if (inputSchema.type !== 'object') {
+    throw new Error(`The input of tool "${name}" must be an object schema: wrap it in an object with one property`)
+  }
+  return {
+    // In the order the specification lists them, without members that were not given.
+    item: JSON.parse(
+      JSON.stringify({
+        name,
+        title,
+        description,
+        inputSchema,
+        outputSchema: outputValidator?.jsonSchema,
+        annotations,
+        icons,
+        _meta,
+      }),
+    ),
+    input: inputValidator,
+    output: outputValidator,
+    mirrored: readMirrored(name, inputSchema),
+    enabled,
+    handler,
+  }
+}
+
+function readMirrored(name: string, schema: JsonSchema): MirroredParameter[] {
+  try {
+    return mirroredParameters(schema)
+  } catch (cause) {
+    throw new Error(`The input of tool "${name}" is not valid: ${(cause as Error).message}`, { cause })
+  }
+}
