@@ -1,0 +1,50 @@
+/** One call: what came in, what it may touch, what comes out. */
+import type { Principal } from '../protocol/principal.ts'
+import type { Revision } from '../protocol/revision.ts'
+import type {
+  ClientCapabilities,
+  Implementation,
+  InputRequest,
+  LogLevel,
+  Notification,
+  Params,
+  Result,
+} from '../protocol/types.ts'
+import type { Memo } from './memo.ts'
+
+export type Call = {
+  readonly method: string
+  readonly params: Params
+  readonly revision: Revision
+  /** In the newest vocabulary. */
+  readonly capabilities: ClientCapabilities
+  readonly client: Implementation | undefined
+  readonly principal: Principal | undefined
+  readonly session: { readonly id: string } | undefined
+  /** The least severe log line the client wants; `undefined`: none. */
+  readonly logLevel: LogLevel | undefined
+}
+
+/** Opaque texts that only this server can read, bound to a purpose and to whoever asks. */
+export interface Seals {
+  seal(purpose: string, value: unknown): Promise<string>
+  /** `undefined` when the text was not sealed here, for this purpose and this principal, or has expired. */
+  open(purpose: string, sealed: string): Promise<unknown>
+}
+
+/** Everything outside the call, handed in: the engine knows no clock, no randomness and no platform. */
+export interface World {
+  readonly signal: AbortSignal
+  readonly seals: Seals
+  /** Does a change announced here reach anyone? */
+  readonly updates: boolean
+  notify(notification: Notification): void
+  disconnect(retry: number | undefined): void
+  /** Somebody should look at this; the client is not told. */
+  report(problem: unknown): void
+}
+
+export type Outcome =
+  | { readonly done: Result }
+  /** Open questions, by key, and what to bring to the next round besides their answers. */
+  | { readonly asks: Readonly<Record<string, InputRequest>>; readonly memo: Memo }

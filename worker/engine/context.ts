@@ -1,0 +1,208 @@
+/** The context of one call in one round: what it learned before, what it asks now. */
+import { McpError } from '../protocol/errors.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
+import { progressToken } from '../protocol/meta.ts'
+import type { ClientCapabilities, CreateMessageResult, InputRequest, Params, Root } from '../protocol/types.ts'
+import { logLevels } from '../protocol/types.ts'
+import type { Context, Elicited, Feature, Sampled, SampleRequest } from '../server/context.ts'
+import { issuesText } from '../server/schema.ts'
+import type { Call, Outcome, World } from './call.ts'
+import { readForm } from './form.ts'
+import type { Answer, Memo } from './memo.ts'
+
+/** A round: a context for the handler, and what happens if the handler cannot go on without the client. */
+export type Round = {
+  readonly context: Context
+  /** Settles when questions are open and nothing else is running, or when an answer is not one. */
+  readonly blocked: Promise<Outcome>
+  /** Nothing is said for this call any more. */
+  close(): void
+}
+
+export function openRound(call: Call, memo: Memo, world: World): Round {
+  const { promise: blocked, resolve: block, reject: fail } = Promise.withResolvers<Outcome>()
+  // Only a race listens, and it may be over.
+  blocked.catch(() => {})
+  const asks = new Map<string, InputRequest>()
+  const answers = new Map<string, Answer>()
+  const effects = new Map(Object.entries(memo.effects))
+  const used = new Set<string>()
+  const unread = new Set(memo.asked.filter((key) => Object.hasOwn(memo.answers, key)))
+  const running = new Set<Promise<unknown>>()
+  let closed = false
+  let lastProgress = Number.NEGATIVE_INFINITY
+
+  // A replayed stretch of the handler has already said what it had to say.
+  const muted = () => closed || unread.size > 0
+
+  async function closeRound(): Promise<void> {
+    // Effects that run beside a question are part of this round: their results must travel with it.
+    while (running.size > 0) await Promise.allSettled(running)
+    const asked = [...new Set([...memo.asked, ...asks.keys()])]
+    block({
+      asks: Object.fromEntries(asks),
+      memo: { asked, answers: Object.fromEntries(answers), effects: Object.fromEntries(effects) },
+    })
+  }
+
+  function claim(key: string, kind: string): void {
+    if (used.has(key)) throw new Error(`The ${kind} key "${key}" is used twice in one call: give each its own`)
+    used.add(key)
+  }
+
+  async function ask<T>(
+    key: string,
+    feature: Feature,
+    request: InputRequest,
+    read: (result: unknown) => T | undefined | Promise<T | undefined>,
+  ): Promise<T> {
+    claim(key, 'question')
+    if (!can(call.capabilities, feature) || !call.revision.ask(request)) throw cannotAsk(feature)
+    const answer = Object.hasOwn(memo.answers, key) ? memo.answers[key] : undefined
+    if (!answer) {
+      // An open question never settles, so no catch in the handler can mistake it for a failure. Questions asked in
+      // the same breath travel together.
+      if (asks.size === 0) queueMicrotask(closeRound)
+      asks.set(key, request)
+      return new Promise<never>(() => {})
+    }
+    unread.delete(key)
+    answers.set(key, answer)
+    if ('error' in answer) throw new Error(`The client refused "${key}": ${answer.error.message}`)
+    const value = await read(answer.result)
+    if (value !== undefined) return value
+    fail(new McpError('invalid_params', `The answer to "${key}" is not a valid ${request.method} result`))
+    return new Promise<never>(() => {})
+  }
+
+  const context: Context = {
+    signal: world.signal,
+    principal: call.principal,
+    session: call.session,
+    client: call.client,
+    meta: isObject(call.params._meta) ? call.params._meta : {},
+    can: (feature) => can(call.capabilities, feature),
+
+    async elicit(key, message, schema) {
+      const form = readForm(schema, key)
+      const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
+      return ask(key, 'elicitation', { method: 'elicitation/create', params }, async (result) => {
+        if (!isObject(result)) return undefined
+        if (result.action === 'decline' || result.action === 'cancel') return { action: result.action }
+        if (result.action !== 'accept') return undefined
+        const checked = await form.check(result.content ?? {})
+        if ('value' in checked) return { action: 'accept', content: checked.value } as Elicited<never>
+        fail(
+          new McpError(
+            'invalid_params',
+            `The answer to "${key}" does not fit its schema: ${issuesText(checked.issues)}`,
+          ),
+        )
+        return undefined
+      })
+    },
+
+    async sample(key, request) {
+      const params = samplingParams(request)
+      const needs = params.tools ? 'sampling.tools' : wantsContext(params) ? 'sampling.context' : 'sampling'
+      return ask(key, needs, { method: 'sampling/createMessage', params }, readSampled)
+    },
+
+    async roots(key = 'roots') {
+      return ask(key, 'roots', { method: 'roots/list', params: {} }, readRoots)
+    },
+
+    async once(key, effect) {
+      claim(key, 'once')
+      if (effects.has(key)) return effects.get(key) as never
+      // Started in a microtask, so that a throw is a rejection; later rounds get JSON, so this one does too.
+      const work = Promise.resolve()
+        .then(effect)
+        .then((value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value))))
+      running.add(work)
+      try {
+        const value = await work
+        effects.set(key, value)
+        return value
+      } finally {
+        running.delete(work)
+      }
+    },
+
+    progress(done, total, message) {
+      const token = progressToken(call.params)
+      if (muted() || token === undefined || !(done > lastProgress)) return
+      lastProgress = done
+      world.notify({
+        method: 'notifications/progress',
+        params: { progressToken: token, progress: done, total, message },
+      })
+    },
+
+    log(level, data, logger) {
+      if (muted() || call.logLevel === undefined) return
+      if (logLevels.indexOf(level) < logLevels.indexOf(call.logLevel)) return
+      world.notify({ method: 'notifications/message', params: { level, logger, data: data ?? null } })
+    },
+
+    disconnect(retry) {
+      if (!muted()) world.disconnect(retry)
+    },
+  }
+
+  return {
+    context,
+    blocked,
+    close() {
+      closed = true
+    },
+  }
+}
+
+const requirements: Record<Feature, ClientCapabilities> = {
+  elicitation: { elicitation: { form: {} } },
+  sampling: { sampling: {} },
+  'sampling.tools': { sampling: { tools: {} } },
+  'sampling.context': { sampling: { context: {} } },
+  roots: { roots: {} },
+}
+
+function can(capabilities: ClientCapabilities, feature: Feature): boolean {
+  switch (feature) {
+    case 'elicitation':
+      return capabilities.elicitation?.form !== undefined
+    case 'sampling':
+      return capabilities.sampling !== undefined
+    case 'sampling.tools':
+      return capabilities.sampling?.tools !== undefined
+    case 'sampling.context':
+      return capabilities.sampling?.context !== undefined
+    case 'roots':
+      return capabilities.roots !== undefined
+  }
+}
+
+const cannotAsk = (feature: Feature) =>
+  new McpError('missing_client_capability', `This needs a client that supports ${feature}`, {
+    requiredCapabilities: requirements[feature],
+  })
+
+function samplingParams({ prompt, messages, ...rest }: SampleRequest): Params {
+  const said = messages ?? [{ role: 'user', content: { type: 'text', text: prompt } }]
+  return { messages: said, ...rest }
+}
+
+const wantsContext = (params: Params) => params.includeContext !== undefined && params.includeContext !== 'none'
+
+function readSampled(result: unknown): Sampled | undefined {
+  if (!isObject(result) || typeof result.role !== 'string' || typeof result.model !== 'string') return undefined
+  const blocks = Array.isArray(result.content) ? result.content : [result.content]
+  if (!blocks.every((block) => isObject(block) && typeof block.type === 'string')) return undefined
+  const text = blocks.flatMap((block) => (block.type === 'text' ? [String(block.text)] : [])).join('')
+  return { ...(result as unknown as CreateMessageResult), text }
+}
+
+function readRoots(result: unknown): Root[] | undefined {
+  if (!isObject(result) || !Array.isArray(result.roots)) return undefined
+  return result.roots.every((root) => isObject(root) && typeof root.uri === 'string') ? result.roots : undefined
+}

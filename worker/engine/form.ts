@@ -1,0 +1,79 @@
+/**
+ * Schemas of questions: one flat object of plain fields, so that every client can draw it as a form.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
+ */
+import { isObject } from '../protocol/jsonrpc.ts'
+import type { JsonSchema, Params } from '../protocol/types.ts'
+import { readSchema, type Schema, type Validator } from '../server/schema.ts'
+
+const forms = new WeakMap<object, Validator>()
+
+/**
+ * Reads the schema of a question.
+ *
+ * @throws Error when it has a field that no form can show; the message names it
+ */
+export function readForm(schema: Schema, key: string): Validator {
+  let form = forms.get(schema)
+  if (!form) {
+    const validator = readSchema(schema, 'input', `schema of the question "${key}"`)
+    form = { ...validator, jsonSchema: formSchema(validator.jsonSchema, key) }
+    forms.set(schema, form)
+  }
+  return form
+}
+
+function formSchema(schema: JsonSchema, key: string): JsonSchema {
+  if (schema.type !== 'object' || !isObject(schema.properties)) {
+    throw new Error(`The schema of the question "${key}" must be an object with at least one property`)
+  }
+  const properties = Object.entries(schema.properties).map(([name, property]) => {
+    const field = isObject(property) ? fieldSchema(property) : undefined
+    if (!field) {
+      throw new Error(
+        `The question "${key}" cannot ask for "${name}": use text, numbers, booleans, or choices among texts`,
+      )
+    }
+    return [name, field]
+  })
+  const required = Array.isArray(schema.required) && schema.required.length > 0 ? { required: schema.required } : {}
+  return { type: 'object', properties: Object.fromEntries(properties), ...required }
+}
+
+const formats = new Set(['email', 'uri', 'date', 'date-time'])
+const described = ['title', 'description', 'default']
+
+function fieldSchema(property: Params): Params | undefined {
+  const { type } = property
+  if (type === 'boolean') return pick(property, 'type', ...described)
+  if (type === 'number' || type === 'integer') return pick(property, 'type', ...described, 'minimum', 'maximum')
+  if (type === 'array') return manyOf(property)
+  if (Array.isArray(property.enum) && property.enum.every((choice) => typeof choice === 'string')) {
+    return { type: 'string', ...pick(property, ...described, 'enum', 'enumNames') }
+  }
+  const titled = titledChoices(property.oneOf ?? property.anyOf)
+  if (titled) return { type: 'string', ...pick(property, ...described), oneOf: titled }
+  if (type !== 'string') return undefined
+  const field = pick(property, 'type', ...described, 'minLength', 'maxLength', 'format')
+  if (!formats.has(String(field.format))) delete field.format
+  return field
+}
+
+function manyOf(property: Params): Params | undefined {
+  const items = isObject(property.items) ? property.items : {}
+  const common = pick(property, 'type', ...described, 'minItems', 'maxItems')
+  if (Array.isArray(items.enum)) return { ...common, items: { type: 'string', enum: items.enum } }
+  const titled = titledChoices(items.anyOf ?? items.oneOf)
+  return titled && { ...common, items: { anyOf: titled } }
+}
+
+function titledChoices(options: unknown): Params[] | undefined {
+  if (!Array.isArray(options) || options.length === 0) return undefined
+  if (!options.every((option) => isObject(option) && typeof option.const === 'string')) return undefined
+  return options.map((option) => ({ const: option.const, title: option.title ?? option.const }))
+}
+
+function pick(value: Params, ...names: string[]): Params {
+  return Object.fromEntries(names.filter((name) => value[name] !== undefined).map((name) => [name, value[name]]))
+}

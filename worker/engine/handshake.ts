@@ -1,0 +1,42 @@
+/** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle */
+import { McpError } from '../protocol/errors.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
+import { isImplementation } from '../protocol/meta.ts'
+import type { Revision } from '../protocol/revision.ts'
+import { negotiate } from '../protocol/revisions/index.ts'
+import type { ClientCapabilities, Implementation, Params, Result } from '../protocol/types.ts'
+import type { Registry } from '../server/server.ts'
+import type { World } from './call.ts'
+import { capabilitiesOf, implementationOf } from './methods/discover.ts'
+
+/** What a session's two sides agreed on. JSON. */
+export type Handshake = {
+  /** The revision's date. */
+  readonly version: string
+  /** As the client sent them. */
+  readonly capabilities: ClientCapabilities
+  readonly client: Implementation
+}
+
+/** @throws McpError `invalid_params` when `initialize` is not what it must be */
+export function readHandshake(params: Params | undefined): Handshake {
+  const { protocolVersion, capabilities, clientInfo } = params ?? {}
+  if (typeof protocolVersion !== 'string') throw expected('protocolVersion', 'a string')
+  if (!isObject(capabilities)) throw expected('capabilities', 'an object')
+  if (!isImplementation(clientInfo)) throw expected('clientInfo', 'an object with name and version')
+  const { name, version } = clientInfo
+  return { version: negotiate(protocolVersion).date, capabilities, client: { name, version } }
+}
+
+/** What a server answers to `initialize`. */
+export function welcome(registry: Registry, revision: Revision, world: Pick<World, 'updates'>): Result {
+  const { instructions } = registry.options
+  return {
+    protocolVersion: revision.date,
+    capabilities: revision.server(capabilitiesOf(registry, world)),
+    serverInfo: revision.implementation(implementationOf(registry)),
+    ...(instructions && { instructions }),
+  }
+}
+
+const expected = (name: string, shape: string) => new McpError('invalid_params', `params.${name} must be ${shape}`)

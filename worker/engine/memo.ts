@@ -1,0 +1,25 @@
+import { isObject } from '../protocol/jsonrpc.ts'
+
+/** What a client said to a question. */
+export type Answer = { readonly result: unknown } | { readonly error: { code: number; message: string } }
+
+/** What a call has learned so far. JSON, so that it can travel sealed or rest as a row. */
+export type Memo = {
+  /** Keys of the questions of earlier rounds. */
+  readonly asked: readonly string[]
+  readonly answers: Readonly<Record<string, Answer>>
+  /** Results of `once` effects, by key. */
+  readonly effects: Readonly<Record<string, unknown>>
+}
+
+export const emptyMemo: Memo = { asked: [], answers: {}, effects: {} }
+
+/** The memo with these answers added. The latest answer to a key counts. */
+export const withAnswers = (memo: Memo, answers: Readonly<Record<string, Answer>>): Memo => ({
+  ...memo,
+  // Built from entries: a key named __proto__ stays a key.
+  answers: Object.fromEntries([...Object.entries(memo.answers), ...Object.entries(answers)]),
+})
+
+export const isMemo = (value: unknown): value is Memo =>
+  isObject(value) && Array.isArray(value.asked) && isObject(value.answers) && isObject(value.effects)

@@ -1,0 +1,45 @@
+/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/discovery */
+import { supportedVersions } from '../../protocol/revisions/index.ts'
+import type { Implementation, ServerCapabilities } from '../../protocol/types.ts'
+import type { Registry } from '../../server/server.ts'
+import type { World } from '../call.ts'
+import { completes } from './completion.ts'
+import { uncached } from './lists.ts'
+import type { Method } from './method.ts'
+import { hasResources } from './resources.ts'
+
+export const discover: Method = {
+  offered: () => true,
+  async answer({ server, world }) {
+    const { registry } = server
+    return {
+      supportedVersions,
+      capabilities: capabilitiesOf(registry, world),
+      ...(registry.options.instructions && { instructions: registry.options.instructions }),
+      ...(registry.options.caching ?? uncached),
+    }
+  },
+}
+
+/** What this server can do. Only what is declared works, and the other way round. */
+export function capabilitiesOf(registry: Registry, { updates }: Pick<World, 'updates'>): ServerCapabilities {
+  return {
+    logging: {},
+    ...(completes(registry) && { completions: {} }),
+    ...(registry.tools.size > 0 && { tools: { listChanged: updates } }),
+    ...(hasResources(registry) && { resources: { subscribe: updates, listChanged: updates } }),
+    ...(registry.prompts.size > 0 && { prompts: { listChanged: updates } }),
+  }
+}
+
+export function implementationOf({ options }: Registry): Implementation {
+  const { name, version, title, description, icons, websiteUrl } = options
+  return {
+    name,
+    version,
+    ...(title && { title }),
+    ...(description && { description }),
+    ...(icons && { icons }),
+    ...(websiteUrl && { websiteUrl }),
+  }
+}

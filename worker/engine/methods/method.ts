@@ -1,0 +1,38 @@
+import { McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Params, Result } from '../../protocol/types.ts'
+import type { Context } from '../../server/context.ts'
+import type { Registry, Server } from '../../server/server.ts'
+import type { Call, World } from '../call.ts'
+
+export type Asked = { server: Server; call: Call; world: World; context: Context }
+
+export interface Method {
+  /** Does this server have anything that the method could be about? */
+  offered(registry: Registry, world: Pick<World, 'updates'>): boolean
+  /** @throws McpError for everything the client is to be told as a JSON-RPC error */
+  answer(asked: Asked): Promise<Result>
+}
+
+/** @throws McpError `invalid_params` */
+export function readText(params: Params, name: string, where = 'params'): string {
+  const value = params[name]
+  if (typeof value !== 'string') throw new McpError('invalid_params', `${where}.${name} must be a string`)
+  return value
+}
+
+/** An object member; empty when it is absent. @throws McpError `invalid_params` */
+export function readObject(params: Params, name: string, where = 'params'): Params {
+  const value = params[name] ?? {}
+  if (!isObject(value)) throw new McpError('invalid_params', `${where}.${name} must be an object`)
+  return value
+}
+
+/** An object of texts; empty when it is absent. @throws McpError `invalid_params` */
+export function readTexts(params: Params, name: string, where = 'params'): Record<string, string> {
+  const value = readObject(params, name, where)
+  for (const [key, text] of Object.entries(value)) {
+    if (typeof text !== 'string') throw new McpError('invalid_params', `${where}.${name}.${key} must be a string`)
+  }
+  return value as Record<string, string>
+}

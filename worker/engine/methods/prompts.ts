@@ -1,0 +1,43 @@
+/** @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts */
+import { McpError } from '../../protocol/errors.ts'
+import type { Result } from '../../protocol/types.ts'
+import { promptResult } from '../../server/content.ts'
+import { issuesText } from '../../server/schema.ts'
+import type { Registry } from '../../server/server.ts'
+import { isVisible, page, visible } from './lists.ts'
+import { type Method, readText, readTexts } from './method.ts'
+
+const offered = (registry: Registry) => registry.prompts.size > 0
+
+export const listPrompts: Method = {
+  offered,
+  async answer(asked) {
+    const prompts = [...asked.server.registry.prompts.values()]
+    const seen = await visible(prompts, { principal: asked.call.principal })
+    const items = seen.map((prompt) => prompt.item)
+    return page(
+      asked,
+      'prompts',
+      items,
+      (item) => item.name,
+      prompts.some((prompt) => prompt.enabled),
+    )
+  },
+}
+
+export const getPrompt: Method = {
+  offered,
+  async answer({ server, call, context }) {
+    const name = readText(call.params, 'name')
+    const prompt = server.registry.prompts.get(name)
+    if (!prompt || !(await isVisible(prompt, { principal: call.principal }))) {
+      throw new McpError('invalid_params', `Unknown prompt: ${name}`)
+    }
+    const args = readTexts(call.params, 'arguments')
+    const checked = prompt.args ? await prompt.args.check(args) : { value: args }
+    if ('issues' in checked) {
+      throw new McpError('invalid_params', `Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
+    }
+    return promptResult(await prompt.handler(checked.value, context), prompt.item.description) as Result
+  },
+}

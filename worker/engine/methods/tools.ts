@@ -1,0 +1,68 @@
+/** @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools */
+import { McpError } from '../../protocol/errors.ts'
+import type { MirroredParameter } from '../../protocol/mirror.ts'
+import type { Result } from '../../protocol/types.ts'
+import { failure, toolResult } from '../../server/content.ts'
+import { issuesText } from '../../server/schema.ts'
+import type { Registry } from '../../server/server.ts'
+import type { Tool } from '../../server/tool.ts'
+import type { Call } from '../call.ts'
+import { isVisible, page, visible } from './lists.ts'
+import { type Asked, type Method, readObject, readText } from './method.ts'
+
+const offered = (registry: Registry) => registry.tools.size > 0
+
+export const listTools: Method = {
+  offered,
+  async answer(asked) {
+    const tools = [...asked.server.registry.tools.values()]
+    const seen = await visible(tools, { principal: asked.call.principal })
+    const items = seen.map((tool) => tool.item)
+    return page(
+      asked,
+      'tools',
+      items,
+      (item) => item.name,
+      tools.some((tool) => tool.enabled),
+    )
+  },
+}
+
+export const callTool: Method = {
+  offered,
+  async answer(asked) {
+    const { server, call } = asked
+    const name = readText(call.params, 'name')
+    const tool = server.registry.tools.get(name)
+    if (!tool || !(await isVisible(tool, { principal: call.principal }))) {
+      throw new McpError('invalid_params', `Unknown tool: ${name}`)
+    }
+    const args = readObject(call.params, 'arguments')
+    const checked = tool.input ? await tool.input.check(args) : { value: args }
+    // The model can correct itself, so it is told as a result.
+    if ('issues' in checked) return failure(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`) as Result
+    return (await work(tool, checked.value, asked)) as Result
+  },
+}
+
+async function work(tool: Tool, input: unknown, { call, world, context }: Asked) {
+  try {
+    return await toolResult(await tool.handler(input, context), tool.output)
+  } catch (thrown) {
+    if (thrown instanceof McpError) {
+      const told = thrown.kind === 'missing_client_capability' && !call.revision.stateless
+      if (!told) throw thrown
+      return failure(thrown.message)
+    }
+    if (!world.signal.aborted) world.report(thrown)
+    return failure(thrown instanceof Error && thrown.message !== '' ? thrown.message : 'The tool failed')
+  }
+}
+
+/** The arguments that a call must repeat in headers; none for anything but a tool that this caller may use. */
+export async function mirroredIn(registry: Registry, call: Call): Promise<readonly MirroredParameter[]> {
+  if (call.method !== 'tools/call' || typeof call.params.name !== 'string') return []
+  const tool = registry.tools.get(call.params.name)
+  if (!tool || tool.mirrored.length === 0) return []
+  return (await isVisible(tool, { principal: call.principal })) ? tool.mirrored : []
+}

@@ -1,0 +1,25 @@
+import { McpError } from '../protocol/errors.ts'
+import type { Server } from '../server/server.ts'
+import type { Call, Outcome, World } from './call.ts'
+import { openRound } from './context.ts'
+import type { Memo } from './memo.ts'
+import { methods } from './methods/index.ts'
+
+/**
+ * One step of a call: runs it until it is done or needs an answer that nobody has given yet. It never waits for a
+ * client, so it needs no session, no stream and no connection; whoever calls it is the loop.
+ *
+ * @throws McpError for everything the client is to be told as a JSON-RPC error
+ */
+export async function run(server: Server, call: Call, memo: Memo, world: World): Promise<Outcome> {
+  const method = call.revision.requests.has(call.method) ? methods[call.method] : undefined
+  if (!method?.offered(server.registry, world))
+    throw new McpError('method_not_found', `Method not found: ${call.method}`)
+  const round = openRound(call, memo, world)
+  try {
+    const finished = method.answer({ server, call, world, context: round.context })
+    return await Promise.race([finished.then((done) => ({ done })), round.blocked])
+  } finally {
+    round.close()
+  }
+}
