@@ -1,0 +1,48 @@
+/** One POST on its way through a session: silent until something must be said before its answer, then a stream. */
+import type { Revision } from '../worker/protocol/revision.ts'
+
+export type Reply = { status: number; text: string }
+
+export class Exchange {
+  readonly revision: Revision
+  /** The client takes streams. */
+  readonly streams: boolean
+  /** Answers kept back while silent. */
+  readonly replies: Reply[] = []
+  /** Settles when every request has its answer, or the exchange has become a stream. */
+  readonly settled: Promise<void>
+  readonly #settle: () => void
+  #stream: number | undefined
+  #unanswered: number
+
+  constructor(revision: Revision, options: { streams: boolean; unanswered: number; stream?: number }) {
+    this.revision = revision
+    this.streams = options.streams
+    this.#stream = options.stream
+    this.#unanswered = options.unanswered
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.settled = promise
+    this.#settle = resolve
+  }
+
+  get stream(): number | undefined {
+    return this.#stream
+  }
+
+  get unanswered(): number {
+    return this.#unanswered
+  }
+
+  /** From now on everything is said on this stream. */
+  become(stream: number): void {
+    this.#stream = stream
+    this.#settle()
+  }
+
+  /** One request has its answer, or, when it was cancelled, none. */
+  keep(reply: Reply | undefined): void {
+    this.#unanswered -= 1
+    if (reply) this.replies.push(reply)
+    if (this.#unanswered === 0) this.#settle()
+  }
+}

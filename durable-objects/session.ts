@@ -1,0 +1,527 @@
+/**
+ * One session of a client that speaks a revision with sessions: its open calls, its streams, what it subscribed to.
+ *
+ * An object that was only ever asked quick questions has stored nothing. Besides the tables of `event-log.ts` and
+ * `parked-calls.ts` it keeps, in key-value storage:
+ *
+ * | key         | meaning                                                     | lifetime                           |
+ * |-------------|-------------------------------------------------------------|------------------------------------|
+ * | `handshake` | what was agreed on, for sessions over the HTTP+SSE transport | the session                        |
+ * | `level`     | the least severe log line the client wants                  | the session                        |
+ * | `listening` | this session is registered with the Updates object          | the session                        |
+ * | `seen`      | milliseconds: roughly when the client last asked something  | the session                        |
+ * | `expires`   | milliseconds: when the session's id is worth nothing        | the session                        |
+ * | `ended`     | tombstone: `expires` of a session that is over              | until then, by alarm               |
+ */
+import { DurableObject } from 'cloudflare:workers'
+import type { Call, Seals, World } from '../worker/engine/call.ts'
+import { type Handshake, readHandshake, welcome } from '../worker/engine/handshake.ts'
+import { type Answer, emptyMemo, type Memo } from '../worker/engine/memo.ts'
+import { hasResources, readUri } from '../worker/engine/methods/resources.ts'
+import { run } from '../worker/engine/run.ts'
+import { mayHear } from '../worker/engine/subscribing.ts'
+import { eventFrame, primingFrame, retryFrame } from '../worker/http/event-stream.ts'
+import { clientGone, feedClosed } from '../worker/http/feed-codes.ts'
+import { type Change, changeNotification, listTopics, topicOf } from '../worker/protocol/changes.ts'
+import { asMcpError, McpError } from '../worker/protocol/errors.ts'
+import {
+  errorText,
+  isNotification,
+  isRequest,
+  isResponse,
+  type Message,
+  notificationText,
+  type RequestMessage,
+  requestText,
+  resultText,
+} from '../worker/protocol/jsonrpc.ts'
+import { isLogLevel } from '../worker/protocol/meta.ts'
+import type { Principal } from '../worker/protocol/principal.ts'
+import type { Revision } from '../worker/protocol/revision.ts'
+import { revisionOf } from '../worker/protocol/revisions/index.ts'
+import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/types.ts'
+import { logLevels } from '../worker/protocol/types.ts'
+import type { Server } from '../worker/server/server.ts'
+import { EventLog, eventIdText, readEventId, standingStream } from './event-log.ts'
+import { Exchange } from './exchange.ts'
+import { ParkedCalls, requestKey } from './parked-calls.ts'
+import type { UpdatesRpc } from './updates.ts'
+
+/** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
+export type Post = {
+  messages: Message[]
+  /** They came as an array, so the answer is one. */
+  batch: boolean
+  /** What the session's id says; `undefined` over HTTP+SSE, where the object remembers it. */
+  handshake: Handshake | undefined
+  principal: Principal | undefined
+  /** What `ctx.session` says. */
+  session: string
+  /** Milliseconds: when the session's id is worth nothing. */
+  expires: number
+  /** The client takes streams. */
+  streams: boolean
+}
+
+export type Posted =
+  /** `undefined` text: nothing to say. */
+  | { status: number; text?: string }
+  /** The answer is on this stream: open a feed. */
+  | { stream: number }
+  /** There is no such session. */
+  | { gone: true }
+
+/** What the Worker may ask of a session. */
+export interface SessionRpc {
+  post(post: Post): Promise<Posted>
+  /** Ends the session. False when it was over already. */
+  end(expires: number): Promise<boolean>
+  /** A change this session registered for. False when the session is over: it is not to be told again. */
+  changed(change: Change): Promise<boolean>
+  /** Opens a feed. */
+  fetch(request: Request): Promise<Response>
+}
+
+/** What a session needs from the server it belongs to. */
+export type SessionHost = {
+  readonly server: Server
+  /** Milliseconds a silent call may take before its answer becomes a stream. */
+  readonly patience: number
+  /** Milliseconds after which an idle session is over. */
+  readonly ttl: number
+  seals(principal: Principal | undefined): Seals
+  updates(): UpdatesRpc
+  report(problem: unknown): void
+}
+
+/** Milliseconds after which a client that lost its stream should come back. */
+const retryAfter = 1000
+/** Milliseconds until the alarm that holds the object awake for a call whose POST has been answered with a stream. */
+const holdAfter = 20_000
+/** An alarm may run for fifteen minutes; a longer call is held by the next one. */
+const holdFor = 14 * 60_000
+
+type Running = { abort: AbortController; work: Promise<void> }
+
+export class Session extends DurableObject implements SessionRpc {
+  readonly #host: SessionHost
+  readonly #log: EventLog
+  readonly #parked: ParkedCalls
+  readonly #running = new Map<string, Running>()
+  /** Streams whose client was sent away before it had connected: it is to come back after so many milliseconds. */
+  readonly #released = new Map<number, number>()
+  #seen = 0
+  #armed = false
+
+  constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
+    super(ctx, env)
+    this.#host = host
+    this.#log = new EventLog(ctx.storage.sql)
+    this.#parked = new ParkedCalls(ctx.storage.sql)
+  }
+
+  async post(post: Post): Promise<Posted> {
+    if (this.#isOver()) return { gone: true }
+    const stored = this.ctx.storage.kv.get<Handshake>('handshake')
+    const overSse = post.handshake === undefined
+    if (overSse && !this.ctx.storage.kv.get('expires')) return { gone: true }
+    this.#touch()
+    const handshake = post.handshake ?? stored
+    const revision = handshake && revisionOf(handshake.version)
+
+    for (const message of post.messages) {
+      if (isResponse(message)) this.#receive(message, post)
+      else if (isNotification(message) && message.method === 'notifications/cancelled') this.#cancel(message.params)
+    }
+    const requests = post.messages.filter(isRequest)
+    if (requests.length === 0) return { status: 202 }
+
+    if (overSse) {
+      const exchange = new Exchange(revision ?? (revisionOf('2024-11-05') as Revision), {
+        streams: true,
+        unanswered: requests.length,
+        stream: standingStream,
+      })
+      for (const request of requests) this.#start(exchange, request, handshake, post)
+      this.#holdAwake()
+      return { status: 202 }
+    }
+
+    const exchange = new Exchange(revision as Revision, { streams: post.streams, unanswered: requests.length })
+    for (const request of requests) this.#start(exchange, request, handshake, post)
+    const timer = post.streams ? setTimeout(() => this.#streamOf(exchange), this.#host.patience) : null
+    await exchange.settled
+    clearTimeout(timer)
+    if (exchange.stream !== undefined) {
+      this.#holdAwake()
+      return { stream: exchange.stream }
+    }
+    const [first] = exchange.replies
+    if (!first) return { status: 202 }
+    if (!post.batch) return first
+    return { status: 200, text: `[${exchange.replies.map((reply) => reply.text).join(',')}]` }
+  }
+
+  async end(expires: number): Promise<boolean> {
+    if (this.#isOver()) return false
+    await this.#finish(expires)
+    return true
+  }
+
+  async changed(change: Change): Promise<boolean> {
+    if (this.#isOver() || !this.ctx.storage.kv.get('listening')) return false
+    if (this.#log.find(standingStream)) this.#send(standingStream, notificationText(changeNotification(change)))
+    return true
+  }
+
+  /**
+   * Opens a feed: `?after=<event id>` goes on after an event, `?stream=<number>` starts a stream, neither is the
+   * standing stream from now on. `polling`: the client knows priming events. `sse`: the stream is the session.
+   */
+  override async fetch(request: Request): Promise<Response> {
+    const { searchParams } = new URL(request.url)
+    const [after, stream, polling] = ['after', 'stream', 'polling'].map((name) => searchParams.get(name))
+    const overSse = searchParams.has('sse')
+    if (this.#isOver()) return new Response(null, { status: 404 })
+    this.#touch()
+    this.#arm(Number(searchParams.get('expires')))
+    if (after) return this.#resume(after)
+    if (stream) return this.#feed(Number(stream), 0, polling ? retryAfter : undefined)
+    if (!overSse) this.#listen(searchParams.get('version') ?? '')
+    this.#log.openStanding()
+    const { last } = this.#log.find(standingStream) as { last: number }
+    return this.#feed(standingStream, last, polling ? retryAfter : undefined, overSse)
+  }
+
+  override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    // Over HTTP+SSE the stream is the session.
+    const { overSse } = socket.deserializeAttachment() as { overSse: boolean }
+    if (overSse && code === clientGone && !this.#isOver()) {
+      await this.#finish(this.ctx.storage.kv.get<number>('expires') ?? Date.now())
+    }
+  }
+
+  override async alarm(): Promise<void> {
+    const works = [...this.#running.values()].map((running) => running.work)
+    if (works.length > 0) {
+      const timeout = new Promise((resolve) => setTimeout(resolve, holdFor))
+      await Promise.race([Promise.allSettled(works), timeout])
+    }
+    const { kv } = this.ctx.storage
+    const ended = kv.get<number>('ended')
+    const now = Date.now()
+    if (ended !== undefined && ended <= now) return this.ctx.storage.deleteAll()
+    if (ended !== undefined) return this.ctx.storage.setAlarm(ended)
+    if (this.#running.size > 0) return this.ctx.storage.setAlarm(now + holdAfter)
+    const idleSince = Math.max(this.#seen, kv.get<number>('seen') ?? 0)
+    const held = this.ctx.getWebSockets().length > 0
+    if (!held && idleSince + this.#host.ttl <= now) return this.#finish(kv.get<number>('expires') ?? now)
+    return this.ctx.storage.setAlarm(Math.max(idleSince + this.#host.ttl, now + holdAfter))
+  }
+
+  // Calls
+
+  #start(exchange: Exchange, request: RequestMessage, handshake: Handshake | undefined, post: Post): void {
+    const answer = (result: Result) => this.#answer(exchange, { status: 200, text: resultText(request.id, result) })
+    try {
+      if (this.#running.has(requestKey(request.id)) || this.#parked.has(request.id)) {
+        throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
+      }
+      if (request.method === 'initialize') return answer(this.#initialize(exchange, request, post))
+      if (!handshake) throw new McpError('invalid_request', 'The first request must be initialize')
+      if (!exchange.revision.requests.has(request.method)) {
+        throw new McpError('method_not_found', `Method not found: ${request.method}`)
+      }
+      const own = this.#ownMethods[request.method]
+      if (!own) return this.#work(exchange, request, handshake, post, emptyMemo)
+      own(request.params ?? {}, post, handshake).then(answer, (thrown) => this.#fail(exchange, request.id, thrown))
+    } catch (thrown) {
+      this.#fail(exchange, request.id, thrown)
+    }
+  }
+
+  #initialize(exchange: Exchange, request: RequestMessage, post: Post): Result {
+    const { kv } = this.ctx.storage
+    if (post.handshake || kv.get('handshake')) {
+      throw new McpError('invalid_request', 'This session is initialized already')
+    }
+    const handshake = readHandshake(request.params)
+    kv.put('handshake', handshake)
+    const revision = revisionOf(handshake.version) ?? exchange.revision
+    this.#listen(handshake.version)
+    return welcome(this.#host.server.registry, revision, { updates: true })
+  }
+
+  readonly #ownMethods: Record<string, (params: Params, post: Post, handshake: Handshake) => Promise<Result>> = {
+    ping: async () => ({}),
+    'logging/setLevel': async ({ level }, post) => {
+      if (!isLogLevel(level))
+        throw new McpError('invalid_params', `params.level must be one of ${logLevels.join(', ')}`)
+      this.#arm(post.expires)
+      this.ctx.storage.kv.put('level', level)
+      return {}
+    },
+    'resources/subscribe': async ({ uri }, post, handshake) => {
+      const { registry } = this.#host.server
+      if (!hasResources(registry)) throw new McpError('method_not_found', 'Method not found: resources/subscribe')
+      if (typeof uri !== 'string') throw new McpError('invalid_params', 'params.uri must be a string')
+      if (!(await mayHear(registry, { principal: post.principal }, readUri(uri)))) {
+        throw new McpError('resource_not_found', `Resource not found: ${uri}`, { uri })
+      }
+      this.#arm(post.expires)
+      this.#listen(handshake.version)
+      await this.#host.updates().subscribe(this.#name, [topicOf({ resource: uri })])
+      return {}
+    },
+    'resources/unsubscribe': async ({ uri }) => {
+      if (!hasResources(this.#host.server.registry)) {
+        throw new McpError('method_not_found', 'Method not found: resources/unsubscribe')
+      }
+      if (typeof uri !== 'string') throw new McpError('invalid_params', 'params.uri must be a string')
+      await this.#host.updates().unsubscribe(this.#name, [topicOf({ resource: uri })])
+      return {}
+    },
+  }
+
+  /** Takes one step of a call. It ends with an answer, or parked with questions on its stream. */
+  #work(
+    exchange: Exchange,
+    request: RequestMessage,
+    handshake: Handshake,
+    { principal, session, expires }: Pick<Post, 'principal' | 'session' | 'expires'>,
+    memo: Memo,
+  ): void {
+    const { server } = this.#host
+    const { revision } = exchange
+    const abort = new AbortController()
+    const key = requestKey(request.id)
+    const call: Call = {
+      method: request.method,
+      params: request.params ?? {},
+      revision,
+      capabilities: revision.client(handshake.capabilities),
+      client: handshake.client,
+      principal,
+      session: { id: session },
+      logLevel: this.ctx.storage.kv.get<LogLevel>('level') ?? 'info',
+    }
+    const world: World = {
+      signal: abort.signal,
+      seals: this.#host.seals(principal),
+      updates: true,
+      notify: (notification) => {
+        const written = revision.notification(notification)
+        if (written && !abort.signal.aborted) this.#say(exchange, notificationText(written), expires)
+      },
+      disconnect: (retry) => this.#release(exchange, retry, expires),
+      report: (problem) => this.#host.report(problem),
+    }
+    const step = async () => {
+      try {
+        const outcome = await run(server, call, memo, world)
+        if (abort.signal.aborted) return this.#drop(exchange)
+        if ('done' in outcome) {
+          const text = resultText(request.id, revision.result(request.method, outcome.done))
+          return this.#answer(exchange, { status: 200, text })
+        }
+        if (!exchange.streams) {
+          throw new McpError('not_acceptable', 'This needs an answer from the client: accept text/event-stream')
+        }
+        const stream = this.#streamOf(exchange, expires)
+        const asks = Object.entries(outcome.asks)
+        const parked = { request, stream, memo: outcome.memo, handshake, session }
+        const ids = this.#parked.park(parked, Object.keys(outcome.asks))
+        for (const [name, ask] of asks) {
+          const written = revision.ask(ask)
+          if (written) this.#send(stream, requestText(ids.get(name) as string, written.method, written.params))
+        }
+      } catch (thrown) {
+        if (abort.signal.aborted) return this.#drop(exchange)
+        this.#fail(exchange, request.id, thrown)
+      } finally {
+        this.#running.delete(key)
+      }
+    }
+    // Registered before the step runs, so that its end finds it.
+    const { promise, resolve } = Promise.withResolvers<void>()
+    this.#running.set(key, { abort, work: promise })
+    step().finally(resolve)
+  }
+
+  /** A response of the client: the answer to a question, or nothing of ours. */
+  #receive(message: Extract<Message, { method?: undefined }> | Message, post: Post): void {
+    if (!isResponse(message) || message.id === undefined || message.id === null) return
+    const answer: Answer = 'result' in message ? { result: message.result } : { error: message.error }
+    const call = this.#parked.answer(message.id, answer)
+    if (!call) return
+    const revision = revisionOf(call.handshake.version) as Revision
+    const exchange = new Exchange(revision, { streams: true, unanswered: 1, stream: call.stream })
+    this.#work(exchange, call.request, call.handshake, { ...post, session: call.session }, call.memo)
+    this.#holdAwake()
+  }
+
+  /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation */
+  #cancel(params: Params | undefined): void {
+    const id = params?.requestId as RequestId
+    if (typeof id !== 'string' && typeof id !== 'number') return
+    this.#running.get(requestKey(id))?.abort.abort(new Error(String(params?.reason ?? 'Cancelled by the client')))
+    const cancelled = this.#parked.cancel(id)
+    if (!cancelled) return
+    const { stream } = cancelled.call
+    for (const requestId of cancelled.questions) {
+      const reason = 'The request that asked was cancelled'
+      this.#send(stream, notificationText({ method: 'notifications/cancelled', params: { requestId, reason } }))
+    }
+    this.#settle(stream)
+  }
+
+  // What goes out
+
+  #answer(exchange: Exchange, reply: { status: number; text: string }): void {
+    const { stream } = exchange
+    if (stream === undefined) return exchange.keep(reply)
+    this.#send(stream, reply.text)
+    this.#settle(stream)
+  }
+
+  #fail(exchange: Exchange, id: RequestId, thrown: unknown): void {
+    if (!(thrown instanceof McpError)) this.#host.report(thrown)
+    const error = asMcpError(thrown)
+    const numbers = exchange.revision.error(error.kind)
+    this.#answer(exchange, { status: numbers.status, text: errorText(id, error, numbers) })
+  }
+
+  /** A cancelled request has no answer; its stream ends without one. */
+  #drop(exchange: Exchange): void {
+    if (exchange.stream === undefined) exchange.keep(undefined)
+    else this.#settle(exchange.stream)
+  }
+
+  #say(exchange: Exchange, text: string, expires?: number): void {
+    if (exchange.streams) this.#send(this.#streamOf(exchange, expires), text)
+  }
+
+  /** The exchange's stream, opened now if it was silent so far. */
+  #streamOf(exchange: Exchange, expires?: number): number {
+    if (exchange.stream !== undefined) return exchange.stream
+    if (expires !== undefined) this.#arm(expires)
+    const stream = this.#log.open(exchange.unanswered)
+    exchange.become(stream)
+    for (const reply of exchange.replies) this.#send(stream, reply.text)
+    return stream
+  }
+
+  /** Written first, sent second, in one turn: what a client has seen is in the log. */
+  #send(stream: number, text: string): void {
+    const id = this.#log.append(stream, text)
+    for (const socket of this.#sockets(stream)) socket.send(eventFrame(text, eventIdText(id)))
+  }
+
+  #settle(stream: number): void {
+    if (stream === standingStream || !this.#log.settle(stream)) return
+    for (const socket of this.#sockets(stream)) socket.close(feedClosed.complete, 'complete')
+  }
+
+  // Feeds
+
+  /** The feeds of a stream that can still be written to. */
+  #sockets(stream: number): WebSocket[] {
+    return this.ctx.getWebSockets(tagOf(stream)).filter((socket) => socket.readyState === WebSocket.OPEN)
+  }
+
+  #feed(stream: number, seq: number, retry: number | undefined, overSse = false): Response {
+    for (const older of this.#sockets(stream)) older.close(feedClosed.replaced, 'replaced')
+    const { 0: client, 1: socket } = new WebSocketPair()
+    this.ctx.acceptWebSocket(socket, [tagOf(stream)])
+    socket.serializeAttachment({ overSse })
+    if (retry !== undefined) socket.send(primingFrame(eventIdText({ stream, seq }), retry))
+    const released = this.#released.get(stream)
+    if (released !== undefined) {
+      this.#released.delete(stream)
+      sendAway(socket, released)
+      return new Response(null, { status: 101, webSocket: client })
+    }
+    for (const event of this.#log.after({ stream, seq })) socket.send(eventFrame(event.data, eventIdText(event.id)))
+    if (this.#log.find(stream)?.over) socket.close(feedClosed.complete, 'complete')
+    return new Response(null, { status: 101, webSocket: client })
+  }
+
+  #resume(after: string): Response {
+    const id = readEventId(after)
+    if (!id || !this.#log.reaches(id)) return new Response(null, { status: 400 })
+    this.#released.delete(id.stream)
+    return this.#feed(id.stream, id.seq, undefined)
+  }
+
+  /** The connection ends, the call goes on: the client comes back for the rest. */
+  #release(exchange: Exchange, retry = retryAfter, expires?: number): void {
+    if (!exchange.revision.polling || !exchange.streams) return
+    const stream = this.#streamOf(exchange, expires)
+    const sockets = this.#sockets(stream)
+    if (sockets.length === 0) this.#released.set(stream, retry)
+    for (const socket of sockets) sendAway(socket, retry)
+  }
+
+  /** Registers this session for list changes, once. */
+  #listen(version: string): void {
+    const { kv } = this.ctx.storage
+    if (kv.get('listening')) return
+    kv.put('listening', version)
+    const registered = this.#host.updates().subscribe(this.#name, [...listTopics])
+    registered.catch((problem) => this.#host.report(problem))
+  }
+
+  // Life and death
+
+  get #name(): string {
+    return this.ctx.id.name as string
+  }
+
+  #isOver(): boolean {
+    return this.ctx.storage.kv.get('ended') !== undefined
+  }
+
+  /** Notes that the client is there: in memory, and rarely on disk, so that an eviction does not make it look idle. */
+  #touch(): void {
+    const now = Date.now()
+    this.#seen = now
+    const { kv } = this.ctx.storage
+    const seen = kv.get<number>('seen')
+    if (seen !== undefined && now - seen > this.#host.ttl / 4) kv.put('seen', now)
+  }
+
+  /** The first row is about to be written: from now on an alarm watches over its removal. */
+  #arm(expires: number): void {
+    if (this.#armed) return
+    this.#armed = true
+    const { kv } = this.ctx.storage
+    if (kv.get('expires') !== undefined) return
+    kv.put('expires', expires)
+    kv.put('seen', Date.now())
+    void this.ctx.storage.setAlarm(Date.now() + this.#host.ttl)
+  }
+
+  /** Calls whose POST has been answered run on in an alarm: nothing else keeps an object in memory. */
+  #holdAwake(): void {
+    if (this.#running.size > 0) void this.ctx.storage.setAlarm(Date.now() + holdAfter)
+  }
+
+  async #finish(expires: number): Promise<void> {
+    for (const { abort } of this.#running.values()) abort.abort(new Error('The session has ended'))
+    for (const socket of this.ctx.getWebSockets()) socket.close(feedClosed.complete, 'session ended')
+    const listening = this.ctx.storage.kv.get('listening')
+    await this.ctx.storage.deleteAll()
+    this.#log.forget()
+    this.#parked.forget()
+    this.ctx.storage.kv.put('ended', expires)
+    await this.ctx.storage.setAlarm(Math.max(expires, Date.now() + 1000))
+    if (listening) await this.#host.updates().leave(this.#name)
+  }
+}
+
+const tagOf = (stream: number) => `stream:${stream}`
+
+function sendAway(socket: WebSocket, retry: number): void {
+  socket.send(retryFrame(retry))
+  socket.close(feedClosed.released, 'released')
+}

@@ -1,0 +1,95 @@
+/**
+ * Opaque texts that only this server can read: session ids, memos, cursors. AES-256-GCM, bound to a purpose and a
+ * principal, with an expiry inside and the key's id in front, so that keys can be rotated.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc5116
+ */
+import { base64url } from 'jose'
+import { type Principal, principalKey } from '../protocol/principal.ts'
+
+/** Keys by id, base64url of 32 bytes each. The current one seals; all of them open. */
+export type KeyRing = { readonly current: string; readonly keys: Readonly<Record<string, string>> }
+
+export interface Sealer {
+  /** @param life milliseconds until the text is worth nothing */
+  seal(purpose: string, principal: Principal | undefined, value: unknown, life: number): Promise<string>
+  /** `undefined` for anything that was not sealed with these keys, for this purpose and principal, or has expired. */
+  open(purpose: string, principal: Principal | undefined, sealed: string): Promise<unknown>
+}
+
+const ivBytes = 12
+const encoder = new TextEncoder()
+
+export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
+  const imported = new Map<string, Promise<CryptoKey>>()
+
+  function keyOf(id: string): Promise<CryptoKey> | undefined {
+    const known = imported.get(id)
+    if (known || !Object.hasOwn(ring.keys, id)) return known
+    const key = crypto.subtle.importKey('raw', base64url.decode(ring.keys[id] as string), 'AES-GCM', false, [
+      'encrypt',
+      'decrypt',
+    ])
+    imported.set(id, key)
+    return key
+  }
+
+  return {
+    async seal(purpose, principal, value, life) {
+      const key = await keyOf(ring.current)
+      if (!key) throw new Error(`The key ring has no key "${ring.current}"`)
+      const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
+      const plain = encoder.encode(JSON.stringify([now() + life, value]))
+      const cipher = await crypto.subtle.encrypt(algorithm(iv, purpose, principal), key, plain)
+      const sealed = new Uint8Array(ivBytes + cipher.byteLength)
+      sealed.set(iv)
+      sealed.set(new Uint8Array(cipher), ivBytes)
+      return `${ring.current}.${base64url.encode(sealed)}`
+    },
+
+    async open(purpose, principal, sealed) {
+      const dot = sealed.indexOf('.')
+      const key = await keyOf(sealed.slice(0, dot))
+      if (!key) return undefined
+      try {
+        const bytes = base64url.decode(sealed.slice(dot + 1))
+        // One text, one spelling: what decodes to the same bytes from other characters is not what was handed out.
+        if (base64url.encode(bytes) !== sealed.slice(dot + 1)) return undefined
+        const settings = algorithm(bytes.subarray(0, ivBytes), purpose, principal)
+        const plain = await crypto.subtle.decrypt(settings, key, bytes.subarray(ivBytes))
+        const [expires, value] = JSON.parse(new TextDecoder().decode(plain))
+        return expires > now() ? value : undefined
+      } catch {
+        return undefined
+      }
+    },
+  }
+}
+
+const algorithm = (iv: Uint8Array, purpose: string, principal: Principal | undefined) => ({
+  name: 'AES-GCM',
+  iv,
+  additionalData: encoder.encode(`${purpose}\n${principalKey(principal)}`),
+})
+
+/** A ring with one fresh key. */
+export function mintKeyRing(): KeyRing {
+  const id = base64url.encode(crypto.getRandomValues(new Uint8Array(6)))
+  return { current: id, keys: { [id]: base64url.encode(crypto.getRandomValues(new Uint8Array(32))) } }
+}
+
+/**
+ * Reads a key ring from a secret: `id:key`, comma separated, newest first; each key the base64url of 32 bytes.
+ *
+ * @throws Error that says what is wrong, without repeating the secret
+ */
+export function parseKeyRing(secret: string): KeyRing {
+  const entries = secret.split(',').map((entry) => entry.trim().split(':'))
+  for (const [id, key, ...rest] of entries) {
+    const isKey = key !== undefined && /^[A-Za-z0-9_-]{43}$/.test(key)
+    if (!id || !/^[A-Za-z0-9_-]+$/.test(id) || !isKey || rest.length > 0) {
+      throw new Error('The secret EDGEMCP_KEYS must be "id:key", comma separated, each key the base64url of 32 bytes')
+    }
+  }
+  return { current: (entries[0] as [string, string])[0], keys: Object.fromEntries(entries) }
+}

@@ -1,0 +1,66 @@
+/** Reading a request body: of the right type, no larger than allowed, in time, and UTF-8. */
+import { McpError } from '../protocol/errors.ts'
+import type { Limits } from './limits.ts'
+
+/** @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error` */
+export async function readBody(request: Request, limits: Limits): Promise<string> {
+  if (!isJson(request.headers.get('Content-Type'))) {
+    throw new McpError('unsupported_media_type', 'Content-Type must be application/json')
+  }
+  if (Number(request.headers.get('Content-Length') ?? 0) > limits.body) throw tooLarge(limits)
+  const bytes = await readBytes(request, limits)
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+  } catch {
+    throw new McpError('parse_error', 'The body is not valid UTF-8')
+  }
+}
+
+function isJson(header: string | null): boolean {
+  const [type, ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase())
+  if (type !== 'application/json') return false
+  return parameters.every((parameter) => !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter))
+}
+
+async function readBytes(request: Request, limits: Limits): Promise<Uint8Array> {
+  if (!request.body) return new Uint8Array()
+  const reader = request.body.getReader()
+  let late = false
+  const timer = setTimeout(() => {
+    late = true
+    reader.cancel().catch(() => {})
+  }, limits.bodyTimeout)
+  const chunks: Uint8Array[] = []
+  let length = 0
+  try {
+    for (;;) {
+      const { done, value } = await reader.read()
+      if (done) break
+      length += value.byteLength
+      if (length > limits.body) {
+        reader.cancel().catch(() => {})
+        throw tooLarge(limits)
+      }
+      chunks.push(value)
+    }
+  } catch (thrown) {
+    if (!late) throw thrown
+  } finally {
+    clearTimeout(timer)
+  }
+  if (late) throw new McpError('request_timeout', `The body did not arrive within ${limits.bodyTimeout} ms`)
+  return join(chunks, length)
+}
+
+function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
+  if (chunks.length === 1) return chunks[0] as Uint8Array
+  const bytes = new Uint8Array(length)
+  let at = 0
+  for (const chunk of chunks) {
+    bytes.set(chunk, at)
+    at += chunk.byteLength
+  }
+  return bytes
+}
+
+const tooLarge = (limits: Limits) => new McpError('content_too_large', `The body is larger than ${limits.body} bytes`)

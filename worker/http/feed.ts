@@ -1,0 +1,79 @@
+/**
+ * A Durable Object's socket as an event stream. The Worker holds the client's connection and keeps it alive; the object
+ * may sleep behind its hibernatable socket. When the object is lost, the feed dials again with the last event's id.
+ */
+import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
+import { clientGone, feedClosed } from './feed-codes.ts'
+
+const closings = new Set<number>(Object.values(feedClosed))
+const mostDials = 6
+
+export type FeedOptions = Omit<EventStreamOptions, 'onGone'> & {
+  /** Opens the socket, from after an event id when one is known. */
+  dial(after: string | undefined): Promise<Response>
+  /** Turns a message into frames; without it, messages are frames already. */
+  frame?(message: string): string
+  /** Sent before anything else, once the object listens. */
+  greeting?: string
+}
+
+/** An event stream, or the object's refusal. */
+export async function openFeed({ dial, frame, greeting, ...options }: FeedOptions, after?: string): Promise<Response> {
+  let lastId = after
+  let socket: WebSocket | undefined
+  let gone = false
+  const first = await dial(lastId)
+  if (!first.webSocket) return first
+  const stream = new EventStream({
+    ...options,
+    onGone() {
+      gone = true
+      socket?.close(clientGone, 'client gone')
+    },
+  })
+  if (greeting !== undefined) stream.send(greeting)
+  attach(first.webSocket)
+  return new Response(stream.body, { headers: eventStreamHeaders })
+
+  function attach(dialled: WebSocket): void {
+    socket = dialled
+    let over = false
+    const lost = (code: number) => {
+      if (over) return
+      over = true
+      if (closings.has(code)) stream.end()
+      else if (!gone) redial(1)
+    }
+    dialled.addEventListener('message', ({ data }) => {
+      const text = String(data)
+      lastId = lastIdIn(text) ?? lastId
+      stream.send(frame ? frame(text) : text)
+    })
+    dialled.addEventListener('close', ({ code }) => lost(code))
+    dialled.addEventListener('error', () => lost(1006))
+    dialled.accept()
+  }
+
+  async function redial(attempt: number): Promise<void> {
+    try {
+      const next = await dial(lastId)
+      if (gone) return next.webSocket?.close(clientGone, 'client gone')
+      if (next.webSocket) return attach(next.webSocket)
+      // The object answers, but has nothing more for this stream.
+      stream.end()
+    } catch {
+      if (gone) return
+      if (attempt === mostDials) return stream.end()
+      setTimeout(() => redial(attempt + 1), 50 * 2 ** attempt)
+    }
+  }
+}
+
+/** The id of the last event in a text of frames. Data lines never start with `id: `: JSON keeps its line breaks escaped. */
+function lastIdIn(frames: string): string | undefined {
+  const at = frames.startsWith('id: ')
+    ? Math.max(0, frames.lastIndexOf('\nid: ') + 1)
+    : frames.lastIndexOf('\nid: ') + 1
+  if (!frames.startsWith('id: ', at)) return undefined
+  return frames.slice(at + 4, frames.indexOf('\n', at))
+}

@@ -1,0 +1,76 @@
+/**
+ * Who may talk to this server from where: Host and Origin, the answer to preflights, and CORS on every response.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#security-warning
+ * @see https://fetch.spec.whatwg.org/#http-cors-protocol
+ */
+import { McpError } from '../protocol/errors.ts'
+
+export type Policy = {
+  /** Origins of web pages that may call this server besides its own, such as `https://app.example.com`; `*` is all. */
+  origins: readonly string[]
+  /** Host names, without port, that may be used for this server besides loopback; empty: every https host. */
+  hosts: readonly string[]
+}
+
+/** What is wrong with where a request comes from or goes to; `undefined` when nothing is. */
+export function guard(request: Request, { origins, hosts }: Policy): McpError | undefined {
+  const url = new URL(request.url)
+  if (!isLoopback(url.hostname) && !isKnownHost(url, hosts)) {
+    return new McpError('forbidden', `The host ${url.hostname} is not served here: add it to the option hosts`)
+  }
+  const origin = request.headers.get('Origin')
+  if (origin === null || origins.includes('*') || origins.includes(origin)) return undefined
+  const from = URL.canParse(origin) ? new URL(origin) : undefined
+  if (from?.host === url.host && from.protocol === url.protocol) return undefined
+  // A page on this machine may call a server on this machine, whatever the ports.
+  if (from && isLoopback(from.hostname) && isLoopback(url.hostname)) return undefined
+  return new McpError('forbidden', 'This origin may not call this server: add it to the option origins')
+}
+
+// Over plain http anybody can point a name at this machine (DNS rebinding), so a name must be known.
+const isKnownHost = (url: URL, hosts: readonly string[]) =>
+  hosts.length > 0 ? hosts.includes(url.hostname) : url.protocol === 'https:'
+
+const isLoopback = (hostname: string) =>
+  hostname === 'localhost' ||
+  hostname.endsWith('.localhost') ||
+  hostname === '[::1]' ||
+  /^127(?:\.\d{1,3}){3}$/.test(hostname)
+
+const allowedHeaders = [
+  'Accept',
+  'Authorization',
+  'Content-Type',
+  'Last-Event-ID',
+  'MCP-Protocol-Version',
+  'Mcp-Method',
+  'Mcp-Name',
+  'Mcp-Session-Id',
+]
+const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate, Retry-After, Allow'
+
+/** Answers a preflight: everything a client of any revision sends, and the mirrored parameters it names. */
+export function preflight(request: Request, methods: string): Response {
+  const asked = request.headers.get('Access-Control-Request-Headers')?.split(',') ?? []
+  const mirrored = asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w!#$%&'*+.^`|~-]+$/i.test(name))
+  return new Response(null, {
+    status: 204,
+    headers: {
+      'Access-Control-Allow-Methods': methods,
+      'Access-Control-Allow-Headers': [...allowedHeaders, ...mirrored].join(', '),
+      'Access-Control-Max-Age': '86400',
+    },
+  })
+}
+
+/** Lets the page that asked read the response, errors included. */
+export function withCors(response: Response, request: Request): Response {
+  const { headers } = response
+  headers.append('Vary', 'Origin')
+  const origin = request.headers.get('Origin')
+  if (origin === null) return response
+  headers.set('Access-Control-Allow-Origin', origin)
+  headers.set('Access-Control-Expose-Headers', exposedHeaders)
+  return response
+}

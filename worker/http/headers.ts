@@ -1,0 +1,54 @@
+/**
+ * The headers that mirror the body of a stateless request, checked before anything acts on it: proxies route by them.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
+ */
+import { McpError } from '../protocol/errors.ts'
+import { argumentAt, decodeHeader, type MirroredParameter, mirrors } from '../protocol/mirror.ts'
+import type { Params } from '../protocol/types.ts'
+
+/** The member of `params` that `Mcp-Name` repeats. */
+const named: Readonly<Record<string, string | undefined>> = {
+  __proto__: null as never,
+  'tools/call': 'name',
+  'prompts/get': 'name',
+  'resources/read': 'uri',
+}
+
+/** @throws McpError `header_mismatch` */
+export function checkStandardHeaders(headers: Headers, method: string, params: Params): void {
+  const said = headers.get('Mcp-Method')
+  if (said === null) throw missing('Mcp-Method')
+  if (said !== method) throw mismatch('Mcp-Method', 'the method')
+  const member = named[method]
+  if (!member) return
+  const name = read(headers, 'Mcp-Name')
+  if (name === undefined) throw missing('Mcp-Name')
+  const value = params[member]
+  // What is not text is the method's to refuse.
+  if (typeof value === 'string' && name !== value) throw mismatch('Mcp-Name', `params.${member}`)
+}
+
+/** @throws McpError `header_mismatch` */
+export function checkMirroredParameters(headers: Headers, mirrored: readonly MirroredParameter[], args: unknown): void {
+  for (const { header, path } of mirrored) {
+    const name = `Mcp-Param-${header}`
+    const said = read(headers, name)
+    const argument = argumentAt(args, path)
+    if (said === undefined && argument === undefined) continue
+    if (said === undefined) throw missing(name)
+    if (argument === undefined || !mirrors(said, argument)) throw mismatch(name, `arguments.${path.join('.')}`)
+  }
+}
+
+function read(headers: Headers, name: string): string | undefined {
+  const value = headers.get(name)
+  if (value === null) return undefined
+  const decoded = decodeHeader(value)
+  if (decoded === undefined) throw new McpError('header_mismatch', `Header ${name} is not validly encoded`)
+  return decoded
+}
+
+const missing = (name: string) => new McpError('header_mismatch', `Missing header ${name}`)
+const mismatch = (name: string, what: string) =>
+  new McpError('header_mismatch', `Header ${name} does not match ${what} in the body`)

@@ -1,0 +1,43 @@
+/** What the endpoint needs from where it runs. */
+import type { SessionRpc } from '../../durable-objects/session.ts'
+import type { UpdatesRpc } from '../../durable-objects/updates.ts'
+import type { Auth } from '../auth/auth.ts'
+import type { Sealer } from '../auth/seal.ts'
+import type { Seals } from '../engine/call.ts'
+import type { Principal } from '../protocol/principal.ts'
+import type { Server } from '../server/server.ts'
+import type { Policy } from './guard.ts'
+import type { Limits } from './limits.ts'
+
+export type Host = {
+  readonly server: Server
+  readonly limits: Limits
+  readonly policy: Policy
+  readonly auth: Auth | undefined
+  readonly paths: Paths
+  /** Where sessions and listeners live; `undefined` on a server without Durable Objects. */
+  readonly objects: Objects | undefined
+  sealer(): Promise<Sealer>
+  report(problem: unknown): void
+}
+
+export type Objects = {
+  session(name: string): SessionRpc
+  updates(): UpdatesRpc
+}
+
+export type Paths = {
+  mcp: string
+  /** The two of the 2024-11-05 transport; `undefined`: not offered. */
+  sse: string | undefined
+  messages: string
+}
+
+/** Milliseconds a person may take for an answer, and a client for the next page. */
+const sealLife = 24 * 60 * 60_000
+
+/** The seals of one principal. */
+export const sealsOf = (sealer: () => Promise<Sealer>, principal: Principal | undefined): Seals => ({
+  seal: async (purpose, value) => (await sealer()).seal(purpose, principal, value, sealLife),
+  open: async (purpose, sealed) => (await sealer()).open(purpose, principal, sealed),
+})

@@ -1,0 +1,76 @@
+/** The endpoint: every revision of the protocol on one path. */
+import { McpError } from '../protocol/errors.ts'
+import { isRequest, type Message, parse } from '../protocol/jsonrpc.ts'
+import type { Principal } from '../protocol/principal.ts'
+import { recognise } from '../protocol/recognise.ts'
+import { revisionOf, unsaidRevision } from '../protocol/revisions/index.ts'
+import type { RequestId } from '../protocol/types.ts'
+import { accepts } from './accept.ts'
+import { readBody } from './body.ts'
+import type { Host } from './host.ts'
+import { noBatches, notAllowed, refusal } from './refusal.ts'
+import { endSession, postToSession, startSession, streamSession } from './sessions.ts'
+import { serveAlone, serveStateless } from './stateless.ts'
+
+/** POST: read, recognise the revision, hand on. */
+export async function post(request: Request, host: Host): Promise<Response> {
+  const principal = await host.auth?.authenticate(request)
+  const forms = accepts(request.headers.get('Accept'))
+  if (!forms.json && !forms.stream) {
+    return refusal(new McpError('not_acceptable', 'Accept must include application/json or text/event-stream'))
+  }
+  const parsed = parse(await readBody(request, host.limits))
+  const signs = {
+    version: request.headers.get('MCP-Protocol-Version'),
+    session: request.headers.get('Mcp-Session-Id'),
+  }
+  const recognised = recognise(parsed, signs)
+  if ('refused' in recognised) return refusal(recognised.refused, recognised.id)
+  if ('ignored' in recognised) return new Response(null, { status: 202 })
+  if ('stateless' in recognised) return serveStateless(request, host, principal, forms, recognised)
+  if ('handshake' in recognised) return startSession(recognised.handshake, host, principal)
+  const { messages, batch } = recognised
+  const badVersion = unknownVersion(signs.version)
+  if (badVersion) return refusal(badVersion, onlyId(messages))
+  if (!host.objects) return postAlone(messages, batch)
+  if (signs.session === null) {
+    const error = new McpError('session_required', 'Missing header Mcp-Session-Id: send initialize first')
+    return refusal(error, onlyId(messages))
+  }
+  return postToSession(messages, { batch, session: signs.session, forms }, host, principal)
+
+  /** Without sessions every request of an older client stands alone, as if nothing had been agreed on. */
+  async function postAlone(messages: Message[], batch: boolean): Promise<Response> {
+    const revision = revisionOf(signs.version ?? '') ?? unsaidRevision
+    if (batch && !revision.batching) return refusal(noBatches(revision.date))
+    const requests = messages.filter(isRequest)
+    if (requests.length === 0) return new Response(null, { status: 202 })
+    return serveAlone(request, host, principal, forms, { requests, batch, revision })
+  }
+}
+
+/** GET: the session's own stream, or the rest of one that broke. */
+export async function get(request: Request, host: Host): Promise<Response> {
+  const principal = await host.auth?.authenticate(request)
+  if (!accepts(request.headers.get('Accept')).stream) {
+    return refusal(new McpError('not_acceptable', 'Accept must include text/event-stream'))
+  }
+  if (!host.objects) return notAllowed('POST, OPTIONS')
+  const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
+  return badVersion ? refusal(badVersion) : streamSession(request, host, principal)
+}
+
+/** DELETE: ends a session. */
+export async function remove(request: Request, host: Host): Promise<Response> {
+  const principal: Principal | undefined = await host.auth?.authenticate(request)
+  return host.objects ? endSession(request, host, principal) : notAllowed('POST, OPTIONS')
+}
+
+/** A version that is named must be one that is spoken. */
+function unknownVersion(version: string | null): McpError | undefined {
+  if (version === null || revisionOf(version)) return undefined
+  return new McpError('invalid_request', `Unsupported MCP-Protocol-Version ${version}`)
+}
+
+const onlyId = (messages: readonly Message[]): RequestId | undefined =>
+  messages.length === 1 ? (messages[0]?.id ?? undefined) : undefined

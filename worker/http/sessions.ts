@@ -1,0 +1,138 @@
+/**
+ * Sessions, from the Worker's side: ids that are sealed handshakes, and one call to the session's object per request.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+ */
+import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
+import { asMcpError, McpError } from '../protocol/errors.ts'
+import { errorText, isNotification, type Message, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
+import type { Principal } from '../protocol/principal.ts'
+import type { Revision } from '../protocol/revision.ts'
+import { revisionOf } from '../protocol/revisions/index.ts'
+import type { Accepts } from './accept.ts'
+import { openFeed } from './feed.ts'
+import type { Host, Objects } from './host.ts'
+import { noBatches, refusal } from './refusal.ts'
+import { jsonResponse } from './reply.ts'
+
+/** Milliseconds until a session's id is worth nothing, however much it is used. */
+export const sessionLife = 7 * 24 * 60 * 60_000
+
+const purpose = 'session'
+
+/** What a session's id says. */
+export type Session = { name: string; expires: number; handshake: Handshake }
+
+/** `initialize`: the id says everything, so nothing is stored and no object wakes. */
+export async function startSession(
+  message: RequestMessage,
+  host: Host,
+  principal: Principal | undefined,
+): Promise<Response> {
+  try {
+    const handshake = readHandshake(message.params)
+    const revision = revisionOf(handshake.version) as Revision
+    const result = welcome(host.server.registry, revision, { updates: host.objects !== undefined })
+    const answer = { status: 200, text: resultText(message.id, revision.result('initialize', result)) }
+    if (!host.objects) return jsonResponse(answer)
+    const session: Session = { name: crypto.randomUUID(), expires: Date.now() + sessionLife, handshake }
+    const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
+    return jsonResponse(answer, { 'Mcp-Session-Id': id })
+  } catch (thrown) {
+    if (!(thrown instanceof McpError)) host.report(thrown)
+    const error = asMcpError(thrown)
+    const numbers = { code: -32602, status: 400 }
+    return error.kind === 'invalid_params'
+      ? jsonResponse({ status: numbers.status, text: errorText(message.id, error, numbers) })
+      : refusal(error, message.id)
+  }
+}
+
+type SessionPost = { batch: boolean; session: string; forms: Accepts }
+
+export async function postToSession(
+  messages: Message[],
+  { batch, session: id, forms }: SessionPost,
+  host: Host,
+  principal: Principal | undefined,
+): Promise<Response> {
+  const session = await openSession(id, host, principal)
+  if (!session) return unknownSession(messages)
+  const { name, expires, handshake } = session
+  const revision = revisionOf(handshake.version) as Revision
+  if (batch && !revision.batching) return refusal(noBatches(revision.date))
+  const [first] = messages
+  // Nothing depends on it, so it wakes nothing.
+  if (!batch && first && isNotification(first) && first.method === 'notifications/initialized') return accepted()
+  const object = (host.objects as Objects).session(name)
+  const posted = await object.post({
+    messages,
+    batch,
+    handshake,
+    principal,
+    session: id,
+    expires,
+    streams: forms.stream,
+  })
+  if ('gone' in posted) return unknownSession(messages)
+  if ('stream' in posted) return feedOf(session, host, { stream: String(posted.stream) })
+  if (posted.text === undefined) return new Response(null, { status: posted.status })
+  return jsonResponse({ status: posted.status, text: posted.text })
+}
+
+/** GET: the standing stream from now on, or the rest of a stream after `Last-Event-ID`. */
+export async function streamSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {
+  const id = request.headers.get('Mcp-Session-Id')
+  if (id === null) return refusal(new McpError('session_required', 'Missing header Mcp-Session-Id'))
+  const session = await openSession(id, host, principal)
+  if (!session) return unknownSession([])
+  const after = request.headers.get('Last-Event-ID') ?? undefined
+  return feedOf(session, host, {}, after)
+}
+
+export async function endSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {
+  const id = request.headers.get('Mcp-Session-Id')
+  if (id === null) return refusal(new McpError('session_required', 'Missing header Mcp-Session-Id'))
+  const session = await openSession(id, host, principal)
+  if (!session) return unknownSession([])
+  const ended = await (host.objects as Objects).session(session.name).end(session.expires)
+  return ended ? new Response(null, { status: 204 }) : unknownSession([])
+}
+
+async function openSession(id: string, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
+  return (await (await host.sealer()).open(purpose, principal, id)) as Session | undefined
+}
+
+async function feedOf(
+  { name, expires, handshake }: Session,
+  host: Host,
+  query: Record<string, string>,
+  after?: string,
+): Promise<Response> {
+  const revision = revisionOf(handshake.version) as Revision
+  const object = (host.objects as Objects).session(name)
+  const settings = {
+    ...query,
+    version: handshake.version,
+    expires: String(expires),
+    ...(revision.polling && { polling: '1' }),
+  }
+  const feed = await openFeed({ ...host.limits, dial: (last) => object.fetch(feedRequest(settings, last)) }, after)
+  if (feed.status === 200) return feed
+  if (feed.status === 404) return unknownSession([])
+  return refusal(new McpError('invalid_request', `Last-Event-ID ${after} is not in the log of this session any more`))
+}
+
+/** The request that opens a session's socket. */
+export function feedRequest(settings: Record<string, string>, after: string | undefined): Request {
+  const query = new URLSearchParams(after === undefined ? settings : { ...settings, after })
+  return new Request(`https://session/feed?${query}`, { headers: { Upgrade: 'websocket' } })
+}
+
+export const accepted = (): Response => new Response(null, { status: 202 })
+
+/** Forged, expired, ended or somebody else's: one answer for all of them. */
+export function unknownSession(messages: readonly Message[]): Response {
+  const id = messages.length === 1 ? messages[0]?.id : undefined
+  return refusal(new McpError('session_not_found', 'Session not found: send initialize again'), id ?? undefined)
+}

@@ -1,0 +1,50 @@
+/**
+ * The HTTP+SSE transport: one stream that is the session, and a second endpoint to post to.
+ *
+ * @see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
+ */
+import { McpError } from '../protocol/errors.ts'
+import { parse } from '../protocol/jsonrpc.ts'
+import { readBody } from './body.ts'
+import { openFeed } from './feed.ts'
+import type { Host, Objects } from './host.ts'
+import { notAllowed, refusal } from './refusal.ts'
+import { accepted, feedRequest, sessionLife, unknownSession } from './sessions.ts'
+
+const purpose = 'sse'
+
+type SseSession = { name: string; expires: number }
+
+/** GET: opens a session. Its first event says where to post. */
+export async function openSse(request: Request, host: Host): Promise<Response> {
+  if (!host.objects) return notAllowed('OPTIONS')
+  const principal = await host.auth?.authenticate(request)
+  const session: SseSession = { name: crypto.randomUUID(), expires: Date.now() + sessionLife }
+  const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
+  const object = host.objects.session(session.name)
+  const settings = { sse: '1', expires: String(session.expires) }
+  return openFeed({
+    ...host.limits,
+    dial: (after) => object.fetch(feedRequest(settings, after)),
+    greeting: `event: endpoint\ndata: ${host.paths.messages}?session=${encodeURIComponent(id)}\n\n`,
+  })
+}
+
+/** POST: one message of such a session. The answer comes on its stream. */
+export async function postSse(request: Request, host: Host): Promise<Response> {
+  const principal = await host.auth?.authenticate(request)
+  const id = new URL(request.url).searchParams.get('session')
+  if (id === null)
+    return refusal(new McpError('session_required', 'Missing query parameter session: GET the stream first'))
+  const session = (await (await host.sealer()).open(purpose, principal, id)) as SseSession | undefined
+  const parsed = parse(await readBody(request, host.limits))
+  if ('malformed' in parsed) return refusal(parsed.malformed, parsed.id)
+  if ('batch' in parsed) return refusal(new McpError('invalid_request', 'This transport has no batches'))
+  const messages = [parsed.message]
+  if (!session) return unknownSession(messages)
+  const { name, expires } = session
+  const posted = await (host.objects as Objects)
+    .session(name)
+    .post({ messages, batch: false, handshake: undefined, principal, session: id, expires, streams: true })
+  return 'gone' in posted ? unknownSession(messages) : accepted()
+}

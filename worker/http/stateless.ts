@@ -1,0 +1,126 @@
+/** Requests that stand alone: the whole call happens in this isolate, and the client brings what was learned before. */
+import type { Call, World } from '../engine/call.ts'
+import { emptyMemo, type Memo } from '../engine/memo.ts'
+import { implementationOf } from '../engine/methods/discover.ts'
+import { mirroredIn } from '../engine/methods/tools.ts'
+import { run } from '../engine/run.ts'
+import { asMcpError, McpError } from '../protocol/errors.ts'
+import { errorText, notificationText, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
+import { type Envelope, serverInfoKey } from '../protocol/meta.ts'
+import type { Principal } from '../protocol/principal.ts'
+import type { Revision } from '../protocol/revision.ts'
+import type { Result } from '../protocol/types.ts'
+import type { Accepts } from './accept.ts'
+import { checkMirroredParameters, checkStandardHeaders } from './headers.ts'
+import { type Host, sealsOf } from './host.ts'
+import { listen } from './listen.ts'
+import { refusal } from './refusal.ts'
+import { type Answer, type Line, reply } from './reply.ts'
+import { readMemo, sealMemo } from './request-state.ts'
+
+export async function serveStateless(
+  request: Request,
+  host: Host,
+  principal: Principal | undefined,
+  forms: Accepts,
+  { stateless: message, revision, envelope }: { stateless: RequestMessage; revision: Revision; envelope: Envelope },
+): Promise<Response> {
+  const call: Call = {
+    method: message.method,
+    params: message.params ?? {},
+    revision,
+    capabilities: envelope.capabilities,
+    client: envelope.client,
+    principal,
+    session: undefined,
+    logLevel: envelope.logLevel,
+  }
+  try {
+    checkStandardHeaders(request.headers, call.method, call.params)
+    if (revision.requests.has(call.method) && call.method === 'subscriptions/listen' && host.objects) {
+      return await listen(message, host, host.objects, principal)
+    }
+    checkMirroredParameters(request.headers, await mirroredIn(host.server.registry, call), call.params.arguments)
+  } catch (thrown) {
+    return refuse(thrown, message, revision, host)
+  }
+  return reply(request, forms, host.limits, async (line) => answer(message, call, host, line))
+}
+
+/** Requests of an older client on a server without sessions. */
+export async function serveAlone(
+  request: Request,
+  host: Host,
+  principal: Principal | undefined,
+  forms: Accepts,
+  { requests, batch, revision }: { requests: RequestMessage[]; batch: boolean; revision: Revision },
+): Promise<Response> {
+  const callOf = (message: RequestMessage): Call => ({
+    method: message.method,
+    params: message.params ?? {},
+    revision,
+    // Nothing was agreed on, and an answer could not find its way back here.
+    capabilities: {},
+    client: undefined,
+    principal,
+    session: undefined,
+    logLevel: 'info',
+  })
+  return reply(request, forms, host.limits, async (line) => {
+    const answers = await Promise.all(requests.map((message) => answer(message, callOf(message), host, line)))
+    const [first] = answers as [Answer]
+    return batch ? { status: 200, text: `[${answers.map(({ text }) => text).join(',')}]` } : first
+  })
+}
+
+async function answer(message: RequestMessage, call: Call, host: Host, line: Line): Promise<Answer> {
+  const { revision } = call
+  const seals = sealsOf(host.sealer, call.principal)
+  const world: World = {
+    signal: line.signal,
+    seals,
+    updates: host.objects !== undefined,
+    notify(notification) {
+      const written = revision.notification(notification)
+      if (written) line.say(notificationText(written))
+    },
+    disconnect: () => {},
+    report: host.report,
+  }
+  try {
+    if (message.method === 'ping' && revision.requests.has('ping')) return done({})
+    const memo: Memo = revision.stateless ? await readMemo(call, seals) : emptyMemo
+    const outcome = await run(host.server, call, memo, world)
+    if ('done' in outcome) return done(outcome.done)
+    return done({
+      resultType: 'input_required',
+      inputRequests: Object.fromEntries(Object.entries(outcome.asks).map(([key, ask]) => [key, revision.ask(ask)])),
+      requestState: await sealMemo(call, outcome.memo, seals),
+    })
+  } catch (thrown) {
+    if (!(thrown instanceof McpError)) host.report(thrown)
+    const error = asMcpError(thrown)
+    const numbers = revision.error(error.kind)
+    return { status: numbers.status, text: errorText(message.id, error, numbers) }
+  }
+
+  function done(result: Result): Answer {
+    const written = revision.result(message.method, result)
+    const signed = revision.stateless ? signedBy(host, revision, written) : written
+    return { status: 200, text: resultText(message.id, signed) }
+  }
+}
+
+/** The result with the server's name on it. */
+export const signedBy = (host: Host, revision: Revision, result: Result): Result => ({
+  ...result,
+  _meta: { ...result._meta, [serverInfoKey]: revision.implementation(implementationOf(host.server.registry)) },
+})
+
+function refuse(thrown: unknown, message: RequestMessage, revision: Revision, host: Host): Response {
+  if (!(thrown instanceof McpError)) host.report(thrown)
+  const error = asMcpError(thrown)
+  const { status } = revision.error(error.kind)
+  const response = refusal(error, message.id)
+  return response.status === status ? response : new Response(response.body, { status, headers: response.headers })
+}
