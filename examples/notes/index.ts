@@ -1,0 +1,64 @@
+import { createServer, link, serve } from 'edgemcp'
+import * as z from 'zod'
+import { Notebook, notebook } from './notebook.ts'
+
+const server = createServer({ name: 'notes', title: 'Notes', version: '1.0.0', instructions: 'A small notebook.' })
+
+const note = server.resource(
+  'note://{id}',
+  {
+    title: 'Note',
+    description: 'A note, by its id',
+    mimeType: 'text/markdown',
+    list: async () => (await notebook().list()).map(({ id, title }) => ({ id, name: id, title })),
+    complete: { id: (prefix) => notebook().ids(prefix) },
+  },
+  async ({ id }) => (await notebook().read(id))?.text,
+)
+
+server.tool(
+  'write_note',
+  {
+    title: 'Write a note',
+    description: 'Writes a note, or replaces the one with the same id',
+    input: z.object({
+      id: z.string().regex(/^[a-z0-9-]{1,64}$/, 'use lower case letters, digits and dashes'),
+      text: z.string().max(10_000).describe('Markdown; the first line is the title'),
+    }),
+    annotations: { idempotentHint: true, destructiveHint: true },
+  },
+  async ({ id, text }) => {
+    const isNew = await notebook().write(id, text)
+    await note.updated({ id })
+    if (isNew) await server.updates.resources()
+    return link(note.uri({ id }), { name: id, mimeType: 'text/markdown' })
+  },
+)
+
+server.tool(
+  'search_notes',
+  {
+    title: 'Search notes',
+    description: 'Finds notes that contain a text',
+    input: z.object({ query: z.string() }),
+    output: z.object({ notes: z.array(z.object({ id: z.string(), title: z.string() })) }),
+    annotations: { readOnlyHint: true },
+  },
+  async ({ query }) => ({ notes: await notebook().search(query) }),
+)
+
+server.prompt(
+  'summarize',
+  {
+    title: 'Summarize a note',
+    description: 'Asks for a summary of a note',
+    args: z.object({ id: z.string().describe('Which note') }),
+    complete: { id: (prefix) => notebook().ids(prefix) },
+  },
+  async ({ id }) => `Summarize this note in two sentences:\n\n${(await notebook().read(id))?.text ?? '(no such note)'}`,
+)
+
+const worker = serve(server)
+export default worker
+export const { McpSession, McpUpdates } = worker
+export { Notebook }

@@ -1,0 +1,22 @@
+/** edgemcp: MCP servers on Cloudflare Workers, every revision of the protocol from one URL. */
+export type { Auth } from './auth/auth.ts'
+export type { Limits } from './http/limits.ts'
+export { McpError } from './protocol/errors.ts'
+export type { Principal } from './protocol/principal.ts'
+export type * from './protocol/types.ts'
+export { type EdgeWorker, type ServeOptions, serve } from './serve.ts'
+export type { Caller } from './server/caller.ts'
+export { audio, embed, failure, image, link, text } from './server/content.ts'
+export type { Context, Elicited, Feature, Sampled, SampleRequest } from './server/context.ts'
+export type { PromptDefinition, PromptHandler } from './server/prompt.ts'
+export type { ResourceDefinition, ResourceHandler } from './server/resource.ts'
+export type { Infer, InferInput, Schema, StandardSchema } from './server/schema.ts'
+export {
+  createServer,
+  type Module,
+  type ResourceHandle,
+  type Server,
+  type ServerOptions,
+  type Updates,
+} from './server/server.ts'
+export type { ToolDefinition, ToolHandler } from './server/tool.ts'

@@ -1,0 +1,180 @@
+/** The composition root: a server and its options become a Worker and its Durable Objects. */
+import { env, exports } from 'cloudflare:workers'
+import { IttyRouter } from 'itty-router'
+import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
+import { Updates, type UpdatesHost, type UpdatesRpc } from '../durable-objects/updates.ts'
+import type { Auth } from './auth/auth.ts'
+import { type KeyRing, parseKeyRing, sealer } from './auth/seal.ts'
+import { guard, type Policy, preflight, withCors } from './http/guard.ts'
+import { type Host, type Objects, type Paths, sealsOf } from './http/host.ts'
+import { defaultLimits, type Limits } from './http/limits.ts'
+import { get, post, remove } from './http/mcp.ts'
+import { page } from './http/page.ts'
+import { notAllowed, refusal } from './http/refusal.ts'
+import { openSse, postSse } from './http/sse-2024.ts'
+import { asMcpError, McpError } from './protocol/errors.ts'
+import type { Server } from './server/server.ts'
+
+export type ServeOptions = Partial<Policy> & {
+  /** Where the endpoint is. Default `/mcp`; the 2024-11-05 pair `/sse` and `/messages` lies beside it. */
+  path?: string
+  /** Who may call; everyone when left out. */
+  auth?: Auth
+  /** `false`: no session ids and no streams, even when the Durable Objects are there. */
+  sessions?: false | { /** Milliseconds after which an idle session is over. Default one day. */ ttl?: number }
+  /** `false`: no page at `/`. */
+  page?: false
+  limits?: Partial<Limits>
+  /** Names of the exported classes, for a Worker with more than one server. */
+  objects?: { session?: string; updates?: string }
+}
+
+type ObjectClass<T> = new (ctx: DurableObjectState, env: never) => T
+
+/** A Worker to export by default, and the two classes it needs exported by name. */
+export interface EdgeWorker {
+  fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
+  readonly McpSession: ObjectClass<Session>
+  readonly McpUpdates: ObjectClass<Updates>
+}
+
+/**
+ * Serves a server to every MCP client there is.
+ *
+ * @example
+ * const worker = serve(server)
+ * export default worker
+ * export const { McpSession, McpUpdates } = worker
+ */
+export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
+  const names = { session: 'McpSession', updates: 'McpUpdates', ...options.objects }
+  const limits: Limits = { ...defaultLimits, ...options.limits }
+  const report = (problem: unknown) => console.error(problem)
+  const session = (name: string) => namespace<SessionRpc>(names.session).getByName(name)
+  const updates = () => namespace<UpdatesRpc>(names.updates).getByName('updates')
+  const keyed = once(async () => sealer(await keyRing(() => updates().keys())))
+  server.registry.publish = (change) => updates().publish(change)
+
+  const sessionHost: SessionHost = {
+    server,
+    patience: limits.patience,
+    ttl: (options.sessions || undefined)?.ttl ?? 24 * 60 * 60_000,
+    seals: (principal) => sealsOf(keyed, principal),
+    updates,
+    report,
+  }
+  const updatesHost: UpdatesHost = { session, report }
+
+  const host = once((): Host => {
+    const objects: Objects | undefined = hasObjects(names, options) ? { session, updates } : undefined
+    return {
+      server,
+      limits,
+      policy: { origins: options.origins ?? [], hosts: options.hosts ?? [] },
+      auth: options.auth,
+      paths: pathsOf(options.path ?? '/mcp'),
+      objects,
+      sealer: keyed,
+      report,
+    }
+  })
+  const route = once(() => router(host(), options))
+
+  return {
+    async fetch(request) {
+      const { policy } = host()
+      const refused = guard(request, policy)
+      return withCors(refused ? refusal(refused) : await respond(() => route().fetch(request), report), request)
+    },
+    McpSession: class McpSession extends Session {
+      constructor(ctx: DurableObjectState, env: never) {
+        super(ctx, env, sessionHost)
+      }
+    },
+    McpUpdates: class McpUpdates extends Updates {
+      constructor(ctx: DurableObjectState, env: never) {
+        super(ctx, env, updatesHost)
+      }
+    },
+  }
+}
+
+function router(host: Host, options: ServeOptions) {
+  const { mcp, sse, messages } = host.paths
+  const router = IttyRouter()
+  router
+    .post(mcp, (request) => post(request, host))
+    .get(mcp, (request) => get(request, host))
+    .delete(mcp, (request) => remove(request, host))
+    .options(mcp, (request) => preflight(request, 'GET, POST, DELETE, OPTIONS'))
+    .all(mcp, () => notAllowed('GET, POST, DELETE, OPTIONS'))
+  if (sse) {
+    router
+      .get(sse, (request) => openSse(request, host))
+      .options(sse, (request) => preflight(request, 'GET, OPTIONS'))
+      .all(sse, () => notAllowed('GET, OPTIONS'))
+      .post(messages, (request) => postSse(request, host))
+      .options(messages, (request) => preflight(request, 'POST, OPTIONS'))
+      .all(messages, () => notAllowed('POST, OPTIONS'))
+  }
+  if (options.page !== false) router.get('/', (request) => page(request, host))
+  return router.all('*', () => new Response(`Not found. The MCP endpoint is ${mcp}\n`, { status: 404 }))
+}
+
+async function respond(route: () => Promise<Response>, report: Host['report']): Promise<Response> {
+  try {
+    return await route()
+  } catch (thrown) {
+    if (!(thrown instanceof McpError)) report(thrown)
+    return refusal(asMcpError(thrown))
+  }
+}
+
+function pathsOf(mcp: string): Paths {
+  if (!/^\/[\w\-./]*$/.test(mcp)) throw new Error(`The path "${mcp}" must start with "/"`)
+  const parent = mcp.slice(0, mcp.lastIndexOf('/') + 1)
+  return { mcp, sse: `${parent}sse`, messages: `${parent}messages` }
+}
+
+// Durable Objects
+
+type Namespace<T> = { getByName(name: string): T }
+
+const exported = exports as unknown as Record<string, Partial<Namespace<never>> | undefined>
+
+function namespace<T>(name: string): Namespace<T> {
+  const found = exported[name]
+  if (typeof found?.getByName !== 'function') throw new Error(missingExports([name]))
+  return found as Namespace<T>
+}
+
+function hasObjects(names: { session: string; updates: string }, { sessions }: ServeOptions): boolean {
+  if (sessions === false) return false
+  const missing = [names.session, names.updates].filter((name) => typeof exported[name]?.getByName !== 'function')
+  if (missing.length > 0) console.warn(missingExports(missing))
+  return missing.length === 0
+}
+
+/** One sentence, and the lines to add. */
+const missingExports = (names: readonly string[]) =>
+  `edgemcp runs without sessions, subscriptions and updates, because this Worker has no Durable Object class ${names.join(' and ')}: ` +
+  `add to its main file\n\n  export const { ${names.join(', ')} } = worker\n\nand to wrangler.toml\n\n` +
+  `  [[migrations]]\n  tag = "v1"\n  new_sqlite_classes = [${names.map((name) => `"${name}"`).join(', ')}]\n`
+
+/** From the secret when there is one; otherwise minted once and kept by the Updates object. */
+async function keyRing(minted: () => Promise<KeyRing>): Promise<KeyRing> {
+  const secret = (env as Record<string, unknown>).EDGEMCP_KEYS
+  return typeof secret === 'string' && secret !== '' ? parseKeyRing(secret) : minted()
+}
+
+/** Does something the first time it is asked for. What fails is tried again. */
+function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    if (!made) {
+      made = { value: make() }
+      if (made.value instanceof Promise) made.value.catch(() => (made = undefined))
+    }
+    return made.value
+  }
+}
