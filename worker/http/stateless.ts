@@ -106,16 +106,17 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
 
   function done(result: Result): Answer {
     const written = revision.result(message.method, result)
-    const signed = revision.stateless ? signedBy(host, revision, written) : written
+    const signed = revision.stateless ? signedBy(host, message.method, written) : written
     return { status: 200, text: resultText(message.id, signed) }
   }
 }
 
-/** The result with the server's name on it. */
-export const signedBy = (host: Host, revision: Revision, result: Result): Result => ({
-  ...result,
-  _meta: { ...result._meta, [serverInfoKey]: revision.implementation(implementationOf(host.server.registry)) },
-})
+/** The result with the server's name on it; discovery tells the rest of what there is to tell. */
+function signedBy(host: Host, method: string, result: Result): Result {
+  const { name, version, ...rest } = implementationOf(host.server.registry)
+  const info = method === 'server/discover' ? { name, version, ...rest } : { name, version }
+  return { ...result, _meta: { ...result._meta, [serverInfoKey]: info } }
+}
 
 function refuse(thrown: unknown, message: RequestMessage, revision: Revision, host: Host): Response {
   if (!(thrown instanceof McpError)) host.report(thrown)

@@ -1,0 +1,254 @@
+/** One server with everything the protocol has, for tests: small, deterministic, and the same for every revision. */
+import { audio, createServer, embed, image, link, McpError, type Server, serve, text } from 'edgemcp'
+import * as z from 'zod'
+
+const server = createServer({
+  name: 'everything',
+  title: 'Everything',
+  version: '1.0.0',
+  description: 'A server for tests',
+  websiteUrl: 'https://example.com/',
+  icons: [{ src: 'data:image/svg+xml,%3Csvg/%3E', mimeType: 'image/svg+xml' }],
+  instructions: 'Call the tools.',
+  pageSize: 50,
+})
+
+const pixel = new Uint8Array([137, 80, 78, 71])
+const versions = new Map<string, number>()
+let effects = 0
+
+server.tool('echo', { description: 'Says it back', input: z.object({ text: z.string() }) }, ({ text }) => text)
+
+server.tool(
+  'add',
+  {
+    title: 'Add',
+    description: 'Adds two numbers',
+    input: z.object({ a: z.number(), b: z.number() }),
+    output: z.object({ sum: z.number() }),
+    annotations: { readOnlyHint: true, title: 'Adder' },
+    icons: [{ src: 'https://example.com/add.png', mimeType: 'image/png', sizes: ['48x48'] }],
+    _meta: { 'com.example/kind': 'arithmetic' },
+  },
+  ({ a, b }) => ({ sum: a + b }),
+)
+
+server.tool(
+  'list_words',
+  {
+    description: 'Splits a text',
+    input: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    output: { type: 'array', items: { type: 'string' } },
+  },
+  ({ text }) => text.split(' '),
+)
+
+server.tool('blocks', { description: 'One block of each kind' }, () => [
+  text('text'),
+  image(pixel, 'image/png'),
+  audio('AAAA', 'audio/wav'),
+  link('note://1', { name: 'Note 1', title: 'The first note', mimeType: 'text/plain' }),
+  embed({ uri: 'note://1', mimeType: 'text/plain', text: 'one' }),
+])
+
+server.tool('fail', { description: 'Fails' }, () => {
+  throw new Error('It failed')
+})
+
+server.tool('refuse', { description: 'Ends with a protocol error' }, () => {
+  throw new McpError('invalid_params', 'Refused', { why: 'test' })
+})
+
+server.tool('nothing', { description: 'Returns nothing' }, () => {})
+
+server.tool(
+  'progress',
+  { description: 'Reports three steps', input: z.object({ steps: z.number() }) },
+  ({ steps }, ctx) => {
+    for (let step = 1; step <= steps; step++) ctx.progress(step, steps, `step ${step}`)
+    ctx.progress(steps, steps, 'not an increase')
+    return `${steps} steps`
+  },
+)
+
+server.tool('logs', { description: 'Logs one line of each level' }, (_, ctx) => {
+  for (const level of ['debug', 'info', 'warning', 'error'] as const) ctx.log(level, { level }, 'test')
+  return 'logged'
+})
+
+server.tool(
+  'region',
+  {
+    description: 'Says which region was asked for',
+    input: {
+      type: 'object',
+      properties: {
+        region: { type: 'string', 'x-mcp-header': 'Region' },
+        count: { type: 'integer', 'x-mcp-header': 'Count' },
+        dry: { type: 'boolean', 'x-mcp-header': 'Dry' },
+        inner: { type: 'object', properties: { deep: { type: 'string', 'x-mcp-header': 'Deep' } } },
+      },
+    },
+  },
+  ({ region, count, dry, inner }) => JSON.stringify({ region, count, dry, deep: inner?.deep }),
+)
+
+server.tool('ask_name', { description: 'Asks who is there' }, async (_, ctx) => {
+  ctx.progress(1, 2)
+  const answer = await ctx.elicit('name', 'What is your name?', z.object({ name: z.string().min(1) }))
+  if (answer.action !== 'accept') return `No name: ${answer.action}`
+  ctx.progress(2, 2)
+  return `Hello, ${answer.content.name}!`
+})
+
+server.tool('ask_twice', { description: 'Asks for two things, one after the other' }, async (_, ctx) => {
+  const receipt = await ctx.once('receipt', () => ++effects)
+  const first = await ctx.elicit('first', 'First?', z.object({ value: z.string() }))
+  const second = await ctx.elicit('second', 'Second?', z.object({ value: z.string() }))
+  if (first.action !== 'accept' || second.action !== 'accept') return 'declined'
+  const again = await ctx.once('again', () => effects)
+  return `${first.content.value} ${second.content.value} ${again - receipt}`
+})
+
+server.tool('ask_choices', { description: 'Asks with every kind of field' }, async (_, ctx) => {
+  const answer = await ctx.elicit(
+    'choices',
+    'Choose',
+    z.object({
+      colour: z.enum(['red', 'green']).default('red'),
+      size: z.number().min(1).max(9),
+      sure: z.boolean().default(true),
+      mail: z.email().optional(),
+    }),
+  )
+  return answer.action === 'accept' ? JSON.stringify(answer.content) : answer.action
+})
+
+server.tool('ask_model', { description: 'Asks the client for a completion' }, async (_, ctx) => {
+  const answer = await ctx.sample('capital', { prompt: 'What is the capital of France?', maxTokens: 50 })
+  return `The model says: ${answer.text}`
+})
+
+server.tool('ask_roots', { description: 'Asks where the client works' }, async (_, ctx) => {
+  const roots = await ctx.roots()
+  return roots.map((root) => root.uri).join(' ')
+})
+
+server.tool('ask_together', { description: 'Asks a person and a model at once' }, async (_, ctx) => {
+  const [person, model] = await Promise.all([
+    ctx.elicit('person', 'Your turn?', z.object({ value: z.string() })),
+    ctx.sample('model', { prompt: 'Yours?', maxTokens: 10 }),
+  ])
+  return `${person.action === 'accept' ? person.content.value : person.action} and ${model.text}`
+})
+
+server.tool('can', { description: 'What the client can do' }, (_, ctx) =>
+  JSON.stringify({
+    elicitation: ctx.can('elicitation'),
+    sampling: ctx.can('sampling'),
+    roots: ctx.can('roots'),
+    session: ctx.session !== undefined,
+    client: ctx.client?.name,
+  }),
+)
+
+server.tool(
+  'wait',
+  { description: 'Waits until it is cancelled', input: z.object({ key: z.string() }) },
+  ({ key }, ctx) => {
+    ctx.progress(1)
+    waits.set(key, 'waiting')
+    return new Promise<string>((resolve) => {
+      ctx.signal.addEventListener('abort', () => {
+        waits.set(key, 'cancelled')
+        resolve('cancelled')
+      })
+    })
+  },
+)
+
+const waits = new Map<string, string>()
+server.tool('waited', { description: 'What became of a wait', input: z.object({ key: z.string() }) }, ({ key }) => {
+  return waits.get(key) ?? 'unknown'
+})
+
+server.tool('disconnect', { description: 'Sends the client away before it answers' }, async (_, ctx) => {
+  ctx.disconnect(20)
+  return 'You came back'
+})
+
+server.tool('touch', { description: 'Changes a note', input: z.object({ id: z.string() }) }, async ({ id }) => {
+  versions.set(id, (versions.get(id) ?? 0) + 1)
+  await note.updated({ id })
+  return `touched ${id}`
+})
+
+server.tool('change_lists', { description: 'Says that every list changed' }, async () => {
+  await server.updates.tools()
+  await server.updates.prompts()
+  await server.updates.resources()
+  return 'changed'
+})
+
+server.tool('secret', { description: 'Nobody sees this', enabled: () => false }, () => 'secret')
+
+const note = server.resource(
+  'note://{id}',
+  {
+    name: 'note',
+    title: 'Note',
+    description: 'A note',
+    mimeType: 'text/plain',
+    annotations: { audience: ['user'], priority: 0.5, lastModified: '2026-01-01T00:00:00Z' },
+    list: () => ['1', '2', '3'].map((id) => ({ id, name: `note ${id}`, title: `Note ${id}` })),
+    complete: { id: (prefix) => ['1', '2', '3', '10'].filter((id) => id.startsWith(prefix)) },
+  },
+  ({ id }) => (/^\d+$/.test(id) ? `note ${id}` : undefined),
+)
+
+server.resource(
+  'data://pixel',
+  {
+    name: 'pixel',
+    description: 'Four bytes',
+    mimeType: 'image/png',
+    size: 4,
+    caching: { ttlMs: 60_000, cacheScope: 'public' },
+  },
+  () => pixel,
+)
+
+server.resource('data://asks', { name: 'asks', description: 'Asks before it shows itself' }, async (_, ctx) => {
+  const answer = await ctx.elicit('pass', 'May I?', z.object({ ok: z.boolean() }))
+  return answer.action === 'accept' && answer.content.ok ? 'shown' : 'hidden'
+})
+
+server.prompt(
+  'review',
+  {
+    title: 'Review',
+    description: 'Reviews code',
+    args: z.object({ language: z.string().describe('Which language'), code: z.string().optional() }),
+    complete: {
+      language: (prefix, { code }) =>
+        code === undefined ? ['rust', 'ruby', 'typescript'].filter((name) => name.startsWith(prefix)) : ['known'],
+    },
+  },
+  ({ language, code = '' }) => `Review this ${language}: ${code}`,
+)
+
+server.prompt('ask', { description: 'Asks before it says' }, async (_, ctx) => {
+  const answer = await ctx.elicit('topic', 'About what?', z.object({ topic: z.string() }))
+  return answer.action === 'accept' ? `Tell me about ${answer.content.topic}` : 'Tell me anything'
+})
+
+const many = (server: Server) => {
+  for (let number = 1; number <= 60; number++) {
+    server.tool(`tool_${number}`, { description: `Number ${number}` }, () => String(number))
+  }
+}
+server.use(many, { prefix: 'many.' })
+
+const worker = serve(server, { limits: { body: 1_000_000, bodyTimeout: 500, patience: 2_000, keepAlive: 200 } })
+export default worker
+export const { McpSession, McpUpdates } = worker
