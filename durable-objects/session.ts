@@ -38,7 +38,7 @@ import {
 import { isLogLevel } from '../worker/protocol/meta.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
 import type { Revision } from '../worker/protocol/revision.ts'
-import { revisionOf } from '../worker/protocol/revisions/index.ts'
+import { oldestRevision, revisionOf } from '../worker/protocol/revisions/index.ts'
 import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/types.ts'
 import { logLevels } from '../worker/protocol/types.ts'
 import type { Server } from '../worker/server/server.ts'
@@ -137,7 +137,7 @@ export class Session extends DurableObject implements SessionRpc {
     if (requests.length === 0) return { status: 202 }
 
     if (overSse) {
-      const exchange = new Exchange(revision ?? (revisionOf('2024-11-05') as Revision), {
+      const exchange = new Exchange(revision ?? oldestRevision, {
         streams: true,
         unanswered: requests.length,
         stream: standingStream,
@@ -449,6 +449,8 @@ export class Session extends DurableObject implements SessionRpc {
   #resume(after: string): Response {
     const id = readEventId(after)
     if (!id || !this.#log.reaches(id)) return new Response(null, { status: 400 })
+    const { last, over } = this.#log.find(id.stream) as { last: number; over: boolean }
+    if (over && last === id.seq) return new Response(null, { status: 405 })
     this.#released.delete(id.stream)
     return this.#feed(id.stream, id.seq, undefined)
   }

@@ -117,7 +117,13 @@ function router(host: Host, options: ServeOptions) {
       .options(messages, (request) => preflight(request, 'POST, OPTIONS'))
       .all(messages, () => notAllowed('POST, OPTIONS'))
   }
-  if (options.page !== false) router.get('/', (request) => page(request, host))
+  if (options.page !== false) {
+    const show = (request: Request) => page(request, host)
+    router
+      .get('/', show)
+      .head('/', show)
+      .all('/', () => notAllowed('GET, HEAD'))
+  }
   return router.all('*', () => new Response(`Not found. The MCP endpoint is ${mcp}\n`, { status: 404 }))
 }
 

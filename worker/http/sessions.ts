@@ -12,7 +12,7 @@ import { revisionOf } from '../protocol/revisions/index.ts'
 import type { Accepts } from './accept.ts'
 import { openFeed } from './feed.ts'
 import type { Host, Objects } from './host.ts'
-import { noBatches, refusal } from './refusal.ts'
+import { noBatches, notAllowed, refusal } from './refusal.ts'
 import { jsonResponse } from './reply.ts'
 
 /** Milliseconds until a session's id is worth nothing, however much it is used. */
@@ -120,6 +120,9 @@ async function feedOf(
   const feed = await openFeed({ ...host.limits, dial: (last) => object.fetch(feedRequest(settings, last)) }, after)
   if (feed.status === 200) return feed
   if (feed.status === 404) return unknownSession([])
+  // The stream has been heard to its end. Clients take this as "no stream here" and stop; an empty stream would bring
+  // them back for ever.
+  if (feed.status === 405) return notAllowed('POST, DELETE, OPTIONS')
   return refusal(new McpError('invalid_request', `Last-Event-ID ${after} is not in the log of this session any more`))
 }
 

@@ -29,3 +29,6 @@ export const negotiate = (requested: string): Revision =>
 
 /** What a session request without any other sign of its version is taken for. */
 export const unsaidRevision = rev20250326
+
+/** What a session is taken for before its handshake. */
+export const oldestRevision = rev20241105
