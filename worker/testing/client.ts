@@ -1,0 +1,127 @@
+import type { Message, NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
+import { isNotification, isRequest, isResponse } from '../protocol/jsonrpc.ts'
+import { revisionOf } from '../protocol/revisions/index.ts'
+import type { CallToolResult, InputRequest, Params, RequestId, SubscriptionFilter } from '../protocol/types.ts'
+import type { ConnectOptions, Hub, Watched } from './connection.ts'
+import { sessionConnection } from './session.ts'
+import { sseConnection } from './sse-2024.ts'
+import { statelessConnection } from './stateless.ts'
+import { type Target, wireTo } from './wire.ts'
+
+export type RequestOptions = {
+  signal?: AbortSignal
+  onProgress?: (params: Params) => void
+}
+
+export interface TestClient extends AsyncDisposable {
+  readonly revision: string
+  /** The session's id; `undefined` in revisions that have none. */
+  readonly session: string | undefined
+  /** The answer to `initialize` or `server/discover`. */
+  readonly welcome: Params
+  /** Every notification so far that belongs to no stream of changes, and every one that does. */
+  readonly notifications: readonly NotificationMessage[]
+  /** @throws RpcError for a JSON-RPC error or an HTTP refusal */
+  request(method: string, params?: Params, options?: RequestOptions): Promise<Params>
+  callTool(name: string, args?: Params, options?: RequestOptions): Promise<CallToolResult>
+  notify(method: string, params?: Params): Promise<void>
+  /** Starts to listen for changes, in the way of the revision. Resolves when the server listens. */
+  watch(filter: SubscriptionFilter): Promise<Watched>
+  /** The next notification of a method that has not been taken yet. */
+  next(method: string): Promise<NotificationMessage>
+  close(): Promise<void>
+}
+
+/**
+ * Connects a client of one revision to a server.
+ *
+ * @example
+ * const client = await connect('http://127.0.0.1:8787/mcp', { revision: '2025-11-25' })
+ * await client.callTool('greet', { name: 'Ada' })
+ */
+export async function connect(target: Target, options: ConnectOptions): Promise<TestClient> {
+  const revision = revisionOf(options.revision)
+  if (!revision) throw new Error(`There is no revision ${options.revision}`)
+  const notifications: NotificationMessage[] = []
+  const waiting: { method: string; resolve(notification: NotificationMessage): void }[] = []
+  const untaken: NotificationMessage[] = []
+  const progress = new Map<RequestId, (params: Params) => void>()
+  let lastId = 0
+
+  const hub: Hub = {
+    wire: wireTo(target, options.onMessage ?? (() => {})),
+    options,
+    headers: options.token ? { Authorization: `Bearer ${options.token}` } : {},
+    nextId: () => ++lastId,
+    take(message, respond) {
+      hub.wire.onMessage('received', message)
+      if (isResponse(message)) return
+      if (isRequest(message)) {
+        answerTo(message).then((answer) => {
+          hub.wire.onMessage('sent', answer)
+          return respond?.(answer)
+        })
+        return
+      }
+      if (!isNotification(message)) return
+      notifications.push(message)
+      if (message.method === 'notifications/progress') {
+        progress.get(message.params?.progressToken as RequestId)?.(message.params as Params)
+      }
+      const at = waiting.findIndex((waiter) => waiter.method === message.method)
+      if (at === -1) untaken.push(message)
+      else waiting.splice(at, 1)[0]?.resolve(message)
+    },
+    async ask(request, key) {
+      const { elicit, sample, roots } = options.answers ?? {}
+      const params = (request.params ?? {}) as Params
+      if (request.method === 'elicitation/create' && elicit) return (await elicit(params, key)) as Params
+      if (request.method === 'sampling/createMessage' && sample) return (await sample(params, key)) as Params
+      if (request.method === 'roots/list' && roots) return (await roots()) as Params
+      throw new Error(`This client has no answer to ${request.method}`)
+    },
+  }
+
+  async function answerTo(message: RequestMessage): Promise<Message> {
+    const { id, method, params = {} } = message
+    if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
+    try {
+      return { jsonrpc: '2.0', id, result: await hub.ask({ method, params } as InputRequest, String(id)) }
+    } catch (problem) {
+      return { jsonrpc: '2.0', id, error: { code: -32601, message: (problem as Error).message } }
+    }
+  }
+
+  const open = revision.stateless ? statelessConnection : options.sse ? sseConnection : sessionConnection
+  const connection = await open(hub)
+
+  const client: TestClient = {
+    revision: revision.date,
+    session: connection.session,
+    welcome: connection.welcome,
+    notifications,
+    async request(method, params = {}, { signal, onProgress } = {}) {
+      const id = hub.nextId()
+      if (onProgress) progress.set(id, onProgress)
+      const asked = onProgress ? { ...params, _meta: { ...(params._meta as Params), progressToken: id } } : params
+      try {
+        return await connection.send({ jsonrpc: '2.0', id, method, params: asked }, signal)
+      } finally {
+        progress.delete(id)
+      }
+    },
+    async callTool(name, args = {}, requestOptions) {
+      return (await client.request('tools/call', { name, arguments: args }, requestOptions)) as CallToolResult
+    },
+    notify: (method, params) => connection.notify({ jsonrpc: '2.0', method, ...(params && { params }) }),
+    watch: (filter) => connection.watch(filter),
+    next(method) {
+      const at = untaken.findIndex((notification) => notification.method === method)
+      if (at !== -1) return Promise.resolve(untaken.splice(at, 1)[0] as NotificationMessage)
+      return new Promise((resolve) => waiting.push({ method, resolve }))
+    },
+    close: () => connection.close(),
+    [Symbol.asyncDispose]: () => connection.close(),
+  }
+  return client
+}

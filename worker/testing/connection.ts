@@ -1,0 +1,78 @@
+/** What a test client and its three ways to talk to a server share. */
+import type { Message, NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
+import type { ClientCapabilities, InputRequest, LogLevel, Params, SubscriptionFilter } from '../protocol/types.ts'
+import { RpcError } from './rpc-error.ts'
+import type { Wire } from './wire.ts'
+
+/** Answers to what the server asks. One that is left out is refused. */
+export type Answers = {
+  elicit?: (params: Params, key: string) => unknown
+  sample?: (params: Params, key: string) => unknown
+  roots?: () => unknown
+}
+
+export type ConnectOptions = {
+  /** The date of a revision. */
+  revision: string
+  /** Defaults to what the answers say. */
+  capabilities?: ClientCapabilities
+  answers?: Answers
+  /** Sent as a bearer token. */
+  token?: string
+  /** The least severe log line to ask for. */
+  logLevel?: LogLevel
+  /** Use the HTTP+SSE transport: only session revisions have it. */
+  sse?: boolean
+  /** Sees every message, in the order it went by. */
+  onMessage?: Wire['onMessage']
+}
+
+/** What a client hears of changes. `close` ends it. */
+export type Watched = { close(): Promise<void> }
+
+/** What the transports need from the client, and the other way round. */
+export type Hub = {
+  readonly wire: Wire
+  readonly options: ConnectOptions
+  readonly headers: Record<string, string>
+  nextId(): number
+  /** Takes in a message of the server. A question is answered; the answer is handed to `respond`. */
+  take(message: Message, respond?: (answer: Message) => Promise<void>): void
+  ask(request: InputRequest, key: string): Promise<Params>
+}
+
+export type Connection = {
+  readonly session: string | undefined
+  readonly welcome: Params
+  /** Sends a request; its answer comes to `hub.take`, or as a thrown RpcError. */
+  send(message: RequestMessage, signal: AbortSignal | undefined): Promise<Params>
+  notify(message: NotificationMessage): Promise<void>
+  watch(filter: SubscriptionFilter): Promise<Watched>
+  close(): Promise<void>
+}
+
+/** What a client can do, as its answers say. */
+export function capabilitiesOf({ capabilities, answers = {} }: ConnectOptions): ClientCapabilities {
+  return (
+    capabilities ?? {
+      ...(answers.elicit && { elicitation: {} }),
+      ...(answers.sample && { sampling: {} }),
+      ...(answers.roots && { roots: {} }),
+    }
+  )
+}
+
+/** The result of a response, or its error, thrown. */
+export function resultOf(message: Message, status: number): Params {
+  if ('result' in message) return message.result
+  if (!('error' in message)) throw new RpcError('The server did not answer', { code: 0, status })
+  const { code, message: text, data } = message.error
+  throw new RpcError(text, { code, status, data })
+}
+
+/** Settles when the signal aborts. */
+export const aborted = (signal: AbortSignal | undefined): Promise<never> =>
+  new Promise((_, reject) => {
+    if (signal?.aborted) reject(signal.reason)
+    signal?.addEventListener('abort', () => reject(signal.reason), { once: true })
+  })

@@ -1,0 +1,124 @@
+/** A client without sessions: each request carries its envelope, questions come back as results. */
+import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
+import { clientCapabilitiesKey, clientInfoKey, logLevelKey, protocolVersionKey } from '../protocol/meta.ts'
+import type { InputRequest, Params } from '../protocol/types.ts'
+import { type Connection, capabilitiesOf, type Hub, resultOf } from './connection.ts'
+import { RpcError } from './rpc-error.ts'
+import { bodyMessages, events, isEventStream } from './wire.ts'
+
+export async function statelessConnection(hub: Hub): Promise<Connection> {
+  const { options, wire } = hub
+
+  async function post(message: RequestMessage, signal: AbortSignal | undefined): Promise<Response> {
+    const { method, params = {} } = message
+    const name = method === 'resources/read' ? params.uri : params.name
+    wire.onMessage('sent', message)
+    return wire.send(undefined, {
+      method: 'POST',
+      signal: signal ?? null,
+      headers: {
+        ...hub.headers,
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        'MCP-Protocol-Version': options.revision,
+        'Mcp-Method': method,
+        ...(typeof name === 'string' && { 'Mcp-Name': encodeHeader(name) }),
+      },
+      body: JSON.stringify(message),
+    })
+  }
+
+  async function exchange(message: RequestMessage, signal: AbortSignal | undefined): Promise<Params> {
+    const response = await post(message, signal)
+    if (!isEventStream(response)) {
+      const [answer] = await bodyMessages(response)
+      if (answer) hub.take(answer)
+      return resultOf(answer ?? ({} as Message), response.status)
+    }
+    for await (const { data } of events(response)) {
+      const received = JSON.parse(data) as Message
+      hub.take(received)
+      if (!('method' in received)) return resultOf(received, response.status)
+    }
+    throw new RpcError('The stream ended without an answer', { code: 0, status: response.status })
+  }
+
+  const enveloped = (message: RequestMessage): RequestMessage => ({
+    ...message,
+    params: {
+      ...message.params,
+      _meta: {
+        ...(message.params?._meta as Params),
+        [protocolVersionKey]: options.revision,
+        [clientCapabilitiesKey]: capabilitiesOf(options),
+        [clientInfoKey]: { name: 'edgemcp-testing', version: '1.0.0' },
+        ...(options.logLevel && { [logLevelKey]: options.logLevel }),
+      },
+    },
+  })
+
+  async function send(message: RequestMessage, signal: AbortSignal | undefined): Promise<Params> {
+    const first = enveloped(message)
+    let result = await exchange(first, signal)
+    while (result.resultType === 'input_required') {
+      const asks = Object.entries((result.inputRequests ?? {}) as Record<string, InputRequest>)
+      const answers = await Promise.all(asks.map(async ([key, ask]) => [key, await hub.ask(ask, key)]))
+      const { requestState } = result
+      const params = { ...first.params, inputResponses: Object.fromEntries(answers), requestState }
+      result = await exchange({ ...first, id: hub.nextId(), params }, signal)
+    }
+    return result
+  }
+
+  const welcome = await send({ jsonrpc: '2.0', id: hub.nextId(), method: 'server/discover' }, undefined)
+  const streams = new Set<AbortController>()
+  return {
+    session: undefined,
+    welcome,
+    send,
+    async notify(message) {
+      wire.onMessage('sent', message)
+      await wire.send(undefined, {
+        method: 'POST',
+        headers: { ...hub.headers, 'Content-Type': 'application/json', 'MCP-Protocol-Version': options.revision },
+        body: JSON.stringify(message),
+      })
+    },
+    async watch(filter) {
+      const stop = new AbortController()
+      const message = { jsonrpc: '2.0' as const, id: hub.nextId(), method: 'subscriptions/listen' }
+      const response = await post(enveloped({ ...message, params: { notifications: filter } }), stop.signal)
+      if (!isEventStream(response)) {
+        const [answer] = await bodyMessages(response)
+        resultOf(answer ?? ({} as Message), response.status)
+      }
+      streams.add(stop)
+      const stream = events(response)
+      const acknowledged = await stream.next()
+      hub.take(JSON.parse(acknowledged.value?.data ?? 'null') as Message)
+      const reading = (async () => {
+        try {
+          for await (const { data } of stream) hub.take(JSON.parse(data) as Message)
+        } catch (problem) {
+          if (!stop.signal.aborted) throw problem
+        }
+      })()
+      return {
+        async close() {
+          stop.abort()
+          streams.delete(stop)
+          await reading
+        },
+      }
+    },
+    async close() {
+      for (const stop of streams) stop.abort()
+    },
+  }
+}
+
+/** A header value, encoded where it could not travel as it is. */
+const encodeHeader = (value: string): string =>
+  /^(?![ \t])[\t\x20-\x7e]*(?<![ \t])$/.test(value) && !/^=\?base64\?.*\?=$/.test(value)
+    ? value
+    : `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(value)))}?=`
