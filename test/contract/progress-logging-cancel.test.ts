@@ -1,0 +1,67 @@
+import { expect, vi } from 'vitest'
+import { behaviour, withServer } from '../support/behaviour.ts'
+
+withServer()
+
+behaviour('progress comes in order, ahead of the answer, and only if asked for', async ({ connect, kind }) => {
+  const client = await connect()
+  const steps: unknown[] = []
+  const result = await client.callTool('progress', { steps: 3 }, { onProgress: (params) => steps.push(params) })
+  expect(result.content).toEqual([{ type: 'text', text: '3 steps' }])
+  expect(steps).toEqual(
+    [1, 2, 3].map((progress) => ({
+      progressToken: expect.any(Number),
+      progress,
+      total: 3,
+      ...(kind.revision >= '2025-03-26' && { message: `step ${progress}` }),
+    })),
+  )
+  const heard = client.notifications.length
+  await client.callTool('progress', { steps: 3 })
+  expect(client.notifications).toHaveLength(heard)
+})
+
+behaviour('log lines come at the level asked for', async ({ connect }) => {
+  const client = await connect({ logLevel: 'warning' })
+  await client.callTool('logs')
+  expect(client.notifications.map(({ params }) => params)).toEqual([
+    { level: 'warning', logger: 'test', data: { level: 'warning' } },
+    { level: 'error', logger: 'test', data: { level: 'error' } },
+  ])
+})
+
+behaviour(
+  'without a level a session hears from info upwards, a stateless client nothing',
+  async ({ connect, kind }) => {
+    const client = await connect()
+    await client.callTool('logs')
+    const levels = client.notifications.map(({ params }) => params?.level)
+    expect(levels).toEqual(kind.revision === '2026-07-28' ? [] : ['info', 'warning', 'error'])
+  },
+)
+
+behaviour('a cancelled call is stopped, and has no answer', async ({ connect, kind }) => {
+  const client = await connect()
+  const key = `${kind.name} ${crypto.randomUUID()}`
+  const stop = new AbortController()
+  const started = Promise.withResolvers<void>()
+  const call = client.callTool('wait', { key }, { signal: stop.signal, onProgress: () => started.resolve() })
+  call.catch(() => {})
+  await started.promise
+  stop.abort(new Error('enough'))
+  await expect(call).rejects.toThrow()
+  await vi.waitFor(
+    async () => {
+      const { content } = await client.callTool('waited', { key })
+      expect(content).toEqual([{ type: 'text', text: 'cancelled' }])
+    },
+    { timeout: 10_000, interval: 20 },
+  )
+})
+
+behaviour('cancelling what is not running does nothing', async ({ connect }) => {
+  const client = await connect()
+  await client.notify('notifications/cancelled', { requestId: 12345 })
+  await client.notify('notifications/cancelled', {})
+  expect((await client.callTool('echo', { text: 'still here' })).content).toMatchObject([{ text: 'still here' }])
+})

@@ -1,0 +1,176 @@
+import { expect } from 'vitest'
+import type { Message } from '../../worker/protocol/jsonrpc.ts'
+import type { Params } from '../../worker/protocol/types.ts'
+import type { Answers } from '../../worker/testing/index.ts'
+import { behaviour, type Cannot, withServer } from '../support/behaviour.ts'
+
+withServer()
+
+const accept = (content: Params) => ({ action: 'accept', content })
+
+const says = (answers: Answers, tool: string): Cannot['instead'] => {
+  return async ({ connect }) => {
+    const client = await connect({ answers })
+    const result = await client.callTool(tool)
+    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('This needs a client') }] })
+  }
+}
+
+const noElicitation = (tool: string, answers: Answers): Cannot => ({
+  revisions: ['2024-11-05', '2025-03-26'],
+  because: 'elicitation came with 2025-06-18',
+  instead: says(answers, tool),
+})
+
+const named: Answers = { elicit: () => accept({ name: 'Ada' }) }
+behaviour(
+  'a tool asks a person, and goes on with the answer',
+  async ({ connect, kind }) => {
+    const asked: Params[] = []
+    const elicit: Answers['elicit'] = (params) => {
+      asked.push(params)
+      return accept({ name: 'Ada' })
+    }
+    const client = await connect({ answers: { elicit } })
+    const steps: unknown[] = []
+    const result = await client.callTool('ask_name', {}, { onProgress: ({ progress }) => steps.push(progress) })
+    expect(result.content).toEqual([{ type: 'text', text: 'Hello, Ada!' }])
+    expect(steps).toEqual([1, 2])
+    expect(asked).toHaveLength(1)
+    expect(asked[0]).toMatchObject({
+      message: 'What is your name?',
+      requestedSchema: { type: 'object', properties: { name: { type: 'string', minLength: 1 } }, required: ['name'] },
+    })
+    expect(asked[0]?.mode).toBe(kind.revision >= '2025-11-25' ? 'form' : undefined)
+  },
+  noElicitation('ask_name', named),
+)
+
+for (const action of ['decline', 'cancel']) {
+  behaviour(
+    `a person may ${action}`,
+    async ({ connect }) => {
+      const client = await connect({ answers: { elicit: () => ({ action }) } })
+      expect((await client.callTool('ask_name')).content).toEqual([{ type: 'text', text: `No name: ${action}` }])
+    },
+    noElicitation('ask_name', { elicit: () => ({ action }) }),
+  )
+}
+
+behaviour(
+  'questions follow one another, and effects between them happen once',
+  async ({ connect }) => {
+    const elicit: Answers['elicit'] = ({ message }) => accept({ value: String(message) })
+    const client = await connect({ answers: { elicit } })
+    expect((await client.callTool('ask_twice')).content).toEqual([{ type: 'text', text: 'First? Second? 0' }])
+  },
+  noElicitation('ask_twice', named),
+)
+
+behaviour(
+  'a form has the fields that the revision can draw',
+  async ({ connect, kind }) => {
+    let properties: Params = {}
+    const elicit: Answers['elicit'] = (params) => {
+      properties = (params.requestedSchema as { properties: Params }).properties
+      return accept({ colour: 'green', size: 3, sure: false })
+    }
+    const client = await connect({ answers: { elicit } })
+    const { content } = await client.callTool('ask_choices')
+    expect(content).toEqual([{ type: 'text', text: '{"colour":"green","size":3,"sure":false}' }])
+    const { colour, size, sure, mail } = properties as Record<string, Params>
+    expect(colour).toMatchObject({ type: 'string', enum: ['red', 'green'] })
+    expect(colour?.default).toBe(kind.revision >= '2025-11-25' ? 'red' : undefined)
+    expect(size).toEqual({ type: 'number', minimum: 1, maximum: 9 })
+    expect(sure).toEqual({ type: 'boolean', default: true })
+    expect(mail).toEqual({ type: 'string', format: 'email' })
+  },
+  noElicitation('ask_choices', named),
+)
+
+behaviour(
+  'an answer that does not fit its form never reaches the handler',
+  async ({ connect }) => {
+    const client = await connect({ answers: { elicit: () => accept({ name: '' }) } })
+    await expect(client.callTool('ask_name')).rejects.toMatchObject({ code: -32602 })
+    const odd = await connect({ answers: { elicit: () => ({ action: 'perhaps' }) } })
+    await expect(odd.callTool('ask_name')).rejects.toMatchObject({ code: -32602 })
+  },
+  noElicitation('ask_name', named),
+)
+
+const paris = { role: 'assistant', content: { type: 'text', text: 'Paris' }, model: 'test' }
+behaviour("a tool asks the client's model", async ({ connect }) => {
+  let asked: Params = {}
+  const sample: Answers['sample'] = (params) => {
+    asked = params
+    return paris
+  }
+  const client = await connect({ answers: { sample } })
+  expect((await client.callTool('ask_model')).content).toEqual([{ type: 'text', text: 'The model says: Paris' }])
+  expect(asked).toEqual({
+    messages: [{ role: 'user', content: { type: 'text', text: 'What is the capital of France?' } }],
+    maxTokens: 50,
+  })
+})
+
+behaviour('a tool asks where the client works', async ({ connect }) => {
+  const client = await connect({ answers: { roots: () => ({ roots: [{ uri: 'file:///a' }, { uri: 'file:///b' }] }) } })
+  expect((await client.callTool('ask_roots')).content).toEqual([{ type: 'text', text: 'file:///a file:///b' }])
+})
+
+behaviour(
+  'a person and a model are asked together',
+  async ({ connect }) => {
+    const answers: Answers = { elicit: () => accept({ value: 'mine' }), sample: () => paris }
+    const client = await connect({ answers })
+    expect((await client.callTool('ask_together')).content).toEqual([{ type: 'text', text: 'mine and Paris' }])
+  },
+  noElicitation('ask_together', { ...named, sample: () => paris }),
+)
+
+behaviour(
+  'prompts and resources ask too',
+  async ({ connect }) => {
+    const elicit: Answers['elicit'] = ({ message }) => accept(message === 'May I?' ? { ok: true } : { topic: 'bees' })
+    const client = await connect({ answers: { elicit } })
+    const prompt = await client.request('prompts/get', { name: 'ask' })
+    expect(prompt.messages).toEqual([{ role: 'user', content: { type: 'text', text: 'Tell me about bees' } }])
+    const resource = await client.request('resources/read', { uri: 'data://asks' })
+    expect(resource.contents).toEqual([{ uri: 'data://asks', text: 'shown' }])
+  },
+  {
+    revisions: ['2024-11-05', '2025-03-26'],
+    because: 'elicitation came with 2025-06-18',
+    async instead({ connect }) {
+      const client = await connect({ answers: named })
+      await expect(client.request('prompts/get', { name: 'ask' })).rejects.toMatchObject({ code: -32600 })
+    },
+  },
+)
+
+behaviour('a client is asked for nothing it did not declare', async ({ connect, kind }) => {
+  const seen: Message[] = []
+  const client = await connect({ capabilities: {}, onMessage: (_, message) => seen.push(message) })
+  for (const [tool, requiredCapabilities] of [
+    ['ask_name', { elicitation: { form: {} } }],
+    ['ask_model', { sampling: {} }],
+    ['ask_roots', { roots: {} }],
+  ] as const) {
+    if (kind.revision === '2026-07-28') {
+      await expect(client.callTool(tool)).rejects.toMatchObject({
+        code: -32021,
+        status: 400,
+        data: { requiredCapabilities },
+      })
+    } else expect(await client.callTool(tool)).toMatchObject({ isError: true })
+  }
+  const { content } = await client.callTool('can')
+  expect(JSON.parse((content[0] as { text: string }).text)).toMatchObject({
+    elicitation: false,
+    sampling: false,
+    roots: false,
+  })
+  const asked = seen.filter((message) => 'method' in message && /elicitation|sampling|roots/.test(message.method))
+  expect(asked).toEqual([])
+})

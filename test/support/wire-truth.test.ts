@@ -1,0 +1,36 @@
+import { expect, test } from 'vitest'
+import { everyRevision } from '../../worker/testing/index.ts'
+import { wireTruth } from './wire-truth.ts'
+
+const list = { jsonrpc: '2.0', id: 1, method: 'tools/list' } as const
+
+for (const revision of everyRevision) {
+  const caching = revision === '2026-07-28' ? { resultType: 'complete', ttlMs: 0, cacheScope: 'private' } : {}
+  const tool = { name: 'a', description: 'b', inputSchema: { type: 'object' } }
+
+  test(`a good ${revision} list passes`, () => {
+    const truth = wireTruth(revision)
+    truth.see('sent', list)
+    truth.see('received', { jsonrpc: '2.0', id: 1, result: { tools: [tool], ...caching } })
+    truth.check()
+  })
+
+  test(`a tool without a schema is not ${revision}`, () => {
+    const truth = wireTruth(revision)
+    truth.see('sent', list)
+    truth.see('received', { jsonrpc: '2.0', id: 1, result: { tools: [{ name: 'a' }], ...caching } })
+    expect(() => truth.check()).toThrow(/inputSchema/)
+  })
+
+  test(`what ${revision} has no word for does not pass`, () => {
+    const truth = wireTruth(revision)
+    truth.see('received', { jsonrpc: '2.0', method: 'notifications/weather' })
+    truth.see('sent', list)
+    truth.see('received', { jsonrpc: '2.0', id: 1, result: { tools: [{ ...tool, colour: 'red' }], ...caching } })
+    expect(() => truth.check()).toThrow(/weather(.|\n)*additional properties/)
+  })
+
+  test(`an empty wire proves nothing in ${revision}`, () => {
+    expect(() => wireTruth(revision).check()).toThrow('Nothing was seen')
+  })
+}
