@@ -86,8 +86,10 @@ export function decodeHeader(value: string): string | undefined {
   }
 }
 
+const decimal = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
+
 /** Is the decoded header the same value as the argument? Integers compare as numbers, everything else as text. */
 export function mirrors(decoded: string, argument: unknown): boolean {
-  if (typeof argument === 'number') return decoded.trim() !== '' && Number(decoded) === argument
+  if (typeof argument === 'number') return decimal.test(decoded) && Number(decoded) === argument
   return decoded === String(argument)
 }

@@ -4,8 +4,16 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
  */
 import { McpError } from './errors.ts'
-import { isNotification, isRequest, isResponse, type Message, type Parsed, type RequestMessage } from './jsonrpc.ts'
-import { claimedVersion, type Envelope, readEnvelope } from './meta.ts'
+import {
+  isNotification,
+  isObject,
+  isRequest,
+  isResponse,
+  type Message,
+  type Parsed,
+  type RequestMessage,
+} from './jsonrpc.ts'
+import { claimedVersion, clientCapabilitiesKey, type Envelope, protocolVersionKey, readEnvelope } from './meta.ts'
 import type { Revision } from './revision.ts'
 import { newestStateless, revisionOf, supportedVersions } from './revisions/index.ts'
 
@@ -24,9 +32,9 @@ export type Recognised =
 
 export function recognise(parsed: Parsed, signs: Signs): Recognised {
   if ('malformed' in parsed) return { refused: parsed.malformed, id: parsed.id }
-  if ('batch' in parsed) return recogniseBatch(parsed.batch)
-  const { message } = parsed
   const claims = claimsStateless(signs.version)
+  if ('batch' in parsed) return recogniseBatch(parsed.batch, claims)
+  const { message } = parsed
   if (isResponse(message)) {
     if (claims) return refuse('invalid_request', 'A stateless client sends no responses')
     return { messages: [message], batch: false }
@@ -43,7 +51,8 @@ export function recognise(parsed: Parsed, signs: Signs): Recognised {
   return recogniseStateless(message, signs.version)
 }
 
-function recogniseBatch(batch: Exclude<Parsed, { batch: unknown }>[]): Recognised {
+function recogniseBatch(batch: Exclude<Parsed, { batch: unknown }>[], claims: boolean): Recognised {
+  if (claims) return refuse('invalid_request', 'A stateless request must not be part of a batch')
   const messages: Message[] = []
   for (const entry of batch) {
     if ('malformed' in entry) return { refused: entry.malformed }
@@ -95,13 +104,8 @@ const refuse = (kind: 'invalid_request' | 'header_mismatch', message: string, id
 const claimsStateless = (version: unknown): boolean =>
   typeof version === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= newestStateless.date
 
-/** An `initialize` that carries the whole envelope is a stateless request for a method that is not there. */
-function isStatelessClaim(message: RequestMessage): boolean {
-  if (!claimsStateless(claimedVersion(message.params))) return false
-  try {
-    readEnvelope(message.params)
-    return true
-  } catch {
-    return false
-  }
+/** An `initialize` that carries an envelope is a stateless request for a method that is not there. */
+function isStatelessClaim({ params }: RequestMessage): boolean {
+  const meta = params?._meta
+  return isObject(meta) && claimsStateless(meta[protocolVersionKey]) && isObject(meta[clientCapabilitiesKey])
 }

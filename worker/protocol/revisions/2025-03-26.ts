@@ -32,9 +32,15 @@ export const rev20250326 = before(rev20250618, {
     'resources/read': each('contents', without('_meta')),
   },
 
-  // Elicitation was added.
+  // Elicitation was added; what is sampled gained what blocks gained.
   client: without('elicitation') as (capabilities: ClientCapabilities) => ClientCapabilities,
-  asks: { 'elicitation/create': () => undefined },
+  asks: {
+    'elicitation/create': () => undefined,
+    'sampling/createMessage': each(
+      'messages',
+      inside('content', (block) => plainBlock(block)),
+    ),
+  },
 })
 
 /** A link becomes a line of text, so that the model still sees the address. */

@@ -7,7 +7,7 @@ import { isObject } from '../jsonrpc.ts'
 import { before } from '../revision.ts'
 import type { ClientCapabilities, Params } from '../types.ts'
 import { rev20251125 } from './2025-11-25.ts'
-import { each, inside, without } from './rewording.ts'
+import { blocks, each, inside, without } from './rewording.ts'
 
 const noIcons = without('icons')
 
@@ -24,13 +24,15 @@ export const rev20250618 = before(rev20251125, {
     'prompts/list': each('prompts', noIcons),
     'resources/list': each('resources', noIcons),
     'resources/templates/list': each('resourceTemplates', noIcons),
+    ...blocks(noIcons),
   },
 
-  // Elicitation gained modes, titled and multi-select enums and more defaults; sampling gained tools.
+  // Elicitation gained modes, titled and multi-select enums and more defaults; sampling gained tools, and context became
+  // a capability.
   client: (capabilities): ClientCapabilities => ({
     ...capabilities,
     ...(capabilities.elicitation && { elicitation: { form: {} } }),
-    ...(capabilities.sampling && { sampling: {} }),
+    ...(capabilities.sampling && { sampling: { context: {} } }),
   }),
   asks: {
     'elicitation/create': (params) => (params.mode === 'url' ? undefined : plainForm(params)),
@@ -61,4 +63,6 @@ function plainProperty(property: Params): Params {
 }
 
 const isPlainSampling = (params: Params) =>
-  Array.isArray(params.messages) && params.messages.every((message) => !Array.isArray(message.content))
+  Array.isArray(params.messages) && params.messages.every(({ content }) => sampledTypes.has(content?.type))
+
+const sampledTypes = new Set(['text', 'image', 'audio'])

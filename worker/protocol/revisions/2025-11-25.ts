@@ -18,6 +18,7 @@ export const rev20251125 = before(rev20260728, {
   polling: true,
   adds: ['initialize', 'ping', 'logging/setLevel', 'resources/subscribe', 'resources/unsubscribe'],
   lacks: ['server/discover', 'subscriptions/listen'],
+  notifications: { 'notifications/subscriptions/acknowledged': () => undefined },
 
   // Results gained a kind, caching hints and the server's identity.
   everyResult: (result) => withoutServerInfo(without('resultType', 'ttlMs', 'cacheScope')(result)),
