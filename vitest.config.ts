@@ -1,12 +1,31 @@
+import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
+const quiet = { CLOUDFLARE_CF_FETCH_ENABLED: 'false', WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'none' }
+Object.assign(process.env, quiet)
+
 export default defineConfig({
+  logLevel: 'error',
   test: {
-    include: ['test/**/*.test.ts'],
     // Each file may start a Workers runtime of its own; two of them are as many as two cores bear.
     maxWorkers: 2,
-    testTimeout: 30_000,
-    hookTimeout: 60_000,
-    env: { CLOUDFLARE_CF_FETCH_ENABLED: 'false', WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'none' },
+    projects: [
+      {
+        test: {
+          name: 'node',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/worker/**'],
+          testTimeout: 30_000,
+          hookTimeout: 60_000,
+          env: quiet,
+        },
+      },
+      {
+        // Inside workerd, for what no client can see: storage, alarms, eviction.
+        logLevel: 'error',
+        plugins: [cloudflareTest({ wrangler: { configPath: './test/support/everything/wrangler.toml' } })],
+        test: { name: 'workerd', include: ['test/worker/**/*.test.ts'] },
+      },
+    ],
   },
 })

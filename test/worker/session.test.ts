@@ -1,0 +1,154 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { describe, expect, test, vi } from 'vitest'
+import type { Post, Posted, SessionRpc } from '../../durable-objects/session.ts'
+import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
+
+type Stub = DurableObjectStub & SessionRpc
+const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
+
+const week = 7 * 24 * 60 * 60_000
+const session = () => namespace.getByName(crypto.randomUUID())
+
+const post = (method: string, params: object = {}, more: Partial<Post> = {}): Post => ({
+  messages: [{ jsonrpc: '2.0', id: 1, method, params } as RequestMessage],
+  batch: false,
+  handshake: { version: '2025-11-25', capabilities: { elicitation: {} }, client: { name: 'test', version: '1' } },
+  principal: undefined,
+  session: 'sealed',
+  expires: Date.now() + week,
+  streams: true,
+  ...more,
+})
+
+const call = (name: string, args: object = {}) => post('tools/call', { name, arguments: args })
+
+const tablesOf = (stub: Stub) =>
+  runInDurableObject(stub, (_, state) => {
+    const names = state.storage.sql.exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table'")
+    return names.toArray().flatMap(({ name }) => (name.startsWith('_cf_') || name.startsWith('sqlite_') ? [] : [name]))
+  })
+
+const valuesOf = (stub: Stub) =>
+  runInDurableObject(stub, (_, state) => [...state.storage.kv.list()].map(([key]) => key))
+const alarmOf = (stub: Stub) => runInDurableObject(stub, (_, state) => state.storage.getAlarm())
+
+async function open(stub: Stub, query: string) {
+  const response = await stub.fetch(new Request(`https://session/feed?${query}`, { headers: { Upgrade: 'websocket' } }))
+  const frames: string[] = []
+  const closed = Promise.withResolvers<number>()
+  const socket = response.webSocket
+  socket?.addEventListener('message', ({ data }) => {
+    frames.push(String(data))
+  })
+  socket?.addEventListener('close', ({ code }) => closed.resolve(code))
+  socket?.accept()
+  return { status: response.status, frames, closed: closed.promise, socket }
+}
+
+describe('a session that never needed state', () => {
+  test('stores nothing', async () => {
+    const stub = session()
+    expect(await stub.post(post('tools/list'))).toMatchObject({ status: 200 })
+    expect(await stub.post(call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
+    expect(await stub.post(post('ping'))).toMatchObject({ status: 200 })
+    expect(await tablesOf(stub)).toEqual([])
+    expect(await valuesOf(stub)).toEqual([])
+    expect(await alarmOf(stub)).toBeNull()
+  })
+})
+
+describe('a stream', () => {
+  test('is written down before it is sent, and replayed from any of its events', async () => {
+    const stub = session()
+    const posted: Posted = await stub.post(
+      post('tools/call', { name: 'progress', arguments: { steps: 3 }, _meta: { progressToken: 'p' } }),
+    )
+    expect(posted).toEqual({ stream: 1 })
+    await evictDurableObject(stub)
+    const whole = await open(stub, 'stream=1')
+    expect(await whole.closed).toBe(1000)
+    expect(whole.frames.map((frame) => frame.split('\n')[0])).toEqual(['id: 1.1', 'id: 1.2', 'id: 1.3', 'id: 1.4'])
+    const rest = await open(stub, 'after=1.2')
+    await rest.closed
+    expect(rest.frames).toEqual(whole.frames.slice(2))
+    expect((await open(stub, 'after=1.4')).status).toBe(405)
+    for (const unknown of ['1.5', '2.0', '1.-1', 'x', '01.1']) {
+      expect((await open(stub, `after=${unknown}`)).status, unknown).toBe(400)
+    }
+  })
+
+  test('goes on after the object was evicted while a person thinks', async () => {
+    const stub = session()
+    expect(await stub.post(call('ask_name'))).toEqual({ stream: 1 })
+    const feed = await open(stub, 'stream=1')
+    await vi.waitFor(() => expect(feed.frames.join('')).toContain('"id":"ask-1"'))
+    await evictDurableObject(stub, { webSockets: 'hibernate' })
+    const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
+    expect(await stub.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+    expect(await feed.closed).toBe(1000)
+    expect(feed.frames.join('')).toContain('Hello, Ada!')
+    // The same answer once more, and one that nobody waits for, change nothing.
+    for (const id of ['ask-1', 'ask-99', 'other', 7]) {
+      expect(await stub.post({ ...post(''), messages: [{ ...answer, id }] })).toEqual({ status: 202 })
+    }
+  })
+
+  test('of a cancelled question ends without an answer, and the question is withdrawn', async () => {
+    const stub = session()
+    await stub.post(call('ask_name'))
+    const feed = await open(stub, 'stream=1')
+    const cancel = { jsonrpc: '2.0' as const, method: 'notifications/cancelled', params: { requestId: 1 } }
+    await stub.post({ ...post(''), messages: [cancel] })
+    expect(await feed.closed).toBe(1000)
+    expect(feed.frames.at(-1)).toContain('"method":"notifications/cancelled","params":{"requestId":"ask-1"')
+    expect(feed.frames.join('')).not.toContain('"id":1,')
+  })
+
+  test('is taken over by the newest feed', async () => {
+    const stub = session()
+    const older = await open(stub, 'polling=1&version=2025-11-25')
+    const newer = await open(stub, 'polling=1&version=2025-11-25')
+    expect(await older.closed).toBe(4002)
+    await vi.waitFor(() => expect(newer.frames).toEqual(['id: 0.0\nretry: 1000\ndata: \n\n']))
+    newer.socket?.close(4000)
+  })
+})
+
+describe('a session that is over', () => {
+  test('keeps a tombstone until its id expires, and then nothing', async () => {
+    const stub = session()
+    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    await stub.post(call('progress', { steps: 1 }))
+    expect(await stub.end(Date.now() + week)).toBe(true)
+    expect(await stub.end(Date.now() + week)).toBe(false)
+    expect(await stub.post(post('ping'))).toEqual({ gone: true })
+    expect(await stub.changed({ list: 'tools' })).toBe(false)
+    expect((await open(stub, '')).status).toBe(404)
+    expect(await tablesOf(stub)).toEqual([])
+    expect(await valuesOf(stub)).toEqual(['ended'])
+    await runInDurableObject(stub, (_, state) => state.storage.kv.put('ended', Date.now() - 1))
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await valuesOf(stub)).toEqual([])
+    expect(await alarmOf(stub)).toBeNull()
+  })
+
+  test('ends by itself when nobody asked anything for a day', async () => {
+    const stub = session()
+    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await stub.post(post('ping'))).toMatchObject({ status: 200 })
+    const dayAgo = Date.now() - 25 * 60 * 60_000
+    await evictDurableObject(stub)
+    await runInDurableObject(stub, (_, state) => state.storage.kv.put('seen', dayAgo))
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await stub.post(post('ping'))).toEqual({ gone: true })
+  })
+})
+
+test('an id in use is not used twice', async () => {
+  const stub = session()
+  await stub.post(call('ask_name'))
+  const again = await stub.post(call('echo', { text: 'hi' }))
+  expect(again).toMatchObject({ status: 400, text: expect.stringContaining('belongs to a request in progress') })
+})
