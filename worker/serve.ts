@@ -150,7 +150,13 @@ const exported = exports as unknown as Record<string, Partial<Namespace<never>> 
 
 function namespace<T>(name: string): Namespace<T> {
   const found = exported[name]
-  if (typeof found?.getByName !== 'function') throw new Error(missingExports([name]))
+  if (typeof found?.getByName !== 'function') {
+    // Told to the client too: its user may be the developer, and nothing in it is secret.
+    throw new McpError(
+      'internal_error',
+      `This needs the Durable Object class ${name}, which this Worker does not export`,
+    )
+  }
   return found as Namespace<T>
 }
 

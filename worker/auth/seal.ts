@@ -26,10 +26,8 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
   function keyOf(id: string): Promise<CryptoKey> | undefined {
     const known = imported.get(id)
     if (known || !Object.hasOwn(ring.keys, id)) return known
-    const key = crypto.subtle.importKey('raw', base64url.decode(ring.keys[id] as string), 'AES-GCM', false, [
-      'encrypt',
-      'decrypt',
-    ])
+    const bytes = new Uint8Array(base64url.decode(ring.keys[id] as string))
+    const key = crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt'])
     imported.set(id, key)
     return key
   }

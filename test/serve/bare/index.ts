@@ -1,0 +1,18 @@
+/** A server whose Durable Objects were forgotten. */
+import { createServer, serve } from 'edgemcp'
+
+const server = createServer({ name: 'bare', version: '1.0.0' })
+const forget = () => Promise.resolve('nothing was said')
+
+server.tool('greet', { description: 'Greets' }, () => 'Hello!')
+server.tool('ask', { description: 'Asks' }, async (_, ctx) => {
+  const answer = await ctx.elicit('name', 'Name?', {
+    type: 'object',
+    properties: { name: { type: 'string' } },
+    required: ['name'],
+  })
+  return answer.action === 'accept' ? answer.content.name : forget()
+})
+server.tool('announce', { description: 'Says that the tools changed' }, () => server.updates.tools().then(forget))
+
+export default serve(server)

@@ -1,0 +1,94 @@
+import { randomBytes } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+describe('a Worker that forgot to export the Durable Objects', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer('test/serve/bare')
+  })
+  afterAll(() => server[Symbol.asyncDispose]())
+
+  test('serves every revision all the same, and says once what to add', async () => {
+    for (const revision of ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']) {
+      const client = await connect(server.url, { revision })
+      expect(client.session).toBeUndefined()
+      expect((await client.callTool('greet')).content).toEqual([{ type: 'text', text: 'Hello!' }])
+      expect(client.welcome.capabilities).toMatchObject({ tools: { listChanged: false } })
+    }
+    const warnings = server.harness.getLogs().filter(({ message }) => message.includes('McpSession'))
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]?.message).toContain('export const { McpSession, McpUpdates } = worker')
+    expect(warnings[0]?.message).toContain('new_sqlite_classes = ["McpSession", "McpUpdates"]')
+  })
+
+  test('says what is missing when a handler needs more', async () => {
+    const answers = { elicit: () => ({ action: 'decline' }) }
+    for (const [revision, tool] of [
+      ['2026-07-28', 'ask'],
+      ['2026-07-28', 'announce'],
+      ['2025-11-25', 'announce'],
+    ] as const) {
+      const client = await connect(server.url, { revision, answers })
+      const said = await client.callTool(tool).then(
+        ({ content }) => JSON.stringify(content),
+        (problem) => problem.message,
+      )
+      expect(said, `${revision} ${tool}`).toMatch(/McpSession|McpUpdates|EDGEMCP_KEYS/)
+    }
+    const client = await connect(server.url, { revision: '2025-11-25', answers })
+    expect(await client.callTool('ask')).toMatchObject({ isError: true })
+  })
+
+  test('has no streams and no sessions to end', async () => {
+    for (const method of ['GET', 'DELETE']) {
+      const response = await fetch(server.url, { method, headers: { Accept: 'text/event-stream' } })
+      expect(response.status).toBe(405)
+      expect(response.headers.get('Allow')).toBe('POST, OPTIONS')
+    }
+    const client = await connect(server.url, { revision: '2026-07-28' })
+    await expect(client.watch({ toolsListChanged: true })).rejects.toMatchObject({ code: -32601, status: 404 })
+  })
+})
+
+describe('keys', () => {
+  const key = () => `k${randomBytes(4).toString('hex')}:${randomBytes(32).toString('base64url')}`
+  const hello = 'examples/hello'
+
+  async function sessionOf(server: TestServer) {
+    const { session } = await connect(server.url, { revision: '2025-11-25' })
+    return session as string
+  }
+
+  const ping = async (server: TestServer, session: string) => {
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json', 'Mcp-Session-Id': session },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+    })
+    await response.body?.cancel()
+    return response.status
+  }
+
+  test('come from the secret, and rotate without ending sessions', async () => {
+    const [older, newer] = [key(), key()]
+    await using first = await startServer(hello, { EDGEMCP_KEYS: older })
+    const session = await sessionOf(first)
+    expect(session.startsWith(older.split(':')[0] as string)).toBe(true)
+    await using rotated = await startServer(hello, { EDGEMCP_KEYS: `${newer},${older}` })
+    expect(await ping(rotated, session)).toBe(200)
+    expect(await sessionOf(rotated)).toMatch(new RegExp(`^${newer.split(':')[0]}`))
+    await using retired = await startServer(hello, { EDGEMCP_KEYS: newer })
+    expect(await ping(retired, session)).toBe(404)
+  })
+
+  test('that are not keys are refused without being repeated', async () => {
+    await using server = await startServer(hello, { EDGEMCP_KEYS: 'secret:tooshort' })
+    const client = connect(server.url, { revision: '2025-11-25' })
+    await expect(client).rejects.toMatchObject({ code: -32603, message: 'Internal error' })
+    const logs = server.harness.getLogs().map(({ message }) => message)
+    expect(logs.join('\n')).toContain('EDGEMCP_KEYS must be "id:key"')
+    expect(logs.join('\n')).not.toContain('tooshort')
+  })
+})
