@@ -1,25 +1,23 @@
 /**
  * Runs a server on this machine: `npm start` the one of the root wrangler.toml, `npm run example <name>` one of
- * examples/. Prints one line when it answers; reloads when a file changes; keeps its data in .edgemcp/.
+ * examples/. Prints one line when it answers; reloads when a file changes; keeps its data in .edgemcp/, or in the folder
+ * given by `--data`.
  */
 import { existsSync } from 'node:fs'
+import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
 
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 
-const { values, positionals } = parseArgs({
-  allowPositionals: true,
-  options: { port: { type: 'string', default: '8787' } },
-})
+const { name, port, data } = readArguments()
 const root = resolve(import.meta.dirname, '..')
-const [name = '.'] = positionals
 const folder = name === '.' ? root : join(root, 'examples', name)
 const config = join(folder, 'wrangler.toml')
-const port = Number(values.port)
 if (!existsSync(config)) fail(`There is no example "${name}".`)
-if (!Number.isInteger(port) || port < 0 || port > 65_535) fail(`--port ${values.port} is not a port.`)
+if (!Number.isInteger(port) || port < 0 || port > 65_535) fail('--port must be a number from 0 to 65535.')
+if (!(await isFree(port))) fail(`Port ${port} is in use: choose another with --port.`)
 
 const { unstable_startWorker: startWorker } = await import('wrangler')
 const worker = await startWorker({
@@ -27,22 +25,47 @@ const worker = await startWorker({
   dev: {
     server: { hostname: '127.0.0.1', port },
     inspector: false,
-    persist: join(root, '.edgemcp', name === '.' ? 'root' : name),
+    persist: resolve(data ?? join(root, '.edgemcp', name === '.' ? 'root' : name)),
     logLevel: 'warn',
     watch: true,
   },
 })
 await worker.ready
-const url = new URL('/mcp', await worker.url)
-console.log(`ready on ${url}`)
+console.log(`ready on ${new URL('/mcp', await worker.url)}`)
 
 let stopping = false
+async function stop(): Promise<void> {
+  // A terminal sends the signal to the whole group, so it may come twice.
+  if (stopping) return
+  stopping = true
+  await worker.dispose()
+  process.exit(0)
+}
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
-  process.on(signal, async () => {
-    if (stopping) process.exit(1)
-    stopping = true
-    await worker.dispose()
-    process.exit(0)
+  // The runtime's own listeners would end this process before everything is put away.
+  process.removeAllListeners(signal)
+  process.on(signal, stop)
+}
+
+function readArguments(): { name: string; port: number; data: string | undefined } {
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { port: { type: 'string', default: '8787' }, data: { type: 'string' } },
+    })
+    const [name = '.'] = positionals
+    return { name, port: Number(values.port), data: values.data }
+  } catch (problem) {
+    return fail((problem as Error).message)
+  }
+}
+
+/** A taken port would not be noticed below: another server would answer in this one's place. */
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const probe = createServer()
+    probe.once('error', () => resolve(false))
+    probe.listen(port, '127.0.0.1', () => probe.close(() => resolve(true)))
   })
 }
 

@@ -50,7 +50,7 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
       const key = await keyOf(sealed.slice(0, dot))
       if (!key) return undefined
       try {
-        const bytes = base64url.decode(sealed.slice(dot + 1))
+        const bytes = new Uint8Array(base64url.decode(sealed.slice(dot + 1)))
         // One text, one spelling: what decodes to the same bytes from other characters is not what was handed out.
         if (base64url.encode(bytes) !== sealed.slice(dot + 1)) return undefined
         const settings = algorithm(bytes.subarray(0, ivBytes), purpose, principal)
@@ -64,7 +64,7 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
   }
 }
 
-const algorithm = (iv: Uint8Array, purpose: string, principal: Principal | undefined) => ({
+const algorithm = (iv: Uint8Array<ArrayBuffer>, purpose: string, principal: Principal | undefined) => ({
   name: 'AES-GCM',
   iv,
   additionalData: encoder.encode(`${purpose}\n${principalKey(principal)}`),

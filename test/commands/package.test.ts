@@ -1,0 +1,89 @@
+import { execFile } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../..')
+const bin = (name: string) => join(root, 'node_modules', name)
+const project = mkdtempSync(join(tmpdir(), 'edgemcp-package-'))
+
+beforeAll(async () => {
+  const packed = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root })
+  const [{ filename }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('[')))
+  writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }))
+  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${filename}`], { cwd: project })
+}, 120_000)
+
+afterAll(() => rmSync(project, { recursive: true, force: true }))
+
+const server = `
+import { createServer, serve } from 'edgemcp'
+
+const server = createServer({ name: 'consumer', version: '1.0.0' })
+server.tool(
+  'double',
+  {
+    description: 'Doubles',
+    input: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+    output: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+  },
+  ({ n }) => ({ n: n * 2 }),
+)
+const worker = serve(server)
+export default worker
+export const { McpSession, McpUpdates } = worker
+`
+
+test('the package holds what is needed, and nothing else', () => {
+  const installed = join(project, 'node_modules/edgemcp')
+  const { exports, dependencies } = JSON.parse(readFileSync(join(installed, 'package.json'), 'utf8'))
+  for (const { types, default: code } of Object.values(exports) as { types: string; default: string }[]) {
+    expect(existsSync(join(installed, types)), types).toBe(true)
+    expect(existsSync(join(installed, code)), code).toBe(true)
+  }
+  for (const file of ['README.md', 'LICENSE', 'CHANGELOG.md']) expect(existsSync(join(installed, file))).toBe(true)
+  for (const file of ['test', 'examples', 'scripts', 'worker']) expect(existsSync(join(installed, file))).toBe(false)
+  expect(Object.keys(dependencies)).not.toContain('@modelcontextprotocol/sdk')
+})
+
+test('a project of its own compiles against it', async () => {
+  mkdirSync(join(project, 'src'), { recursive: true })
+  writeFileSync(join(project, 'src/index.ts'), server)
+  writeFileSync(
+    join(project, 'src/client.ts'),
+    `import { connect, everyRevision } from 'edgemcp/testing'
+     export const newest: Promise<string> = connect('http://localhost/mcp', { revision: everyRevision[0] as string })
+       .then((client) => client.revision)`,
+  )
+  writeFileSync(
+    join(project, 'tsconfig.json'),
+    JSON.stringify({
+      compilerOptions: {
+        target: 'es2024',
+        lib: ['esnext'],
+        module: 'esnext',
+        moduleResolution: 'bundler',
+        strict: true,
+        noEmit: true,
+        types: [bin('@cloudflare/workers-types')],
+      },
+      include: ['src'],
+    }),
+  )
+  await run(process.execPath, [bin('typescript/bin/tsc'), '-p', project])
+}, 60_000)
+
+test('and deploys', async () => {
+  writeFileSync(
+    join(project, 'wrangler.toml'),
+    readFileSync(join(root, 'examples/hello/wrangler.toml'), 'utf8').replace('index.ts', 'src/index.ts'),
+  )
+  const wrangler = [bin('wrangler/bin/wrangler.js'), 'deploy', '--dry-run', '--outdir', 'out']
+  const env = { ...process.env, WRANGLER_LOG: 'log', WRANGLER_SEND_METRICS: 'false' }
+  const { stdout } = await run(process.execPath, wrangler, { cwd: project, env })
+  expect(stdout).toContain('Total Upload')
+  expect(readFileSync(join(project, 'out/index.js'), 'utf8')).toContain('Doubles')
+}, 60_000)
