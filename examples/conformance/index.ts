@@ -1,0 +1,20 @@
+/** A server with every fixture that the official conformance suite calls. */
+import { createServer, serve } from 'edgemcp'
+import { inputRequired } from './input-required.ts'
+import { notifying } from './notifying.ts'
+import { prompts } from './prompts.ts'
+import { questions } from './questions.ts'
+import { resources } from './resources.ts'
+import { tools } from './tools.ts'
+
+const server = createServer({ name: 'conformance', version: '1.0.0' })
+  .use(tools)
+  .use(notifying)
+  .use(questions)
+  .use(inputRequired)
+  .use(resources)
+  .use(prompts)
+
+const worker = serve(server)
+export default worker
+export const { McpSession, McpUpdates } = worker

@@ -1,0 +1,242 @@
+/**
+ * Runs the official conformance suite against examples/conformance in real workerd, at one URL for every revision the
+ * suite knows. Fails unless both frozen requirement sets are complete, every message on the wire fits its schema, nothing
+ * is warned about, and nothing fails but what test/conformance/expected-failures.yaml names.
+ *
+ * @see https://github.com/modelcontextprotocol/conformance
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { existsSync } from 'node:fs'
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { text } from 'node:stream/consumers'
+import { openRelay } from '../test/conformance/relay.ts'
+
+process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
+process.env.WRANGLER_SEND_METRICS ??= 'false'
+process.env.WRANGLER_LOG ??= 'none'
+
+type Status = 'SUCCESS' | 'FAILURE' | 'WARNING' | 'SKIPPED' | 'INFO'
+type Check = { id: string; status: Status; errorMessage?: string; details?: { messagesValidated?: number } }
+type Scenario = { name: string; scored: boolean; checks: readonly Check[] }
+type Plan = {
+  title: string
+  /** How many scenarios decide, so that none goes missing. */
+  scored: number
+  /** The revision every handshake asks for; left to the suite's client when not given. */
+  handshake?: string
+  /** What to start the suite with, one time after the other. */
+  invocations: readonly (readonly string[])[]
+  /** Which scenarios decide; all of them when left out. */
+  decides?: (scenario: string) => boolean
+}
+type Run = Plan & { scenarios: readonly Scenario[]; seconds: number; crash: string | undefined }
+
+const root = resolve(import.meta.dirname, '..')
+const cli = createRequire(import.meta.url).resolve('@modelcontextprotocol/conformance/dist/index.js')
+// The suite's own parser, for the suite's own files.
+const yaml = createRequire(cli)('yaml') as { parse(text: string): unknown }
+
+/** Scenarios that no requirement set scores but that pass here all the same, and checks that some could leave out. */
+const unscored: Record<string, readonly string[]> = {
+  'http-header-validation': [],
+  'http-custom-header-server-validation': [],
+  'json-schema-2020-12': [],
+  'server-session-lifecycle': ['server-session-delete-accepted', 'server-session-terminated-returns-404'],
+  'server-sse-polling': ['server-sse-priming-event', 'server-sse-retry-field', 'server-sse-disconnect-resume'],
+}
+
+const expected = await readExpectedFailures()
+const runs = await runAll([
+  await required('2026-07-28', 37),
+  await required('2025-11-25', 30),
+  everything('2025-06-18', 27),
+  // The suite has almost nothing for this revision; all that its predecessor could do is due here, too.
+  await forced('2025-03-26', 26, { from: '2025-06-18', except: 'tools-call-elicitation' }),
+])
+const problems = [...runs.flatMap(problemsOf), ...notRun(), ...stale()]
+
+print('Skipped', notesOf('SKIPPED'))
+print('Warnings', notesOf('WARNING'))
+print('Problems', problems)
+printTable()
+process.exitCode = problems.length > 0 ? 1 : 0
+
+// Planning
+
+/** The scenarios that a revision required when it was released, and those reported beside them. */
+async function required(revision: string, scored: number): Promise<Plan> {
+  const set = (await readYaml(resolve(dirname(cli), `../requirements/${revision}.yaml`))) as { server: string[] }
+  const decides = (scenario: string) => set.server.includes(scenario)
+  return { title: `requirements ${revision}`, scored, invocations: [['--requirements', revision]], decides }
+}
+
+/** Every scenario that the suite has for a revision today. */
+function everything(revision: string, scored: number): Plan {
+  const invocations = [['--suite', 'all', '--spec-version', revision]]
+  return { title: `scenarios at ${revision}`, scored, handshake: revision, invocations }
+}
+
+/** The scenarios of one revision, held to the schema of another. */
+async function forced(revision: string, scored: number, of: { from: string; except: string }): Promise<Plan> {
+  const list = await startSuite(['list', '--server', '--spec-version', of.from])
+  const names = [...list.output.matchAll(/^ {2}- (\S+)/gm)].map(([, name]) => String(name))
+  const invocations = names
+    .filter((name) => name !== of.except)
+    .map((name) => ['--scenario', name, '--spec-version', revision, '--force'])
+  return { title: `scenarios at ${revision}`, scored, handshake: revision, invocations }
+}
+
+async function readExpectedFailures(): Promise<string[]> {
+  const listed = await readYaml(join(root, 'test/conformance/expected-failures.yaml'))
+  return (listed as { server?: string[] | null }).server ?? []
+}
+
+async function readYaml(file: string): Promise<unknown> {
+  return yaml.parse(await readFile(file, 'utf8'))
+}
+
+// Running
+
+async function runAll(plans: readonly Plan[]): Promise<Run[]> {
+  const { startServer } = await import('../test/support/server.ts')
+  const folder = await mkdtemp(join(tmpdir(), 'edgemcp-conformance-'))
+  try {
+    await using server = await startServer('examples/conformance')
+    const finished: Run[] = []
+    // One after another: the changes that one run announces would reach the listeners of the other.
+    for (const plan of plans) finished.push(await run(plan, server.url, await mkdtemp(join(folder, 'run-'))))
+    return finished
+  } finally {
+    await rm(folder, { recursive: true })
+  }
+}
+
+async function run(plan: Plan, url: URL, folder: string): Promise<Run> {
+  await using relay = plan.handshake ? await openRelay(url, plan.handshake) : undefined
+  const started = performance.now()
+  const scenarios: Scenario[] = []
+  let crash: string | undefined
+  for (const args of plan.invocations) {
+    const place = ['--url', (relay?.url ?? url).href, '--output-dir', folder]
+    const { output, exitCode } = await startSuite(['server', ...args, ...place], folder)
+    // What the suite says it runs, not what it leaves behind: a scenario that crashes leaves nothing.
+    for (const [, name = ''] of output.matchAll(/^Running client scenario '(\S+)' against server/gm)) {
+      scenarios.push({ name, scored: plan.decides?.(name) ?? true, checks: await readChecks(folder, name) })
+    }
+    if (exitCode !== 0) crash = output
+  }
+  return { ...plan, scenarios, seconds: (performance.now() - started) / 1000, crash }
+}
+
+async function startSuite(args: readonly string[], cwd = root): Promise<{ output: string; exitCode: number }> {
+  const suite = spawn(process.execPath, [cli, ...args], { cwd, stdio: ['ignore', 'pipe', 'pipe'] })
+  const [output, errors, [exitCode]] = await Promise.all([text(suite.stdout), text(suite.stderr), once(suite, 'close')])
+  return { output: output + errors, exitCode }
+}
+
+async function readChecks(folder: string, scenario: string): Promise<Check[]> {
+  const names = await readdir(folder)
+  const name = names.find((name) => name.replace(/-\d{4}-\d{2}-\d{2}T[\d-]+Z$/, '') === `server-${scenario}`)
+  const file = name && join(folder, name, 'checks.json')
+  return file && existsSync(file) ? JSON.parse(await readFile(file, 'utf8')) : []
+}
+
+// Judging
+
+function outcome({ checks }: Scenario): 'passed' | 'failed' | 'skipped' {
+  const has = (status: Status) => checks.some((check) => check.status === status)
+  if (has('FAILURE') || checks.length === 0) return 'failed'
+  return has('SUCCESS') ? 'passed' : 'skipped'
+}
+
+function problemsOf({ title, scored, scenarios, crash }: Run): string[] {
+  const found = scenarios.flatMap((scenario) => scenarioProblems(scenario).map((it) => `${scenario.name}: ${it}`))
+  const deciding = scenarios.filter((scenario) => scenario.scored).length
+  if (deciding !== scored) found.push(`${deciding} scenarios decided instead of ${scored}`)
+  // What the results do not show, the suite's own words do.
+  if (crash !== undefined) found.push(found.length > 0 ? 'the suite failed' : `the suite failed\n${crash}`)
+  return found.map((problem) => `${title}: ${problem}`)
+}
+
+function scenarioProblems(scenario: Scenario): string[] {
+  const { name, scored, checks } = scenario
+  const bad = checks.filter(({ status }) => status === 'FAILURE' || status === 'WARNING')
+  // Even what is expected to fail has to speak the protocol.
+  if (expected.includes(name)) return bad.filter(({ id }) => id.startsWith('wire-schema')).map(describe)
+  if (bad.length > 0) return bad.map(describe)
+  const wanted = unscored[name]
+  if (outcome(scenario) !== 'passed' && (scored || wanted || checks.length === 0)) return ['nothing was checked']
+  const skipped = wanted ? checks.filter(({ status }) => status === 'SKIPPED') : []
+  const absent = (wanted ?? []).filter((id) => !checks.some((check) => check.id === id && check.status === 'SUCCESS'))
+  return [...skipped.map(describe), ...absent.map((id) => `${id} was not checked`)]
+}
+
+function notRun(): string[] {
+  const names = new Set(runs.flatMap(({ scenarios }) => scenarios.map(({ name }) => name)))
+  return Object.keys(unscored).flatMap((name) => (names.has(name) ? [] : [`${name} was not run`]))
+}
+
+/** Expected failures may only become fewer, and nothing may be among them but an extension that is not offered. */
+function stale(): string[] {
+  const all = runs.flatMap(({ scenarios }) => scenarios)
+  return expected.flatMap((name) => {
+    if (!name.startsWith('tasks-')) return [`expected-failures.yaml: ${name} may not be expected to fail`]
+    const fails = all.some((scenario) => scenario.name === name && outcome(scenario) === 'failed')
+    return fails ? [] : [`expected-failures.yaml: ${name} does not fail: remove it`]
+  })
+}
+
+function describe({ id, status, errorMessage }: Check): string {
+  return `${status} ${id}${errorMessage ? `: ${errorMessage.replaceAll('\n', '\n    ')}` : ''}`
+}
+
+// Telling
+
+/** Each note once, with the runs it appeared in. */
+function notesOf(status: Status): string[] {
+  const notes = new Map<string, Set<string>>()
+  for (const { title, scenarios } of runs) {
+    for (const { name, checks } of scenarios) {
+      for (const check of checks.filter((check) => check.status === status)) {
+        const note = `${name}: ${describe(check)}`
+        notes.set(note, (notes.get(note) ?? new Set()).add(title))
+      }
+    }
+  }
+  return [...notes].map(([note, titles]) => `${note} (${[...titles].join(', ')})`)
+}
+
+function print(title: string, lines: readonly string[]): void {
+  if (lines.length > 0) console.log(`${title}\n${lines.map((line) => `  ${line}\n`).join('')}`)
+}
+
+function printTable(): void {
+  const rows = runs.map(({ title, scored, scenarios, seconds }) => {
+    const judged = scenarios.filter(({ name }) => !expected.includes(name))
+    const checks = judged.flatMap(({ checks }) => checks)
+    const count = (status: Status) => checks.filter((check) => check.status === status).length
+    const ended = (as: string, scored: boolean) =>
+      judged.filter((scenario) => scenario.scored === scored && outcome(scenario) === as).length
+    return [
+      title,
+      `${ended('passed', true)}/${scored}`,
+      `${ended('passed', false)}/${ended('passed', false) + ended('failed', false)}`,
+      `${ended('skipped', false)}`,
+      `${scenarios.length - judged.length}`,
+      `${count('SUCCESS')}/${count('SUCCESS') + count('FAILURE')}`,
+      `${count('WARNING')}`,
+      `${checks.reduce((sum, { details }) => sum + (details?.messagesValidated ?? 0), 0)}`,
+      seconds.toFixed(1),
+    ]
+  })
+  const head = ['run', 'scored', 'not scored', 'skipped', 'expected', 'checks', 'warnings', 'messages', 'seconds']
+  const widths = head.map((title, column) => Math.max(title.length, ...rows.map((row) => String(row[column]).length)))
+  for (const [title = '', ...cells] of [head, ...rows]) {
+    const right = cells.map((cell, column) => cell.padStart(widths[column + 1] ?? 0))
+    console.log([title.padEnd(widths[0] ?? 0), ...right].join('  '))
+  }
+}
