@@ -1,0 +1,324 @@
+import { execFile } from 'node:child_process'
+import { createHash } from 'node:crypto'
+import { promisify } from 'node:util'
+import { gzipSync } from 'node:zlib'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { clientCapabilitiesKey, protocolVersionKey } from '../../worker/protocol/meta.ts'
+import { newestStateless, revisions } from '../../worker/protocol/revisions/index.ts'
+import { startEverything, startServer, type TestServer } from '../support/server.ts'
+
+let everything: TestServer
+let strange: TestServer
+
+beforeAll(async () => {
+  ;[everything, strange] = await Promise.all([startEverything(), startServer('test/support/everything/page')])
+})
+afterAll(() => Promise.all([everything?.harness.close(), strange?.harness.close()]))
+
+const open = (server: TestServer, method = 'GET') => fetch(new URL('/', server.url), { method })
+
+/** The page of the server behind auth, which goes by another host name. */
+async function closedPage(): Promise<string> {
+  const response = await strange.harness.fetch(`http://closed.localhost:${strange.url.port}/`)
+  expect(response.status).toBe(200)
+  return response.text()
+}
+
+describe('the answer', () => {
+  test('is a page of HTML that tells its address to nobody and is shown in no frame', async () => {
+    const { status, headers } = await open(everything)
+    expect(status).toBe(200)
+    expect(headers.get('Content-Type')).toBe('text/html; charset=utf-8')
+    expect(headers.get('X-Content-Type-Options')).toBe('nosniff')
+    expect(headers.get('Referrer-Policy')).toBe('no-referrer')
+    expect(headers.get('Cache-Control')).toBe('no-cache')
+    expect(directivesOf(headers).get('frame-ancestors')).toBe("'none'")
+  })
+
+  test('allows its own style and its own script, by hash, and nothing else', async () => {
+    for (const server of [everything, strange]) {
+      const response = await open(server)
+      const page = await response.text()
+      expect(Object.fromEntries(directivesOf(response.headers))).toEqual({
+        'default-src': "'none'",
+        'style-src': sha256(only(page, /<style>(.*?)<\/style>/gs)),
+        'script-src': sha256(only(page, /<script>(.*?)<\/script>/gs)),
+        'img-src': 'data:',
+        'base-uri': "'none'",
+        'form-action': "'none'",
+        'frame-ancestors': "'none'",
+      })
+    }
+  })
+
+  test('loads nothing and has no inline handlers or styles', async () => {
+    for (const server of [everything, strange]) {
+      const tags = tagsOf(await (await open(server)).text())
+      expect(tags.filter((tag) => /\s(on\w+|style)\s*=/i.test(tag))).toEqual([])
+      const addresses = tags.flatMap((tag) =>
+        [...tag.matchAll(/\s(?:src|href)="([^"]*)"/g)].map(([, address]) => address),
+      )
+      expect(addresses.length).toBeGreaterThan(0)
+      expect(addresses.filter((address) => !address?.startsWith('data:image/'))).toEqual([])
+    }
+  })
+
+  test('has a language, one title, one main part and headings in order', async () => {
+    const page = await (await open(everything)).text()
+    expect(page).toMatch(/^<!doctype html>\n<html lang="en">/)
+    expect(page).toContain('<meta name="viewport" content="width=device-width">')
+    expect(only(page, /<title>(.*?)<\/title>/g)).toBe('Everything – MCP server')
+    for (const part of ['header', 'main', 'footer', 'h1']) only(page, new RegExp(`<${part}>(.*?)</${part}>`, 'gs'))
+    const levels = [...page.matchAll(/<h(\d)>/g)].map(([, level]) => Number(level))
+    expect(levels.filter((level, index) => level > (levels[index - 1] ?? 0) + 1)).toEqual([])
+  })
+
+  test('to HEAD has the headers of the page and no body', async () => {
+    const [head, get] = await Promise.all([open(everything, 'HEAD'), open(everything)])
+    expect(head.status).toBe(200)
+    for (const name of ['Content-Type', 'Content-Security-Policy']) {
+      expect(head.headers.get(name)).toBe(get.headers.get(name))
+    }
+    expect(await head.text()).toBe('')
+  })
+
+  test.each(['POST', 'PUT', 'DELETE'])('to %s is that the page can only be read', async (method) => {
+    const { status, headers } = await open(everything, method)
+    expect(status).toBe(405)
+    expect(headers.get('Allow')).toBe('GET, HEAD')
+  })
+
+  test('is small', async () => {
+    expect(gzipSync(await closedPage()).byteLength).toBeLessThan(2_500)
+    const page = await (await open(everything)).text()
+    const names = page.match(/<li>/g) ?? []
+    // What there is to say about each entry is all that a longer list costs.
+    expect(page.length).toBeLessThan(6_000 + 150 * names.length)
+  })
+})
+
+describe('what there is', () => {
+  test('is the server itself, where it is, and what it speaks', async () => {
+    const text = textOf(await (await open(everything)).text())
+    expect(text).toContain('everything 1.0.0')
+    expect(text).toContain('A server for tests')
+    expect(text).toContain('Call the tools.')
+    expect(text).toContain(everything.url.href)
+    expect(text).toContain(new URL('/sse', everything.url).href)
+    expect(text).toContain(revisions.map(({ date }) => date).join(', '))
+  })
+
+  test('is told under the address that was asked for', async () => {
+    const { port } = everything.url
+    const response = await everything.harness.fetch(`http://here.localhost:${port}/`)
+    expect(snippet(await response.text(), 'endpoint')).toBe(`http://here.localhost:${port}/mcp`)
+  })
+
+  test('is every tool, resource, template and prompt that a client without credentials is told of', async () => {
+    const page = await (await open(everything)).text()
+    const entries = entriesOf(page)
+    const [tools, templates, prompts] = await Promise.all([
+      listAll(everything, 'tools/list', 'tools'),
+      listAll(everything, 'resources/templates/list', 'resourceTemplates'),
+      listAll(everything, 'prompts/list', 'prompts'),
+    ])
+    const fixed = (await listAll(everything, 'resources/list', 'resources')).filter(
+      ({ uri }) => !/^note:/.test(String(uri)),
+    )
+    const told = [...tools, ...fixed, ...templates, ...prompts]
+    expect(entries).toHaveLength(told.length)
+    told.forEach((item, index) => {
+      const entry = entries[index]
+      expect(entry).toContain(String(item.title ?? item.uri ?? item.uriTemplate ?? item.name))
+      expect(entry).toContain(String(item.uri ?? item.uriTemplate ?? `${item.name}(`))
+      expect(entry).toContain(String(item.description))
+    })
+    expect(page).not.toContain('secret')
+    expect(textOf(page)).toContain(`Tools ${tools.length}`)
+  })
+
+  test('is each tool with what it takes, each prompt with its arguments, and a mark on what is optional', async () => {
+    const entries = entriesOf(await (await open(everything)).text())
+    expect(entries).toContainEqual(expect.stringContaining('add(a, b)'))
+    expect(entries).toContainEqual(expect.stringContaining('region(region?, count?, dry?, inner?)'))
+    expect(entries).toContainEqual(expect.stringContaining('nothing()'))
+    expect(entries).toContainEqual(expect.stringContaining('review(language, code?)'))
+  })
+
+  test('is what a tool says of itself, and no more', async () => {
+    const entries = entriesOf(await (await open(strange)).text())
+    const wipe = entries.find((entry) => entry.includes('wipe('))
+    const look = entries.find((entry) => entry.includes('look('))
+    expect(wipe).toMatch(/destructive.*open world/)
+    expect(wipe).not.toMatch(/read-only|idempotent/)
+    expect(look).toMatch(/read-only.*idempotent/)
+    // A tool that changes nothing destroys nothing, whatever else it says.
+    expect(look).not.toMatch(/destructive|open world/)
+    expect(entriesOf(await (await open(everything)).text())[0]).not.toMatch(/read-only|destructive/)
+  })
+
+  test('leaves out what is for some callers only, and what a template would list', async () => {
+    const page = await (await open(strange)).text()
+    expect(page).toContain('odd://{id}')
+    expect(page).not.toMatch(/members/i)
+    expect(page).not.toContain('private')
+  })
+
+  test('includes how to have sessions, on a server without Durable Objects only', async () => {
+    const without = await (await open(strange)).text()
+    expect(snippet(without, 'lines')).toContain('export const { McpSession, McpUpdates } = worker')
+    expect(snippet(without, 'lines')).toContain('new_sqlite_classes = ["McpSession", "McpUpdates"]')
+    expect(without).not.toContain('/sse')
+    expect(await (await open(everything)).text()).not.toContain('McpSession')
+  })
+
+  test('is markup nowhere, whatever the texts are', async () => {
+    const page = await (await open(strange)).text()
+    const known =
+      /^<[!/]?(?:doctype|html|meta|title|link|style|header|img|div|h[123]|p|code|main|section|figure|pre|details|summary|small|em|b|ul|li|time|footer|script)\b/
+    expect(tagsOf(page).filter((tag) => !known.test(tag))).toEqual([])
+    for (const name of ['title', 'style', 'script', 'img', 'h1']) expect(page.split(`<${name}`)).toHaveLength(2)
+    expect(page).not.toMatch(/<[^>]*javascript:/)
+    const text = textOf(page)
+    for (const said of [
+      '</title><script>alert("title")</script>',
+      `<b>odd</b> & 'name'; touch "$HOME"`,
+      '"><svg onload=alert(1)>',
+      `<img src=x onerror=alert('description')>`,
+      '</style><style>*{display:none}</style>\nSecond line &amp; third',
+      '<h1>Wipe</h1>',
+      '</li></ul><a href="javascript:alert(1)">click</a>',
+      'wipe(<i>what, "why"?)',
+      '<u>name text/<html>',
+      'odd://"><script>alert(2)</script>',
+      '<b>prompt(</code>)',
+    ]) {
+      expect(text).toContain(said)
+    }
+  })
+})
+
+describe('a server with auth', () => {
+  test('shows its name, title and description and how to connect, and nothing that it offers', async () => {
+    const page = await closedPage()
+    const text = textOf(page)
+    for (const shown of ['Closed', 'closed', 'For members', 'Claude Code']) expect(text).toContain(shown)
+    expect(page).not.toMatch(/hidden/i)
+    expect(page).not.toContain('7.6.5')
+    expect(page).not.toContain('McpSession')
+    expect(entriesOf(page)).toEqual([])
+    expect([...page.matchAll(/<h2>(.*?)<\/h2>/g)].map(([, heading]) => heading)).toEqual(['Endpoint', 'Connect'])
+  })
+
+  test('is reached by the curl line of its page, with a token', async () => {
+    const line = snippet(await closedPage(), 'curl')
+    expect(line).toContain('closed.localhost')
+    const refused = JSON.parse(await shell(line, { TOKEN: 'bad' }))
+    expect(refused.error).toBeDefined()
+    const answer = JSON.parse(await shell(line, { TOKEN: 'good' }))
+    expect(answer.result.tools).toMatchObject([{ name: 'hidden_tool' }])
+  })
+})
+
+describe('how to connect', () => {
+  test('is a curl line that works as it is', async () => {
+    const answer = JSON.parse(await shell(snippet(await (await open(everything)).text(), 'curl')))
+    const names = answer.result.tools.map(({ name }: { name: string }) => name)
+    const all = (await listAll(everything, 'tools/list', 'tools')).map(({ name }) => name)
+    expect(names.length).toBeGreaterThan(0)
+    expect(all.slice(0, names.length)).toEqual(names)
+  })
+
+  test('is a curl line that works for a server with the oddest of names, and does nothing else', async () => {
+    const line = snippet(await (await open(strange)).text(), 'curl')
+    expect(JSON.parse(await shell(line)).result.tools).toMatchObject([{ name: 'wipe' }, { name: 'look' }])
+  })
+
+  test('is a line for Claude Code with a name that it takes', async () => {
+    const line = (name: string, server: TestServer) => `claude mcp add --transport http ${name} ${server.url.href}`
+    expect(snippet(await (await open(everything)).text(), 'Claude Code')).toBe(line('everything', everything))
+    expect(snippet(await (await open(strange)).text(), 'Claude Code')).toBe(line('b-odd-b-name-touch-HOME', strange))
+  })
+
+  test('is a line for the inspector', async () => {
+    const line = snippet(await (await open(everything)).text(), 'MCP Inspector')
+    const words = (await shell(`printf '%s\\n' ${line}`)).trimEnd().split('\n')
+    const options = ['--transport', 'http', '--method', 'tools/list']
+    expect(words).toEqual(['npx', '@modelcontextprotocol/inspector', '--cli', everything.url.href, ...options])
+  })
+
+  test('is JSON for the files of Cursor and VS Code', async () => {
+    const page = await (await open(everything)).text()
+    const url = everything.url.href
+    expect(JSON.parse(snippet(page, 'Cursor'))).toEqual({ mcpServers: { everything: { url } } })
+    expect(JSON.parse(snippet(page, 'VS Code'))).toEqual({ servers: { everything: { type: 'http', url } } })
+  })
+
+  test('is quoted for shells to which the brackets of an IPv6 address are a pattern', async () => {
+    const { port } = strange.url
+    const page = await (await strange.harness.fetch(`http://[::1]:${port}/`)).text()
+    for (const label of ['Claude Code', 'MCP Inspector', 'curl']) {
+      expect(snippet(page, label)).toContain(` 'http://[::1]:${port}/mcp'`)
+    }
+    expect(snippet(page, 'endpoint')).toBe(`http://[::1]:${port}/mcp`)
+  })
+})
+
+// Reading a page
+
+const entities = /&#(\d+);/g
+const decode = (text: string) => text.replace(entities, (_, code) => String.fromCharCode(Number(code)))
+
+/** Every tag as it stands there. What looks like one inside the style or the script is none. */
+const tagsOf = (page: string): string[] => withoutCode(page).match(/<[^>]*>/g) ?? []
+const withoutCode = (page: string) => page.replace(/(<(style|script)>).*?(<\/\2>)/gs, '$1$3')
+
+/** What a person reads. */
+const textOf = (page: string) => decode(withoutCode(page).replace(/<[^>]*>/g, ''))
+
+const entriesOf = (page: string) => [...page.matchAll(/<li>(.*?)<\/li>/gs)].map(([, entry = '']) => textOf(entry))
+
+/** What the copy button of a snippet copies. */
+const snippet = (page: string, label: string) =>
+  decode(only(page, new RegExp(`<pre aria-label="${label}">([^<]*)</pre>`, 'g')))
+
+function only(page: string, pattern: RegExp): string {
+  const found = [...page.matchAll(pattern)]
+  expect(found, String(pattern)).toHaveLength(1)
+  return found[0]?.[1] ?? ''
+}
+
+function directivesOf(headers: Headers): Map<string, string> {
+  const directives = (headers.get('Content-Security-Policy') ?? '').split(';').map((part) => part.trim())
+  return new Map(directives.map((part) => [part.split(' ', 1)[0] ?? '', part.slice(part.indexOf(' ') + 1)]))
+}
+
+const sha256 = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+
+async function shell(line: string, variables: Record<string, string> = {}): Promise<string> {
+  const env = { ...process.env, NO_PROXY: '*', no_proxy: '*', ...variables }
+  const { stdout } = await promisify(execFile)('bash', ['-c', line], { env })
+  return stdout
+}
+
+/** A list as a client without credentials gets it, all pages of it. */
+async function listAll({ url }: TestServer, method: string, member: string): Promise<Record<string, unknown>[]> {
+  const all: Record<string, unknown>[] = []
+  let cursor: string | undefined
+  do {
+    const _meta = { [protocolVersionKey]: newestStateless.date, [clientCapabilitiesKey]: {} }
+    const response = await fetch(url, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        'MCP-Protocol-Version': newestStateless.date,
+        'Mcp-Method': method,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { cursor, _meta } }),
+    })
+    const { result } = (await response.json()) as { result: Record<string, unknown> }
+    all.push(...(result[member] as Record<string, unknown>[]))
+    cursor = result.nextCursor as string | undefined
+  } while (cursor !== undefined)
+  return all
+}
