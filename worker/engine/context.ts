@@ -27,21 +27,29 @@ export function openRound(call: Call, memo: Memo, world: World): Round {
   const answers = new Map<string, Answer>()
   const effects = new Map(Object.entries(memo.effects))
   const used = new Set<string>()
-  const unread = new Set(memo.asked.filter((key) => Object.hasOwn(memo.answers, key)))
   const running = new Set<Promise<unknown>>()
   let closed = false
+  let said = 0
   let lastProgress = Number.NEGATIVE_INFINITY
 
-  // A replayed stretch of the handler has already said what it had to say.
-  const muted = () => closed || unread.size > 0
+  /** A replayed stretch of the handler says nothing twice. Counts what it is asked about. */
+  function muted(): boolean {
+    if (closed) return true
+    said += 1
+    return said <= memo.said
+  }
 
   async function closeRound(): Promise<void> {
     // Effects that run beside a question are part of this round: their results must travel with it.
     while (running.size > 0) await Promise.allSettled(running)
-    const asked = [...new Set([...memo.asked, ...asks.keys()])]
+    closed = true
     block({
       asks: Object.fromEntries(asks),
-      memo: { asked, answers: Object.fromEntries(answers), effects: Object.fromEntries(effects) },
+      memo: {
+        answers: Object.fromEntries(answers),
+        effects: Object.fromEntries(effects),
+        said: Math.max(said, memo.said),
+      },
     })
   }
 
@@ -52,12 +60,16 @@ export function openRound(call: Call, memo: Memo, world: World): Round {
 
   async function ask<T>(
     key: string,
-    feature: Feature,
+    features: readonly Feature[],
     request: InputRequest,
     read: (result: unknown) => T | undefined | Promise<T | undefined>,
   ): Promise<T> {
     claim(key, 'question')
-    if (!can(call.capabilities, feature) || !call.revision.ask(request)) throw cannotAsk(feature)
+    for (const feature of features) if (!can(call.capabilities, feature)) throw cannotAsk(feature)
+    if (!call.revision.ask(request)) {
+      const reason = `Revision ${call.revision.date} has no words for the question "${key}"`
+      throw new McpError('missing_client_capability', reason)
+    }
     const answer = Object.hasOwn(memo.answers, key) ? memo.answers[key] : undefined
     if (!answer) {
       // An open question never settles, so no catch in the handler can mistake it for a failure. Questions asked in
@@ -66,7 +78,6 @@ export function openRound(call: Call, memo: Memo, world: World): Round {
       asks.set(key, request)
       return new Promise<never>(() => {})
     }
-    unread.delete(key)
     answers.set(key, answer)
     if ('error' in answer) throw new Error(`The client refused "${key}": ${answer.error.message}`)
     const value = await read(answer.result)
@@ -86,7 +97,7 @@ export function openRound(call: Call, memo: Memo, world: World): Round {
     async elicit(key, message, schema) {
       const form = readForm(schema, key)
       const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
-      return ask(key, 'elicitation', { method: 'elicitation/create', params }, async (result) => {
+      return ask(key, ['elicitation'], { method: 'elicitation/create', params }, async (result) => {
         if (!isObject(result)) return undefined
         if (result.action === 'decline' || result.action === 'cancel') return { action: result.action }
         if (result.action !== 'accept') return undefined
@@ -104,17 +115,19 @@ export function openRound(call: Call, memo: Memo, world: World): Round {
 
     async sample(key, request) {
       const params = samplingParams(request)
-      const needs = params.tools ? 'sampling.tools' : wantsContext(params) ? 'sampling.context' : 'sampling'
-      return ask(key, needs, { method: 'sampling/createMessage', params }, readSampled)
+      return ask(key, samplingFeatures(params), { method: 'sampling/createMessage', params }, readSampled)
     },
 
     async roots(key = 'roots') {
-      return ask(key, 'roots', { method: 'roots/list', params: {} }, readRoots)
+      return ask(key, ['roots'], { method: 'roots/list', params: {} }, readRoots)
     },
 
     async once(key, effect) {
       claim(key, 'once')
-      if (effects.has(key)) return effects.get(key) as never
+      const done = effects.get(key)
+      if (done) return done.value as never
+      // The round is over and nobody would remember the result: the next round runs the effect.
+      if (closed) return new Promise<never>(() => {})
       // Started in a microtask, so that a throw is a rejection; later rounds get JSON, so this one does too.
       const work = Promise.resolve()
         .then(effect)
@@ -122,7 +135,7 @@ export function openRound(call: Call, memo: Memo, world: World): Round {
       running.add(work)
       try {
         const value = await work
-        effects.set(key, value)
+        effects.set(key, { value })
         return value
       } finally {
         running.delete(work)
@@ -170,15 +183,15 @@ const requirements: Record<Feature, ClientCapabilities> = {
 function can(capabilities: ClientCapabilities, feature: Feature): boolean {
   switch (feature) {
     case 'elicitation':
-      return capabilities.elicitation?.form !== undefined
+      return isObject(capabilities.elicitation) && isObject(capabilities.elicitation.form)
     case 'sampling':
-      return capabilities.sampling !== undefined
+      return isObject(capabilities.sampling)
     case 'sampling.tools':
-      return capabilities.sampling?.tools !== undefined
+      return isObject(capabilities.sampling) && isObject(capabilities.sampling.tools)
     case 'sampling.context':
-      return capabilities.sampling?.context !== undefined
+      return isObject(capabilities.sampling) && isObject(capabilities.sampling.context)
     case 'roots':
-      return capabilities.roots !== undefined
+      return isObject(capabilities.roots)
   }
 }
 
@@ -192,15 +205,29 @@ function samplingParams({ prompt, messages, ...rest }: SampleRequest): Params {
   return { messages: said, ...rest }
 }
 
-const wantsContext = (params: Params) => params.includeContext !== undefined && params.includeContext !== 'none'
+function samplingFeatures(params: Params): Feature[] {
+  const { tools, toolChoice, includeContext = 'none' } = params
+  const features: Feature[] = ['sampling']
+  if (tools || toolChoice || hasToolBlocks(params.messages)) features.push('sampling.tools')
+  if (includeContext !== 'none') features.push('sampling.context')
+  return features
+}
+
+const hasToolBlocks = (messages: unknown) =>
+  (messages as { content: { type: string } | { type: string }[] }[]).some(({ content }) =>
+    [content].flat().some(({ type }) => type === 'tool_use' || type === 'tool_result'),
+  )
 
 function readSampled(result: unknown): Sampled | undefined {
   if (!isObject(result) || typeof result.role !== 'string' || typeof result.model !== 'string') return undefined
   const blocks = Array.isArray(result.content) ? result.content : [result.content]
-  if (!blocks.every((block) => isObject(block) && typeof block.type === 'string')) return undefined
-  const text = blocks.flatMap((block) => (block.type === 'text' ? [String(block.text)] : [])).join('')
+  if (!blocks.every(isSampledBlock)) return undefined
+  const text = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
   return { ...(result as unknown as CreateMessageResult), text }
 }
+
+const isSampledBlock = (block: unknown) =>
+  isObject(block) && typeof block.type === 'string' && (block.type !== 'text' || typeof block.text === 'string')
 
 function readRoots(result: unknown): Root[] | undefined {
   if (!isObject(result) || !Array.isArray(result.roots)) return undefined

@@ -49,7 +49,7 @@ function fieldSchema(property: Params): Params | undefined {
   if (type === 'boolean') return pick(property, 'type', ...described)
   if (type === 'number' || type === 'integer') return pick(property, 'type', ...described, 'minimum', 'maximum')
   if (type === 'array') return manyOf(property)
-  if (Array.isArray(property.enum) && property.enum.every((choice) => typeof choice === 'string')) {
+  if (isTexts(property.enum)) {
     return { type: 'string', ...pick(property, ...described, 'enum', 'enumNames') }
   }
   const titled = titledChoices(property.oneOf ?? property.anyOf)
@@ -60,10 +60,12 @@ function fieldSchema(property: Params): Params | undefined {
   return field
 }
 
+const isTexts = (choices: unknown) => Array.isArray(choices) && choices.every((choice) => typeof choice === 'string')
+
 function manyOf(property: Params): Params | undefined {
   const items = isObject(property.items) ? property.items : {}
   const common = pick(property, 'type', ...described, 'minItems', 'maxItems')
-  if (Array.isArray(items.enum)) return { ...common, items: { type: 'string', enum: items.enum } }
+  if (isTexts(items.enum)) return { ...common, items: { type: 'string', enum: items.enum } }
   const titled = titledChoices(items.anyOf ?? items.oneOf)
   return titled && { ...common, items: { anyOf: titled } }
 }

@@ -24,9 +24,25 @@ export function readHandshake(params: Params | undefined): Handshake {
   if (typeof protocolVersion !== 'string') throw expected('protocolVersion', 'a string')
   if (!isObject(capabilities)) throw expected('capabilities', 'an object')
   if (!isImplementation(clientInfo)) throw expected('clientInfo', 'an object with name and version')
+  // Only what is needed later: all of it travels in the session's id.
+  const { elicitation, sampling, roots, extensions } = capabilities as ClientCapabilities
   const { name, version } = clientInfo
-  return { version: negotiate(protocolVersion).date, capabilities, client: { name, version } }
+  const handshake: Handshake = {
+    version: negotiate(protocolVersion).date,
+    capabilities: { elicitation, sampling, roots, extensions },
+    client: { name, version },
+  }
+  if (JSON.stringify(handshake).length > mostCharacters) {
+    throw new McpError(
+      'invalid_params',
+      'The handshake is too large for a session id: shorten clientInfo or capabilities',
+    )
+  }
+  return handshake
 }
+
+/** Clients refuse responses with more than 16 KB of headers, and the id is one. */
+const mostCharacters = 4096
 
 /** What a server answers to `initialize`. */
 export function welcome(registry: Registry, revision: Revision, world: Pick<World, 'updates'>): Result {

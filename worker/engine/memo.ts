@@ -5,14 +5,14 @@ export type Answer = { readonly result: unknown } | { readonly error: { code: nu
 
 /** What a call has learned so far. JSON, so that it can travel sealed or rest as a row. */
 export type Memo = {
-  /** Keys of the questions of earlier rounds. */
-  readonly asked: readonly string[]
   readonly answers: Readonly<Record<string, Answer>>
-  /** Results of `once` effects, by key. */
-  readonly effects: Readonly<Record<string, unknown>>
+  /** Results of `once` effects, by key; boxed, so that one without a result counts as done. */
+  readonly effects: Readonly<Record<string, { readonly value?: unknown }>>
+  /** How many notifications earlier rounds have sent, or would have. */
+  readonly said: number
 }
 
-export const emptyMemo: Memo = { asked: [], answers: {}, effects: {} }
+export const emptyMemo: Memo = { answers: {}, effects: {}, said: 0 }
 
 /** The memo with these answers added. The latest answer to a key counts. */
 export const withAnswers = (memo: Memo, answers: Readonly<Record<string, Answer>>): Memo => ({
@@ -22,4 +22,4 @@ export const withAnswers = (memo: Memo, answers: Readonly<Record<string, Answer>
 })
 
 export const isMemo = (value: unknown): value is Memo =>
-  isObject(value) && Array.isArray(value.asked) && isObject(value.answers) && isObject(value.effects)
+  isObject(value) && isObject(value.answers) && isObject(value.effects) && typeof value.said === 'number'

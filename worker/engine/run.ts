@@ -1,4 +1,5 @@
 import { McpError } from '../protocol/errors.ts'
+import { progressToken } from '../protocol/meta.ts'
 import type { Server } from '../server/server.ts'
 import type { Call, Outcome, World } from './call.ts'
 import { openRound } from './context.ts'
@@ -15,6 +16,7 @@ export async function run(server: Server, call: Call, memo: Memo, world: World):
   const method = call.revision.requests.has(call.method) ? methods[call.method] : undefined
   if (!method?.offered(server.registry, world))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
+  progressToken(call.params)
   const round = openRound(call, memo, world)
   try {
     const finished = method.answer({ server, call, world, context: round.context })

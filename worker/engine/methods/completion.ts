@@ -40,7 +40,7 @@ async function complement(
   return {
     values: values.slice(0, mostValues),
     total: total ?? (hasMore ? undefined : values.length),
-    hasMore: hasMore ?? values.length > mostValues,
+    hasMore: hasMore === true || values.length > mostValues,
   }
 }
 

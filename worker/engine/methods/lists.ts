@@ -61,6 +61,7 @@ export async function page<E>(
     if (!opened) throw new McpError('invalid_params', 'Invalid cursor: list again from the first page')
     const position = opened as Position
     const found = entries.findIndex((entry) => identify(entry) === position.after)
-    return found === -1 ? Math.min(position.index, entries.length) : found + 1
+    // An entry that is listed twice does less harm than one that is missed.
+    return found === -1 ? Math.min(position.index - 1, entries.length) : found + 1
   }
 }

@@ -34,7 +34,7 @@ export const getPrompt: Method = {
       throw new McpError('invalid_params', `Unknown prompt: ${name}`)
     }
     const args = readTexts(call.params, 'arguments')
-    const checked = prompt.args ? await prompt.args.check(args) : { value: args }
+    const checked = prompt.args ? await prompt.args.check(args) : { value: {} }
     if ('issues' in checked) {
       throw new McpError('invalid_params', `Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
     }

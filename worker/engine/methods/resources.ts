@@ -19,7 +19,8 @@ export const listResources: Method = {
     const listing = (await visible(registry.templates.values(), caller)).filter((template) => template.list)
     const listed = await Promise.all(listing.map((template) => listedBy(template, caller)))
     const items = [...fixed.map((resource) => resource.item as ResourceItem), ...listed.flat()]
-    const personal = listing.length > 0 || [...registry.resources.values()].some((resource) => resource.enabled)
+    const all = [...registry.resources.values(), ...registry.templates.values()]
+    const personal = all.some((resource) => resource.list || resource.enabled)
     return page(asked, 'resources', items, (item) => item.uri, personal)
   },
 }
@@ -58,7 +59,8 @@ export const readResource: Method = {
     const { resource, variables } = found
     const value = await resource.handler(variables, { ...context, uri })
     const result = resourceResult(value, uri, resource.item.mimeType)
-    return { ...result, ...(resource.caching ?? uncached) } as Result
+    const { ttlMs, cacheScope } = resource.caching ?? uncached
+    return { ...result, ttlMs, cacheScope: resource.enabled ? 'private' : cacheScope } as Result
   },
 }
 

@@ -38,7 +38,8 @@ export const callTool: Method = {
       throw new McpError('invalid_params', `Unknown tool: ${name}`)
     }
     const args = readObject(call.params, 'arguments')
-    const checked = tool.input ? await tool.input.check(args) : { value: args }
+    // Models like to send something: what a tool does not take, it does not get.
+    const checked = tool.input ? await tool.input.check(args) : { value: {} }
     // The model can correct itself, so it is told as a result.
     if ('issues' in checked) return failure(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`) as Result
     return (await work(tool, checked.value, asked)) as Result
@@ -50,6 +51,7 @@ async function work(tool: Tool, input: unknown, { call, world, context }: Asked)
     return await toolResult(await tool.handler(input, context), tool.output)
   } catch (thrown) {
     if (thrown instanceof McpError) {
+      if (thrown.kind === 'internal_error') world.report(thrown)
       const told = thrown.kind === 'missing_client_capability' && !call.revision.stateless
       if (!told) throw thrown
       return failure(thrown.message)
