@@ -48,7 +48,7 @@ export function parse(text: string): Parsed {
 function shape(value: unknown): Exclude<Parsed, { batch: unknown }> {
   if (!isObject(value)) return refuse('A JSON-RPC message is an object')
   const id = isRequestId(value.id) ? value.id : undefined
-  if (value.jsonrpc !== '2.0') return refuse('"jsonrpc" must be "2.0"', id)
+  if (value.jsonrpc !== '2.0') return refuse('"jsonrpc" must be "2.0"', 'method' in value ? id : undefined)
   if ('id' in value && id === undefined) {
     // An error about an unreadable request legitimately has a null or absent id; a request or result never has.
     if (!('error' in value)) return refuse('"id" must be a string or a safe integer, not null or a fraction')
@@ -60,11 +60,13 @@ function shape(value: unknown): Exclude<Parsed, { batch: unknown }> {
     return { message: value as unknown as Message }
   }
   const isResult = 'result' in value
-  if (isResult === 'error' in value) return refuse('A message has exactly one of method, result and error', id)
+  if (!isResult && !('error' in value)) return refuse('A message has a method, a result or an error', id)
+  // From here on the id is one of ours: a refusal that repeated it could be taken for an answer to the client's own.
+  if (isResult && 'error' in value) return refuse('A response has a result or an error, not both')
   if (isResult && id === undefined) return refuse('A result needs the id of its request')
-  if (isResult && !isObject(value.result)) return refuse('"result" must be an object', id)
+  if (isResult && !isObject(value.result)) return refuse('"result" must be an object')
   if (!isResult && !isErrorBody(value.error)) {
-    return refuse('"error" must be an object with an integer code and a message', id)
+    return refuse('"error" must be an object with an integer code and a message')
   }
   return { message: value as unknown as Message }
 }

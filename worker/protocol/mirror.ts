@@ -90,6 +90,9 @@ const decimal = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
 
 /** Is the decoded header the same value as the argument? Integers compare as numbers, everything else as text. */
 export function mirrors(decoded: string, argument: unknown): boolean {
-  if (typeof argument === 'number') return decimal.test(decoded) && Number(decoded) === argument
-  return decoded === String(argument)
+  if (typeof argument === 'number') {
+    return Number.isSafeInteger(argument) && decimal.test(decoded) && Number(decoded) === argument
+  }
+  if (typeof argument === 'boolean') return decoded === String(argument)
+  return decoded === argument
 }

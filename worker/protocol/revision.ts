@@ -3,6 +3,7 @@
  * backwards. Only revisions/ knows dates: everywhere else asks for a property.
  */
 import { type ErrorKind, type ErrorNumbers, errorTable } from './errors.ts'
+import { isObject } from './jsonrpc.ts'
 import type {
   ClientCapabilities,
   Implementation,
@@ -113,7 +114,7 @@ export function newest(date: string, requests: readonly string[]): Revision {
     requests: new Set(requests),
     // An empty elicitation capability means forms, and forms only.
     client: (capabilities) =>
-      capabilities.elicitation && Object.keys(capabilities.elicitation).length === 0
+      isObject(capabilities.elicitation) && Object.keys(capabilities.elicitation).length === 0
         ? { ...capabilities, elicitation: { form: {} } }
         : capabilities,
     server: (capabilities) => capabilities,

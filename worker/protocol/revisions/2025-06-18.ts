@@ -31,8 +31,8 @@ export const rev20250618 = before(rev20251125, {
   // a capability.
   client: (capabilities): ClientCapabilities => ({
     ...capabilities,
-    ...(capabilities.elicitation && { elicitation: { form: {} } }),
-    ...(capabilities.sampling && { sampling: { context: {} } }),
+    ...(isObject(capabilities.elicitation) && { elicitation: { form: {} } }),
+    ...(isObject(capabilities.sampling) && { sampling: { context: {} } }),
   }),
   asks: {
     'elicitation/create': (params) => (params.mode === 'url' ? undefined : plainForm(params)),
