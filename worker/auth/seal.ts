@@ -89,5 +89,9 @@ export function parseKeyRing(secret: string): KeyRing {
       throw new Error('The secret EDGEMCP_KEYS must be "id:key", comma separated, each key the base64url of 32 bytes')
     }
   }
-  return { current: (entries[0] as [string, string])[0], keys: Object.fromEntries(entries) }
+  const keys: Record<string, string> = Object.fromEntries(entries)
+  if (Object.keys(keys).length < entries.length) {
+    throw new Error('The secret EDGEMCP_KEYS must name each id once: an id that changes its key would lock clients out')
+  }
+  return { current: (entries[0] as [string, string])[0], keys }
 }

@@ -71,7 +71,9 @@ export async function toolResult(value: unknown, output: Validator | undefined):
   if (isFullResult(value)) return value
   if (isBlocks(value)) return { content: value }
   if (isBlock(value)) return { content: [value] }
-  return { content: [text(JSON.stringify(value))] }
+  const json: string | undefined = JSON.stringify(value)
+  if (json === undefined) throw brokenResult(`A tool returns text, content or data, not a ${typeof value}`)
+  return { content: [text(json)] }
 }
 
 const structured = (value: unknown): CallToolResult => ({
@@ -81,12 +83,15 @@ const structured = (value: unknown): CallToolResult => ({
 
 const isFullResult = (value: unknown): value is CallToolResult => isObject(value) && isBlocks(value.content)
 
+const brokenResult = (message: string) => new McpError('internal_error', message)
 const brokenOutput = (detail: string) =>
-  new McpError('internal_error', `The tool returned something other than its output schema says: ${detail}`)
+  brokenResult(`The tool returned something other than its output schema says: ${detail}`)
 
 /** What a prompt returned, as messages: text and blocks are said by the user. */
 export function promptResult(value: unknown, description: string | undefined): GetPromptResult {
-  if (isObject(value) && Array.isArray(value.messages)) return { description, ...(value as GetPromptResult) }
+  if (isObject(value) && Array.isArray(value.messages)) {
+    return { description, ...value, messages: value.messages.map(promptMessage) }
+  }
   const parts = Array.isArray(value) ? value : [value]
   return { description, messages: parts.map(promptMessage) }
 }
@@ -94,8 +99,9 @@ export function promptResult(value: unknown, description: string | undefined): G
 function promptMessage(part: unknown): PromptMessage {
   if (typeof part === 'string') return { role: 'user', content: text(part) }
   if (isBlock(part)) return { role: 'user', content: part }
-  if (isObject(part) && isBlock(part.content)) return part as unknown as PromptMessage
-  throw new McpError('internal_error', 'A prompt returns text, content blocks, messages or a full result')
+  const isMessage = isObject(part) && (part.role === 'user' || part.role === 'assistant') && isBlock(part.content)
+  if (isMessage) return part as unknown as PromptMessage
+  throw brokenResult('A prompt returns text, content blocks, messages of "user" or "assistant", or a full result')
 }
 
 /**
@@ -105,7 +111,10 @@ function promptMessage(part: unknown): PromptMessage {
  */
 export function resourceResult(value: unknown, uri: string, mimeType: string | undefined): ReadResourceResult {
   if (value === undefined || value === null) throw resourceNotFound(uri)
-  if (isObject(value) && Array.isArray(value.contents)) return value as unknown as ReadResourceResult
+  if (isObject(value) && Array.isArray(value.contents)) {
+    if (value.contents.length === 0) throw resourceNotFound(uri)
+    return value as unknown as ReadResourceResult
+  }
   const parts = Array.isArray(value) ? value : [value]
   if (parts.length === 0) throw resourceNotFound(uri)
   return { contents: parts.map((part) => contentsOf(part, uri, mimeType)) }
@@ -119,7 +128,7 @@ function contentsOf(part: unknown, uri: string, mimeType: string | undefined): R
   if (isObject(part) && (typeof part.text === 'string' || typeof part.blob === 'string')) {
     return { ...described, ...(part as Partial<ResourceContents>) } as ResourceContents
   }
-  throw new McpError('internal_error', 'A resource returns text, bytes, contents or a full result')
+  throw brokenResult('A resource returns text, bytes, contents or a full result')
 }
 
 export const resourceNotFound = (uri: string): McpError =>

@@ -70,6 +70,17 @@ export type Resource = {
 }
 
 /** @throws Error with one sentence that names the fix */
+export function checkCaching(caching: Caching | undefined, owner: string): void {
+  if (!caching) return
+  if (!Number.isInteger(caching.ttlMs) || caching.ttlMs < 0) {
+    throw new Error(`${owner} has caching.ttlMs ${caching.ttlMs}: use whole milliseconds, 0 or more`)
+  }
+  if (caching.cacheScope !== 'public' && caching.cacheScope !== 'private') {
+    throw new Error(`${owner} has caching.cacheScope "${caching.cacheScope}": use "public" or "private"`)
+  }
+}
+
+/** @throws Error with one sentence that names the fix */
 export function defineResource(uri: string, definition: ResourceDefinition<string>, handler: unknown): Resource {
   const { name = uri, title, description, mimeType, size, annotations, icons, _meta } = definition
   const { caching, enabled, list, complete = {} } = definition
@@ -79,6 +90,7 @@ export function defineResource(uri: string, definition: ResourceDefinition<strin
   if (typeof description !== 'string' || description === '')
     throw new Error(`The resource "${uri}" needs a description`)
   if (typeof handler !== 'function') throw new Error(`The resource "${uri}" needs a handler as its third argument`)
+  checkCaching(caching, `The resource "${uri}"`)
   const template = /[{}]/.test(uri) ? uriTemplate(uri) : undefined
   if (!template && list) throw new Error(`The resource "${uri}" has no variables, so it needs no list`)
   for (const variable of Object.keys(complete)) {

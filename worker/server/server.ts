@@ -1,7 +1,13 @@
 import type { Change } from '../protocol/changes.ts'
 import type { Caching, Implementation } from '../protocol/types.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
-import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
+import {
+  checkCaching,
+  defineResource,
+  type Resource,
+  type ResourceDefinition,
+  type ResourceHandler,
+} from './resource.ts'
 import type { Schema } from './schema.ts'
 import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
 import type { TemplateVariables } from './uri-template.ts'
@@ -132,7 +138,8 @@ export class Server {
   ): void {
     const entries = this.registry[kind] as Map<string, typeof entry>
     if (entries.has(name)) {
-      throw new Error(`The ${word} "${name}" is registered twice: rename one, or plug its module in with a prefix`)
+      const fix = word === 'resource' ? 'give one another URI' : 'rename one, or plug its module in with a prefix'
+      throw new Error(`The ${word} "${name}" is registered twice: ${fix}`)
     }
     entries.set(name, entry)
   }
@@ -144,6 +151,11 @@ function newRegistry(options: ServerOptions): Registry {
       throw new Error(`createServer needs a ${member}: createServer({ name: 'notes', version: '1.0.0' })`)
     }
   }
+  const { pageSize, caching } = options
+  if (pageSize !== undefined && !(Number.isInteger(pageSize) && pageSize > 0)) {
+    throw new Error(`createServer has the pageSize ${pageSize}: use a whole number of at least 1`)
+  }
+  checkCaching(caching, 'createServer')
   return {
     options,
     tools: new Map(),
