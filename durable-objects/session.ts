@@ -364,13 +364,14 @@ export class Session extends DurableObject implements SessionRpc {
   #cancel(params: Params | undefined): void {
     const id = params?.requestId as RequestId
     if (typeof id !== 'string' && typeof id !== 'number') return
-    this.#running.get(requestKey(id))?.abort.abort(new Error(String(params?.reason ?? 'Cancelled by the client')))
+    const reason = typeof params?.reason === 'string' ? params.reason : 'Cancelled by the client'
+    this.#running.get(requestKey(id))?.abort.abort(new Error(reason))
     const cancelled = this.#parked.cancel(id)
     if (!cancelled) return
     const { stream } = cancelled.call
     for (const requestId of cancelled.questions) {
-      const reason = 'The request that asked was cancelled'
-      this.#send(stream, notificationText({ method: 'notifications/cancelled', params: { requestId, reason } }))
+      const withdrawn = { requestId, reason: 'The request that asked was cancelled' }
+      this.#send(stream, notificationText({ method: 'notifications/cancelled', params: withdrawn }))
     }
     this.#settle(stream)
   }

@@ -7,7 +7,10 @@ export async function readBody(request: Request, limits: Limits): Promise<string
   if (!isJson(request.headers.get('Content-Type'))) {
     throw new McpError('unsupported_media_type', 'Content-Type must be application/json')
   }
-  if (Number(request.headers.get('Content-Length') ?? 0) > limits.body) throw tooLarge(limits)
+  const encoding = request.headers.get('Content-Encoding') ?? 'identity'
+  if (encoding.trim().toLowerCase() !== 'identity') {
+    throw new McpError('unsupported_media_type', 'Send the body without Content-Encoding')
+  }
   const bytes = await readBytes(request, limits)
   try {
     return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
@@ -22,8 +25,12 @@ function isJson(header: string | null): boolean {
   return parameters.every((parameter) => !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter))
 }
 
+/** How many times the limit is read, and thrown away, before the connection is cut. */
+const patienceFactor = 16
+
 async function readBytes(request: Request, limits: Limits): Promise<Uint8Array> {
   if (!request.body) return new Uint8Array()
+  const announced = Number(request.headers.get('Content-Length') ?? 0)
   const reader = request.body.getReader()
   let late = false
   const timer = setTimeout(() => {
@@ -37,17 +44,20 @@ async function readBytes(request: Request, limits: Limits): Promise<Uint8Array> 
       const { done, value } = await reader.read()
       if (done) break
       length += value.byteLength
-      if (length > limits.body) {
+      if (length <= limits.body) chunks.push(value)
+      // Hanging up on a client that still sends would cost it the answer, so a while longer what comes is thrown away.
+      else chunks.length = 0
+      if (length > patienceFactor * limits.body) {
         reader.cancel().catch(() => {})
-        throw tooLarge(limits)
+        break
       }
-      chunks.push(value)
     }
-  } catch (thrown) {
-    if (!late) throw thrown
+  } catch {
+    if (!late) throw new McpError('parse_error', 'The body broke off')
   } finally {
     clearTimeout(timer)
   }
+  if (length > limits.body || announced > limits.body) throw tooLarge(limits)
   if (late) throw new McpError('request_timeout', `The body did not arrive within ${limits.bodyTimeout} ms`)
   return join(chunks, length)
 }

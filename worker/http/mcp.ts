@@ -1,14 +1,12 @@
 /** The endpoint: every revision of the protocol on one path. */
 import { McpError } from '../protocol/errors.ts'
 import { isRequest, type Message, parse } from '../protocol/jsonrpc.ts'
-import type { Principal } from '../protocol/principal.ts'
 import { recognise } from '../protocol/recognise.ts'
 import { revisionOf, unsaidRevision } from '../protocol/revisions/index.ts'
-import type { RequestId } from '../protocol/types.ts'
 import { accepts } from './accept.ts'
 import { readBody } from './body.ts'
 import type { Host } from './host.ts'
-import { noBatches, notAllowed, refusal } from './refusal.ts'
+import { idOf, noBatches, notAllowed, refusal } from './refusal.ts'
 import { endSession, postToSession, startSession, streamSession } from './sessions.ts'
 import { serveAlone, serveStateless } from './stateless.ts'
 
@@ -16,9 +14,6 @@ import { serveAlone, serveStateless } from './stateless.ts'
 export async function post(request: Request, host: Host): Promise<Response> {
   const principal = await host.auth?.authenticate(request)
   const forms = accepts(request.headers.get('Accept'))
-  if (!forms.json && !forms.stream) {
-    return refusal(new McpError('not_acceptable', 'Accept must include application/json or text/event-stream'))
-  }
   const parsed = parse(await readBody(request, host.limits))
   const signs = {
     version: request.headers.get('MCP-Protocol-Version'),
@@ -26,16 +21,20 @@ export async function post(request: Request, host: Host): Promise<Response> {
   }
   const recognised = recognise(parsed, signs)
   if ('refused' in recognised) return refusal(recognised.refused, recognised.id)
+  if (!forms.json && !forms.stream) {
+    const error = new McpError('not_acceptable', 'Accept must include application/json or text/event-stream')
+    return refusal(error, 'message' in parsed ? idOf([parsed.message]) : undefined)
+  }
   if ('ignored' in recognised) return new Response(null, { status: 202 })
   if ('stateless' in recognised) return serveStateless(request, host, principal, forms, recognised)
   if ('handshake' in recognised) return startSession(recognised.handshake, host, principal)
   const { messages, batch } = recognised
   const badVersion = unknownVersion(signs.version)
-  if (badVersion) return refusal(badVersion, onlyId(messages))
+  if (badVersion) return refusal(badVersion, idOf(messages))
   if (!host.objects) return postAlone(messages, batch)
   if (signs.session === null) {
     const error = new McpError('session_required', 'Missing header Mcp-Session-Id: send initialize first')
-    return refusal(error, onlyId(messages))
+    return refusal(error, idOf(messages))
   }
   return postToSession(messages, { batch, session: signs.session, forms }, host, principal)
 
@@ -62,8 +61,10 @@ export async function get(request: Request, host: Host): Promise<Response> {
 
 /** DELETE: ends a session. */
 export async function remove(request: Request, host: Host): Promise<Response> {
-  const principal: Principal | undefined = await host.auth?.authenticate(request)
-  return host.objects ? endSession(request, host, principal) : notAllowed('POST, OPTIONS')
+  const principal = await host.auth?.authenticate(request)
+  if (!host.objects) return notAllowed('POST, OPTIONS')
+  const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
+  return badVersion ? refusal(badVersion) : endSession(request, host, principal)
 }
 
 /** A version that is named must be one that is spoken. */
@@ -71,6 +72,3 @@ function unknownVersion(version: string | null): McpError | undefined {
   if (version === null || revisionOf(version)) return undefined
   return new McpError('invalid_request', `Unsupported MCP-Protocol-Version ${version}`)
 }
-
-const onlyId = (messages: readonly Message[]): RequestId | undefined =>
-  messages.length === 1 ? (messages[0]?.id ?? undefined) : undefined

@@ -1,5 +1,5 @@
 import { errorTable, McpError } from '../protocol/errors.ts'
-import { errorText } from '../protocol/jsonrpc.ts'
+import { errorText, isRequest, type Message } from '../protocol/jsonrpc.ts'
 import type { RequestId } from '../protocol/types.ts'
 import { jsonResponse } from './reply.ts'
 
@@ -18,3 +18,9 @@ export function notAllowed(methods: string): Response {
 
 export const noBatches = (date: string): McpError =>
   new McpError('invalid_request', `Revision ${date} has no batches: send one message at a time`)
+
+/** The id a refusal may repeat: that of the only request. Ids of responses are not the client's own. */
+export function idOf(messages: readonly Message[]): RequestId | undefined {
+  const [first] = messages
+  return first && messages.length === 1 && isRequest(first) ? first.id : undefined
+}

@@ -8,6 +8,9 @@ import { emptyMemo, isMemo, type Memo, withAnswers } from '../engine/memo.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 
+/** The methods that may ask; elsewhere both parameters mean nothing. */
+const withRounds = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
 /**
  * What earlier rounds learned, and the answers that came with this one.
  *
@@ -15,6 +18,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
  */
 export async function readMemo(call: Call, seals: Seals): Promise<Memo> {
   const { requestState, inputResponses } = call.params
+  if (!withRounds.has(call.method)) return emptyMemo
   if (requestState === undefined && inputResponses === undefined) return emptyMemo
   let memo = emptyMemo
   if (requestState !== undefined) {

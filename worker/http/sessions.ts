@@ -12,7 +12,7 @@ import { revisionOf } from '../protocol/revisions/index.ts'
 import type { Accepts } from './accept.ts'
 import { openFeed } from './feed.ts'
 import type { Host, Objects } from './host.ts'
-import { noBatches, notAllowed, refusal } from './refusal.ts'
+import { idOf, noBatches, notAllowed, refusal } from './refusal.ts'
 import { jsonResponse } from './reply.ts'
 
 /** Milliseconds until a session's id is worth nothing, however much it is used. */
@@ -100,7 +100,9 @@ export async function endSession(request: Request, host: Host, principal: Princi
 }
 
 async function openSession(id: string, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
-  return (await (await host.sealer()).open(purpose, principal, id)) as Session | undefined
+  const session = (await (await host.sealer()).open(purpose, principal, id)) as Session | undefined
+  // Its revision may have been dropped since.
+  return session && revisionOf(session.handshake.version) ? session : undefined
 }
 
 async function feedOf(
@@ -136,6 +138,5 @@ export const accepted = (): Response => new Response(null, { status: 202 })
 
 /** Forged, expired, ended or somebody else's: one answer for all of them. */
 export function unknownSession(messages: readonly Message[]): Response {
-  const id = messages.length === 1 ? messages[0]?.id : undefined
-  return refusal(new McpError('session_not_found', 'Session not found: send initialize again'), id ?? undefined)
+  return refusal(new McpError('session_not_found', 'Session not found: send initialize again'), idOf(messages))
 }

@@ -8,7 +8,7 @@ import { parse } from '../protocol/jsonrpc.ts'
 import { readBody } from './body.ts'
 import { openFeed } from './feed.ts'
 import type { Host, Objects } from './host.ts'
-import { notAllowed, refusal } from './refusal.ts'
+import { idOf, notAllowed, refusal } from './refusal.ts'
 import { accepted, feedRequest, sessionLife, unknownSession } from './sessions.ts'
 
 const purpose = 'sse'
@@ -33,14 +33,16 @@ export async function openSse(request: Request, host: Host): Promise<Response> {
 /** POST: one message of such a session. The answer comes on its stream. */
 export async function postSse(request: Request, host: Host): Promise<Response> {
   const principal = await host.auth?.authenticate(request)
-  const id = new URL(request.url).searchParams.get('session')
-  if (id === null)
-    return refusal(new McpError('session_required', 'Missing query parameter session: GET the stream first'))
-  const session = (await (await host.sealer()).open(purpose, principal, id)) as SseSession | undefined
   const parsed = parse(await readBody(request, host.limits))
   if ('malformed' in parsed) return refusal(parsed.malformed, parsed.id)
   if ('batch' in parsed) return refusal(new McpError('invalid_request', 'This transport has no batches'))
   const messages = [parsed.message]
+  const id = new URL(request.url).searchParams.get('session')
+  if (id === null) {
+    const error = new McpError('session_required', 'Missing query parameter session: GET the stream first')
+    return refusal(error, idOf(messages))
+  }
+  const session = (await (await host.sealer()).open(purpose, principal, id)) as SseSession | undefined
   if (!session) return unknownSession(messages)
   const { name, expires } = session
   const posted = await (host.objects as Objects)

@@ -38,6 +38,7 @@ export async function serveStateless(
   try {
     checkStandardHeaders(request.headers, call.method, call.params)
     if (revision.requests.has(call.method) && call.method === 'subscriptions/listen' && host.objects) {
+      if (!forms.stream) throw new McpError('not_acceptable', 'Accept must include text/event-stream')
       return await listen(message, host, host.objects, principal)
     }
     checkMirroredParameters(request.headers, await mirroredIn(host.server.registry, call), call.params.arguments)
