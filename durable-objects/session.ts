@@ -458,7 +458,8 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** The connection ends, the call goes on: the client comes back for the rest. */
   #release(exchange: Exchange, retry = retryAfter, expires?: number): void {
-    if (!exchange.revision.polling || !exchange.streams) return
+    // Over HTTP+SSE there is no way back: the stream is the session.
+    if (!exchange.revision.polling || !exchange.streams || exchange.stream === standingStream) return
     const stream = this.#streamOf(exchange, expires)
     const sockets = this.#sockets(stream)
     if (sockets.length === 0) this.#released.set(stream, retry)
