@@ -122,11 +122,10 @@ export class Session extends DurableObject implements SessionRpc {
 
   async post(post: Post): Promise<Posted> {
     if (this.#isOver()) return { gone: true }
-    const stored = this.ctx.storage.kv.get<Handshake>('handshake')
     const overSse = post.handshake === undefined
     if (overSse && !this.ctx.storage.kv.get('expires')) return { gone: true }
     this.#touch()
-    const handshake = post.handshake ?? stored
+    const handshake = post.handshake ?? this.ctx.storage.kv.get<Handshake>('handshake')
     const revision = handshake && revisionOf(handshake.version)
 
     for (const message of post.messages) {
@@ -149,7 +148,7 @@ export class Session extends DurableObject implements SessionRpc {
 
     const exchange = new Exchange(revision as Revision, { streams: post.streams, unanswered: requests.length })
     for (const request of requests) this.#start(exchange, request, handshake, post)
-    const timer = post.streams ? setTimeout(() => this.#streamOf(exchange), this.#host.patience) : null
+    const timer = post.streams ? setTimeout(() => this.#streamOf(exchange, post.expires), this.#host.patience) : null
     await exchange.settled
     clearTimeout(timer)
     if (exchange.stream !== undefined) {
@@ -227,6 +226,7 @@ export class Session extends DurableObject implements SessionRpc {
       if (this.#running.has(requestKey(request.id)) || this.#parked.has(request.id)) {
         throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
       }
+      if (request.method === 'ping') return answer({})
       if (request.method === 'initialize') return answer(this.#initialize(exchange, request, post))
       if (!handshake) throw new McpError('invalid_request', 'The first request must be initialize')
       if (!exchange.revision.requests.has(request.method)) {
@@ -253,7 +253,6 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   readonly #ownMethods: Record<string, (params: Params, post: Post, handshake: Handshake) => Promise<Result>> = {
-    ping: async () => ({}),
     'logging/setLevel': async ({ level }, post) => {
       if (!isLogLevel(level))
         throw new McpError('invalid_params', `params.level must be one of ${logLevels.join(', ')}`)

@@ -47,9 +47,11 @@ const mostCharacters = 4096
 /** What a server answers to `initialize`. */
 export function welcome(registry: Registry, revision: Revision, world: Pick<World, 'updates'>): Result {
   const { instructions } = registry.options
+  // A level that was set would have to be remembered.
+  const { logging, ...others } = capabilitiesOf(registry, world)
   return {
     protocolVersion: revision.date,
-    capabilities: revision.server(capabilitiesOf(registry, world)),
+    capabilities: revision.server(world.updates ? { logging, ...others } : others),
     serverInfo: revision.implementation(implementationOf(registry)),
     ...(instructions && { instructions }),
   }

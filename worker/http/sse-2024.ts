@@ -7,7 +7,7 @@ import { McpError } from '../protocol/errors.ts'
 import { parse } from '../protocol/jsonrpc.ts'
 import { readBody } from './body.ts'
 import { openFeed } from './feed.ts'
-import type { Host, Objects } from './host.ts'
+import type { Host } from './host.ts'
 import { idOf, notAllowed, refusal } from './refusal.ts'
 import { accepted, feedRequest, sessionLife, unknownSession } from './sessions.ts'
 
@@ -32,6 +32,7 @@ export async function openSse(request: Request, host: Host): Promise<Response> {
 
 /** POST: one message of such a session. The answer comes on its stream. */
 export async function postSse(request: Request, host: Host): Promise<Response> {
+  if (!host.objects) return notAllowed('OPTIONS')
   const principal = await host.auth?.authenticate(request)
   const parsed = parse(await readBody(request, host.limits))
   if ('malformed' in parsed) return refusal(parsed.malformed, parsed.id)
@@ -45,7 +46,7 @@ export async function postSse(request: Request, host: Host): Promise<Response> {
   const session = (await (await host.sealer()).open(purpose, principal, id)) as SseSession | undefined
   if (!session) return unknownSession(messages)
   const { name, expires } = session
-  const posted = await (host.objects as Objects)
+  const posted = await host.objects
     .session(name)
     .post({ messages, batch: false, handshake: undefined, principal, session: id, expires, streams: true })
   return 'gone' in posted ? unknownSession(messages) : accepted()

@@ -65,7 +65,7 @@ export async function serveAlone(
     client: undefined,
     principal,
     session: undefined,
-    logLevel: 'info',
+    logLevel: undefined,
   })
   return reply(request, forms, host.limits, async (line) => {
     const answers = await Promise.all(requests.map((message) => answer(message, callOf(message), host, line)))

@@ -28,6 +28,9 @@ export const isResponse = (message: Message): message is ResponseMessage => !('m
 /** Deeper JSON than any honest client sends; recursion over what passes stays far from the stack's end. */
 export const maxDepth = 128
 
+/** A short message can ask for a long answer; many of them in one body would ask for more than fits in memory. */
+export const maxBatch = 1000
+
 /** Reads a body. Never throws: what is wrong with it is part of the answer. */
 export function parse(text: string): Parsed {
   let value: unknown
@@ -42,6 +45,7 @@ export function parse(text: string): Parsed {
   }
   if (!Array.isArray(value)) return shape(value)
   if (value.length === 0) return { malformed: new McpError('invalid_request', 'A batch must not be empty') }
+  if (value.length > maxBatch) return refuse(`A batch holds at most ${maxBatch} messages`)
   return { batch: value.map(shape) }
 }
 
