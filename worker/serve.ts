@@ -49,6 +49,11 @@ export interface EdgeWorker {
 export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const names = { session: 'McpSession', updates: 'McpUpdates', ...options.objects }
   const limits: Limits = { ...defaultLimits, ...options.limits }
+  for (const origin of options.origins ?? []) {
+    if (origin !== '*' && !(URL.canParse(origin) && new URL(origin).origin === origin)) {
+      throw new Error(`The origin "${origin}" must look like "https://app.example.com", without a path`)
+    }
+  }
   const report = (problem: unknown) => console.error(problem)
   const session = (name: string) => namespace<SessionRpc>(names.session).getByName(name)
   const updates = () => namespace<UpdatesRpc>(names.updates).getByName('updates')

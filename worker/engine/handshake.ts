@@ -32,7 +32,7 @@ export function readHandshake(params: Params | undefined): Handshake {
     capabilities: { elicitation, sampling, roots, extensions },
     client: { name, version },
   }
-  if (JSON.stringify(handshake).length > mostCharacters) {
+  if (new TextEncoder().encode(JSON.stringify(handshake)).length > mostBytes) {
     throw new McpError(
       'invalid_params',
       'The handshake is too large for a session id: shorten clientInfo or capabilities',
@@ -42,7 +42,7 @@ export function readHandshake(params: Params | undefined): Handshake {
 }
 
 /** Clients refuse responses with more than 16 KB of headers, and the id is one. */
-const mostCharacters = 4096
+const mostBytes = 4096
 
 /** What a server answers to `initialize`. */
 export function welcome(registry: Registry, revision: Revision, world: Pick<World, 'updates'>): Result {

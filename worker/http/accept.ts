@@ -4,15 +4,16 @@ export type Accepts = { readonly json: boolean; readonly stream: boolean }
 /** @see https://www.rfc-editor.org/rfc/rfc9110#name-accept */
 export function accepts(header: string | null): Accepts {
   if (header === null || header.trim() === '') return { json: true, stream: true }
-  const types = header
-    .toLowerCase()
-    .split(',')
-    .map((entry) => entry.split(';'))
-    .filter(([, ...parameters]) => !parameters.some((parameter) => /^\s*q=0(?:\.0*)?\s*$/.test(parameter)))
-    .map(([type]) => type?.trim())
-  const has = (...wanted: string[]) => wanted.some((type) => types.includes(type))
+  const ranges = new Map<string, boolean>()
+  for (const range of header.toLowerCase().split(',')) {
+    const [type = '', ...parameters] = range.split(';').map((part) => part.trim())
+    ranges.set(type, !parameters.some((parameter) => /^q=0(?:\.0*)?$/.test(parameter)))
+  }
+  // The most specific range decides.
+  const takes = (...types: string[]) =>
+    types.map((type) => ranges.get(type)).find((taken) => taken !== undefined) ?? false
   return {
-    json: has('application/json', 'application/*', '*/*'),
-    stream: has('text/event-stream', 'text/*', '*/*'),
+    json: takes('application/json', 'application/*', '*/*'),
+    stream: takes('text/event-stream', 'text/*', '*/*'),
   }
 }

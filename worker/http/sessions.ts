@@ -10,10 +10,11 @@ import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
 import type { Accepts } from './accept.ts'
+import { eventFrame, eventStreamHeaders } from './event-stream.ts'
 import { openFeed } from './feed.ts'
 import type { Host, Objects } from './host.ts'
 import { idOf, noBatches, notAllowed, refusal } from './refusal.ts'
-import { jsonResponse } from './reply.ts'
+import { type Answer, jsonResponse } from './reply.ts'
 
 /** Milliseconds until a session's id is worth nothing, however much it is used. */
 export const sessionLife = 7 * 24 * 60 * 60_000
@@ -77,8 +78,12 @@ export async function postToSession(
   if ('gone' in posted) return unknownSession(messages)
   if ('stream' in posted) return feedOf(session, host, { stream: String(posted.stream) })
   if (posted.text === undefined) return new Response(null, { status: posted.status })
-  return jsonResponse({ status: posted.status, text: posted.text })
+  return answerIn(forms, { status: posted.status, text: posted.text })
 }
+
+/** A finished answer in the form the client takes. */
+const answerIn = ({ json }: Accepts, answer: Answer): Response =>
+  json ? jsonResponse(answer) : new Response(eventFrame(answer.text), { headers: eventStreamHeaders })
 
 /** GET: the standing stream from now on, or the rest of a stream after `Last-Event-ID`. */
 export async function streamSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {

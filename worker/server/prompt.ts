@@ -12,7 +12,7 @@ import type {
 import type { Visibility } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
 import type { Completers } from './resource.ts'
-import { type Infer, readSchema, type Schema, type Validator } from './schema.ts'
+import { type Infer, type InferInput, readSchema, type Schema, type Validator } from './schema.ts'
 
 export type PromptDefinition<A extends Schema | undefined> = Visibility & {
   title?: string
@@ -20,12 +20,15 @@ export type PromptDefinition<A extends Schema | undefined> = Visibility & {
   /** What the prompt takes: an object of texts. */
   args?: A
   /** Completes arguments. */
-  complete?: Completers<PromptInput<A>>
+  complete?: Completers<PromptTexts<A>>
   icons?: Icon[]
   _meta?: Meta
 }
 
 export type PromptInput<A> = [A] extends [Schema] ? Infer<A> : Record<string, never>
+
+/** What clients send: every argument is a text, whatever the schema makes of it. */
+export type PromptTexts<A> = [A] extends [Schema] ? { [K in keyof InferInput<A>]: string } : Record<string, never>
 
 type PromptPart = string | ContentBlock | PromptMessage
 

@@ -4,7 +4,6 @@ import type {
   Icon,
   Meta,
   ReadResourceResult,
-  ResourceContents,
   ResourceItem,
   ResourceTemplateItem,
 } from '../protocol/types.ts'
@@ -43,15 +42,13 @@ export type ResourceDefinition<U extends string> = Visibility & {
 }
 
 /** What a resource may return: text, bytes, contents, several of them, a full result; nothing when it does not exist. */
-export type ResourceReturn =
+export type ResourceReturn = ResourcePart | readonly ResourcePart[] | ReadResourceResult | undefined | null
+
+type ResourcePart =
   | string
   | Uint8Array
   | ArrayBuffer
-  | Partial<ResourceContents>
-  | readonly (string | Uint8Array | Partial<ResourceContents>)[]
-  | ReadResourceResult
-  | undefined
-  | null
+  | ({ uri?: string; mimeType?: string; _meta?: Meta } & ({ text: string } | { blob: string }))
 
 export type ResourceHandler<U extends string> = (
   variables: TemplateVariables<U>,
