@@ -142,6 +142,14 @@ server.tool('ask_together', { description: 'Asks a person and a model at once' }
   return `${person.action === 'accept' ? person.content.value : person.action} and ${model.text}`
 })
 
+server.tool('ask_around', { description: 'Asks a model and where the client works at once' }, async (_, ctx) => {
+  const [model, roots] = await Promise.all([
+    ctx.sample('model', { prompt: 'What is here?', maxTokens: 10 }),
+    ctx.roots(),
+  ])
+  return `${model.text} in ${roots.map((root) => root.uri).join(' ')}`
+})
+
 server.tool('can', { description: 'What the client can do' }, (_, ctx) =>
   JSON.stringify({
     elicitation: ctx.can('elicitation'),
