@@ -6,7 +6,7 @@ import { Updates, type UpdatesHost, type UpdatesRpc } from '../durable-objects/u
 import type { Auth } from './auth/auth.ts'
 import { type KeyRing, parseKeyRing, sealer } from './auth/seal.ts'
 import { guard, type Policy, preflight, withCors } from './http/guard.ts'
-import { type Host, type Objects, type Paths, sealsOf } from './http/host.ts'
+import { type Host, type Objects, objectLines, type Paths, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
 import { page } from './http/page.ts'
@@ -174,9 +174,8 @@ function hasObjects(names: { session: string; updates: string }, { sessions }: S
 
 /** One sentence, and the lines to add. */
 const missingExports = (names: readonly string[]) =>
-  `edgemcp runs without sessions, subscriptions and updates, because this Worker has no Durable Object class ${names.join(' and ')}: ` +
-  `add to its main file\n\n  export const { ${names.join(', ')} } = worker\n\nand to wrangler.toml\n\n` +
-  `  [[migrations]]\n  tag = "v1"\n  new_sqlite_classes = [${names.map((name) => `"${name}"`).join(', ')}]\n`
+  `edgemcp runs without sessions, streams and updates, because this Worker has no Durable Object class ${names.join(' and ')}: ` +
+  `add to it and its wrangler.toml\n\n${objectLines(names)}`
 
 /** From the secret when there is one; otherwise minted once and kept by the Updates object. */
 async function keyRing(minted: () => Promise<KeyRing>): Promise<KeyRing> {

@@ -79,7 +79,7 @@ export function openRound(call: Call, memo: Memo, world: World): Round {
       return new Promise<never>(() => {})
     }
     answers.set(key, answer)
-    if ('error' in answer) throw new Error(`The client refused "${key}": ${answer.error.message}`)
+    if ('error' in answer) throw new McpError('client_refused', `The client refused "${key}": ${answer.error.message}`)
     const value = await read(answer.result)
     if (value !== undefined) return value
     fail(new McpError('invalid_params', `The answer to "${key}" is not a valid ${request.method} result`))

@@ -5,7 +5,7 @@ import { newestStateless, revisions } from '../protocol/revisions/index.ts'
 import type { JsonSchema, ToolAnnotations } from '../protocol/types.ts'
 import type { Visibility } from '../server/caller.ts'
 import type { Registry } from '../server/server.ts'
-import type { Host } from './host.ts'
+import { type Host, objectLines } from './host.ts'
 import { Html, html } from './html.ts'
 import { script, style } from './page-assets.ts'
 
@@ -52,7 +52,10 @@ ${
       html`<p>MCP ${revisions.map(({ date }, index) => [index > 0 && ', ', html`<time>${date}</time>`])}</p>`,
       objects
         ? paths.sse && html`<p>HTTP+SSE, for older clients: <code>${origin + paths.sse}</code></p>`
-        : [html`<p>Sessions, streams and updates need two Durable Objects:</p>`, snippet('lines', objectLines)],
+        : [
+            html`<p>Sessions, streams and updates need two Durable Objects:</p>`,
+            snippet('lines', objectLines(['McpSession', 'McpUpdates'])),
+          ],
     ]),
   ]
 }
@@ -63,13 +66,6 @@ ${new Html(`<script>${script}</script>`)}`
 
 const icon =
   "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'><circle cx='1' cy='1' r='1' fill='%230b6b4a'/><path d='M1 0a1 1 0 0 1 0 2' fill='%2363d2a4'/></svg>"
-
-const objectLines = `export const { McpSession, McpUpdates } = worker
-
-# wrangler.toml
-[[migrations]]
-tag = "v1"
-new_sqlite_classes = ["McpSession", "McpUpdates"]`
 
 const section = (heading: unknown, content: unknown) =>
   html`<section><h2>${heading}</h2><div>${content}</div></section>`

@@ -58,14 +58,14 @@ export interface Context {
   /**
    * Asks the client's model.
    *
-   * @throws McpError `missing_client_capability` when the client cannot be asked; Error when it refused
+   * @throws McpError `missing_client_capability` when the client cannot be asked; `client_refused` when it refused
    */
   sample(key: string, request: SampleRequest): Promise<Sampled>
 
   /**
    * The folders the client works in.
    *
-   * @throws McpError `missing_client_capability` when the client cannot be asked; Error when it refused
+   * @throws McpError `missing_client_capability` when the client cannot be asked; `client_refused` when it refused
    */
   roots(key?: string): Promise<readonly Root[]>
 

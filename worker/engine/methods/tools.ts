@@ -52,7 +52,8 @@ async function work(tool: Tool, input: unknown, { call, world, context }: Asked)
   } catch (thrown) {
     if (thrown instanceof McpError) {
       if (thrown.kind === 'internal_error') world.report(thrown)
-      const told = thrown.kind === 'missing_client_capability' && !call.revision.stateless
+      const told =
+        thrown.kind === 'client_refused' || (thrown.kind === 'missing_client_capability' && !call.revision.stateless)
       if (!told) throw thrown
       return failure(thrown.message)
     }
