@@ -1,0 +1,142 @@
+import { createParser } from 'eventsource-parser'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { EventStream, eventFrame, primingFrame, retryFrame } from '../../worker/http/event-stream.ts'
+
+beforeEach(() => vi.useFakeTimers())
+afterEach(() => vi.useRealTimers())
+
+function opened({ keepAlive = 1000, backlog = 100 } = {}) {
+  const gone = vi.fn()
+  const stream = new EventStream({ keepAlive, backlog, onGone: gone })
+  const reader = stream.body.getReader()
+  const read = async () => {
+    const { done, value } = await reader.read()
+    return done ? undefined : new TextDecoder().decode(value)
+  }
+  const rest = async () => {
+    let text = ''
+    for (let part = await read(); part !== undefined; part = await read()) text += part
+    return text
+  }
+  return { stream, reader, read, rest, gone }
+}
+
+describe('frames', () => {
+  test('are what a parser of event streams reads', () => {
+    const heard: unknown[] = []
+    const parser = createParser({
+      onEvent: ({ id, data, event }) => heard.push({ id, data, event }),
+      onRetry: (retry) => heard.push({ retry }),
+    })
+    parser.feed(primingFrame('0.0', 3000) + eventFrame('{"a":1}', '0.1') + eventFrame('{"b":2}') + retryFrame(20))
+    expect(heard).toEqual([
+      { retry: 3000 },
+      { id: '0.0', data: '', event: undefined },
+      { id: '0.1', data: '{"a":1}', event: undefined },
+      { id: undefined, data: '{"b":2}', event: undefined },
+      { retry: 20 },
+    ])
+  })
+
+  test('keep separators of other scripts inside their line', () => {
+    const heard: string[] = []
+    const parser = createParser({ onEvent: ({ data }) => heard.push(data) })
+    const text = JSON.stringify({ text: 'a\u2028b\u2029c\u0085d\ne\rf' })
+    parser.feed(eventFrame(text))
+    expect(heard).toEqual([text])
+  })
+})
+
+describe('a stream of events', () => {
+  test('gives its reader what is sent, in order', async () => {
+    const { stream, read } = opened()
+    stream.send(eventFrame('one'))
+    stream.send(eventFrame('two'))
+    expect([await read(), await read()]).toEqual(['data: one\n\n', 'data: two\n\n'])
+  })
+
+  test('ends after what was sent, and takes no more', async () => {
+    const { stream, rest, gone } = opened()
+    stream.send('one')
+    stream.end()
+    stream.send('two')
+    stream.end()
+    expect(await rest()).toBe('one')
+    expect(gone).not.toHaveBeenCalled()
+  })
+
+  test('is kept alive by comments, as long as it lives', async () => {
+    const { stream, read } = opened({ keepAlive: 1000 })
+    const first = read()
+    vi.advanceTimersByTime(999)
+    stream.send('one')
+    expect(await first).toBe('one')
+    const second = read()
+    vi.advanceTimersByTime(1)
+    expect(await second).toBe(': keep-alive\n\n')
+    const third = read()
+    vi.advanceTimersByTime(1000)
+    expect(await third).toBe(': keep-alive\n\n')
+    stream.end()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('says so when its reader goes', async () => {
+    const { stream, reader, gone } = opened()
+    await reader.cancel()
+    expect(gone).toHaveBeenCalledTimes(1)
+    stream.send('more')
+    stream.end()
+    expect(gone).toHaveBeenCalledTimes(1)
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('does not say so once it has ended', async () => {
+    const { stream, reader, gone } = opened()
+    stream.end()
+    await reader.cancel()
+    expect(gone).not.toHaveBeenCalled()
+  })
+
+  test('ends when its reader is too slow, with what had been sent', async () => {
+    const { stream, rest, gone } = opened({ backlog: 10 })
+    stream.send('12345')
+    stream.send('67890')
+    expect(gone).not.toHaveBeenCalled()
+    stream.send('never')
+    stream.send('never')
+    expect(gone).toHaveBeenCalledTimes(1)
+    expect(await rest()).toBe('1234567890')
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('counts bytes, not letters', () => {
+    const { stream, gone } = opened({ backlog: 10 })
+    stream.send('日本日本')
+    stream.send('x')
+    expect(gone).toHaveBeenCalledTimes(1)
+  })
+
+  test('goes on when its reader catches up', async () => {
+    const { stream, read, gone } = opened({ backlog: 10 })
+    for (let turn = 0; turn < 20; turn++) {
+      stream.send('1234567890')
+      expect(await read()).toBe('1234567890')
+    }
+    expect(gone).not.toHaveBeenCalled()
+  })
+
+  test('takes one message that is larger than what may wait', async () => {
+    const { stream, read, gone } = opened({ backlog: 10 })
+    const large = 'x'.repeat(10_000)
+    stream.send(large)
+    expect(await read()).toBe(large)
+    expect(gone).not.toHaveBeenCalled()
+  })
+
+  test('notices by its comments that nobody reads', () => {
+    const { gone } = opened({ keepAlive: 1000, backlog: 50 })
+    vi.advanceTimersByTime(1000 * 10)
+    expect(gone).toHaveBeenCalledTimes(1)
+  })
+})

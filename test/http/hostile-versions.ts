@@ -1,0 +1,280 @@
+/**
+ * Claims about the revision that are missing, wrong or at odds with each other, and what becomes of a handshake.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle
+ */
+import {
+  answered,
+  capabilitiesKey,
+  empty,
+  envelope,
+  type Headers,
+  inSession,
+  notification,
+  type Params,
+  post,
+  type Row,
+  refused,
+  request,
+  row,
+  stateless,
+  versionKey,
+} from './hostile-row.ts'
+
+/** Discovery with this `_meta`. */
+const claiming = (_meta: unknown, headers: Headers = {}) => stateless('server/discover', { _meta }, headers)
+const version = (claimed: unknown, header = String(claimed)) =>
+  claiming(envelope({ [versionKey]: claimed }), { 'MCP-Protocol-Version': header })
+const speaking = (header: string): Headers => ({ 'MCP-Protocol-Version': header })
+
+const incomplete = refused(400, -32602, 1)
+const mismatch = refused(400, -32020, 1)
+const unsupported = (requested: string) => refused(400, -32022, 1, { data: { supported: ['2026-07-28'], requested } })
+const discovered = answered(1, { supportedVersions: ['2026-07-28'] })
+
+const hello = (more: Params = {}) => ({
+  protocolVersion: '2025-11-25',
+  capabilities: {},
+  clientInfo: { name: 'c', version: '1' },
+  ...more,
+})
+const initialize = (params: unknown, headers: Headers = {}) => post(request('initialize', params), headers)
+const settled = (protocolVersion: string) => answered(1, { protocolVersion })
+
+export const versions: Row[] = [
+  // The envelope
+  row(
+    'no params are no claim',
+    post(request('server/discover'), { ...speaking('2026-07-28'), 'Mcp-Method': 'server/discover' }),
+    incomplete,
+  ),
+  ...[undefined, null, [], 'text', {}].map((meta) =>
+    row(`the _meta ${JSON.stringify(meta)} is no claim`, claiming(meta), incomplete),
+  ),
+  row('a claim without a version is incomplete', claiming({ [capabilitiesKey]: {} }), incomplete),
+  row('a claim without capabilities is incomplete', claiming({ [versionKey]: '2026-07-28' }), incomplete),
+  ...[null, [], 'text', true].map((capabilities) =>
+    row(
+      `the capabilities ${JSON.stringify(capabilities)} are none`,
+      claiming(envelope({ [capabilitiesKey]: capabilities })),
+      incomplete,
+    ),
+  ),
+  ...[null, 20260728, ['2026-07-28'], {}].map((claimed) =>
+    row(`the version ${JSON.stringify(claimed)} is none`, version(claimed, '2026-07-28'), incomplete),
+  ),
+  row('a version that is no text is none, whatever the header says', version(1), incomplete),
+  ...[null, 'c', {}, { name: 'c' }, { name: 1, version: '1' }, []].map((info) =>
+    row(
+      `the clientInfo ${JSON.stringify(info)} is none`,
+      claiming(envelope({ 'io.modelcontextprotocol/clientInfo': info })),
+      incomplete,
+    ),
+  ),
+  ...[null, 'loud', 'INFO', 3, ['info']].map((level) =>
+    row(
+      `the logLevel ${JSON.stringify(level)} is none`,
+      claiming(envelope({ 'io.modelcontextprotocol/logLevel': level })),
+      incomplete,
+    ),
+  ),
+  ...[null, {}, [], true, 1.5].flatMap((progressToken) => [
+    row(
+      `the progressToken ${JSON.stringify(progressToken)} is none`,
+      claiming(envelope({ progressToken })),
+      refused(200, -32602, 1),
+    ),
+    row(
+      `the progressToken ${JSON.stringify(progressToken)} is none in a session`,
+      inSession(request('tools/call', { name: 'nothing', _meta: { progressToken } })),
+      refused(200, -32602, 1),
+    ),
+  ]),
+  row(
+    'keys nobody knows change nothing',
+    claiming(envelope({ 'com.example/x': [1], traceparent: 'nonsense' })),
+    discovered,
+  ),
+
+  // Versions that are not served
+  ...['v999.0.0', '2026-07-27', '2099-01-01', '9999-99-99', '', '2026-7-28', 'DRAFT-2026-v1'].map((claimed) =>
+    row(`the version "${claimed}" is not served`, version(claimed), unsupported(claimed)),
+  ),
+  ...['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'].map((claimed) =>
+    row(`the version ${claimed} is not served to a request that stands alone`, version(claimed), unsupported(claimed)),
+  ),
+
+  // Header and body at odds
+  row('an unknown version under a modern header is a mismatch', version('v999.0.0', '2026-07-28'), mismatch),
+  row('an older version under a modern header is a mismatch', version('2025-11-25', '2026-07-28'), mismatch),
+  row('a modern version under an unknown header is a mismatch', version('2026-07-28', 'v999.0.0'), mismatch),
+  row('a modern version under an older header is a mismatch', version('2026-07-28', '2025-03-26'), mismatch),
+  row('a version with a blank is not the header without it', version('2026-07-28 ', '2026-07-28'), mismatch),
+  row('a modern header over no claim asks for the claim', post(request('ping'), speaking('2026-07-28')), incomplete),
+  row('a future header over no claim asks for the claim', post(request('ping'), speaking('2027-01-01')), incomplete),
+  row(
+    'a modern header asks a session for the claim too',
+    inSession(request('ping'), speaking('2026-07-28')),
+    incomplete,
+  ),
+  row(
+    'an unknown header over no claim is refused',
+    post(request('ping'), speaking('v999.0.0')),
+    refused(400, -32600, 1),
+  ),
+  row(
+    'an older header over no claim needs a session',
+    post(request('ping'), speaking('2025-03-26')),
+    refused(400, -32600, 1),
+  ),
+  row('no header over no claim needs a session', post(request('ping')), refused(400, -32600, 1)),
+
+  // Sessions
+  row(
+    'a request that stands alone has no use for a session',
+    async (stage) => stateless('server/discover', {}, { 'Mcp-Session-Id': await stage.shared('2025-11-25') }),
+    { ...discovered, headers: { 'Mcp-Session-Id': null } },
+  ),
+  row(
+    'a request that stands alone does not mind a wrong one',
+    stateless('server/discover', {}, { 'Mcp-Session-Id': 'x' }),
+    discovered,
+  ),
+  row(
+    'a session goes by its own version when the header names another',
+    inSession(request('ping'), speaking('2024-11-05')),
+    answered(1),
+  ),
+  ...['v999.0.0', '2025-01-01', '', 'latest', '2025-11-25, 2025-11-25'].map((header) =>
+    row(
+      `the version "${header}" is refused in a session`,
+      inSession(request('ping'), speaking(header)),
+      refused(400, -32600, 1),
+    ),
+  ),
+  row(
+    'an unknown version is refused of a notification',
+    inSession(notification('notifications/x'), speaking('v9')),
+    refused(400, -32600),
+  ),
+  ...['GET', 'DELETE'].map((method) =>
+    row(
+      `an unknown version is refused of a ${method}`,
+      async (stage) => ({ method, headers: { 'Mcp-Session-Id': await stage.session(), ...speaking('v999.0.0') } }),
+      refused(400, -32600),
+    ),
+  ),
+
+  // Methods that a revision does not have
+  ...[
+    'initialize',
+    'ping',
+    'logging/setLevel',
+    'resources/subscribe',
+    'resources/unsubscribe',
+    'unknown/method',
+    '',
+    'tools/call/',
+    'notifications/initialized',
+    'rpc.discover',
+    'sampling/createMessage',
+    'tasks/get',
+  ].map((method) =>
+    row(
+      `the method "${method}" is not found in 2026-07-28`,
+      stateless(method, { uri: 'note://1' }),
+      refused(404, -32601, 1),
+    ),
+  ),
+  ...['server/discover', 'subscriptions/listen', 'tasks/get', 'unknown/method', '', 'Ping', 'roots/list'].map(
+    (method) =>
+      row(
+        `the method "${method}" is not found in 2025-11-25`,
+        inSession(request(method, { notifications: {} })),
+        refused(200, -32601, 1),
+      ),
+  ),
+
+  // initialize
+  row('initialize under a modern header is a mismatch', initialize(hello(), speaking('2026-07-28')), mismatch),
+  row(
+    'initialize with half a claim is a handshake',
+    initialize(hello({ _meta: { [versionKey]: '2026-07-28' } })),
+    settled('2025-11-25'),
+  ),
+  row(
+    'initialize does not mind the headers of stateless requests',
+    initialize(hello(), { 'Mcp-Method': 'x', 'Mcp-Name': '\xff' }),
+    settled('2025-11-25'),
+  ),
+  ...Object.entries({
+    '2026-07-28': '2025-11-25',
+    '2099-01-01': '2025-11-25',
+    'v999.0.0': '2025-11-25',
+    '2024-10-07': '2025-11-25',
+    '': '2025-11-25',
+    '2024-11-05': '2024-11-05',
+  }).map(([asked, version]) =>
+    row(
+      `initialize for "${asked}" settles on ${version}`,
+      initialize(hello({ protocolVersion: asked })),
+      settled(version),
+    ),
+  ),
+  row('initialize without params is refused', initialize(undefined), incomplete),
+  ...[undefined, null, 20251125, ['2025-11-25']].map((protocolVersion) =>
+    row(
+      `initialize for ${JSON.stringify(protocolVersion)} is refused`,
+      initialize(hello({ protocolVersion })),
+      incomplete,
+    ),
+  ),
+  ...[undefined, null, [], 'text'].map((capabilities) =>
+    row(
+      `initialize with the capabilities ${JSON.stringify(capabilities)} is refused`,
+      initialize(hello({ capabilities })),
+      incomplete,
+    ),
+  ),
+  ...[undefined, null, {}, { name: 'c' }, { name: 'c', version: 1 }, 'c'].map((clientInfo) =>
+    row(
+      `initialize with the clientInfo ${JSON.stringify(clientInfo)} is refused`,
+      initialize(hello({ clientInfo })),
+      incomplete,
+    ),
+  ),
+  ...Object.entries<Params>({
+    'more extensions than an id can hold': { capabilities: { extensions: { 'a/b': { x: 'x'.repeat(900_000) } } } },
+    'a longer name than an id can hold': { clientInfo: { name: 'n'.repeat(900_000), version: '1' } },
+    'a name of 4,000 characters of three bytes each': { clientInfo: { name: '世'.repeat(4_000), version: '1' } },
+  }).map(([what, more]) => row(`initialize with ${what} is refused`, initialize(hello(more)), incomplete)),
+  row(
+    'initialize with 900,000 letters that nobody needs is a handshake',
+    initialize(hello({ capabilities: { experimental: { x: 'x'.repeat(900_000) } } })),
+    settled('2025-11-25'),
+  ),
+  row(
+    'initialize with the id of a session starts another',
+    inSession(request('initialize', hello({ protocolVersion: '2025-06-18' }))),
+    settled('2025-06-18'),
+  ),
+  row('initialize as a notification starts nothing', post(notification('initialize', hello())), refused(400, -32600)),
+
+  // Notifications
+  row(
+    'a notification under a modern header is taken',
+    post(notification('notifications/cancelled', { requestId: 1 }), speaking('2026-07-28')),
+    empty(202),
+  ),
+  row(
+    'a notification with a claim and no header is taken',
+    post(notification('notifications/x', { _meta: envelope() })),
+    empty(202),
+  ),
+  row(
+    'a notification without a claim needs a session',
+    post(notification('notifications/initialized')),
+    refused(400, -32600),
+  ),
+]

@@ -1,0 +1,114 @@
+/** Whatever arrives, the server answers it, says what was wrong, repeats the id it could read, and lives on. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { readBody } from '../../worker/http/body.ts'
+import { defaultLimits } from '../../worker/http/limits.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { bodies } from './hostile-bodies.ts'
+import { framing } from './hostile-framing.ts'
+import { headers } from './hostile-headers.ts'
+import { ids } from './hostile-ids.ts'
+import { mirrors } from './hostile-mirrors.ts'
+import { parameters } from './hostile-parameters.ts'
+import { rounds } from './hostile-rounds.ts'
+import { inSession, type Outcome, request, stateless } from './hostile-row.ts'
+import { sessions } from './hostile-sessions.ts'
+import { shapes } from './hostile-shapes.ts'
+import { sse2024 } from './hostile-sse-2024.ts'
+import { type Answered, messagesOf, Stage, secrets } from './hostile-stage.ts'
+import { versions } from './hostile-versions.ts'
+
+const table = { framing, bodies, shapes, ids, headers, mirrors, versions, sessions, sse2024, parameters, rounds }
+
+let server: TestServer
+let stage: Stage
+
+beforeAll(async () => {
+  server = await startServer('test/support/everything', secrets)
+  stage = new Stage(server.url)
+})
+afterAll(() => server.harness.close())
+
+for (const [topic, rows] of Object.entries(table)) {
+  describe(topic, () => {
+    for (const { name, send, outcome } of rows) {
+      test(name, async () => {
+        const answer = await stage.send(send)
+        if ('byRuntime' in outcome) return assertUnreached(answer, outcome.status)
+        assertSound(answer)
+        assertOutcome(answer, outcome)
+      })
+    }
+  })
+}
+
+describe('after all that', () => {
+  const call = { name: 'echo', arguments: { text: 'alive' } }
+  const alive = [{ id: 1, result: { content: [{ type: 'text', text: 'alive' }] } }]
+
+  test('a request that stands alone is served', async () => {
+    expect(messagesOf(await stage.send(stateless('tools/call', call)))).toMatchObject(alive)
+  })
+
+  test('the session that bore most of it is served', async () => {
+    expect(messagesOf(await stage.send(inSession(request('tools/call', call))))).toMatchObject(alive)
+  })
+
+  test('nothing was thrown that nobody caught, and nothing had to be reported', () => {
+    const logs = server.harness.getLogs()
+    expect(logs.filter(({ level, message }) => level === 'error' && !fromTheHarness.test(message))).toEqual([])
+  })
+})
+
+test('a body that breaks off is the mistake of who sent it', async () => {
+  const body = new ReadableStream({ pull: (controller) => controller.error(new Error('Network connection lost.')) })
+  const headers = { 'Content-Type': 'application/json' }
+  const broken = new Request(server.url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+  await expect(readBody(broken, defaultLimits)).rejects.toMatchObject({ kind: 'parse_error' })
+})
+
+/** The harness reads what is left of a body after the answer, and complains when the body broke off. */
+const fromTheHarness = /^Failed to drain the unused request body/
+
+/** The status is the runtime's, and nothing says that the Worker had a hand in it. */
+function assertUnreached({ status, headers }: Answered, expected: number): void {
+  expect(status).toBe(expected)
+  expect(headers.get('Vary')).toBeNull()
+}
+
+/** What holds for every answer of the server, whatever was sent. */
+function assertSound(answer: Answered): void {
+  const { status, headers, text, wire } = answer
+  expect(status).toBeLessThan(500)
+  expect(text).not.toMatch(/\bat .+ \(|\.[jt]s:\d|node_modules|file:\/\//)
+  const origin = wire.headers?.Origin
+  if (origin !== undefined) expect(headers.get('Access-Control-Allow-Origin')).toBe(origin)
+  for (const message of messagesOf(answer)) {
+    expect(message.jsonrpc).toBe('2.0')
+    expect(message.id).not.toBeNull()
+    if (!('error' in message)) continue
+    expect(message).not.toHaveProperty('result')
+    const { code, message: said } = message.error as { code: unknown; message: unknown }
+    expect(code).toSatisfy(Number.isInteger)
+    expect(said).toBeTypeOf('string')
+  }
+}
+
+function assertOutcome(answer: Answered, outcome: Outcome): void {
+  const seen = `${answer.status} ${answer.text.slice(0, 500)}`
+  expect(answer.status, seen).toBe(outcome.status)
+  for (const [name, value] of Object.entries(outcome.headers ?? {})) expect(answer.headers.get(name), name).toBe(value)
+  if ('text' in outcome) return expect(answer.text).toBe(outcome.text)
+  const messages = messagesOf(answer)
+  if ('messages' in outcome) return expect(messages, seen).toMatchObject(outcome.messages as object)
+  const last = messages.at(-1)
+  if ('error' in outcome) {
+    const { error: code, data } = outcome
+    expect(last, seen).toMatchObject({ error: data === undefined ? { code } : { code, data } })
+  }
+  if ('result' in outcome) expect(last, seen).toMatchObject({ result: outcome.result })
+  if ('id' in outcome) {
+    // A refusal without an id has no such member at all.
+    expect(last !== undefined && 'id' in last, seen).toBe(outcome.id !== undefined)
+    expect(last?.id, seen).toBe(outcome.id)
+  }
+}
