@@ -1,5 +1,6 @@
 /** A server with every fixture that the official conformance suite calls. */
 import { createServer, serve } from 'edgemcp'
+import { jsonSchema } from 'edgemcp/json-schema'
 import { inputRequired } from './input-required.ts'
 import { notifying } from './notifying.ts'
 import { prompts } from './prompts.ts'
@@ -7,7 +8,7 @@ import { questions } from './questions.ts'
 import { resources } from './resources.ts'
 import { tools } from './tools.ts'
 
-const server = createServer({ name: 'conformance', version: '1.0.0' })
+const server = createServer({ name: 'conformance', version: '1.0.0', jsonSchema })
   .use(tools)
   .use(notifying)
   .use(questions)

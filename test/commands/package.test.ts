@@ -21,8 +21,9 @@ afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 const server = `
 import { createServer, serve } from 'edgemcp'
+import { jsonSchema } from 'edgemcp/json-schema'
 
-const server = createServer({ name: 'consumer', version: '1.0.0' })
+const server = createServer({ name: 'consumer', version: '1.0.0', jsonSchema })
 server.tool(
   'double',
   {

@@ -5,7 +5,7 @@ import { progressToken } from '../protocol/meta.ts'
 import type { ClientCapabilities, CreateMessageResult, InputRequest, Params, Root } from '../protocol/types.ts'
 import { logLevels } from '../protocol/types.ts'
 import type { Context, Elicited, Feature, Sampled, SampleRequest } from '../server/context.ts'
-import { issuesText } from '../server/schema.ts'
+import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
 import type { Call, Outcome, World } from './call.ts'
 import { readForm } from './form.ts'
 import type { Answer, Memo } from './memo.ts'
@@ -19,7 +19,8 @@ export type Round = {
   close(): void
 }
 
-export function openRound(call: Call, memo: Memo, world: World): Round {
+/** @param reader of plain JSON Schemas, if the server has one */
+export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSchemaReader): Round {
   const { promise: blocked, resolve: block, reject: fail } = Promise.withResolvers<Outcome>()
   // Only a race listens, and it may be over.
   blocked.catch(() => {})
@@ -95,7 +96,7 @@ export function openRound(call: Call, memo: Memo, world: World): Round {
     can: (feature) => can(call.capabilities, feature),
 
     async elicit(key, message, schema) {
-      const form = readForm(schema, key)
+      const form = readForm(schema, key, reader)
       const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
       return ask(key, ['elicitation'], { method: 'elicitation/create', params }, async (result) => {
         if (!isObject(result)) return undefined

@@ -5,7 +5,7 @@
  */
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../protocol/types.ts'
-import { readSchema, type Schema, type Validator } from '../server/schema.ts'
+import { type JsonSchemaReader, readSchema, type Schema, type Validator } from '../server/schema.ts'
 
 const forms = new WeakMap<object, Validator>()
 
@@ -14,10 +14,10 @@ const forms = new WeakMap<object, Validator>()
  *
  * @throws Error when it has a field that no form can show; the message names it
  */
-export function readForm(schema: Schema, key: string): Validator {
+export function readForm(schema: Schema, key: string, reader?: JsonSchemaReader): Validator {
   let form = forms.get(schema)
   if (!form) {
-    const validator = readSchema(schema, 'input', `schema of the question "${key}"`)
+    const validator = readSchema(schema, 'input', `schema of the question "${key}"`, reader)
     form = { ...validator, jsonSchema: formSchema(validator.jsonSchema, key) }
     forms.set(schema, form)
   }

@@ -17,7 +17,7 @@ export async function run(server: Server, call: Call, memo: Memo, world: World):
   if (!method?.offered(server.registry, world))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
-  const round = openRound(call, memo, world)
+  const round = openRound(call, memo, world, server.registry.options.jsonSchema)
   try {
     const finished = method.answer({ server, call, world, context: round.context })
     return await Promise.race([finished.then((done) => ({ done })), round.blocked])

@@ -32,7 +32,7 @@ export const objectLines = (names: readonly string[]): string => `export const {
 # wrangler.toml
 [[migrations]]
 tag = "v1"
-new_sqlite_classes = ${JSON.stringify(names)}`
+new_sqlite_classes = [${names.map((name) => `"${name}"`).join(', ')}]`
 
 export type Paths = {
   mcp: string

@@ -12,7 +12,14 @@ import type {
 import type { Visibility } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
 import type { Completers } from './resource.ts'
-import { type Infer, type InferInput, readSchema, type Schema, type Validator } from './schema.ts'
+import {
+  type Infer,
+  type InferInput,
+  type JsonSchemaReader,
+  readSchema,
+  type Schema,
+  type Validator,
+} from './schema.ts'
 
 export type PromptDefinition<A extends Schema | undefined> = Visibility & {
   title?: string
@@ -51,12 +58,13 @@ export function definePrompt(
   name: string,
   definition: PromptDefinition<Schema | undefined>,
   handler: Prompt['handler'],
+  reader?: JsonSchemaReader,
 ): Prompt {
   const { args, complete = {}, enabled, title, description, icons, _meta } = definition
   if (name === '') throw new Error('A prompt needs a name')
   if (typeof description !== 'string' || description === '') throw new Error(`The prompt "${name}" needs a description`)
   if (typeof handler !== 'function') throw new Error(`The prompt "${name}" needs a handler as its third argument`)
-  const validator = args && readSchema(args, 'input', `args of prompt "${name}"`)
+  const validator = args && readSchema(args, 'input', `args of prompt "${name}"`, reader)
   const list = validator && promptArguments(name, validator.jsonSchema)
   for (const argument of Object.keys(complete)) {
     if (!list?.some((known) => known.name === argument)) {

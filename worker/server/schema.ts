@@ -6,8 +6,6 @@
  * @see https://standardschema.dev
  * @see https://json-schema.org/draft/2020-12
  */
-import { Validator as JsonSchemaValidator, type SchemaDraft } from '@cfworker/json-schema'
-import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema } from '../protocol/types.ts'
 
 /** Standard Schema v1 with Standard JSON Schema v1, as far as it is used here. */
@@ -76,15 +74,31 @@ type FromType<S> = S extends { readonly type: 'string' }
                   -readonly [K in keyof P as K extends RequiredNames<S> ? never : K]?: FromJsonSchema<P[K]>
                 }
               >
-            : S extends { readonly type: 'object' }
-              ? Record<string, unknown>
-              : unknown
+            : S extends { readonly type: 'object'; readonly additionalProperties: infer A extends object }
+              ? Record<string, FromJsonSchema<A>>
+              : S extends { readonly type: 'object' }
+                ? Record<string, unknown>
+                : unknown
 
 type RequiredNames<S> = S extends { readonly required: readonly (infer R)[] } ? R : never
 type Flat<T> = { [K in keyof T]: T[K] } & {}
 
+/** What is wrong, and where: names and indexes with dots between them, nothing for the value itself. */
 export type Issue = { path: string; message: string }
-export type Checked<T = unknown> = { value: T } | { issues: Issue[] }
+export type Issues = readonly Issue[]
+
+/** Issues as one text that a model can act on. */
+export const issuesText = (issues: Issues): string =>
+  issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
+
+/**
+ * Reads a plain JSON Schema into a check: what is wrong with a value, which is nothing when it fits.
+ *
+ * @param owner who has the schema, for errors: `input of tool "greet"`
+ */
+export type JsonSchemaReader = (schema: JsonSchema, owner: string) => (value: unknown) => Issues
+
+export type Checked<T = unknown> = { value: T } | { issues: Issues }
 
 /** A schema ready for use. */
 export interface Validator<T = unknown> {
@@ -97,10 +111,16 @@ export interface Validator<T = unknown> {
  *
  * @param side whether the published schema describes what goes into the check or what comes out of it
  * @param owner who has the schema, for the error: `input of tool "greet"`
+ * @param reader of plain JSON Schemas, if the server has one
  * @throws Error with one sentence that names the fix
  */
-export function readSchema(schema: Schema, side: 'input' | 'output', owner: string): Validator {
-  return isStandard(schema) ? readStandard(schema, side, owner) : readJsonSchema(schema as JsonSchema, owner)
+export function readSchema(
+  schema: Schema,
+  side: 'input' | 'output',
+  owner: string,
+  reader?: JsonSchemaReader,
+): Validator {
+  return isStandard(schema) ? readStandard(schema, side, owner) : readJsonSchema(schema as JsonSchema, owner, reader)
 }
 
 export const isStandard = (schema: Schema): schema is StandardSchema =>
@@ -137,71 +157,19 @@ function readStandard(schema: StandardSchema, side: 'input' | 'output', owner: s
   }
 }
 
-const drafts: Record<string, SchemaDraft> = {
-  'https://json-schema.org/draft/2020-12/schema': '2020-12',
-  'https://json-schema.org/draft/2019-09/schema': '2019-09',
-  'http://json-schema.org/draft-07/schema': '7',
-  'http://json-schema.org/draft-04/schema': '4',
-}
-
-function readJsonSchema(schema: JsonSchema, owner: string): Validator {
-  if (!isObject(schema)) throw new Error(`The ${owner} must be a Standard Schema or a JSON Schema object`)
-  const dialect = schema.$schema ?? 'https://json-schema.org/draft/2020-12/schema'
-  const draft = drafts[String(dialect).replace(/#$/, '')]
-  if (!draft) throw new Error(`The ${owner} uses the JSON Schema dialect ${dialect}: use 2020-12`)
-  refuseForeignReferences(schema, owner)
-  // Reading a schema is not free, and most tools of a server are not called in most isolates.
-  let validator: JsonSchemaValidator | undefined
+function readJsonSchema(schema: JsonSchema, owner: string, reader: JsonSchemaReader | undefined): Validator {
+  if (!reader) {
+    throw new Error(
+      `The ${owner} is a plain JSON Schema: give createServer the checker for them, ` +
+        'createServer({ …, jsonSchema }) with jsonSchema of "edgemcp/json-schema"',
+    )
+  }
+  const issuesOf = reader(schema, owner)
   return {
     jsonSchema: schema,
     check(value) {
-      validator ??= new JsonSchemaValidator(schema as object, draft, false)
-      const { valid, errors } = validator.validate(value)
-      return valid ? { value } : { issues: errors.filter(isCause).map(issueOf) }
+      const issues = issuesOf(value)
+      return issues.length === 0 ? { value } : { issues }
     },
   }
 }
-
-/** A `$ref` to somewhere else would have to be fetched, and an unresolved one would let everything pass. */
-function refuseForeignReferences(schema: JsonSchema, owner: string): void {
-  const known = new Set<unknown>()
-  const references: string[] = []
-  const visit = (node: unknown): void => {
-    if (Array.isArray(node)) node.forEach(visit)
-    else if (isObject(node)) {
-      if (typeof node.$id === 'string') known.add(node.$id)
-      if (typeof node.$ref === 'string') references.push(node.$ref)
-      Object.values(node).forEach(visit)
-    }
-  }
-  visit(schema)
-  const foreign = references.find((reference) => !reference.startsWith('#') && !known.has(reference.split('#')[0]))
-  if (foreign) throw new Error(`The ${owner} refers to ${foreign}: put that schema under $defs and refer to it there`)
-}
-
-type OutputUnit = { keyword: string; instanceLocation: string; error: string }
-
-/** Keywords that only report that something beneath them failed. */
-const carriers = new Set([
-  'properties',
-  'items',
-  'allOf',
-  'anyOf',
-  'oneOf',
-  '$ref',
-  'if',
-  'then',
-  'else',
-  'prefixItems',
-])
-const isCause = (unit: OutputUnit, _: number, units: OutputUnit[]) =>
-  !carriers.has(unit.keyword) || units.every((other) => carriers.has(other.keyword))
-
-const issueOf = (unit: OutputUnit): Issue => ({
-  path: unit.instanceLocation.replace(/^#\/?/, '').replaceAll('/', '.'),
-  message: unit.error,
-})
-
-/** Issues as one text that a model can act on. */
-export const issuesText = (issues: readonly Issue[]): string =>
-  issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')

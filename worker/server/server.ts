@@ -8,7 +8,7 @@ import {
   type ResourceDefinition,
   type ResourceHandler,
 } from './resource.ts'
-import type { Schema } from './schema.ts'
+import type { JsonSchemaReader, Schema } from './schema.ts'
 import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
 import type { TemplateVariables } from './uri-template.ts'
 
@@ -19,6 +19,8 @@ export type ServerOptions = Implementation & {
   caching?: Caching
   /** Entries on one page of a list. Default 1,000: many clients read the first page only. */
   pageSize?: number
+  /** The checker for plain JSON Schemas, of `edgemcp/json-schema`. Other schemas bring their own. */
+  jsonSchema?: JsonSchemaReader
 }
 
 /** Part of a server, as a function that registers it. */
@@ -79,7 +81,12 @@ export class Server {
     definition: ToolDefinition<I, O>,
     handler: ToolHandler<I, O>,
   ): this {
-    const tool = defineTool(this.#prefix + name, definition, handler as Tool['handler'])
+    const tool = defineTool(
+      this.#prefix + name,
+      definition,
+      handler as Tool['handler'],
+      this.registry.options.jsonSchema,
+    )
     this.#add('tools', 'tool', tool.item.name, tool)
     return this
   }
@@ -118,6 +125,7 @@ export class Server {
       this.#prefix + name,
       definition as unknown as PromptDefinition<Schema | undefined>,
       handler as Prompt['handler'],
+      this.registry.options.jsonSchema,
     )
     this.#add('prompts', 'prompt', prompt.item.name, prompt)
     return this

@@ -10,7 +10,14 @@ import type {
 } from '../protocol/types.ts'
 import type { Visibility } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
-import { type Infer, type InferInput, readSchema, type Schema, type Validator } from './schema.ts'
+import {
+  type Infer,
+  type InferInput,
+  type JsonSchemaReader,
+  readSchema,
+  type Schema,
+  type Validator,
+} from './schema.ts'
 
 export type ToolDefinition<I extends Schema | undefined, O extends Schema | undefined> = Visibility & {
   title?: string
@@ -51,6 +58,7 @@ export function defineTool(
   name: string,
   definition: ToolDefinition<Schema | undefined, Schema | undefined>,
   handler: Tool['handler'],
+  reader?: JsonSchemaReader,
 ): Tool {
   const { input, output, enabled, title, description, annotations, icons, _meta } = definition
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
@@ -60,8 +68,8 @@ export function defineTool(
     throw new Error(`The tool "${name}" needs a description: models choose tools by it`)
   }
   if (typeof handler !== 'function') throw new Error(`The tool "${name}" needs a handler as its third argument`)
-  const inputValidator = input && readSchema(input, 'input', `input of tool "${name}"`)
-  const outputValidator = output && readSchema(output, 'output', `output of tool "${name}"`)
+  const inputValidator = input && readSchema(input, 'input', `input of tool "${name}"`, reader)
+  const outputValidator = output && readSchema(output, 'output', `output of tool "${name}"`, reader)
   const inputSchema = inputValidator?.jsonSchema ?? noInput
   if (inputSchema.type !== 'object') {
     throw new Error(`The input of tool "${name}" must be an object schema: wrap it in an object with one property`)

@@ -1,7 +1,8 @@
 /** A server whose Durable Objects were forgotten. */
 import { createServer, serve } from 'edgemcp'
+import { jsonSchema } from 'edgemcp/json-schema'
 
-const server = createServer({ name: 'bare', version: '1.0.0' })
+const server = createServer({ name: 'bare', version: '1.0.0', jsonSchema })
 const forget = () => Promise.resolve('nothing was said')
 
 server.tool('greet', { description: 'Greets' }, () => 'Hello!')

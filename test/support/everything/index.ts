@@ -1,5 +1,6 @@
 /** One server with everything the protocol has, for tests: small, deterministic, and the same for every revision. */
 import { audio, createServer, embed, image, link, McpError, type Server, serve, text } from 'edgemcp'
+import { jsonSchema } from 'edgemcp/json-schema'
 import * as z from 'zod'
 
 const server = createServer({
@@ -11,6 +12,7 @@ const server = createServer({
   icons: [{ src: 'data:image/svg+xml,%3Csvg/%3E', mimeType: 'image/svg+xml' }],
   instructions: 'Call the tools.',
   pageSize: 50,
+  jsonSchema,
 })
 
 const pixel = new Uint8Array([137, 80, 78, 71])

@@ -1,7 +1,9 @@
 /** Two servers for tests of the page, without Durable Objects: one whose every text would like to be markup, and one behind auth. */
 import { createServer, McpError, serve } from 'edgemcp'
+import { jsonSchema } from 'edgemcp/json-schema'
 
 const open = createServer({
+  jsonSchema,
   name: `<b>odd</b> & 'name'; touch "$HOME"`,
   title: '</title><script>alert("title")</script>',
   version: '"><svg onload=alert(1)>',
@@ -65,6 +67,7 @@ open.prompt(
 )
 
 const closed = createServer({
+  jsonSchema,
   name: 'closed',
   title: 'Closed',
   version: '7.6.5',

@@ -1,0 +1,239 @@
+import { describe, expect, test } from 'vitest'
+import { type KeyRing, mintKeyRing, parseKeyRing, sealer } from '../../worker/auth/seal.ts'
+import type { Principal } from '../../worker/protocol/principal.ts'
+
+const keyA = 'A'.repeat(43)
+const keyB = `${'B'.repeat(42)}A`
+const ring = parseKeyRing(`a:${keyA}`)
+const ada: Principal = { issuer: 'https://id.example.com', subject: 'ada', client: 'app', scopes: ['x'], claims: {} }
+const second = 1000
+
+/** A sealer with a clock to turn. */
+function clocked(keys = ring) {
+  let time = 1_000_000
+  const pass = (milliseconds: number) => {
+    time += milliseconds
+  }
+  return { ...sealer(keys, () => time), pass }
+}
+
+const sealed = () => clocked().seal('memo', ada, { secret: 'of ada' }, second)
+const open = (text: string, changes: { purpose?: string; principal?: Principal | undefined; keys?: KeyRing } = {}) => {
+  const { purpose, principal, keys } = { purpose: 'memo', principal: ada, keys: ring, ...changes }
+  return clocked(keys).open(purpose, principal, text)
+}
+
+describe('what was sealed is opened', () => {
+  test.each<[string, unknown]>([
+    ['an object', { a: [1, { b: null }] }],
+    ['a text', 'hello, 世界'],
+    ['nothing to speak of', null],
+    ['false', false],
+    ['zero', 0],
+    ['much', 'x'.repeat(200_000)],
+  ])('%s', async (_, value) => {
+    const { seal, open } = clocked()
+    expect(await open('memo', ada, await seal('memo', ada, value, second))).toEqual(value)
+  })
+
+  test('for nobody, when nobody asked', async () => {
+    const { seal, open } = clocked()
+    expect(await open('memo', undefined, await seal('memo', undefined, 1, second))).toBe(1)
+  })
+
+  test('for the same principal, whatever else its token says now', async () => {
+    expect(await open(await sealed(), { principal: { ...ada, scopes: [], claims: { exp: 5 } } })).toEqual({
+      secret: 'of ada',
+    })
+  })
+
+  test('by another isolate with the same keys', async () => {
+    const text = await sealer(ring).seal('memo', ada, 1, second)
+    expect(await sealer(parseKeyRing(`a:${keyA}`)).open('memo', ada, text)).toBe(1)
+  })
+})
+
+describe('a sealed text', () => {
+  test('does not show what is in it', async () => {
+    const text = await sealed()
+    expect(text).toMatch(/^a\.[A-Za-z0-9_-]+$/)
+    expect(Buffer.from(text.slice(2), 'base64url').toString('latin1')).not.toContain('ada')
+  })
+
+  test('is never the same twice', async () => {
+    const texts = await Promise.all(Array.from({ length: 50 }, sealed))
+    expect(new Set(texts).size).toBe(50)
+    expect(new Set(texts.map((text) => text.slice(2, 18))).size).toBe(50)
+  })
+
+  test('fits into a header', async () => {
+    expect(await sealed()).toMatch(/^[\x21-\x7e]+$/)
+  })
+})
+
+describe('it is worth nothing', () => {
+  test('once its time is over', async () => {
+    const { seal, open, pass } = clocked()
+    const text = await seal('memo', ada, 1, second)
+    pass(second - 1)
+    expect(await open('memo', ada, text)).toBe(1)
+    pass(1)
+    expect(await open('memo', ada, text)).toBeUndefined()
+  })
+
+  test('for another purpose', async () => {
+    expect(await open(await sealed(), { purpose: 'session' })).toBeUndefined()
+    expect(await open(await sealed(), { purpose: '' })).toBeUndefined()
+  })
+
+  test.each<[string, Principal | undefined]>([
+    ['nobody', undefined],
+    ['another person', { ...ada, subject: 'bob' }],
+    ["another issuer's person of that name", { ...ada, issuer: 'https://id.example.org' }],
+    ['the same person in another client', { ...ada, client: 'other' }],
+    ['the same person without a client', { issuer: ada.issuer, subject: ada.subject, scopes: [], claims: {} }],
+    ['somebody whose names only join to the same', { ...ada, issuer: `${ada.issuer}","ada`, subject: '' }],
+  ])('to %s', async (_, principal) => {
+    expect(await open(await sealed(), { principal })).toBeUndefined()
+  })
+
+  test('to somebody, when nobody asked', async () => {
+    const text = await clocked().seal('memo', undefined, 1, second)
+    expect(await open(text)).toBeUndefined()
+  })
+
+  test('where purpose and principal only join to the same', async () => {
+    const nobody = await clocked().seal('a\nb', undefined, 1, second)
+    for (const purpose of ['a', 'a\n', 'b', 'a\nb\n'])
+      expect(await open(nobody, { purpose, principal: undefined })).toBeUndefined()
+  })
+
+  test('with another key of the same name', async () => {
+    expect(await open(await sealed(), { keys: parseKeyRing(`a:${keyB}`) })).toBeUndefined()
+  })
+
+  test('with the same key of another name', async () => {
+    expect(await open(await sealed(), { keys: parseKeyRing(`b:${keyA}`) })).toBeUndefined()
+  })
+
+  test('with any one character changed, wherever it is', async () => {
+    const text = await sealed()
+    const alphabet = 'ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_'
+    const changed = [...text].flatMap((was, at) => {
+      const next = alphabet[(alphabet.indexOf(was) + 1) % 64] as string
+      const far = alphabet[(alphabet.indexOf(was) + 32) % 64] as string
+      return [next, far, '='].map((other) => text.slice(0, at) + other + text.slice(at + 1))
+    })
+    const opened = await Promise.all(changed.map((text) => open(text)))
+    expect(changed.length).toBe(3 * text.length)
+    expect(opened.filter((value) => value !== undefined)).toEqual([])
+  })
+
+  test('with any character missing, doubled or added', async () => {
+    const text = await sealed()
+    const changed = [...text].flatMap((character, at) => [
+      text.slice(0, at) + text.slice(at + 1),
+      text.slice(0, at) + character + text.slice(at),
+    ])
+    const others = [
+      ...changed,
+      ...Array.from(text, (_, at) => text.slice(0, at)),
+      ` ${text}`,
+      `${text} `,
+      `${text}=`,
+      `${text}\n`,
+    ]
+    const opened = await Promise.all(others.filter((other) => other !== text).map((text) => open(text)))
+    expect(opened.filter((value) => value !== undefined)).toEqual([])
+  })
+
+  test.each([
+    '',
+    '.',
+    'a',
+    'a.',
+    '.a',
+    'a..',
+    'b.AAAA',
+    'a.AAAA',
+    '__proto__.AAAA',
+    'constructor.AAAA',
+    'a.日本',
+    '\0',
+    `a.${'A'.repeat(100_000)}`,
+  ])('when it is none: %j', async (text) => {
+    expect(await open(text)).toBeUndefined()
+  })
+
+  test('when two are put together', async () => {
+    const [one, two] = [await sealed(), await sealed()]
+    expect(await open(one.slice(0, 30) + two.slice(30))).toBeUndefined()
+  })
+})
+
+describe('keys are rotated', () => {
+  const rotated = parseKeyRing(`b:${keyB},a:${keyA}`)
+
+  test('the newest seals', async () => {
+    expect(await sealer(rotated).seal('memo', ada, 1, second)).toMatch(/^b\./)
+  })
+
+  test('the older ones still open', async () => {
+    expect(await open(await sealed(), { keys: rotated })).toEqual({ secret: 'of ada' })
+  })
+
+  test('until they are gone', async () => {
+    expect(await open(await sealed(), { keys: parseKeyRing(`b:${keyB}`) })).toBeUndefined()
+  })
+
+  test('a ring without its current key cannot seal, and says which', async () => {
+    const broken = sealer({ current: 'gone', keys: {} })
+    await expect(broken.seal('memo', ada, 1, second)).rejects.toThrow('The key ring has no key "gone"')
+  })
+})
+
+describe('a fresh ring', () => {
+  test('seals and opens', async () => {
+    const { seal, open } = sealer(mintKeyRing())
+    expect(await open('memo', ada, await seal('memo', ada, 1, second))).toBe(1)
+  })
+
+  test('is of another key each time, and could be written as a secret', () => {
+    const [one, two] = [mintKeyRing(), mintKeyRing()]
+    expect(one).not.toEqual(two)
+    expect(parseKeyRing(`${one.current}:${one.keys[one.current]}`)).toEqual(one)
+  })
+})
+
+describe('the secret EDGEMCP_KEYS', () => {
+  test('names its keys, newest first', () => {
+    expect(parseKeyRing(`new:${keyB}, old:${keyA}`)).toEqual({ current: 'new', keys: { new: keyB, old: keyA } })
+    expect(parseKeyRing(`2026-07_x:${keyA}\n`).current).toBe('2026-07_x')
+  })
+
+  const password = 'hunter2-'.repeat(6).slice(0, 43)
+  test.each([
+    ['is empty', ''],
+    ['has no name', keyA],
+    ['has an empty name', `:${password}`],
+    ['has a name with a dot', `a.b:${password}`],
+    ['has a name with a space', `a b:${password}`],
+    ['has a short key', `a:${password.slice(1)}`],
+    ['has a long key', `a:${password}A`],
+    ['has a key in plain base64', `a:${password.slice(1)}+`],
+    ['has a padded key', `a:${password}=`],
+    ['has a third part', `a:${password}:b`],
+    ['has a comma too many', `a:${password},`],
+    ['has one bad key among good ones', `a:${keyA},b:hunter2,c:${keyB}`],
+    ['has one name twice', `a:${keyA},a:${password}`],
+  ])('is refused when it %s, and not repeated', (_, secret) => {
+    let message = ''
+    try {
+      parseKeyRing(secret)
+    } catch (thrown) {
+      message = String(thrown)
+    }
+    expect(message).toMatch(/^Error: The secret EDGEMCP_KEYS /)
+    expect(message).not.toMatch(/hunter2|AAAA/)
+  })
+})

@@ -1,0 +1,139 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import type { Params } from '../../worker/protocol/types.ts'
+import { newServer, refusal, result } from './stage.ts'
+
+const description = 'd'
+
+describe('completion', () => {
+  const server = newServer()
+  const found = ['rust', 'ruby', 'typescript']
+  const starting = (prefix: string) => found.filter((value) => value.startsWith(prefix))
+  server.prompt(
+    'review',
+    {
+      description,
+      args: z.object({
+        language: z.string(),
+        code: z.string().optional(),
+        many: z.string().optional(),
+        cut: z.string().optional(),
+        told: z.string().optional(),
+      }),
+      complete: {
+        language: (prefix, known) => (known.code === undefined ? starting(prefix) : [known.code]),
+        many: () => Array.from({ length: 150 }, (_, index) => String(index)),
+        cut: () => ({ values: Array.from({ length: 150 }, (_, index) => String(index)), hasMore: false }),
+        told: async () => ({ values: ['a'], total: 1000, hasMore: true }),
+      },
+    },
+    () => '',
+  )
+  server.resource('note://{id}{?tag*}', { description, complete: { id: starting } }, () => '')
+  server.resource('a:fixed', { description }, () => '')
+  server.prompt('plain', { description }, () => '')
+
+  const prompt = { type: 'ref/prompt', name: 'review' }
+  const note = { type: 'ref/resource', uri: 'note://{id}{?tag*}' }
+  const complete = async (ref: object, name: string, value: string, context?: object) =>
+    (await result(server, 'completion/complete', { ref, argument: { name, value }, context })).completion
+
+  test("of a prompt's argument", async () => {
+    expect(await complete(prompt, 'language', 'ru')).toEqual({ values: ['rust', 'ruby'], total: 2, hasMore: false })
+  })
+
+  test('knows the other arguments', async () => {
+    expect(await complete(prompt, 'language', 'ru', { arguments: { code: 'known' } })).toMatchObject({
+      values: ['known'],
+    })
+  })
+
+  test("of a template's variable, by the template or one of its URIs", async () => {
+    expect(await complete(note, 'id', 'ty')).toMatchObject({ values: ['typescript'] })
+    expect(await complete({ type: 'ref/resource', uri: 'note://1' }, 'id', 'ty')).toMatchObject({
+      values: ['typescript'],
+    })
+  })
+
+  test('is empty where nobody completes', async () => {
+    expect(await complete(prompt, 'code', 'x')).toEqual({ values: [], hasMore: false })
+    expect(await complete(note, 'tag', 'x')).toEqual({ values: [], hasMore: false })
+  })
+
+  test('has at most a hundred values, and says how many there are', async () => {
+    const completion = (await complete(prompt, 'many', '')) as { values: string[] }
+    expect(completion.values).toHaveLength(100)
+    expect(completion).toMatchObject({ total: 150, hasMore: true })
+  })
+
+  test('says that there is more when it left something out, whatever the completer says', async () => {
+    expect(await complete(prompt, 'cut', '')).toMatchObject({ hasMore: true })
+  })
+
+  test('repeats what the completer says of the rest', async () => {
+    expect(await complete(prompt, 'told', '')).toEqual({ values: ['a'], total: 1000, hasMore: true })
+  })
+
+  const argument = { name: 'language', value: '' }
+  test.each<[string, Params, string]>([
+    ['nothing', {}, 'params.argument.name must be a string'],
+    ['no value', { ref: prompt, argument: { name: 'language' } }, 'params.argument.value must be a string'],
+    [
+      'a value that is a number',
+      { ref: prompt, argument: { name: 'language', value: 5 } },
+      'params.argument.value must be a string',
+    ],
+    ['no ref', { argument }, 'params.ref.type must be "ref/prompt" or "ref/resource"'],
+    ['another ref', { ref: { type: 'ref/tool' }, argument }, 'params.ref.type must be "ref/prompt" or "ref/resource"'],
+    ['a ref that is a text', { ref: 'review', argument }, 'params.ref must be an object'],
+    ['a prompt without a name', { ref: { type: 'ref/prompt' }, argument }, 'params.ref.name must be a string'],
+    ['a resource without a URI', { ref: { type: 'ref/resource' }, argument }, 'params.ref.uri must be a string'],
+    ['an unknown prompt', { ref: { type: 'ref/prompt', name: 'no' }, argument }, 'Unknown prompt: no'],
+    [
+      'an unknown template',
+      { ref: { type: 'ref/resource', uri: 'no:{x}' }, argument },
+      'Unknown resource template: no:{x}',
+    ],
+    [
+      'an unknown argument',
+      { ref: prompt, argument: { name: 'no', value: '' } },
+      'The prompt "review" has no argument "no"',
+    ],
+    [
+      'an argument every object has',
+      { ref: prompt, argument: { name: 'constructor', value: '' } },
+      'The prompt "review" has no argument "constructor"',
+    ],
+    [
+      'an unknown variable',
+      { ref: note, argument: { name: 'no', value: '' } },
+      'The resource "note://{id}{?tag*}" has no argument "no"',
+    ],
+    [
+      'a variable of a fixed resource',
+      { ref: { type: 'ref/resource', uri: 'a:fixed' }, argument },
+      'The resource "a:fixed" has no argument "language"',
+    ],
+    [
+      'an argument of a prompt that has none',
+      { ref: { type: 'ref/prompt', name: 'plain' }, argument },
+      'The prompt "plain" has no argument "language"',
+    ],
+    ['a context that is a list', { ref: prompt, argument, context: [] }, 'params.context must be an object'],
+    [
+      'a context with numbers',
+      { ref: prompt, argument, context: { arguments: { code: 5 } } },
+      'params.context.arguments.code must be a string',
+    ],
+  ])('with %s is refused', async (_, params, message) => {
+    const { kind, message: said } = await refusal(server, 'completion/complete', params)
+    expect([kind, said]).toEqual(['invalid_params', message])
+  })
+
+  test('is not there on a server that completes nothing', async () => {
+    const silent = newServer().prompt('p', { description, args: z.object({ a: z.string() }) }, () => '')
+    const ref = { type: 'ref/prompt', name: 'p' }
+    const { kind } = await refusal(silent, 'completion/complete', { ref, argument: { name: 'a', value: '' } })
+    expect(kind).toBe('method_not_found')
+  })
+})

@@ -1,0 +1,156 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { readHandshake, welcome } from '../../worker/engine/handshake.ts'
+import { revisionOf } from '../../worker/protocol/revisions/index.ts'
+import type { Params } from '../../worker/protocol/types.ts'
+import { newServer, refusal, result } from './stage.ts'
+
+const description = 'd'
+
+describe('what a server can do', () => {
+  const full = () => {
+    const server = newServer({ instructions: 'Call it.', caching: { ttlMs: 5, cacheScope: 'public' } })
+    server.tool('t', { description }, () => '')
+    server.resource('a:{x}', { description, complete: { x: () => [] } }, () => '')
+    server.prompt('p', { description }, () => '')
+    return server
+  }
+
+  test('is told to whoever discovers it', async () => {
+    expect(await result(full(), 'server/discover')).toEqual({
+      supportedVersions: ['2026-07-28'],
+      capabilities: {
+        logging: {},
+        completions: {},
+        tools: { listChanged: true },
+        resources: { subscribe: true, listChanged: true },
+        prompts: { listChanged: true },
+      },
+      instructions: 'Call it.',
+      ttlMs: 5,
+      cacheScope: 'public',
+    })
+  })
+
+  test('does not promise changes that nobody would hear', async () => {
+    expect(await result(full(), 'server/discover', {}, { updates: false })).toMatchObject({
+      capabilities: {
+        tools: { listChanged: false },
+        resources: { subscribe: false, listChanged: false },
+        prompts: { listChanged: false },
+      },
+    })
+  })
+
+  test('is nothing but logging on an empty server', async () => {
+    expect(await result(newServer(), 'server/discover')).toEqual({
+      supportedVersions: ['2026-07-28'],
+      capabilities: { logging: {} },
+      ttlMs: 0,
+      cacheScope: 'private',
+    })
+  })
+
+  test('is not discovered in revisions with a handshake', async () => {
+    expect((await refusal(full(), 'server/discover', {}, { date: '2025-11-25' })).kind).toBe('method_not_found')
+  })
+
+  test.each([
+    'ping',
+    'initialize',
+    'logging/setLevel',
+    'subscriptions/listen',
+    'constructor',
+    '__proto__',
+    '',
+    'tools',
+  ])('does not include %j for one call', async (method) => {
+    const { kind, message } = await refusal(full(), method)
+    expect([kind, message]).toEqual(['method_not_found', `Method not found: ${method}`])
+  })
+})
+
+describe('a handshake', () => {
+  const params = { protocolVersion: '2025-06-18', capabilities: { roots: {} }, clientInfo: { name: 'c', version: '1' } }
+
+  test('keeps what both sides need', () => {
+    const clientInfo = { ...params.clientInfo, title: 'C', icons: [] }
+    expect(readHandshake({ ...params, clientInfo })).toEqual({
+      version: '2025-06-18',
+      capabilities: { roots: {} },
+      client: { name: 'c', version: '1' },
+    })
+  })
+
+  test('settles on a revision with sessions', () => {
+    expect(readHandshake({ ...params, protocolVersion: '2026-07-28' }).version).toBe('2025-11-25')
+    expect(readHandshake({ ...params, protocolVersion: '1.0' }).version).toBe('2025-11-25')
+  })
+
+  test.each<[string, Params | undefined, string]>([
+    ['nothing', undefined, 'params.protocolVersion must be a string'],
+    ['no version', { ...params, protocolVersion: undefined }, 'params.protocolVersion must be a string'],
+    ['a version that is a number', { ...params, protocolVersion: 1 }, 'params.protocolVersion must be a string'],
+    ['no capabilities', { ...params, capabilities: undefined }, 'params.capabilities must be an object'],
+    ['capabilities that are a list', { ...params, capabilities: [] }, 'params.capabilities must be an object'],
+    ['no client', { ...params, clientInfo: undefined }, 'params.clientInfo must be an object with name and version'],
+    [
+      'half a client',
+      { ...params, clientInfo: { name: 'c' } },
+      'params.clientInfo must be an object with name and version',
+    ],
+  ])('with %s is refused', (_, wrong, message) => {
+    expect(() => readHandshake(wrong)).toThrow(expect.objectContaining({ kind: 'invalid_params', message }))
+  })
+
+  test('leaves behind what nobody needs later, because the rest travels with every request', () => {
+    const capabilities = {
+      roots: {},
+      sampling: {},
+      elicitation: {},
+      extensions: { 'a/b': {} },
+      experimental: { a: {} },
+    }
+    expect(readHandshake({ ...params, capabilities }).capabilities).toEqual({
+      roots: {},
+      sampling: {},
+      elicitation: {},
+      extensions: { 'a/b': {} },
+    })
+  })
+
+  test.each<[string, Params]>([
+    ['a name', { clientInfo: { name: 'x'.repeat(5000), version: '1' } }],
+    ['a capability', { capabilities: { extensions: { x: { y: 'x'.repeat(5000) } } } }],
+  ])('with %s that is too large for a session id is refused', (_, large) => {
+    const message = 'The handshake is too large for a session id: shorten clientInfo or capabilities'
+    expect(() => readHandshake({ ...params, ...large })).toThrow(
+      expect.objectContaining({ kind: 'invalid_params', message }),
+    )
+  })
+
+  test('does not promise levels that nobody would remember', () => {
+    const { registry } = newServer()
+    const answer = (updates: boolean) => welcome(registry, revisionOf('2025-11-25') as never, { updates })
+    expect(answer(true).capabilities).toEqual({ logging: {} })
+    expect(answer(false).capabilities).toEqual({})
+  })
+
+  test('is answered in the words of the revision', () => {
+    const { registry } = newServer({ title: 'T', websiteUrl: 'https://e.com/', instructions: 'Call.' }).prompt(
+      'p',
+      { description, args: z.object({ a: z.string() }), complete: { a: () => [] } },
+      () => '',
+    )
+    const answer = (date: string) => welcome(registry, revisionOf(date) as never, { updates: true })
+    expect(answer('2025-11-25')).toEqual({
+      protocolVersion: '2025-11-25',
+      capabilities: { logging: {}, completions: {}, prompts: { listChanged: true } },
+      serverInfo: { name: 'test', version: '1', title: 'T', websiteUrl: 'https://e.com/' },
+      instructions: 'Call.',
+    })
+    expect(answer('2025-06-18').serverInfo).toEqual({ name: 'test', version: '1', title: 'T' })
+    expect(answer('2025-03-26').serverInfo).toEqual({ name: 'test', version: '1' })
+    expect(answer('2024-11-05').capabilities).toEqual({ logging: {}, prompts: { listChanged: true } })
+  })
+})

@@ -1,0 +1,320 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { emptyMemo, withAnswers } from '../../worker/engine/memo.ts'
+import type { Notification } from '../../worker/protocol/types.ts'
+import type { Context } from '../../worker/server/context.ts'
+import { accept, converse, newServer, play, type Setting, textOf } from './stage.ts'
+
+const doing = (handler: (ctx: Context) => unknown) =>
+  newServer().tool('t', { description: 'd' }, async (_, ctx) => JSON.stringify(await handler(ctx)) ?? 'undefined')
+const talk = (handler: (ctx: Context) => unknown, setting?: Setting) =>
+  converse(doing(handler), 'tools/call', call, () => ({ result: accept({}) }), setting)
+const call = { name: 't', _meta: { progressToken: 'p' } }
+const question = (ctx: Context, key: string) => ctx.elicit(key, 'm', z.object({ a: z.string().optional() }))
+
+describe('once', () => {
+  test('an effect runs once, however many rounds there are', async () => {
+    let runs = 0
+    const { result, rounds } = await talk(async (ctx) => {
+      const first = await ctx.once('effect', () => ++runs)
+      await question(ctx, 'a')
+      await question(ctx, 'b')
+      return [first, await ctx.once('later', () => ++runs)]
+    })
+    expect([rounds, textOf(result), runs]).toEqual([[['a'], ['b']], '[1,2]', 2])
+  })
+
+  test('an effect that returns nothing runs once too', async () => {
+    let runs = 0
+    const { result } = await talk(async (ctx) => {
+      const nothing = await ctx.once('effect', () => {
+        runs += 1
+      })
+      await question(ctx, 'a')
+      await question(ctx, 'b')
+      return String(nothing)
+    })
+    expect([runs, textOf(result)]).toEqual([1, '"undefined"'])
+  })
+
+  test.each<[string, unknown, unknown]>([
+    ['null', null, null],
+    ['false', false, false],
+    ['an object', { a: [1] }, { a: [1] }],
+    ['a date, as text', new Date(0), '1970-01-01T00:00:00.000Z'],
+    ['what JSON leaves out', { a: undefined, b: 1 }, { b: 1 }],
+  ])('it gives %s in every round', async (_, value, expected) => {
+    const seen: unknown[] = []
+    await talk(async (ctx) => {
+      seen.push(await ctx.once('effect', () => value))
+      await question(ctx, 'a')
+    })
+    expect(seen).toEqual([expected, expected])
+  })
+
+  test('effects run beside a question, and their results are kept', async () => {
+    const runs: string[] = []
+    const { result, rounds } = await talk(async (ctx) => {
+      const [, one, two] = await Promise.all([
+        question(ctx, 'a'),
+        ctx.once('one', async () => {
+          await Promise.resolve()
+          runs.push('one')
+          return 1
+        }),
+        ctx.once('two', () => {
+          runs.push('two')
+          return 2
+        }),
+      ])
+      return [one, two]
+    })
+    expect([rounds, runs.sort(), textOf(result)]).toEqual([[['a']], ['one', 'two'], '[1,2]'])
+  })
+
+  test('a slow effect beside a question is waited for', async () => {
+    const gate = Promise.withResolvers<string>()
+    const server = doing((ctx) => Promise.all([question(ctx, 'a'), ctx.once('slow', () => gate.promise)]))
+    const playing = play(server, 'tools/call', call)
+    gate.resolve('opened')
+    const { outcome } = await playing
+    expect('asks' in outcome && Object.keys(outcome.asks)).toEqual(['a'])
+    expect(JSON.stringify('asks' in outcome && outcome.memo.effects)).toContain('opened')
+  })
+
+  test('an effect after another beside a question runs once', async () => {
+    let runs = 0
+    const { result } = await talk(async (ctx) => {
+      const [, last] = await Promise.all([
+        question(ctx, 'a'),
+        ctx.once('one', () => 1).then(() => ctx.once('two', () => ++runs)),
+      ])
+      return last
+    })
+    expect([runs, textOf(result)]).toEqual([1, '1'])
+  })
+
+  test('an effect does not start when the round is over', async () => {
+    let runs = 0
+    const gate = Promise.withResolvers<void>()
+    const late: Promise<void>[] = []
+    const server = doing(async (ctx) => {
+      const branch = gate.promise.then(async () => {
+        await Promise.race([ctx.once('late', () => ++runs), Promise.resolve()])
+      })
+      late.push(branch)
+      await Promise.all([question(ctx, 'a'), branch])
+      return 'done'
+    })
+    const { outcome } = await play(server, 'tools/call', call)
+    expect('asks' in outcome).toBe(true)
+    gate.resolve()
+    await Promise.all(late)
+    expect(runs).toBe(0)
+  })
+
+  test('an effect that fails is not kept: the next round tries again', async () => {
+    let runs = 0
+    const { result } = await talk(async (ctx) => {
+      const found = await ctx
+        .once('effect', () => {
+          runs += 1
+          if (runs === 1) throw new Error('not yet')
+          return runs
+        })
+        .catch((error: Error) => error.message)
+      await question(ctx, 'a')
+      return found
+    })
+    expect(textOf(result)).toBe('2')
+  })
+
+  test('an effect that fails beside a question lets the question be asked', async () => {
+    const { rounds } = await talk(async (ctx) => {
+      const failing = ctx.once('effect', () => Promise.reject(new Error('no'))).catch(() => 'caught')
+      await Promise.all([question(ctx, 'a'), failing])
+    })
+    expect(rounds).toEqual([['a']])
+  })
+
+  test('keys that were used are named', async () => {
+    const twice = await talk(async (ctx) => [await ctx.once('k', () => 1), await ctx.once('k', () => 2)])
+    expect(textOf(twice.result)).toBe('The once key "k" is used twice in one call: give each its own')
+    const mixed = await talk(async (ctx) => [await question(ctx, 'k'), await ctx.once('k', () => 2)])
+    expect(textOf(mixed.result)).toBe('The once key "k" is used twice in one call: give each its own')
+  })
+
+  test('keys may be called like members that every object has', async () => {
+    for (const key of ['__proto__', 'constructor', 'toString']) {
+      let runs = 0
+      await talk(async (ctx) => {
+        await ctx.once(key, () => ++runs)
+        await question(ctx, 'a')
+      })
+      expect(runs).toBe(1)
+    }
+  })
+})
+
+const progress = (said: Notification[]) =>
+  said.flatMap((note) => (note.method === 'notifications/progress' ? [note.params.progress] : []))
+const lines = (said: Notification[]) =>
+  said.flatMap((note) => (note.method === 'notifications/message' ? [note.params.data] : []))
+
+describe('progress', () => {
+  const once = async (handler: (ctx: Context) => unknown, params: object = call) =>
+    (await play(doing(handler), 'tools/call', { ...call, ...params })).said
+
+  test('goes to the token of the request', async () => {
+    expect(await once((ctx) => ctx.progress(1, 3, 'one'))).toEqual([
+      { method: 'notifications/progress', params: { progressToken: 'p', progress: 1, total: 3, message: 'one' } },
+    ])
+    expect(await once((ctx) => ctx.progress(1), { _meta: { progressToken: 0 } })).toMatchObject([
+      { params: { progressToken: 0 } },
+    ])
+  })
+
+  test('goes nowhere without one', async () => {
+    expect(await once((ctx) => ctx.progress(1), { _meta: {} })).toEqual([])
+    expect(await once((ctx) => ctx.progress(1), { _meta: undefined })).toEqual([])
+  })
+
+  test('only grows', async () => {
+    const said = await once((ctx) => {
+      for (const step of [0, 0, 1, 0.5, 1, 1.5, Number.NaN, -1, 2]) ctx.progress(step)
+    })
+    expect(progress(said)).toEqual([0, 1, 1.5, 2])
+  })
+
+  test('may start below nothing', async () => {
+    expect(progress(await once((ctx) => ctx.progress(-5)))).toEqual([-5])
+  })
+})
+
+describe('log lines', () => {
+  const levels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
+  const logged = async (logLevel: Setting['logLevel']) => {
+    const server = doing((ctx) => {
+      for (const level of levels) ctx.log(level, level)
+    })
+    return lines((await play(server, 'tools/call', call, { logLevel })).said)
+  }
+
+  test('are sent from the level the client wants', async () => {
+    expect(await logged('debug')).toEqual(levels)
+    expect(await logged('warning')).toEqual(['warning', 'error', 'critical', 'alert', 'emergency'])
+    expect(await logged('emergency')).toEqual(['emergency'])
+  })
+
+  test('are not sent when the client wants none', async () => {
+    expect(await logged(undefined)).toEqual([])
+  })
+
+  test('say who wrote them, and always have data', async () => {
+    const server = doing((ctx) => {
+      ctx.log('info', { a: 1 }, 'me')
+      ctx.log('info', undefined)
+    })
+    expect((await play(server, 'tools/call', call)).said).toEqual([
+      { method: 'notifications/message', params: { level: 'info', logger: 'me', data: { a: 1 } } },
+      { method: 'notifications/message', params: { level: 'info', logger: undefined, data: null } },
+    ])
+  })
+})
+
+describe('a handler that is run again', () => {
+  test('does not say again what it said before', async () => {
+    const { said } = await talk(async (ctx) => {
+      ctx.progress(1)
+      ctx.log('info', 'before a')
+      await question(ctx, 'a')
+      ctx.progress(2)
+      ctx.log('info', 'before b')
+      await question(ctx, 'b')
+      ctx.progress(3)
+      ctx.log('info', 'after b')
+    })
+    expect(said.map(progress)).toEqual([[1], [2], [3]])
+    expect(said.map(lines)).toEqual([['before a'], ['before b'], ['after b']])
+  })
+
+  test('speaks again after questions that were asked together', async () => {
+    const { said } = await talk(async (ctx) => {
+      ctx.log('info', 'before')
+      await Promise.all([question(ctx, 'a'), question(ctx, 'b')])
+      ctx.log('info', 'after')
+    })
+    expect(said.map(lines)).toEqual([['before'], ['after']])
+  })
+
+  test('speaks again when it does not ask what it asked before', async () => {
+    let asks = true
+    const { said } = await talk(async (ctx) => {
+      ctx.log('info', 'before')
+      if (asks) {
+        asks = false
+        await question(ctx, 'a')
+      }
+      ctx.log('info', 'after')
+    })
+    expect(lines(said.at(-1) ?? [])).toContain('after')
+  })
+
+  test('speaks when an answer was there before it asked', async () => {
+    const memo = { ...emptyMemo, answers: { a: { result: accept({}) } } }
+    const { said } = await talk(
+      async (ctx) => {
+        ctx.log('info', 'before')
+        await question(ctx, 'a')
+        ctx.log('info', 'after')
+      },
+      { memo },
+    )
+    expect(said.map(lines)).toEqual([['before', 'after']])
+  })
+
+  test('sends its client away once', async () => {
+    const server = doing(async (ctx) => {
+      ctx.disconnect(20)
+      await question(ctx, 'a')
+      ctx.disconnect()
+    })
+    const first = await play(server, 'tools/call', call)
+    expect(first.disconnected).toEqual([20])
+    if (!('asks' in first.outcome)) throw new Error('asks nothing')
+    const memo = withAnswers(first.outcome.memo, { a: { result: accept({}) } })
+    expect((await play(server, 'tools/call', call, { memo })).disconnected).toEqual([undefined])
+  })
+})
+
+describe('after its call is over', () => {
+  test('a handler says nothing', async () => {
+    const gate = Promise.withResolvers<void>()
+    let late: Promise<void> | undefined
+    const server = doing((ctx) => {
+      late = gate.promise.then(() => {
+        ctx.progress(1)
+        ctx.log('error', 'late')
+        ctx.disconnect(1)
+      })
+      return 'done'
+    })
+    const { said, disconnected } = await play(server, 'tools/call', call)
+    gate.resolve()
+    await late
+    expect([said, disconnected]).toEqual([[], []])
+  })
+
+  test('a handler that waits for an answer says nothing either', async () => {
+    const gate = Promise.withResolvers<void>()
+    let late: Promise<void> | undefined
+    const server = doing((ctx) => {
+      late = gate.promise.then(() => ctx.log('error', 'late'))
+      return question(ctx, 'a')
+    })
+    const { said } = await play(server, 'tools/call', call)
+    gate.resolve()
+    await late
+    expect(said).toEqual([])
+  })
+})

@@ -1,0 +1,333 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import type { Principal } from '../../worker/protocol/principal.ts'
+import type { Result } from '../../worker/protocol/types.ts'
+import type { Caller } from '../../worker/server/caller.ts'
+import type { Server } from '../../worker/server/server.ts'
+import { memorySeals, newServer, play, refusal, result, type Setting, textOf } from './stage.ts'
+
+const description = 'd'
+const ada: Principal = { issuer: 'i', subject: 'ada', scopes: [], claims: {} }
+const isAda = ({ principal }: Caller) => principal?.subject === 'ada'
+
+type Kind = 'tools' | 'resources' | 'resourceTemplates' | 'prompts'
+const methods: Record<Kind, string> = {
+  tools: 'tools/list',
+  resources: 'resources/list',
+  resourceTemplates: 'resources/templates/list',
+  prompts: 'prompts/list',
+}
+const kinds = Object.keys(methods) as Kind[]
+
+function add(server: Server, kind: Kind, name: string, enabled?: (caller: Caller) => boolean | Promise<boolean>) {
+  if (kind === 'tools') server.tool(name, { description, enabled }, () => name)
+  if (kind === 'prompts') server.prompt(name, { description, enabled }, () => name)
+  if (kind === 'resources') server.resource(`a:${name}`, { name, description, enabled }, () => name)
+  if (kind === 'resourceTemplates') server.resource(`a:${name}/{x}`, { name, description, enabled }, () => name)
+}
+
+const names = (list: Result, kind: Kind) => (list[kind] as { name: string }[]).map(({ name }) => name)
+
+describe.each(kinds)('the list of %s', (kind) => {
+  const method = methods[kind]
+  const serverWith = (count: number, pageSize?: number) => {
+    const server = newServer({ pageSize })
+    for (let number = 1; number <= count; number++) add(server, kind, `n${number}`)
+    return server
+  }
+  const page = async (server: Server, cursor: unknown, seals = memorySeals()) => {
+    const list = await result(server, method, cursor === undefined ? {} : { cursor }, { seals })
+    return { names: names(list, kind), next: list.nextCursor }
+  }
+
+  test('is in the order of declaration, and complete', async () => {
+    const server = newServer()
+    for (const name of ['z', 'a', 'm']) add(server, kind, name)
+    const list = await result(server, method)
+    expect(names(list, kind)).toEqual(['z', 'a', 'm'])
+    expect(list).not.toHaveProperty('nextCursor')
+  })
+
+  test('comes in pages', async () => {
+    const server = serverWith(5, 2)
+    const seals = memorySeals()
+    const one = await page(server, undefined, seals)
+    const two = await page(server, one.next, seals)
+    const three = await page(server, two.next, seals)
+    expect([one.names, two.names, three.names]).toEqual([['n1', 'n2'], ['n3', 'n4'], ['n5']])
+    expect(three.next).toBeUndefined()
+  })
+
+  test('has no empty page at its end', async () => {
+    const server = serverWith(4, 2)
+    const seals = memorySeals()
+    const { next } = await page(server, undefined, seals)
+    expect((await page(server, next, seals)).next).toBeUndefined()
+  })
+
+  test('has a thousand entries on a page', async () => {
+    const first = await page(serverWith(1001), undefined)
+    expect([first.names.length, typeof first.next]).toEqual([1000, 'string'])
+  })
+
+  test.each([[''], ['made up'], [5], [null], [{}], [[]]])('refuses the cursor %j', async (cursor) => {
+    const { kind, message } = await refusal(serverWith(3, 2), method, { cursor })
+    expect([kind, message]).toEqual(['invalid_params', 'Invalid cursor: list again from the first page'])
+  })
+
+  test('refuses a cursor of another list', async () => {
+    const server = serverWith(3, 2)
+    const seals = memorySeals()
+    const other = kinds.find((other) => other !== kind) as Kind
+    for (const name of ['a', 'b', 'c']) add(server, other, name)
+    const { nextCursor } = await result(server, methods[other], {}, { seals })
+    expect(nextCursor).toEqual(expect.any(String))
+    expect((await refusal(server, method, { cursor: nextCursor }, { seals })).kind).toBe('invalid_params')
+  })
+
+  test('that grew in front goes on where it was', async () => {
+    const seals = memorySeals()
+    const { next } = await page(serverWith(4, 2), undefined, seals)
+    const grown = newServer({ pageSize: 2 })
+    for (const name of ['new', 'n1', 'n2', 'n3', 'n4']) add(grown, kind, name)
+    expect((await page(grown, next, seals)).names).toEqual(['n3', 'n4'])
+  })
+
+  test('that lost its front goes on where it was', async () => {
+    const seals = memorySeals()
+    const { next } = await page(serverWith(4, 2), undefined, seals)
+    const shrunk = newServer({ pageSize: 2 })
+    for (const name of ['n2', 'n3', 'n4']) add(shrunk, kind, name)
+    expect((await page(shrunk, next, seals)).names).toEqual(['n3', 'n4'])
+  })
+
+  test('that lost the last entry of a page misses none of the others', async () => {
+    const seals = memorySeals()
+    const { next } = await page(serverWith(4, 2), undefined, seals)
+    const shrunk = newServer({ pageSize: 2 })
+    for (const name of ['n1', 'n3', 'n4']) add(shrunk, kind, name)
+    expect((await page(shrunk, next, seals)).names).toEqual(['n3', 'n4'])
+  })
+
+  test('that lost nearly everything ends', async () => {
+    const seals = memorySeals()
+    const { next } = await page(serverWith(4, 2), undefined, seals)
+    const shrunk = newServer({ pageSize: 2 })
+    add(shrunk, kind, 'n1')
+    const last = await page(shrunk, next, seals)
+    expect(last.next).toBeUndefined()
+  })
+
+  test('shows to each caller what is open to it', async () => {
+    const server = newServer()
+    add(server, kind, 'open')
+    add(server, kind, 'closed', () => false)
+    add(server, kind, 'hers', isAda)
+    add(server, kind, 'slow', async (caller) => isAda(caller))
+    expect(names(await result(server, method), kind)).toEqual(['open'])
+    expect(names(await result(server, method, {}, { principal: ada }), kind)).toEqual(['open', 'hers', 'slow'])
+  })
+
+  test('shows nothing for a promise that is only truthy', async () => {
+    const server = newServer()
+    add(server, kind, 'vague', () => 'yes' as never)
+    expect(names(await result(server, method), kind)).toEqual([])
+  })
+
+  test('fails as a whole when it cannot be decided who may see something', async () => {
+    const server = newServer()
+    add(server, kind, 'open')
+    add(server, kind, 'broken', () => {
+      throw new Error('no database')
+    })
+    await expect(play(server, method, {})).rejects.toThrow('no database')
+  })
+
+  test('may be kept as long as the server says', async () => {
+    const caching = { ttlMs: 5000, cacheScope: 'public' } as const
+    const server = newServer({ caching })
+    add(server, kind, 'open')
+    expect(await result(server, method)).toMatchObject(caching)
+  })
+
+  test('may not be kept when the server says nothing', async () => {
+    const server = newServer()
+    add(server, kind, 'open')
+    expect(await result(server, method)).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
+  })
+
+  test('is private for everyone as soon as it depends on who asks', async () => {
+    const server = newServer({ caching: { ttlMs: 5000, cacheScope: 'public' } })
+    add(server, kind, 'open')
+    add(server, kind, 'hers', isAda)
+    for (const principal of [undefined, ada]) {
+      expect(await result(server, method, {}, { principal })).toMatchObject({ ttlMs: 5000, cacheScope: 'private' })
+    }
+  })
+
+  test('has one scope on all its pages', async () => {
+    const server = newServer({ pageSize: 1, caching: { ttlMs: 5, cacheScope: 'public' } })
+    const seals = memorySeals()
+    add(server, kind, 'a')
+    add(server, kind, 'b')
+    const one = await result(server, method, {}, { seals })
+    const two = await result(server, method, { cursor: one.nextCursor }, { seals })
+    expect([one.cacheScope, two.cacheScope]).toEqual(['public', 'public'])
+  })
+
+  test('is not there on a server without any', async () => {
+    const server = newServer()
+    const { kind: error, message } = await refusal(server, method)
+    expect([error, message]).toEqual(['method_not_found', `Method not found: ${method}`])
+  })
+})
+
+describe('the list of resources', () => {
+  const listing = (list: (caller: Caller) => object[], more: object = {}) => {
+    const server = newServer({ caching: { ttlMs: 5, cacheScope: 'public' } })
+    server.resource('a:fixed', { name: 'fixed', description }, () => 'fixed')
+    server.resource(
+      'note://{id}',
+      {
+        name: 'note',
+        title: 'Note',
+        description,
+        mimeType: 'text/plain',
+        list: list as () => { id: string }[],
+        ...more,
+      },
+      () => 'note',
+    )
+    return server
+  }
+
+  test('has what templates list, described by the template where it does not describe itself', async () => {
+    const server = listing(() => [
+      { id: 'a b' },
+      { id: '2', name: 'two', title: 'Two', description: 'second', mimeType: 'a/b', size: 5, _meta: { x: 1 } },
+    ])
+    expect((await result(server, 'resources/list')).resources).toEqual([
+      { uri: 'a:fixed', name: 'fixed', description },
+      { uri: 'note://a%20b', name: 'note://a%20b', title: 'Note', description, mimeType: 'text/plain' },
+      {
+        uri: 'note://2',
+        name: 'two',
+        title: 'Two',
+        description: 'second',
+        mimeType: 'a/b',
+        size: 5,
+        _meta: { x: 1 },
+      },
+    ])
+  })
+
+  test('asks templates on behalf of the caller, so it is private', async () => {
+    const server = listing((caller) => (isAda(caller) ? [{ id: 'hers' }] : []))
+    const hers = await result(server, 'resources/list', {}, { principal: ada })
+    const others = await result(server, 'resources/list')
+    expect([names(hers, 'resources'), names(others, 'resources')]).toEqual([['fixed', 'note://hers'], ['fixed']])
+    expect([hers.cacheScope, others.cacheScope]).toEqual(['private', 'private'])
+  })
+
+  test('is private for those who may not see the template that lists, too', async () => {
+    const server = listing(() => [{ id: '1' }], { enabled: isAda })
+    const hers = await result(server, 'resources/list', {}, { principal: ada })
+    const others = await result(server, 'resources/list')
+    expect([names(hers, 'resources'), names(others, 'resources')]).toEqual([['fixed', 'note://1'], ['fixed']])
+    expect([hers.cacheScope, others.cacheScope]).toEqual(['private', 'private'])
+  })
+
+  test('is there when there are only templates, and the other way round', async () => {
+    const templates = newServer()
+    add(templates, 'resourceTemplates', 'a')
+    expect((await result(templates, 'resources/list')).resources).toEqual([])
+    const fixed = newServer()
+    add(fixed, 'resources', 'a')
+    expect((await result(fixed, 'resources/templates/list')).resourceTemplates).toEqual([])
+  })
+})
+
+describe('what a caller may not see', () => {
+  const server = newServer()
+  for (const kind of kinds) {
+    add(server, kind, 'open')
+    add(server, kind, 'hers', isAda)
+  }
+  server.prompt(
+    'completes',
+    { description, enabled: isAda, args: z.object({ x: z.string() }), complete: { x: () => ['hers'] } },
+    () => '',
+  )
+  server.resource('c:{x}', { description, enabled: isAda, complete: { x: () => ['hers'] } }, () => '')
+  const complete = (ref: object) => ({ ref, argument: { name: 'x', value: '' } })
+
+  test.each<[string, string, object]>([
+    ['tools/call', 'hers', { name: 'hers' }],
+    ['prompts/get', 'hers', { name: 'hers' }],
+    ['resources/read', 'a:hers', { uri: 'a:hers' }],
+    ['resources/read', 'a:hers/1', { uri: 'a:hers/1' }],
+    ['completion/complete', 'completes', complete({ type: 'ref/prompt', name: 'completes' })],
+    ['completion/complete', 'c:{x}', complete({ type: 'ref/resource', uri: 'c:{x}' })],
+    ['completion/complete', 'c:1', complete({ type: 'ref/resource', uri: 'c:1' })],
+  ])('%s of %s says what it says of something that does not exist', async (method, name, params) => {
+    const hidden = await refusal(server, method, params as Record<string, unknown>)
+    const text = JSON.stringify(params).replaceAll(name, `${name}-none`.replace('{x}-none', '{none}'))
+    const missing = await refusal(server, method, JSON.parse(text))
+    expect(hidden.kind).toBe(missing.kind)
+    expect(hidden.message).toBe(missing.message.replace('-none', '').replace('{none}', '{x}'))
+  })
+
+  test.each<[string, object]>([
+    ['tools/call', { name: 'hers' }],
+    ['prompts/get', { name: 'hers' }],
+    ['resources/read', { uri: 'a:hers' }],
+    ['resources/read', { uri: 'a:hers/1' }],
+    ['completion/complete', complete({ type: 'ref/prompt', name: 'completes' })],
+    ['completion/complete', complete({ type: 'ref/resource', uri: 'c:{x}' })],
+  ])('%s works for who may: %j', async (method, params) => {
+    expect(await result(server, method, params as Record<string, unknown>, { principal: ada })).toBeDefined()
+  })
+
+  test('is not run', async () => {
+    let runs = 0
+    const closed = newServer().tool('t', { description, enabled: () => false }, () => String(++runs))
+    await refusal(closed, 'tools/call', { name: 't' })
+    expect(runs).toBe(0)
+  })
+})
+
+describe('caching of what was read', () => {
+  const read = (definition: object, setting?: Setting) => {
+    const server = newServer({ caching: { ttlMs: 7, cacheScope: 'public' } })
+    server.resource('a:b', { description, ...definition }, () => 'text')
+    return result(server, 'resources/read', { uri: 'a:b' }, setting)
+  }
+
+  test('is what the resource says, not what the server says of its lists', async () => {
+    expect(await read({})).toMatchObject({ ttlMs: 0, cacheScope: 'private' })
+    expect(await read({ caching: { ttlMs: 9, cacheScope: 'public' } })).toMatchObject({
+      ttlMs: 9,
+      cacheScope: 'public',
+    })
+  })
+
+  test('is private when not everyone may read it', async () => {
+    const definition = { caching: { ttlMs: 9, cacheScope: 'public' }, enabled: isAda }
+    expect(await read(definition, { principal: ada })).toMatchObject({ ttlMs: 9, cacheScope: 'private' })
+  })
+
+  test('is not told of tools and prompts', async () => {
+    const server = newServer({ caching: { ttlMs: 7, cacheScope: 'public' } })
+    add(server, 'tools', 't')
+    add(server, 'prompts', 'p')
+    for (const [method, name] of [
+      ['tools/call', 't'],
+      ['prompts/get', 'p'],
+    ] as const) {
+      const answer = await result(server, method, { name })
+      expect(answer).not.toHaveProperty('ttlMs')
+      expect(answer).not.toHaveProperty('cacheScope')
+    }
+    expect(textOf(await result(server, 'tools/call', { name: 't' }))).toBe('t')
+  })
+})

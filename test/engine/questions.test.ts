@@ -1,0 +1,534 @@
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { type } from 'arktype'
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { emptyMemo } from '../../worker/engine/memo.ts'
+import type { Context } from '../../worker/server/context.ts'
+import { accept, converse, decline, newServer, play, refusal, type Setting, sampled, textOf } from './stage.ts'
+
+const Name = z.object({ name: z.string().min(1) })
+
+/** A server whose tool does this. */
+const doing = (handler: (ctx: Context) => unknown) =>
+  newServer().tool('t', { description: 'd' }, async (_, ctx) => String(await handler(ctx)))
+const call = { name: 't' }
+
+const talk = (handler: (ctx: Context) => unknown, answers: Parameters<typeof converse>[3], setting?: Setting) =>
+  converse(doing(handler), 'tools/call', call, answers, setting)
+
+const name = async (ctx: Context, key: string) => {
+  const answer = await ctx.elicit(key, `${key}?`, Name)
+  return answer.action === 'accept' ? answer.content.name : answer.action
+}
+
+describe('questions', () => {
+  test('one after the other take a round each', async () => {
+    const { result, rounds } = await talk(async (ctx) => `${await name(ctx, 'a')} ${await name(ctx, 'b')}`, {
+      a: accept({ name: 'Ada' }),
+      b: accept({ name: 'Bob' }),
+    })
+    expect(rounds).toEqual([['a'], ['b']])
+    expect(textOf(result)).toBe('Ada Bob')
+  })
+
+  test('together take one round', async () => {
+    const { result, rounds } = await talk(
+      async (ctx) =>
+        (await Promise.all([name(ctx, 'a'), ctx.sample('m', { prompt: 'p', maxTokens: 5 }), ctx.roots()])).map(
+          (answer) => (typeof answer === 'string' ? answer : 'text' in answer ? answer.text : answer.length),
+        ),
+      { a: accept({ name: 'Ada' }), m: sampled('Hi'), roots: { roots: [{ uri: 'file:///a' }] } },
+    )
+    expect(rounds).toEqual([['a', 'm', 'roots']])
+    expect(textOf(result)).toBe('Ada,Hi,1')
+  })
+
+  test('together, but answered one by one, are asked until all are answered', async () => {
+    let hesitates = true
+    const { result, rounds } = await talk(
+      async (ctx) => (await Promise.all([name(ctx, 'a'), name(ctx, 'b')])).join(' '),
+      (key) => {
+        const silent = key === 'b' && hesitates
+        if (silent) hesitates = false
+        return silent ? undefined : { result: accept({ name: key }) }
+      },
+    )
+    expect(rounds).toEqual([['a', 'b'], ['b']])
+    expect(textOf(result)).toBe('a b')
+  })
+
+  test('in a loop have a key for each turn', async () => {
+    const { result, rounds } = await talk(
+      async (ctx) => {
+        const names = []
+        for (let turn = 1; ; turn++) {
+          const found = await name(ctx, `name-${turn}`)
+          if (found === 'decline') return names.join(' ')
+          names.push(found)
+        }
+      },
+      { 'name-1': accept({ name: 'x' }), 'name-2': accept({ name: 'y' }), 'name-3': decline },
+    )
+    expect(rounds).toEqual([['name-1'], ['name-2'], ['name-3']])
+    expect(textOf(result)).toBe('x y')
+  })
+
+  test('that depend on answers are asked only then', async () => {
+    const branching = async (ctx: Context) =>
+      (await name(ctx, 'first')) === 'more' ? `more ${await name(ctx, 'second')}` : 'no more'
+    const short = await talk(branching, { first: accept({ name: 'enough' }) })
+    expect([short.rounds, textOf(short.result)]).toEqual([[['first']], 'no more'])
+    const long = await talk(branching, { first: accept({ name: 'more' }), second: accept({ name: 'z' }) })
+    expect([long.rounds, textOf(long.result)]).toEqual([[['first'], ['second']], 'more z'])
+  })
+
+  test('may be declined and cancelled', async () => {
+    for (const action of ['decline', 'cancel']) {
+      expect(textOf((await talk((ctx) => name(ctx, 'a'), { a: { action } })).result)).toBe(action)
+    }
+  })
+
+  test('may be answered before they were asked', async () => {
+    const memo = { ...emptyMemo, answers: { a: { result: accept({ name: 'early' }) } } }
+    const { result, rounds } = await talk((ctx) => name(ctx, 'a'), {}, { memo })
+    expect([rounds, textOf(result)]).toEqual([[], 'early'])
+  })
+
+  test('do not hear answers to what was not asked', async () => {
+    const memo = { ...emptyMemo, answers: { b: { result: accept({ name: 'stray' }) } } }
+    const { result, rounds } = await talk((ctx) => name(ctx, 'a'), { a: accept({ name: 'Ada' }) }, { memo })
+    expect([rounds, textOf(result)]).toEqual([[['a']], 'Ada'])
+  })
+
+  test('may be called like members that every object has', async () => {
+    for (const key of ['__proto__', 'constructor', 'toString', 'hasOwnProperty']) {
+      const { result, rounds } = await talk(
+        (ctx) => name(ctx, key),
+        () => ({ result: accept({ name: 'Ada' }) }),
+      )
+      expect([rounds, textOf(result)]).toEqual([[[key]], 'Ada'])
+    }
+  })
+
+  test('work in prompts and resources', async () => {
+    const server = newServer()
+    server.prompt('p', { description: 'd' }, (_, ctx) => name(ctx, 'a'))
+    server.resource('a:{x}', { description: 'd' }, ({ x }, ctx) => name(ctx, x))
+    const answers = { a: accept({ name: 'Ada' }) }
+    const prompt = await converse(server, 'prompts/get', { name: 'p' }, answers)
+    expect(prompt.rounds).toEqual([['a']])
+    expect(prompt.result).toMatchObject({ messages: [{ content: { text: 'Ada' } }] })
+    const resource = await converse(server, 'resources/read', { uri: 'a:a' }, answers)
+    expect(resource.rounds).toEqual([['a']])
+    expect(resource.result).toMatchObject({ contents: [{ uri: 'a:a', text: 'Ada' }] })
+  })
+
+  test('work in every revision that has them', async () => {
+    for (const date of ['2025-06-18', '2025-11-25', '2026-07-28']) {
+      const { rounds } = await talk((ctx) => name(ctx, 'a'), { a: decline }, { date })
+      expect(rounds).toEqual([['a']])
+    }
+    for (const date of ['2024-11-05', '2025-03-26', '2025-06-18', '2025-11-25', '2026-07-28']) {
+      const { rounds } = await talk((ctx) => ctx.roots(), { roots: { roots: [] } }, { date })
+      expect(rounds).toEqual([['roots']])
+    }
+  })
+
+  test('with one key are named', async () => {
+    const { result } = await talk(async (ctx) => [await name(ctx, 'a'), await name(ctx, 'a')], {
+      a: accept({ name: 'Ada' }),
+    })
+    expect(result.isError).toBe(true)
+    expect(textOf(result)).toBe('The question key "a" is used twice in one call: give each its own')
+  })
+
+  test('for roots twice need two keys', async () => {
+    const roots = { roots: [] }
+    const { result } = await talk(async (ctx) => [await ctx.roots(), await ctx.roots()], { roots })
+    expect(textOf(result)).toBe('The question key "roots" is used twice in one call: give each its own')
+    const fine = await talk(async (ctx) => [await ctx.roots('a'), await ctx.roots('b')].length, { a: roots, b: roots })
+    expect(textOf(fine.result)).toBe('2')
+  })
+})
+
+describe('an open question', () => {
+  test('is no failure that catch could swallow', async () => {
+    const { result, rounds } = await talk(
+      async (ctx) => {
+        try {
+          return await name(ctx, 'a')
+        } catch {
+          return 'caught'
+        }
+      },
+      { a: accept({ name: 'Ada' }) },
+    )
+    expect([rounds, textOf(result)]).toEqual([[['a']], 'Ada'])
+  })
+
+  test('does not run finally before it is answered', async () => {
+    let ends = 0
+    const { rounds } = await talk(
+      async (ctx) => {
+        try {
+          return await name(ctx, 'a')
+        } finally {
+          ends += 1
+        }
+      },
+      { a: accept({ name: 'Ada' }) },
+    )
+    expect([rounds, ends]).toEqual([[['a']], 1])
+  })
+
+  test('is not settled by Promise.allSettled or a catch on the promise', async () => {
+    const { result, rounds } = await talk(
+      async (ctx) => {
+        const [answer] = await Promise.allSettled([name(ctx, 'a').catch(() => 'caught')])
+        return answer.status === 'fulfilled' ? answer.value : 'rejected'
+      },
+      { a: accept({ name: 'Ada' }) },
+    )
+    expect([rounds, textOf(result)]).toEqual([[['a']], 'Ada'])
+  })
+
+  test('stays open when the handler did not wait for it', async () => {
+    const { outcome } = await play(
+      doing((ctx) => {
+        void name(ctx, 'a')
+        return 'done'
+      }),
+      'tools/call',
+      call,
+    )
+    expect('asks' in outcome && Object.keys(outcome.asks)).toEqual(['a'])
+  })
+})
+
+describe('what a client is asked', () => {
+  const asked = async (ask: (ctx: Context) => unknown, setting?: Setting) => {
+    const { outcome } = await play(doing(ask), 'tools/call', call, setting)
+    return 'asks' in outcome ? outcome.asks.q : outcome.done
+  }
+
+  test('a person, by a form', async () => {
+    expect(await asked((ctx) => ctx.elicit('q', 'Who?', Name))).toEqual({
+      method: 'elicitation/create',
+      params: {
+        mode: 'form',
+        message: 'Who?',
+        requestedSchema: {
+          type: 'object',
+          properties: { name: { type: 'string', minLength: 1 } },
+          required: ['name'],
+        },
+      },
+    })
+  })
+
+  test('a model, by a prompt or by messages', async () => {
+    const messages = [{ role: 'user' as const, content: { type: 'text' as const, text: 'Hi' } }]
+    const expected = { method: 'sampling/createMessage', params: { messages, maxTokens: 5, temperature: 0 } }
+    expect(await asked((ctx) => ctx.sample('q', { prompt: 'Hi', maxTokens: 5, temperature: 0 }))).toEqual(expected)
+    expect(await asked((ctx) => ctx.sample('q', { messages, maxTokens: 5, temperature: 0 }))).toEqual(expected)
+  })
+
+  test('roots, without params to speak of', async () => {
+    expect(await asked((ctx) => ctx.roots('q'))).toEqual({ method: 'roots/list', params: {} })
+  })
+})
+
+describe('the fields of a form', () => {
+  const field = async (property: object) => {
+    const schema = { type: 'object', properties: { field: property } }
+    const { outcome } = await play(
+      doing((ctx) => ctx.elicit('q', 'm', schema)),
+      'tools/call',
+      call,
+    )
+    if ('done' in outcome) return textOf(outcome.done)
+    const params = outcome.asks.q?.params as { requestedSchema: { properties: { field: unknown } } }
+    return params.requestedSchema.properties.field
+  }
+
+  test.each<[string, object, object]>([
+    [
+      'a text',
+      { type: 'string', title: 'T', description: 'd', minLength: 1, maxLength: 5, default: 'x' },
+      { type: 'string', title: 'T', description: 'd', default: 'x', minLength: 1, maxLength: 5 },
+    ],
+    ['a mail address', { type: 'string', format: 'email' }, { type: 'string', format: 'email' }],
+    ['a text of a format no form knows', { type: 'string', format: 'uuid' }, { type: 'string' }],
+    ['a text with a pattern no form knows', { type: 'string', pattern: '^a' }, { type: 'string' }],
+    ['a number', { type: 'number', minimum: 1, maximum: 5, multipleOf: 2 }, { type: 'number', minimum: 1, maximum: 5 }],
+    ['an integer', { type: 'integer', default: 3 }, { type: 'integer', default: 3 }],
+    [
+      'yes or no',
+      { type: 'boolean', default: true, title: 'Sure?' },
+      { type: 'boolean', title: 'Sure?', default: true },
+    ],
+    [
+      'a choice',
+      { type: 'string', enum: ['a', 'b'], default: 'a' },
+      { type: 'string', enum: ['a', 'b'], default: 'a' },
+    ],
+    ['a choice without a type', { enum: ['a', 'b'] }, { type: 'string', enum: ['a', 'b'] }],
+    [
+      'a choice with titles',
+      { oneOf: [{ const: 'a', title: 'A' }, { const: 'b' }] },
+      {
+        type: 'string',
+        oneOf: [
+          { const: 'a', title: 'A' },
+          { const: 'b', title: 'b' },
+        ],
+      },
+    ],
+    ['a choice of any constant', { anyOf: [{ const: 'a' }] }, { type: 'string', oneOf: [{ const: 'a', title: 'a' }] }],
+    [
+      'several choices',
+      { type: 'array', items: { enum: ['a'] }, minItems: 1, maxItems: 2, uniqueItems: true },
+      { type: 'array', minItems: 1, maxItems: 2, items: { type: 'string', enum: ['a'] } },
+    ],
+    [
+      'several choices with titles',
+      { type: 'array', items: { anyOf: [{ const: 'a', title: 'A' }] } },
+      { type: 'array', items: { anyOf: [{ const: 'a', title: 'A' }] } },
+    ],
+  ])('may be %s', async (_, property, expected) => {
+    expect(await field(property)).toEqual(expected)
+  })
+
+  test.each<[string, object]>([
+    ['an object', { type: 'object', properties: {} }],
+    ['texts that are no choices', { type: 'array', items: { type: 'string' } }],
+    ['anything', {}],
+    ['nothing', { type: 'null' }],
+    ['a text or a number', { type: ['string', 'number'] }],
+    ['a text or nothing', { anyOf: [{ type: 'string' }, { type: 'null' }] }],
+    ['several numbers', { type: 'array', items: { enum: [1, 2] } }],
+  ])('must not be %s, and the error names it', async (_, property) => {
+    expect(await field(property)).toBe(
+      'The question "q" cannot ask for "field": use text, numbers, booleans, or choices among texts',
+    )
+  })
+
+  test.each<[string, object]>([
+    ['a text', { type: 'string' }],
+    ['an object without properties', { type: 'object' }],
+  ])('belong to an object, not to %s', async (_, schema) => {
+    const { outcome } = await play(
+      doing((ctx) => ctx.elicit('q', 'm', schema as never)),
+      'tools/call',
+      call,
+    )
+    expect('done' in outcome && textOf(outcome.done)).toBe(
+      'The schema of the question "q" must be an object with at least one property',
+    )
+  })
+
+  test('come from every library', async () => {
+    const schemas = [
+      z.object({ colour: z.enum(['red', 'green']), mail: z.email().optional(), sure: z.boolean().default(true) }),
+      toStandardJsonSchema(
+        v.object({
+          colour: v.picklist(['red', 'green']),
+          mail: v.optional(v.pipe(v.string(), v.email())),
+          sure: v.optional(v.boolean(), true),
+        }),
+      ),
+      type({ colour: "'red'|'green'", 'mail?': 'string.email', sure: 'boolean = true' }),
+    ]
+    for (const schema of schemas) {
+      const { outcome } = await play(
+        doing((ctx) => ctx.elicit('q', 'm', schema)),
+        'tools/call',
+        call,
+      )
+      expect('asks' in outcome && outcome.asks.q?.params).toMatchObject({
+        requestedSchema: {
+          properties: {
+            colour: { type: 'string', enum: expect.arrayContaining(['red', 'green']) },
+            mail: { type: 'string', format: 'email' },
+            sure: { type: 'boolean' },
+          },
+          required: ['colour'],
+        },
+      })
+      const { result } = await talk((ctx) => ctx.elicit('q', 'm', schema).then(JSON.stringify), {
+        q: accept({ colour: 'red' }),
+      })
+      expect(JSON.parse(textOf(result))).toEqual({ action: 'accept', content: { colour: 'red', sure: true } })
+    }
+  })
+})
+
+describe('answers', () => {
+  test('of a model have their texts put together', async () => {
+    const content = [
+      { type: 'text', text: 'a' },
+      { type: 'image', data: '', mimeType: 'image/png' },
+      { type: 'text', text: 'b' },
+    ]
+    const { result } = await talk(
+      (ctx) => ctx.sample('q', { prompt: 'p', maxTokens: 1 }).then(({ text, model }) => `${text} ${model}`),
+      {
+        q: { role: 'assistant', model: 'm', content },
+      },
+    )
+    expect(textOf(result)).toBe('ab m')
+  })
+
+  test('of a person without content are an empty form', async () => {
+    const schema = z.object({ note: z.string().optional() })
+    const { result } = await talk((ctx) => ctx.elicit('q', 'm', schema).then(JSON.stringify), {
+      q: { action: 'accept' },
+    })
+    expect(textOf(result)).toBe('{"action":"accept","content":{}}')
+  })
+
+  test('that were declined bring no content along', async () => {
+    const { result } = await talk((ctx) => ctx.elicit('q', 'm', Name).then(JSON.stringify), {
+      q: { action: 'decline', content: { name: 'x' } },
+    })
+    expect(textOf(result)).toBe('{"action":"decline"}')
+  })
+
+  test('that are refusals can be caught', async () => {
+    const refused = () => ({ error: { code: -1, message: 'User rejected' } })
+    const sample = (ctx: Context) => ctx.sample('q', { prompt: 'p', maxTokens: 1 })
+    const { result } = await talk(sample, refused)
+    expect([result.isError, textOf(result)]).toEqual([true, 'The client refused "q": User rejected'])
+    const caught = await talk((ctx) => sample(ctx).catch((error) => `caught: ${error.message}`), refused)
+    expect(textOf(caught.result)).toBe('caught: The client refused "q": User rejected')
+  })
+
+  test('that are refusals end prompts and resources with an error that says so', async () => {
+    const server = newServer()
+    server.prompt('p', { description: 'd' }, async (_, ctx) => String(await ctx.roots('q')))
+    server.resource('a:b', { description: 'd' }, async (_, ctx) => String(await ctx.roots('q')))
+    const memo = { ...emptyMemo, answers: { q: { error: { code: -1, message: 'User rejected' } } } }
+    for (const [method, params] of [
+      ['prompts/get', { name: 'p' }],
+      ['resources/read', { uri: 'a:b' }],
+    ] as const) {
+      expect(await refusal(server, method, params, { memo })).toMatchObject({
+        kind: 'client_refused',
+        message: 'The client refused "q": User rejected',
+      })
+    }
+  })
+
+  const elicit = (ctx: Context) => ctx.elicit('q', 'm', Name).catch(() => 'caught')
+  const sample = (ctx: Context) => ctx.sample('q', { prompt: 'p', maxTokens: 1 }).catch(() => 'caught')
+  const roots = (ctx: Context) => ctx.roots('q').catch(() => 'caught')
+  test.each<[string, (ctx: Context) => unknown, unknown]>([
+    ['null for a form', elicit, null],
+    ['a number for a form', elicit, 5],
+    ['a list for a form', elicit, []],
+    ['no action', elicit, {}],
+    ['another action', elicit, { action: 'maybe' }],
+    ['a form that does not fit', elicit, accept({ name: '' })],
+    ['a form without a required field', elicit, accept({})],
+    ['a form that is a text', elicit, { action: 'accept', content: 'Ada' }],
+    ['null for a model', sample, null],
+    ['no role', sample, { model: 'm', content: { type: 'text', text: 't' } }],
+    ['no model', sample, { role: 'assistant', content: { type: 'text', text: 't' } }],
+    ['no content', sample, { role: 'assistant', model: 'm' }],
+    ['content that is a text', sample, { role: 'assistant', model: 'm', content: 't' }],
+    ['content with a hole', sample, { role: 'assistant', model: 'm', content: [null] }],
+    ['a text block without a text', sample, { role: 'assistant', model: 'm', content: { type: 'text' } }],
+    ['null for roots', roots, null],
+    ['no roots', roots, {}],
+    ['roots that are an object', roots, { roots: {} }],
+    ['a root without a URI', roots, { roots: [{ name: 'a' }] }],
+  ])('that are none end the call, and no handler can catch that: %s', async (_, ask, answer) => {
+    const memo = { ...emptyMemo, answers: { q: { result: answer } } }
+    const { kind, message } = await refusal(doing(ask), 'tools/call', call, { memo })
+    expect(kind).toBe('invalid_params')
+    expect(message).toMatch(/^The answer to "q" (?:is not a valid \w+\/\w+ result|does not fit its schema: .+)$/)
+  })
+})
+
+describe('a client that cannot be asked', () => {
+  const elicit = (ctx: Context) => ctx.elicit('q', 'm', Name)
+  const sample = (more: object) => (ctx: Context) => ctx.sample('q', { prompt: 'p', maxTokens: 1, ...more })
+  const tools = { tools: [{ name: 'a', inputSchema: { type: 'object' } }] }
+  const context = { includeContext: 'thisServer' }
+  const used = {
+    messages: [{ role: 'assistant', content: { type: 'tool_use', id: '1', name: 'a', input: {} } }],
+    prompt: undefined,
+  }
+
+  test.each<[string, (ctx: Context) => unknown, object, object]>([
+    ['for a form', elicit, {}, { elicitation: { form: {} } }],
+    ['for a form, only for URLs', elicit, { elicitation: { url: {} } }, { elicitation: { form: {} } }],
+    ['for a model', sample({}), { elicitation: { form: {} } }, { sampling: {} }],
+    ['for a model with tools', sample(tools), { sampling: {} }, { sampling: { tools: {} } }],
+    [
+      'for a model with a choice of tools',
+      sample({ toolChoice: { mode: 'none' } }),
+      { sampling: {} },
+      { sampling: { tools: {} } },
+    ],
+    ['for a model about tools it used', sample(used), { sampling: {} }, { sampling: { tools: {} } }],
+    ['for a model with context', sample(context), { sampling: { tools: {} } }, { sampling: { context: {} } }],
+    [
+      'for a model with tools and context',
+      sample({ ...tools, ...context }),
+      { sampling: { tools: {} } },
+      { sampling: { context: {} } },
+    ],
+    ['for roots', (ctx) => ctx.roots(), { sampling: {} }, { roots: {} }],
+  ])('%s is told what it lacks', async (_, ask, capabilities, requiredCapabilities) => {
+    const { kind, data } = await refusal(doing(ask), 'tools/call', call, { capabilities })
+    expect([kind, data]).toEqual(['missing_client_capability', { requiredCapabilities }])
+  })
+
+  test('is asked what it can be asked', async () => {
+    const setting = { capabilities: { sampling: {} } }
+    const { rounds } = await talk(sample({ includeContext: 'none' }), { q: sampled('x') }, setting)
+    expect(rounds).toEqual([['q']])
+  })
+
+  test('gets a result when it has a session, because its revision has no such error', async () => {
+    for (const date of ['2024-11-05', '2025-11-25']) {
+      const { result, rounds } = await talk((ctx) => ctx.roots(), {}, { date, capabilities: {} })
+      expect([result.isError, textOf(result), rounds]).toEqual([true, 'This needs a client that supports roots', []])
+    }
+  })
+
+  test('in prompts and resources gets the error', async () => {
+    const server = newServer()
+    server.prompt('p', { description: 'd' }, async (_, ctx) => String(await ctx.roots()))
+    server.resource('a:b', { description: 'd' }, async (_, ctx) => String(await ctx.roots()))
+    for (const date of ['2025-11-25', '2026-07-28']) {
+      const setting = { date, capabilities: {} }
+      expect((await refusal(server, 'prompts/get', { name: 'p' }, setting)).kind).toBe('missing_client_capability')
+      expect((await refusal(server, 'resources/read', { uri: 'a:b' }, setting)).kind).toBe('missing_client_capability')
+    }
+  })
+
+  test('can be found out beforehand', async () => {
+    const able = (ctx: Context) =>
+      (['elicitation', 'sampling', 'sampling.tools', 'sampling.context', 'roots'] as const).filter((feature) =>
+        ctx.can(feature),
+      )
+    const can = async (capabilities: object) => textOf((await talk(able, {}, { capabilities })).result)
+    expect(await can({})).toBe('')
+    expect(await can({ elicitation: { form: {} }, roots: {} })).toBe('elicitation,roots')
+    expect(await can({ elicitation: { url: {} }, sampling: {} })).toBe('sampling')
+    expect(await can({ sampling: { tools: {}, context: {} } })).toBe('sampling,sampling.tools,sampling.context')
+  })
+
+  test('can be told something else', async () => {
+    const { result } = await talk((ctx) => ctx.roots().catch(() => 'somewhere'), {}, { capabilities: {} })
+    expect(textOf(result)).toBe('somewhere')
+  })
+
+  test('in a revision without the question is refused even when it says it can', async () => {
+    const { result } = await talk(elicit, {}, { date: '2025-03-26' })
+    expect([result.isError, textOf(result)]).toEqual([true, 'Revision 2025-03-26 has no words for the question "q"'])
+  })
+})

@@ -1,0 +1,109 @@
+import { describe, expect, test } from 'vitest'
+import { mayHear } from '../../worker/engine/subscribing.ts'
+import type { Principal } from '../../worker/protocol/principal.ts'
+import { newServer, play, refusal, result } from './stage.ts'
+
+const description = 'd'
+
+describe('reading a resource', () => {
+  const server = newServer()
+  server.resource('a:fixed', { description, mimeType: 'a/b' }, (_, ctx) => ctx.uri)
+  server.resource('a:{x}', { description }, ({ x }) => `template ${x}`)
+  server.resource('a:{x}/{y}', { description }, ({ x, y }) => `${x} and ${y}`)
+  server.resource('none:{x}', { description }, () => undefined)
+  server.resource('file:///{+path}', { description }, ({ path }) => path)
+  const read = async (uri: string) => (await result(server, 'resources/read', { uri })).contents
+
+  test('finds a fixed one before templates, and templates in order', async () => {
+    expect(await read('a:fixed')).toEqual([{ uri: 'a:fixed', mimeType: 'a/b', text: 'a:fixed' }])
+    expect(await read('a:1')).toEqual([{ uri: 'a:1', text: 'template 1' }])
+    expect(await read('a:1/2')).toEqual([{ uri: 'a:1/2', text: '1 and 2' }])
+  })
+
+  test('answers with the URI that was asked for', async () => {
+    expect(await read('a:a%20b')).toEqual([{ uri: 'a:a%20b', text: 'template a b' }])
+  })
+
+  test('gives the handler a whole context', async () => {
+    const server = newServer()
+    server.resource('a:{x}', { description }, ({ x }, ctx) => {
+      ctx.log('info', x)
+      return `${ctx.uri} ${ctx.can('roots')} ${ctx.signal.aborted}`
+    })
+    const { outcome, said } = await play(server, 'resources/read', { uri: 'a:1' })
+    expect(outcome).toMatchObject({ done: { contents: [{ text: 'a:1 true false' }] } })
+    expect(said).toHaveLength(1)
+  })
+
+  test.each([['b:1'], ['a:1/2/3'], ['none:1']])('that does not exist says so: %s', async (uri) => {
+    expect(await refusal(server, 'resources/read', { uri })).toMatchObject({
+      kind: 'resource_not_found',
+      message: `Resource not found: ${uri}`,
+      data: { uri },
+    })
+  })
+
+  test.each<[unknown]>([[undefined], [5], [''], ['fixed'], ['/a/b'], ['1a:b'], ['//host/x']])(
+    'of %j is refused',
+    async (uri) => {
+      expect((await refusal(server, 'resources/read', { uri })).kind).toBe('invalid_params')
+    },
+  )
+
+  test.each([
+    'file:///../etc/passwd',
+    'file:///a/../b',
+    'file:///a/..',
+    'file:///..',
+    'file:///%2e%2e/x',
+    'file:///%2E./x',
+    'file:///a/%2e%2E',
+    'file:///a%2f..%2fb',
+    'file:///a%5c..%5cb',
+    'file:///a\\..\\b',
+    'file:..',
+    'file:../x',
+    'file:///a/..?q',
+    'file:///a/..#f',
+    'file:///%2e%2e%2f%2e%2e%2fetc/passwd',
+  ])('that climbs is refused: %s', async (uri) => {
+    expect(await refusal(server, 'resources/read', { uri })).toMatchObject({
+      kind: 'invalid_params',
+      message: 'params.uri must not contain ".." segments',
+    })
+  })
+
+  test.each(['file:///a..b', 'file:///...', 'file:///a/..b/c', 'file:///a/b..', 'file:///.hidden'])(
+    'that only has dots is served: %s',
+    async (uri) => {
+      expect(await read(uri)).toMatchObject([{ uri }])
+    },
+  )
+
+  test('does not swallow what its handler throws', async () => {
+    const server = newServer()
+    server.resource('a:b', { description }, () => {
+      throw new Error('no disk')
+    })
+    await expect(play(server, 'resources/read', { uri: 'a:b' })).rejects.toThrow('no disk')
+  })
+})
+
+describe('who hears that a resource changed', () => {
+  const ada: Principal = { issuer: 'i', subject: 'ada', scopes: [], claims: {} }
+  const server = newServer()
+  server.resource('a:open', { description }, () => '')
+  server.resource('a:hers', { description, enabled: ({ principal }) => principal === ada }, () => '')
+  server.resource('note://{id}', { description }, () => '')
+
+  test.each<[string, Principal | undefined, boolean]>([
+    ['a:open', undefined, true],
+    ['a:hers', undefined, false],
+    ['a:hers', ada, true],
+    ['note://1', undefined, true],
+    ['note://1/2', ada, false],
+    ['other:1', ada, false],
+  ])('%s', async (uri, principal, hears) => {
+    expect(await mayHear(server.registry, { principal }, uri)).toBe(hears)
+  })
+})

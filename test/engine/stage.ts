@@ -1,0 +1,161 @@
+/** A world in memory for one call after the other, and the loop that a client or a session is. */
+import type { Call, Outcome, Seals, World } from '../../worker/engine/call.ts'
+import { type Answer, emptyMemo, type Memo, withAnswers } from '../../worker/engine/memo.ts'
+import { run } from '../../worker/engine/run.ts'
+import { jsonSchema } from '../../worker/json-schema/index.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
+import type { Principal } from '../../worker/protocol/principal.ts'
+import type { Revision } from '../../worker/protocol/revision.ts'
+import { revisionOf } from '../../worker/protocol/revisions/index.ts'
+import type {
+  ClientCapabilities,
+  InputRequest,
+  LogLevel,
+  Notification,
+  Params,
+  Result,
+} from '../../worker/protocol/types.ts'
+import { createServer, type Server, type ServerOptions } from '../../worker/server/server.ts'
+
+export const newServer = (options: Partial<ServerOptions> = {}): Server =>
+  createServer({ name: 'test', version: '1', jsonSchema, ...options })
+
+/** A client that can be asked everything. */
+export const everything: ClientCapabilities = {
+  elicitation: { form: {} },
+  sampling: { tools: {}, context: {} },
+  roots: {},
+}
+
+export type Setting = {
+  date?: string
+  capabilities?: ClientCapabilities
+  principal?: Principal
+  logLevel?: LogLevel | undefined
+  signal?: AbortSignal
+  updates?: boolean
+  seals?: Seals
+  memo?: Memo
+  /** Hears what the developer is told, also when the call is refused. */
+  report?: World['report']
+}
+
+export type Played = {
+  outcome: Outcome
+  said: Notification[]
+  reported: unknown[]
+  disconnected: (number | undefined)[]
+}
+
+/** Seals that keep what they seal. */
+export function memorySeals(): Seals {
+  const kept = new Map<string, { purpose: string; text: string }>()
+  return {
+    async seal(purpose, value) {
+      const name = `sealed-${kept.size}`
+      kept.set(name, { purpose, text: JSON.stringify(value) })
+      return name
+    },
+    async open(purpose, sealed) {
+      const found = kept.get(sealed)
+      return found?.purpose === purpose ? JSON.parse(found.text) : undefined
+    },
+  }
+}
+
+/** One round of a call. */
+export async function play(server: Server, method: string, params: Params, setting: Setting = {}): Promise<Played> {
+  const { date = '2026-07-28', capabilities = everything, memo = emptyMemo, updates = true } = setting
+  const played: Omit<Played, 'outcome'> = { said: [], reported: [], disconnected: [] }
+  const call: Call = {
+    method,
+    params,
+    revision: revisionOf(date) as Revision,
+    capabilities,
+    client: undefined,
+    principal: setting.principal,
+    session: undefined,
+    logLevel: 'logLevel' in setting ? setting.logLevel : 'debug',
+  }
+  const world: World = {
+    signal: setting.signal ?? new AbortController().signal,
+    seals: setting.seals ?? memorySeals(),
+    updates,
+    notify: (notification) => void played.said.push(notification),
+    disconnect: (retry) => void played.disconnected.push(retry),
+    report(problem) {
+      played.reported.push(problem)
+      setting.report?.(problem)
+    },
+  }
+  return { outcome: await run(server, call, memo, world), ...played }
+}
+
+/** What a call that asks nothing ends with. */
+export async function result(server: Server, method: string, params: Params = {}, setting?: Setting): Promise<Result> {
+  const { outcome } = await play(server, method, params, setting)
+  if (!('done' in outcome)) throw new Error(`The call asks for ${Object.keys(outcome.asks)}`)
+  return outcome.done
+}
+
+/** What a call is refused with. */
+export async function refusal(
+  server: Server,
+  method: string,
+  params: Params = {},
+  setting?: Setting,
+): Promise<McpError> {
+  const thrown = await play(server, method, params, setting).catch((thrown: unknown) => thrown)
+  if (thrown instanceof McpError) return thrown
+  throw new Error(`The call was not refused: ${JSON.stringify(thrown)}`)
+}
+
+export type Conversation = {
+  result: Result
+  /** The keys asked for in each round. */
+  rounds: string[][]
+  asked: Record<string, InputRequest>
+  /** What was said in each round. */
+  said: Notification[][]
+}
+
+type Answering = Record<string, unknown> | ((key: string, request: InputRequest) => Answer | undefined)
+
+/** Plays a call until it is done, answering what it asks. Between the rounds nothing is left but JSON. */
+export async function converse(
+  server: Server,
+  method: string,
+  params: Params,
+  answering: Answering,
+  setting: Setting = {},
+): Promise<Conversation> {
+  const conversation: Omit<Conversation, 'result'> = { rounds: [], asked: {}, said: [] }
+  const answerTo = (key: string, request: InputRequest): Answer | undefined => {
+    if (typeof answering === 'function') return answering(key, request)
+    return key in answering ? { result: answering[key] } : undefined
+  }
+  let memo = setting.memo ?? emptyMemo
+  for (let round = 0; round < 20; round++) {
+    const { outcome, said } = await play(server, method, params, { ...setting, memo })
+    conversation.said.push(said)
+    if ('done' in outcome) return { ...conversation, result: outcome.done }
+    const asks = Object.entries(outcome.asks)
+    conversation.rounds.push(asks.map(([key]) => key))
+    Object.assign(conversation.asked, outcome.asks)
+    const answers = asks.flatMap(([key, request]) => {
+      const answer = answerTo(key, request)
+      return answer ? [[key, answer] as const] : []
+    })
+    if (answers.length === 0) throw new Error(`Nobody answers ${asks.map(([key]) => key)}`)
+    memo = JSON.parse(JSON.stringify(withAnswers(outcome.memo, Object.fromEntries(answers))))
+  }
+  throw new Error('The call never ends')
+}
+
+/** The text of a tool's result. */
+export const textOf = (result: Result): string =>
+  (result.content as { text?: string }[]).map(({ text }) => text ?? '').join('\n')
+
+export const accept = (content: Params) => ({ action: 'accept', content })
+export const decline = { action: 'decline' }
+export const sampled = (text: string) => ({ role: 'assistant', model: 'm', content: { type: 'text', text } })

@@ -1,0 +1,147 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { mirroredIn } from '../../worker/engine/methods/tools.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
+import { revisions } from '../../worker/protocol/revisions/index.ts'
+import type { Params } from '../../worker/protocol/types.ts'
+import { failure } from '../../worker/server/content.ts'
+import { newServer, play, refusal, result, textOf } from './stage.ts'
+
+const description = 'd'
+
+describe('calling a tool', () => {
+  const server = newServer()
+  server.tool(
+    'add',
+    { description, input: z.object({ a: z.number(), b: z.number().default(1) }) },
+    ({ a, b }) => `${a + b}`,
+  )
+  server.tool('none', { description }, (input) => JSON.stringify(input))
+  server.tool('throws', { description }, () => {
+    throw new Error('It failed')
+  })
+  const call = (params: Params) => result(server, 'tools/call', params)
+
+  test('gives it its checked input', async () => {
+    expect(await call({ name: 'add', arguments: { a: 1 } })).toEqual({ content: [{ type: 'text', text: '2' }] })
+  })
+
+  test('with arguments that do not fit says so to the model', async () => {
+    const answer = await call({ name: 'add', arguments: { a: 'x' } })
+    expect(answer.isError).toBe(true)
+    expect(textOf(answer)).toMatch(/^Invalid arguments for add: a: .+/)
+  })
+
+  test('without arguments is calling it with none', async () => {
+    expect(textOf(await call({ name: 'add' }))).toMatch(/^Invalid arguments for add: a: /)
+    expect(textOf(await call({ name: 'none' }))).toBe('{}')
+  })
+
+  test('that takes nothing gives it nothing', async () => {
+    const answer = await call({ name: 'none', arguments: { surprise: 1 } })
+    expect(textOf(answer)).not.toContain('{"surprise":1}')
+  })
+
+  test.each<[string, Params, string]>([
+    ['no name', {}, 'params.name must be a string'],
+    ['a name that is a number', { name: 5 }, 'params.name must be a string'],
+    ['a name nobody has', { name: 'no' }, 'Unknown tool: no'],
+    ['a name every object has', { name: 'constructor' }, 'Unknown tool: constructor'],
+    ['arguments that are a list', { name: 'add', arguments: [] }, 'params.arguments must be an object'],
+    ['arguments that are a text', { name: 'add', arguments: '{}' }, 'params.arguments must be an object'],
+  ])('with %s is refused', async (_, params, message) => {
+    const { kind, message: said } = await refusal(server, 'tools/call', params)
+    expect([kind, said]).toEqual(['invalid_params', message])
+  })
+})
+
+describe('a tool that fails', () => {
+  const failing = (handler: () => unknown) => newServer().tool('t', { description }, handler as () => string)
+  const call = (handler: () => unknown) => play(failing(handler), 'tools/call', { name: 't' })
+
+  test('tells the model, and the developer', async () => {
+    const error = new Error('It failed')
+    const { outcome, reported } = await call(() => {
+      throw error
+    })
+    expect(outcome).toEqual({ done: failure('It failed') })
+    expect(reported).toEqual([error])
+  })
+
+  test.each([[undefined], ['a text'], [new Error('')]])('without a message says that it failed: %j', async (thrown) => {
+    const { outcome } = await call(() => {
+      throw thrown
+    })
+    expect(outcome).toEqual({ done: failure('The tool failed') })
+  })
+
+  test('by a rejection fails the same', async () => {
+    const { outcome } = await call(() => Promise.reject(new Error('later')))
+    expect(outcome).toEqual({ done: failure('later') })
+  })
+
+  test("after its call was cancelled is nobody's concern", async () => {
+    const abort = new AbortController()
+    const server = failing(() => {
+      abort.abort()
+      throw new Error('aborted')
+    })
+    const { reported } = await play(server, 'tools/call', { name: 't' }, { signal: abort.signal })
+    expect(reported).toEqual([])
+  })
+
+  test('with a protocol error ends with that', async () => {
+    const server = failing(() => {
+      throw new McpError('invalid_params', 'Refused', { why: 'test' })
+    })
+    expect(await refusal(server, 'tools/call', { name: 't' })).toMatchObject({
+      kind: 'invalid_params',
+      message: 'Refused',
+      data: { why: 'test' },
+    })
+  })
+
+  test('to return what it declared ends with an internal error, which the developer hears of', async () => {
+    const server = newServer()
+    server.tool('t', { description, output: z.object({ sum: z.number() }) }, () => ({ sum: 'x' }) as never)
+    const reported: unknown[] = []
+    const report = (problem: unknown) => reported.push(problem)
+    const error = await refusal(server, 'tools/call', { name: 't' }, { report })
+    expect(error.kind).toBe('internal_error')
+    expect(error.message).toMatch(/^The tool returned something other than its output schema says: sum: /)
+    expect(reported).toEqual([error])
+  })
+})
+
+describe('the arguments that headers mirror', () => {
+  const input = { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'A' } } } as const
+  const server = newServer()
+    .tool('mirrors', { description, input }, () => '')
+    .tool('hidden', { description, input, enabled: () => false }, () => '')
+    .tool('plain', { description }, () => '')
+  const mirrored = async (method: string, params: Params) =>
+    (
+      await mirroredIn(server.registry, {
+        method,
+        params,
+        revision: revisions[0] as never,
+        capabilities: {},
+        client: undefined,
+        principal: undefined,
+        session: undefined,
+        logLevel: undefined,
+      })
+    ).map(({ header }) => header)
+
+  test('are those of the tool that is called', async () => {
+    expect(await mirrored('tools/call', { name: 'mirrors' })).toEqual(['A'])
+    expect(await mirrored('tools/call', { name: 'plain' })).toEqual([])
+  })
+
+  test('are none of what is not called, not there or not to be seen', async () => {
+    expect(await mirrored('prompts/get', { name: 'mirrors' })).toEqual([])
+    expect(await mirrored('tools/call', { name: 'no' })).toEqual([])
+    expect(await mirrored('tools/call', { name: 5 })).toEqual([])
+    expect(await mirrored('tools/call', { name: 'hidden' })).toEqual([])
+  })
+})

@@ -1,0 +1,618 @@
+import { describe, expect, test } from 'vitest'
+import { compile } from '../../worker/json-schema/compile.ts'
+import { issuesText } from '../../worker/server/schema.ts'
+
+type Schema = Record<string, unknown>
+
+const issues = (schema: Schema, value: unknown) => issuesText(compile(schema, 'input of tool "x"')(value))
+
+/** For literals with a property called __proto__ or then. */
+const parsed = (text: string) => JSON.parse(text)
+
+describe('a keyword', () => {
+  test.each<[name: string, schema: Schema, fits: unknown[], misses: [value: unknown, text: string][]]>([
+    ['no keyword', {}, [null, 0, '', [], {}], []],
+    ['a keyword that nobody knows', { made: 'up', toString: 1 }, [null, 0, '', [], {}], []],
+
+    [
+      'type string',
+      { type: 'string' },
+      ['', 'a'],
+      [
+        [1, 'must be a string'],
+        [null, 'must be a string'],
+      ],
+    ],
+    ['type number', { type: 'number' }, [0, -1.5], [['1', 'must be a number']]],
+    ['type number', { type: 'number' }, [], [[Number.NaN, 'must be a number']]],
+    ['type integer', { type: 'integer' }, [0, 1.0, -3, 1e20], [[1.5, 'must be an integer']]],
+    ['type boolean', { type: 'boolean' }, [true, false], [[0, 'must be true or false']]],
+    [
+      'type null',
+      { type: 'null' },
+      [null],
+      [
+        [0, 'must be null'],
+        [undefined, 'must be null'],
+      ],
+    ],
+    ['type array', { type: 'array' }, [[], [1]], [[{ length: 0 }, 'must be an array']]],
+    [
+      'type object',
+      { type: 'object' },
+      [{}, { a: 1 }],
+      [
+        [[], 'must be an object'],
+        [null, 'must be an object'],
+      ],
+    ],
+    ['several types', { type: ['string', 'null'] }, ['', null], [[1, 'must be a string or null']]],
+
+    [
+      'const',
+      { const: 'a' },
+      ['a'],
+      [
+        ['b', 'must be "a"'],
+        [null, 'must be "a"'],
+      ],
+    ],
+    [
+      'const zero',
+      { const: 0 },
+      [0, -0],
+      [
+        ['0', 'must be 0'],
+        [false, 'must be 0'],
+      ],
+    ],
+    ['const null', { const: null }, [null], [[0, 'must be null']]],
+    [
+      'const object',
+      { const: { a: [1, { b: 2 }], c: 3 } },
+      [{ c: 3, a: [1, { b: 2 }] }],
+      [[{ a: [1, { b: 2 }] }, 'must be {"a":[1,{"b":2}],"c":3}']],
+    ],
+    ['const that looks like a text', { const: '{"a":1}' }, ['{"a":1}'], [[{ a: 1 }, 'must be "{\\"a\\":1}"']]],
+    [
+      'const list',
+      { const: [1, 2] },
+      [[1, 2]],
+      [
+        [[2, 1], 'must be [1,2]'],
+        ['1,2', 'must be [1,2]'],
+      ],
+    ],
+    [
+      'const with __proto__',
+      parsed('{ "const": { "__proto__": 1 } }'),
+      [parsed('{ "__proto__": 1 }')],
+      [[{}, 'must be {"__proto__":1}']],
+    ],
+    ['enum', { enum: ['a', 'b'] }, ['a', 'b'], [['c', 'must be one of "a", "b"']]],
+    [
+      'enum of anything',
+      { enum: [1, null, [1], { a: 1 }] },
+      [1, null, [1], { a: 1 }],
+      [['1', 'must be one of 1, null, [1], {"a":1}']],
+    ],
+    ['enum and type', { type: 'string', enum: ['a'] }, ['a'], [[1, 'must be "a"']]],
+
+    ['minimum', { minimum: 2 }, [2, 2.5, 'a', null], [[1.9, 'must be at least 2']]],
+    ['maximum', { maximum: 2 }, [2, -5, 'abc'], [[2.1, 'must be at most 2']]],
+    ['exclusiveMinimum', { exclusiveMinimum: 2 }, [2.1], [[2, 'must be more than 2']]],
+    ['exclusiveMaximum', { exclusiveMaximum: 2 }, [1.9], [[2, 'must be less than 2']]],
+    ['multipleOf', { multipleOf: 3 }, [0, 3, -9, '4'], [[4, 'must be a multiple of 3']]],
+    [
+      'multipleOf a fraction',
+      { multipleOf: 0.01 },
+      [0.07, 4.35, 19.99, 1.1, 3, 0],
+      [[0.075, 'must be a multiple of 0.01']],
+    ],
+    ['multipleOf a small fraction', { multipleOf: 0.0001 }, [0.0075], [[0.00751, 'must be a multiple of 0.0001']]],
+    ['multipleOf for large numbers', { multipleOf: 2 }, [2 ** 53], [[2 ** 53 - 1, 'must be a multiple of 2']]],
+    [
+      'multipleOf for what is too large',
+      { multipleOf: 0.123456789 },
+      [],
+      [[1e308, 'must be a multiple of 0.123456789']],
+    ],
+
+    ['minLength', { minLength: 2 }, ['ab', '😊a', 5], [['a', 'must have 2 or more characters']]],
+    ['minLength counts characters', { minLength: 2 }, [], [['😊', 'must have 2 or more characters']]],
+    ['maxLength', { maxLength: 1 }, ['', '😊', []], [['ab', 'must have 1 or fewer characters']]],
+    ['pattern', { pattern: '^a+$' }, ['aa', 5], [['b', 'must match the pattern ^a+$']]],
+    ['pattern anywhere', { pattern: 'a' }, ['bab'], [['b', 'must match the pattern a']]],
+    ['pattern with properties', { pattern: '^\\p{L}$' }, ['é', '日'], [['1', 'must match the pattern ^\\p{L}$']]],
+    ['pattern of characters', { pattern: '^.$' }, ['😊'], [['ab', 'must match the pattern ^.$']]],
+    ['pattern with needless escapes', { pattern: '^\\-\\_$' }, ['-_'], [['-', 'must match the pattern ^\\-\\_$']]],
+
+    ['minItems', { minItems: 1 }, [[0], 'a', {}], [[[], 'must have 1 or more items']]],
+    ['maxItems', { maxItems: 1 }, [[], [0]], [[[0, 1], 'must have 1 or fewer items']]],
+    [
+      'uniqueItems',
+      { uniqueItems: true },
+      [[], [1, '1', true, null], [{ a: 1 }, { a: 2 }], ['{"a":1}', { a: 1 }]],
+      [
+        [[1, 1], 'must not have the same item twice'],
+        [
+          [
+            { a: 1, b: 2 },
+            { b: 2, a: 1 },
+          ],
+          'must not have the same item twice',
+        ],
+        [[[1], [1]], 'must not have the same item twice'],
+      ],
+    ],
+    ['uniqueItems false', { uniqueItems: false }, [[1, 1]], []],
+    ['items', { items: { type: 'string' } }, [[], ['a'], 'a'], [[['a', 1], '1: must be a string']]],
+    ['items false', { items: false }, [[]], [[[1], '0: is not allowed']]],
+    [
+      'prefixItems',
+      { prefixItems: [{ type: 'string' }, true] },
+      [[], ['a'], ['a', 1, 2]],
+      [[[1], '0: must be a string']],
+    ],
+    [
+      'items after prefixItems',
+      { prefixItems: [true], items: { type: 'string' } },
+      [[1], [1, 'a']],
+      [[[1, 2], '1: must be a string']],
+    ],
+    [
+      'contains',
+      { contains: { type: 'string' } },
+      [[1, 'a'], 'a'],
+      [
+        [[1], 'must have 1 or more items that match {"type":"string"}'],
+        [[], 'must have 1 or more items that match {"type":"string"}'],
+      ],
+    ],
+    [
+      'minContains',
+      { contains: { const: 1 }, minContains: 2 },
+      [[1, 1, 2]],
+      [[[1, 2], 'must have 2 or more items that match {"const":1}']],
+    ],
+    ['minContains zero', { contains: { const: 1 }, minContains: 0 }, [[]], []],
+    [
+      'maxContains',
+      { contains: { const: 1 }, maxContains: 2 },
+      [[1], [1, 1]],
+      [[[1, 1, 1], 'must have 1 to 2 items that match {"const":1}']],
+    ],
+    [
+      'unevaluatedItems',
+      { prefixItems: [true], anyOf: [{ prefixItems: [true, { const: 2 }] }, true], unevaluatedItems: false },
+      [[1], [1, 2]],
+      [
+        [[1, 3], '1: is not allowed'],
+        [[1, 2, 3], '2: is not allowed'],
+      ],
+    ],
+    [
+      'unevaluatedItems beside contains',
+      { contains: { type: 'string' }, unevaluatedItems: { type: 'number' } },
+      [['a', 1]],
+      [[['a', null], '1: must be a number']],
+    ],
+
+    ['minProperties', { minProperties: 1 }, [{ a: 1 }, []], [[{}, 'must have 1 or more properties']]],
+    ['maxProperties', { maxProperties: 1 }, [{}, 'ab'], [[{ a: 1, b: 2 }, 'must have 1 or fewer properties']]],
+    [
+      'required',
+      { required: ['a', 'b'] },
+      [{ a: 0, b: null }, [], 'a'],
+      [
+        [{ a: 1 }, 'b: is required'],
+        [{}, 'a: is required; b: is required'],
+      ],
+    ],
+    [
+      'required, of what every object has',
+      parsed('{ "required": ["toString", "__proto__", "constructor"] }'),
+      [parsed('{ "toString": 1, "__proto__": 1, "constructor": 1 }')],
+      [[{}, 'toString: is required; __proto__: is required; constructor: is required']],
+    ],
+    ['required, of what is undefined', { required: ['a'] }, [], [[{ a: undefined }, 'a: is required']]],
+    [
+      'properties',
+      { properties: { a: { type: 'string' }, b: false } },
+      [{}, { a: 'x', c: 1 }, { b: undefined }, [1]],
+      [
+        [{ a: 1 }, 'a: must be a string'],
+        [{ b: 1 }, 'b: is not allowed'],
+      ],
+    ],
+    [
+      'properties that every object has',
+      parsed('{ "properties": { "__proto__": { "type": "string" }, "toString": { "type": "string" } } }'),
+      [{}, parsed('{ "__proto__": "a" }')],
+      [[parsed('{ "__proto__": 1, "toString": 2 }'), '__proto__: must be a string; toString: must be a string']],
+    ],
+    [
+      'properties within properties',
+      { properties: { a: { properties: { b: { items: { required: ['c'] } } } } } },
+      [{ a: { b: [{ c: 1 }] } }],
+      [[{ a: { b: [{ c: 1 }, {}] } }, 'a.b.1.c: is required']],
+    ],
+    [
+      'patternProperties',
+      { patternProperties: { '^n': { type: 'number' }, s$: { type: 'string' } } },
+      [{ n: 1, s: 'a', x: null }],
+      [
+        [{ n: 'a' }, 'n: must be a number'],
+        [{ ns: null }, 'ns: must be a number; ns: must be a string'],
+      ],
+    ],
+    [
+      'additionalProperties',
+      { properties: { a: true }, patternProperties: { '^x-': true }, additionalProperties: { type: 'string' } },
+      [{ a: 1, 'x-b': 2, c: 'd' }],
+      [[{ c: 1 }, 'c: must be a string']],
+    ],
+    [
+      'additionalProperties false',
+      { properties: { a: true }, additionalProperties: false },
+      [{ a: 1 }, {}, { b: undefined }],
+      [
+        [{ a: 1, b: 2 }, 'b: is not allowed'],
+        [parsed('{ "__proto__": 1 }'), '__proto__: is not allowed'],
+      ],
+    ],
+    ['additionalProperties, not of a list', { additionalProperties: false }, [[1], 'a'], []],
+    [
+      'propertyNames',
+      { propertyNames: { pattern: '^[a-z]+$' } },
+      [{ abc: 1 }],
+      [[{ 'a b': 1 }, 'a b: its name must match the pattern ^[a-z]+$']],
+    ],
+    [
+      'dependentRequired',
+      { dependentRequired: { a: ['b', 'c'] } },
+      [{}, { b: 1 }, { a: 1, b: 1, c: 1 }],
+      [[{ a: 1, b: 1 }, 'c: is required']],
+    ],
+    ['dependentRequired on what every object has', { dependentRequired: { toString: ['b'] } }, [{}], []],
+    [
+      'dependentSchemas',
+      { dependentSchemas: { a: { properties: { b: { type: 'string' } } } } },
+      [{ b: 1 }, { a: 1, b: 'x' }],
+      [[{ a: 1, b: 1 }, 'b: must be a string']],
+    ],
+    [
+      'unevaluatedProperties',
+      parsed(`{
+        "properties": { "a": true },
+        "allOf": [{ "properties": { "b": true } }],
+        "if": { "properties": { "a": { "const": 1 } }, "required": ["a"] },
+        "then": { "properties": { "c": true } },
+        "unevaluatedProperties": false
+      }`),
+      [
+        { a: 2, b: 1 },
+        { a: 1, c: 3 },
+      ],
+      [
+        [{ a: 2, c: 3 }, 'c: is not allowed'],
+        [{ d: 1 }, 'd: is not allowed'],
+      ],
+    ],
+    [
+      'unevaluatedProperties, which cousins do not hear of',
+      { allOf: [{ properties: { a: true } }, { unevaluatedProperties: false }] },
+      [{}],
+      [[{ a: 1 }, 'a: is not allowed']],
+    ],
+    [
+      'unevaluatedProperties, through a reference',
+      { $defs: { a: { properties: { a: true } } }, $ref: '#/$defs/a', unevaluatedProperties: { type: 'number' } },
+      [{ a: 'x', b: 1 }],
+      [[{ b: 'x' }, 'b: must be a number']],
+    ],
+    [
+      'unevaluatedProperties, when an alternative failed',
+      {
+        anyOf: [{ properties: { a: true, z: true }, required: ['z'] }, { properties: { b: true } }],
+        unevaluatedProperties: false,
+      },
+      [{ b: 1 }, { a: 1, b: 1, z: 1 }],
+      [[{ a: 1 }, 'a: is not allowed']],
+    ],
+
+    ['allOf', { allOf: [{ minimum: 1 }, { maximum: 2 }] }, [1, 2], [[3, 'must be at most 2']]],
+    [
+      'anyOf',
+      { anyOf: [{ type: 'string' }, { type: 'null' }] },
+      ['a', null],
+      [[1, 'must be a string, or must be null']],
+    ],
+    [
+      'anyOf, when it is clear which was meant',
+      { anyOf: [{ type: 'null' }, { type: 'object', properties: { a: { type: 'string' } }, required: ['b'] }] },
+      [null, { b: 1 }],
+      [[{ a: 1 }, 'b: is required; a: must be a string']],
+    ],
+    [
+      'anyOf, when it is not clear',
+      { anyOf: [{ required: ['a'] }, { required: ['b'] }, { required: ['a'] }] },
+      [{ a: 1 }, { b: 1 }],
+      [[{}, 'a: is required, or b: is required']],
+    ],
+    [
+      'oneOf',
+      { oneOf: [{ multipleOf: 2 }, { multipleOf: 3 }] },
+      [2, 3],
+      [
+        [6, 'must fit only one of its alternatives'],
+        [5, 'must be a multiple of 2, or must be a multiple of 3'],
+      ],
+    ],
+    [
+      'oneOf titled constants',
+      {
+        oneOf: [
+          { const: 'a', title: 'A' },
+          { const: 'b', title: 'B' },
+        ],
+      },
+      ['a', 'b'],
+      [['c', 'must be "a", or must be "b"']],
+    ],
+    ['not', { not: { type: 'string' } }, [1], [['a', 'must not match {"type":"string"}']]],
+    [
+      'if, then and else',
+      parsed('{ "if": { "type": "string" }, "then": { "minLength": 2 }, "else": { "type": "number" } }'),
+      ['ab', 1],
+      [
+        ['a', 'must have 2 or more characters'],
+        [null, 'must be a number'],
+      ],
+    ],
+    ['then and else without if', parsed('{ "then": false, "else": false }'), [1], []],
+
+    [
+      'format date-time',
+      { format: 'date-time' },
+      ['2026-07-28T12:30:00Z', '2026-07-28t12:30:00.5+02:00', 5],
+      [
+        ['2026-07-28', 'must be a valid date-time'],
+        ['2026-07-28T12:30:00', 'must be a valid date-time'],
+      ],
+    ],
+    ['format date', { format: 'date' }, ['2026-07-28'], [['28.7.2026', 'must be a valid date']]],
+    ['format time', { format: 'time' }, ['12:30:00Z', '23:59:60-08:00'], [['12:30', 'must be a valid time']]],
+    ['format email', { format: 'email' }, ['ada@example.com'], [['ada', 'must be a valid email']]],
+    ['format uri', { format: 'uri' }, ['https://example.com/?a#b', 'urn:a'], [['/a', 'must be a valid uri']]],
+    [
+      'format uuid',
+      { format: 'uuid' },
+      ['123e4567-e89b-12d3-a456-426614174000', '123E4567-E89B-12D3-A456-426614174000'],
+      [['123e4567e89b12d3a456426614174000', 'must be a valid uuid']],
+    ],
+    ['a format that nobody knows', { format: 'toString' }, ['', 'x'], []],
+  ])('%s: %j', (_, schema, fits, misses) => {
+    for (const value of fits) expect(issues(schema, value)).toBe('')
+    for (const [value, text] of misses) expect(issues(schema, value)).toBe(text)
+  })
+})
+
+describe('a reference', () => {
+  const text = { type: 'string' }
+
+  test.each<[to: string, schema: Schema]>([
+    ['a definition', { $defs: { a: text }, $ref: '#/$defs/a' }],
+    ['a definition of draft 7', { definitions: { a: text }, $ref: '#/definitions/a' }],
+    ['a name with a slash', { $defs: { 'a/b': text }, $ref: '#/$defs/a~1b' }],
+    ['a name with a tilde', { $defs: { 'a~1b': text }, $ref: '#/$defs/a~01b' }],
+    ['a name with a percent sign', { $defs: { 'a%b': text }, $ref: '#/$defs/a%25b' }],
+    ['a name with a quote', { $defs: { 'a"b': text }, $ref: '#/$defs/a%22b' }],
+    ['a name that every object has', parsed('{"$defs":{"__proto__":{"type":"string"}},"$ref":"#/$defs/__proto__"}')],
+    ['an empty name', { $defs: { '': text }, $ref: '#/$defs/' }],
+    ['one of a list', { anyOf: [{}, text], $ref: '#/anyOf/1' }],
+    ['what stands under an unknown keyword', { components: { a: text }, $ref: '#/components/a' }],
+    ['another reference', { $defs: { a: { $ref: '#/$defs/b' }, b: text }, $ref: '#/$defs/a' }],
+    ['an anchor', { $defs: { a: { $anchor: 'x', ...text } }, $ref: '#x' }],
+    ['an anchor of draft 7', { definitions: { a: { $id: '#x', ...text } }, $ref: '#x' }],
+    ['an $id', { $defs: { a: { $id: 'https://example.com/a', ...text } }, $ref: 'https://example.com/a' }],
+    ['an $id without a host', { $defs: { a: { $id: 'a.json', ...text } }, $ref: 'a.json' }],
+    ['an $id with an empty fragment', { $defs: { a: { $id: 'urn:x:a', ...text } }, $ref: 'urn:x:a#' }],
+    [
+      'an $id relative to another',
+      { $id: 'https://example.com/x/y', $defs: { a: { $id: '../a', ...text } }, $ref: 'https://example.com/a' },
+    ],
+    ['a place in another resource', { $defs: { a: { $id: 'a.json', $defs: { b: text } } }, $ref: 'a.json#/$defs/b' }],
+    [
+      'an anchor in another resource',
+      { $defs: { a: { $id: 'a.json', $defs: { b: { $anchor: 'b', ...text } } } }, $ref: 'a.json#b' },
+    ],
+    [
+      'its own resource',
+      { type: 'string', $defs: { a: { $id: 'a.json', $ref: '#/$defs/b', $defs: { b: true } } }, $ref: 'a.json' },
+    ],
+    ['true', { $defs: { a: text, b: true }, allOf: [{ $ref: '#/$defs/b' }, { $ref: '#/$defs/a' }] }],
+  ])('leads to %s', (_, schema) => {
+    expect(issues(schema, 'a')).toBe('')
+    expect(issues(schema, 1)).toBe('must be a string')
+  })
+
+  test('counts together with what stands beside it', () => {
+    const schema = { $defs: { a: { minimum: 1 } }, $ref: '#/$defs/a', maximum: 2 }
+    expect([0, 1, 2, 3].map((value) => issues(schema, value))).toEqual([
+      'must be at least 1',
+      '',
+      '',
+      'must be at most 2',
+    ])
+  })
+
+  test('may lead a schema to itself', () => {
+    const tree = {
+      type: 'object',
+      properties: { name: { type: 'string' }, children: { type: 'array', items: { $ref: '#' } } },
+      required: ['name'],
+    }
+    expect(issues(tree, { name: 'a', children: [{ name: 'b', children: [{ name: 'c' }] }] })).toBe('')
+    expect(issues(tree, { name: 'a', children: [{ name: 'b', children: [{}] }] })).toBe(
+      'children.0.children.0.name: is required',
+    )
+  })
+
+  test('may be dynamic: the outermost schema of that name counts', () => {
+    const tree = { $id: 'tree', $dynamicAnchor: 'node', properties: { child: { $dynamicRef: '#node' } } }
+    const strict = { $id: 'strict', $dynamicAnchor: 'node', $ref: 'tree', unevaluatedProperties: false }
+    const value = { child: { child: { more: 1 } } }
+    expect(issues({ $defs: { tree, strict }, $ref: 'strict' }, value)).toBe('child.child.more: is not allowed')
+    expect(issues({ $defs: { tree, strict }, $ref: 'tree' }, value)).toBe('')
+  })
+
+  test('may be recursive, as 2019-09 called it', () => {
+    const tree = { $id: 'tree', $recursiveAnchor: true, properties: { child: { $recursiveRef: '#' } } }
+    const strict = { $id: 'strict', $recursiveAnchor: true, $ref: 'tree', unevaluatedProperties: false }
+    const value = { child: { child: { more: 1 } } }
+    expect(issues({ $defs: { tree, strict }, $ref: 'strict' }, value)).toBe('child.child.more: is not allowed')
+    expect(issues({ $defs: { tree, strict }, $ref: 'tree' }, value)).toBe('')
+  })
+
+  test.each([
+    { $ref: '#' },
+    { allOf: [{ $ref: '#' }] },
+    { $ref: '#/$defs/a', $defs: { a: { $ref: '#/$defs/b' }, b: { anyOf: [{ $ref: '#/$defs/a' }] } } },
+    { unevaluatedProperties: false, oneOf: [{ $ref: '#' }] },
+    { $dynamicAnchor: 'a', $dynamicRef: '#a' },
+  ])('that never gets to the value is told of: %j', (schema) => {
+    for (const value of [{ a: 1 }, [1], 'a', null]) {
+      expect(issues(schema, value)).toBe('cannot be checked, because its schema goes round in a circle')
+    }
+  })
+
+  test('that never gets to the value leaves the other alternatives', () => {
+    const schema = { anyOf: [{ $ref: '#' }, { type: 'string' }] }
+    expect(issues(schema, 'a')).toBe('')
+    expect(issues(schema, 1)).toMatch(/must be a string$/)
+  })
+
+  test.each([
+    '#/$defs/none',
+    '#none',
+    '#/$defs/a/type',
+    '#/$defs/constructor',
+    '#/$defs/a%',
+    '#/toString',
+    'none.json',
+    'https://example.com/none.json#/a',
+    'http://[',
+  ])('to nowhere is refused: %s', ($ref) => {
+    expect(() => compile({ $defs: { a: { type: 'string' }, b: { $ref } } }, 'input of tool "x"')).toThrow(
+      `The input of tool "x" refers to ${$ref}, which is not in it: put that schema under $defs and refer to it there`,
+    )
+  })
+})
+
+describe('the words of older drafts', () => {
+  test.each<[string, Schema, fits: unknown[], misses: [value: unknown, text: string][]]>([
+    ['a list of items', { items: [{ type: 'string' }, true] }, [[], ['a', 1, 2]], [[[1], '0: must be a string']]],
+    [
+      'additional items',
+      { items: [true], additionalItems: { type: 'string' } },
+      [[1], [1, 'a']],
+      [[[1, 2], '1: must be a string']],
+    ],
+    ['additional items without a list', { items: {}, additionalItems: false }, [[1, 2]], []],
+    [
+      'dependencies',
+      { dependencies: { a: ['b'], c: { properties: { d: { type: 'string' } } } } },
+      [{ b: 1 }, { a: 1, b: 1 }, { c: 1, d: 'x' }],
+      [
+        [{ a: 1 }, 'b: is required'],
+        [{ c: 1, d: 1 }, 'd: must be a string'],
+      ],
+    ],
+  ])('%s', (_, schema, fits, misses) => {
+    for (const value of fits) expect(issues(schema, value)).toBe('')
+    for (const [value, text] of misses) expect(issues(schema, value)).toBe(text)
+  })
+})
+
+describe('a schema that makes no sense is refused:', () => {
+  test.each<[keyword: string, parameter: unknown]>([
+    ['type', 'strng'],
+    ['type', 'toString'],
+    ['type', ['string', 1]],
+    ['enum', 'a'],
+    ['minimum', '1'],
+    ['exclusiveMinimum', true],
+    ['maxLength', null],
+    ['pattern', '('],
+    ['pattern', 1],
+    ['items', 1],
+    ['prefixItems', { a: {} }],
+    ['contains', null],
+    ['required', true],
+    ['properties', ['a']],
+    ['properties', { a: 'string' }],
+    ['patternProperties', { '(': {} }],
+    ['additionalProperties', 'no'],
+    ['dependentSchemas', { a: 1 }],
+    ['anyOf', []],
+    ['allOf', {}],
+    ['not', 0],
+    ['if', []],
+    ['$ref', 1],
+    ['$defs', { a: null }],
+  ])('%s %j', (keyword, parameter) => {
+    const message = `The input of tool "x" makes no sense at ${keyword}: ${JSON.stringify(parameter)}`
+    expect(() => compile({ [keyword]: parameter }, 'input of tool "x"')).toThrow(message)
+    const schema = { properties: { a: { items: { [keyword]: parameter } } } }
+    expect(() => compile(schema, 'input of tool "x"')).toThrow(message)
+  })
+
+  test('an $id that is no URI', () => {
+    expect(() => compile({ $id: 'http://[' }, 'input of tool "x"')).toThrow(
+      'The input of tool "x" has an $id that is no URI',
+    )
+  })
+
+  test('but not one that only looks so', () => {
+    const value = { type: 'strng', $ref: '#/none', pattern: '(' }
+    const schema = { const: value, default: value, examples: [value], enum: [value], title: undefined }
+    expect(issues(schema, value)).toBe('')
+  })
+})
+
+describe('a value of any size', () => {
+  // Each of these would take minutes or hours if the time it takes grew faster than the value.
+  test('with alternatives in a schema that refers to itself', () => {
+    const group = (kind: string) => ({
+      type: 'object',
+      properties: { kind: { const: kind }, left: { $ref: '#' }, right: { $ref: '#' } },
+      required: ['kind', 'left'],
+    })
+    const schema = { anyOf: [group('and'), group('or'), group('nor'), { type: 'string' }] }
+    const nested = (leaf: unknown) => {
+      let value = leaf
+      for (let depth = 0; depth < 100; depth++) value = { kind: 'or', left: value, right: 'a' }
+      return value
+    }
+    expect(issues(schema, nested('a'))).toBe('')
+    expect(issues(schema, nested(1))).not.toBe('')
+  })
+
+  test('with many items, of which each must be another', () => {
+    const value = Array.from({ length: 100_000 }, (_, index) => ({ index, more: [index] }))
+    expect(issues({ uniqueItems: true }, value)).toBe('')
+    expect(issues({ uniqueItems: true }, [...value, { more: [7], index: 7 }])).toBe('must not have the same item twice')
+  })
+
+  test('with many issues, of which some are told', () => {
+    const value = Array.from({ length: 100_000 }, () => ({ a: 1 }))
+    const found = compile({ items: { properties: { a: { type: 'string' } } } }, '')(value)
+    expect(found).toHaveLength(20)
+    expect(found[19]).toEqual({ path: '19.a', message: 'must be a string' })
+  })
+
+  test('with a long text', () => {
+    expect(issues({ minLength: 1_000_001 }, '😊'.repeat(1_000_000))).toBe('must have 1000001 or more characters')
+  })
+})

@@ -1,0 +1,108 @@
+import { describe, expect, test } from 'vitest'
+import { changeNotification, hears, honoured, listTopics, readFilter, topicOf } from '../../worker/protocol/changes.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
+
+const resource = { resource: 'note://1' }
+
+test('a change is told in the words of the protocol', () => {
+  expect(changeNotification({ list: 'tools' })).toEqual({ method: 'notifications/tools/list_changed' })
+  expect(changeNotification({ list: 'prompts' })).toEqual({ method: 'notifications/prompts/list_changed' })
+  expect(changeNotification({ list: 'resources' })).toEqual({ method: 'notifications/resources/list_changed' })
+  expect(changeNotification(resource)).toEqual({
+    method: 'notifications/resources/updated',
+    params: { uri: 'note://1' },
+  })
+})
+
+describe('a listener', () => {
+  test('hears the lists it asked for', () => {
+    expect(hears({ toolsListChanged: true }, { list: 'tools' })).toBe(true)
+    expect(hears({ promptsListChanged: true }, { list: 'prompts' })).toBe(true)
+    expect(hears({ resourcesListChanged: true }, { list: 'resources' })).toBe(true)
+  })
+
+  test('does not hear what it did not ask for', () => {
+    expect(hears({}, { list: 'tools' })).toBe(false)
+    expect(hears({ toolsListChanged: false }, { list: 'tools' })).toBe(false)
+    expect(hears({ promptsListChanged: true }, { list: 'tools' })).toBe(false)
+    expect(hears({ resourcesListChanged: true }, resource)).toBe(false)
+    expect(hears({}, resource)).toBe(false)
+  })
+
+  test('hears exactly the resources it named', () => {
+    expect(hears({ resourceSubscriptions: ['note://2', 'note://1'] }, resource)).toBe(true)
+    expect(hears({ resourceSubscriptions: ['note://11'] }, resource)).toBe(false)
+    expect(hears({ resourceSubscriptions: ['note://1'] }, { list: 'resources' })).toBe(false)
+    expect(hears({ resourceSubscriptions: [] }, resource)).toBe(false)
+  })
+})
+
+test('every change has a topic of its own', () => {
+  const topics = [...listTopics.map((list) => topicOf({ list })), topicOf(resource), topicOf({ resource: 'tools' })]
+  expect(topics).toEqual(['tools', 'prompts', 'resources', 'resource:note://1', 'resource:tools'])
+})
+
+describe('a filter', () => {
+  test('is read as it was sent', () => {
+    const filter = {
+      toolsListChanged: true,
+      promptsListChanged: false,
+      resourcesListChanged: true,
+      resourceSubscriptions: ['note://1'],
+    }
+    expect(readFilter({ notifications: filter })).toEqual(filter)
+    expect(readFilter({ notifications: {} })).toEqual({})
+  })
+
+  test.each<[string, Record<string, unknown> | undefined, string]>([
+    ['no params', undefined, 'params.notifications must be an object'],
+    ['no filter', {}, 'params.notifications must be an object'],
+    ['a list', { notifications: [] }, 'params.notifications must be an object'],
+    ['null', { notifications: null }, 'params.notifications must be an object'],
+    [
+      'a text for a switch',
+      { notifications: { toolsListChanged: 'yes' } },
+      'params.notifications.toolsListChanged must be true or false',
+    ],
+    [
+      'null for a switch',
+      { notifications: { promptsListChanged: null } },
+      'params.notifications.promptsListChanged must be true or false',
+    ],
+    [
+      'one for a switch',
+      { notifications: { resourcesListChanged: 1 } },
+      'params.notifications.resourcesListChanged must be true or false',
+    ],
+    ['one URI', { notifications: { resourceSubscriptions: 'a:b' } }, 'must be a list of URIs'],
+    ['numbers for URIs', { notifications: { resourceSubscriptions: ['a:b', 1] } }, 'must be a list of URIs'],
+    ['null for URIs', { notifications: { resourceSubscriptions: null } }, 'must be a list of URIs'],
+  ])('is refused with %s', (_, params, message) => {
+    expect(() => readFilter(params)).toThrow(expect.objectContaining({ kind: 'invalid_params' }))
+    expect(() => readFilter(params)).toThrow(McpError)
+    expect(() => readFilter(params)).toThrow(message)
+  })
+
+  const all = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
+  test.each([
+    [
+      { tools: true, prompts: true, resources: true },
+      { ...all, resourceSubscriptions: ['note://1'] },
+    ],
+    [{ tools: true, prompts: false, resources: false }, { toolsListChanged: true }],
+    [{ tools: false, prompts: true, resources: false }, { promptsListChanged: true }],
+    [
+      { tools: false, prompts: false, resources: true },
+      { resourcesListChanged: true, resourceSubscriptions: ['note://1'] },
+    ],
+    [{ tools: false, prompts: false, resources: false }, {}],
+  ])('is honoured as far as the server goes: %j', (offered, expected) => {
+    expect(honoured({ ...all, resourceSubscriptions: ['note://1'] }, offered)).toEqual(expected)
+  })
+
+  test('is acknowledged without what was not asked for', () => {
+    const offered = { tools: true, prompts: true, resources: true }
+    expect(honoured({ toolsListChanged: false }, offered)).toEqual({})
+    expect(honoured({ toolsListChanged: true, madeUp: true } as object, offered)).toEqual({ toolsListChanged: true })
+  })
+})

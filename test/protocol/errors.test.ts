@@ -1,0 +1,43 @@
+import { expect, test } from 'vitest'
+import { asMcpError, errorTable, McpError } from '../../worker/protocol/errors.ts'
+
+test('every code is one that the newest revision allows', () => {
+  for (const { code } of Object.values(errorTable)) {
+    expect(code === -32700 || (code >= -32603 && code <= -32600) || (code >= -32022 && code <= -32020)).toBe(true)
+  }
+})
+
+test('every kind of error has its code, and its status when nothing has been sent yet', () => {
+  const table = Object.entries(errorTable).map(([kind, { code, status }]) => `${status} ${code} ${kind}`)
+  expect(table.sort()).toEqual([
+    '200 -32600 client_refused',
+    '200 -32602 invalid_params',
+    '200 -32602 resource_not_found',
+    '200 -32603 internal_error',
+    '400 -32020 header_mismatch',
+    '400 -32021 missing_client_capability',
+    '400 -32022 unsupported_version',
+    '400 -32600 invalid_request',
+    '400 -32600 session_required',
+    '400 -32602 invalid_envelope',
+    '400 -32700 parse_error',
+    '401 -32600 unauthorized',
+    '403 -32600 forbidden',
+    '404 -32600 session_not_found',
+    '404 -32601 method_not_found',
+    '405 -32600 method_not_allowed',
+    '406 -32600 not_acceptable',
+    '408 -32600 request_timeout',
+    '413 -32600 content_too_large',
+    '415 -32600 unsupported_media_type',
+  ])
+})
+
+test('an McpError is told word for word, anything else not at all', () => {
+  const known = new McpError('invalid_params', 'Wrong', { a: 1 })
+  expect(asMcpError(known)).toBe(known)
+  for (const thrown of [new Error('the password is x'), 'text', undefined, null]) {
+    const told = asMcpError(thrown)
+    expect([told.kind, told.message, told.data]).toEqual(['internal_error', 'Internal error', undefined])
+  }
+})

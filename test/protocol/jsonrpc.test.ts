@@ -1,0 +1,193 @@
+import { describe, expect, test } from 'vitest'
+import { McpError } from '../../worker/protocol/errors.ts'
+import {
+  errorText,
+  isNotification,
+  isRequest,
+  isResponse,
+  maxBatch,
+  maxDepth,
+  notificationText,
+  parse,
+  requestText,
+  resultText,
+} from '../../worker/protocol/jsonrpc.ts'
+
+const head = '"jsonrpc":"2.0"'
+
+describe('a body that is a message', () => {
+  test.each<[string, string, 'request' | 'notification' | 'response']>([
+    ['a request', `{${head},"id":1,"method":"tools/list"}`, 'request'],
+    ['a request with params', `{${head},"id":1,"method":"tools/list","params":{"cursor":"x"}}`, 'request'],
+    ['an id of text', `{${head},"id":"a","method":"ping"}`, 'request'],
+    ['an empty id', `{${head},"id":"","method":"ping"}`, 'request'],
+    ['the id zero', `{${head},"id":0,"method":"ping"}`, 'request'],
+    ['a negative id', `{${head},"id":-1,"method":"ping"}`, 'request'],
+    ['an integer written as a fraction', `{${head},"id":1.0,"method":"ping"}`, 'request'],
+    ['the largest id', `{${head},"id":9007199254740991,"method":"ping"}`, 'request'],
+    ['an empty method', `{${head},"id":1,"method":""}`, 'request'],
+    ['members nobody knows', `{${head},"id":1,"method":"ping","extra":true}`, 'request'],
+    ['a member named __proto__', `{${head},"id":1,"method":"ping","params":{"__proto__":{"a":1}}}`, 'request'],
+    ['space around it', ` \n{${head},"id":1,"method":"ping"}\r\n`, 'request'],
+    ['a notification', `{${head},"method":"notifications/initialized"}`, 'notification'],
+    ['a notification with params', `{${head},"method":"notifications/cancelled","params":{}}`, 'notification'],
+    ['a result', `{${head},"id":1,"result":{}}`, 'response'],
+    ['an error', `{${head},"id":1,"error":{"code":-1,"message":"no"}}`, 'response'],
+    ['an error with data', `{${head},"id":1,"error":{"code":-1,"message":"","data":[1]}}`, 'response'],
+    ['an error without an id', `{${head},"error":{"code":-32700,"message":"?"}}`, 'response'],
+    ['an error with the id null', `{${head},"id":null,"error":{"code":-32700,"message":"?"}}`, 'response'],
+  ])('%s', (_, body, kind) => {
+    const parsed = parse(body)
+    if (!('message' in parsed)) throw new Error(JSON.stringify(parsed))
+    const { message } = parsed
+    const kinds = { request: isRequest(message), notification: isNotification(message), response: isResponse(message) }
+    expect(Object.entries(kinds).filter(([, is]) => is)).toEqual([[kind, true]])
+    expect(message).toEqual(JSON.parse(body))
+  })
+})
+
+describe('a body that is no message', () => {
+  test.each<[string, string, string, (string | number)?]>([
+    ['nothing', '', 'parse_error'],
+    ['half an object', '{', 'parse_error'],
+    ['single quotes', `{'jsonrpc':'2.0'}`, 'parse_error'],
+    ['two objects', '{}{}', 'parse_error'],
+    ['a byte order mark', `\uFEFF{${head},"id":1,"method":"ping"}`, 'parse_error'],
+    ['null', 'null', 'invalid_request'],
+    ['a number', '7', 'invalid_request'],
+    ['a text', '"ping"', 'invalid_request'],
+    ['true', 'true', 'invalid_request'],
+    ['an empty object', '{}', 'invalid_request'],
+    ['no jsonrpc', '{"id":1,"method":"ping"}', 'invalid_request', 1],
+    ['jsonrpc 1.0', '{"jsonrpc":"1.0","id":1,"method":"ping"}', 'invalid_request', 1],
+    ['jsonrpc as a number', '{"jsonrpc":2.0,"id":"a","method":"ping"}', 'invalid_request', 'a'],
+    ['nothing but jsonrpc', `{${head}}`, 'invalid_request'],
+    ['an id and nothing else', `{${head},"id":3}`, 'invalid_request', 3],
+    ['the id null', `{${head},"id":null,"method":"ping"}`, 'invalid_request'],
+    ['an id that is a fraction', `{${head},"id":1.5,"method":"ping"}`, 'invalid_request'],
+    ['an id that is too large to be exact', `{${head},"id":9007199254740993,"method":"ping"}`, 'invalid_request'],
+    ['an id without end', `{${head},"id":1e400,"method":"ping"}`, 'invalid_request'],
+    ['an id that is true', `{${head},"id":true,"method":"ping"}`, 'invalid_request'],
+    ['an id that is an object', `{${head},"id":{},"method":"ping"}`, 'invalid_request'],
+    ['a method that is a number', `{${head},"id":1,"method":1}`, 'invalid_request', 1],
+    ['a method that is null', `{${head},"id":1,"method":null}`, 'invalid_request', 1],
+    ['params that are a list', `{${head},"id":1,"method":"x","params":[]}`, 'invalid_request', 1],
+    ['params that are null', `{${head},"id":1,"method":"x","params":null}`, 'invalid_request', 1],
+    ['params that are a text', `{${head},"id":1,"method":"x","params":"y"}`, 'invalid_request', 1],
+    ['a method and a result', `{${head},"id":1,"method":"x","result":{}}`, 'invalid_request', 1],
+    ['a method and an error', `{${head},"id":1,"method":"x","error":{"code":1,"message":""}}`, 'invalid_request', 1],
+    ['a result and an error', `{${head},"id":1,"result":{},"error":{"code":1,"message":""}}`, 'invalid_request'],
+    ['a result without an id', `{${head},"result":{}}`, 'invalid_request'],
+    ['a result with the id null', `{${head},"id":null,"result":{}}`, 'invalid_request'],
+    ['a result that is null', `{${head},"id":1,"result":null}`, 'invalid_request'],
+    ['a result that is a list', `{${head},"id":1,"result":[]}`, 'invalid_request'],
+    ['an error that is a text', `{${head},"id":1,"error":"no"}`, 'invalid_request'],
+    ['an error without a message', `{${head},"id":1,"error":{"code":1}}`, 'invalid_request'],
+    ['an error whose code is a text', `{${head},"id":1,"error":{"code":"1","message":""}}`, 'invalid_request'],
+    ['an error whose code is a fraction', `{${head},"id":1,"error":{"code":1.5,"message":""}}`, 'invalid_request'],
+    ['a batch of nothing', '[]', 'invalid_request'],
+  ])('%s', (_, body, kind, id) => {
+    const parsed = parse(body)
+    if (!('malformed' in parsed)) throw new Error(JSON.stringify(parsed))
+    expect(parsed.malformed).toBeInstanceOf(McpError)
+    expect([parsed.malformed.kind, parsed.id]).toEqual([kind, id])
+    expect(parsed.malformed.message).not.toBe('')
+  })
+})
+
+describe('a refusal repeats the id', () => {
+  test('of what could be a request, not of an answer: its id is one of ours', () => {
+    expect(parse(`{${head},"id":1}`)).toMatchObject({ id: 1 })
+    expect(parse(`{${head},"id":1,"method":"x","result":{}}`)).toMatchObject({ id: 1 })
+    expect(parse(`{${head},"id":1,"result":5}`)).not.toHaveProperty('id', 1)
+  })
+})
+
+describe('a batch', () => {
+  test('is read entry by entry, the bad ones in their places', () => {
+    const parsed = parse(`[{${head},"id":1,"method":"ping"},7,{${head},"method":"x"},[],{${head},"id":2}]`)
+    if (!('batch' in parsed)) throw new Error('no batch')
+    expect(parsed.batch.map((entry) => ('message' in entry ? 'message' : entry.id))).toEqual([
+      'message',
+      undefined,
+      'message',
+      undefined,
+      2,
+    ])
+  })
+})
+
+describe('a large batch', () => {
+  const batch = (length: number) => `[${Array(length).fill(`{${head},"id":1,"method":"ping"}`)}]`
+
+  test('passes up to the limit', () => {
+    expect(parse(batch(maxBatch))).toMatchObject({ batch: { length: maxBatch } })
+  })
+
+  test('is refused beyond it', () => {
+    expect(parse(batch(maxBatch + 1))).toMatchObject({
+      malformed: { kind: 'invalid_request', message: `A batch holds at most ${maxBatch} messages` },
+    })
+  })
+})
+
+describe('deep bodies', () => {
+  const nested = (levels: number) => `${'[1,'.repeat(levels)}1${']'.repeat(levels)}`
+  /** A request that is so many levels deep in all: itself, its params, and lists. */
+  const deep = (levels: number) => `{${head},"id":5,"method":"x","params":{"a":${nested(levels - 2)}}}`
+
+  test('pass down to the limit', () => {
+    expect(parse(deep(maxDepth))).toHaveProperty('message')
+  })
+
+  test('are refused beyond it, with the id', () => {
+    expect(parse(deep(maxDepth + 1))).toMatchObject({ malformed: { kind: 'invalid_request' }, id: 5 })
+  })
+
+  test('are refused however deep they are', () => {
+    expect(parse(nested(200_000))).toMatchObject({ malformed: { kind: 'invalid_request' } })
+    expect(parse('['.repeat(200_000))).toMatchObject({ malformed: { kind: 'parse_error' } })
+  })
+
+  test('are refused without an id that is none', () => {
+    expect(parse(deep(maxDepth + 1).replace('"id":5', '"id":null'))).not.toHaveProperty('id', null)
+  })
+
+  test('count objects like lists', () => {
+    const levels = maxDepth + 1
+    expect(parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)).toHaveProperty('malformed')
+  })
+})
+
+describe('writing', () => {
+  test('a result repeats the id with its type', () => {
+    expect(resultText(1, { a: 1 })).toBe('{"jsonrpc":"2.0","id":1,"result":{"a":1}}')
+    expect(resultText('1', {})).toBe('{"jsonrpc":"2.0","id":"1","result":{}}')
+  })
+
+  test('an error has its numbers, its message and its data', () => {
+    const error = new McpError('resource_not_found', 'Gone', { uri: 'a:b' })
+    expect(JSON.parse(errorText('x', error, { code: -32002, status: 200 }))).toEqual({
+      jsonrpc: '2.0',
+      id: 'x',
+      error: { code: -32002, message: 'Gone', data: { uri: 'a:b' } },
+    })
+  })
+
+  test('an error whose request could not be read has no id, and none has empty data', () => {
+    expect(errorText(undefined, new McpError('parse_error', 'What?'), { code: -32700, status: 400 })).toBe(
+      '{"jsonrpc":"2.0","error":{"code":-32700,"message":"What?"}}',
+    )
+  })
+
+  test('notifications and requests leave out params that are not there', () => {
+    expect(notificationText({ method: 'notifications/tools/list_changed' })).toBe(
+      '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}',
+    )
+    expect(requestText('s1', 'roots/list', undefined)).toBe('{"jsonrpc":"2.0","id":"s1","method":"roots/list"}')
+  })
+
+  test('is one line, whatever is in it', () => {
+    expect(resultText(1, { text: 'a\nb\r\nc' })).not.toMatch(/[\r\n]/)
+  })
+})

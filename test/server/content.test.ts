@@ -1,0 +1,252 @@
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { jsonSchema } from '../../worker/json-schema/index.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
+import {
+  audio,
+  embed,
+  failure,
+  image,
+  link,
+  promptResult,
+  resourceResult,
+  text,
+  toolResult,
+} from '../../worker/server/content.ts'
+import { readSchema, type Schema } from '../../worker/server/schema.ts'
+
+const bytes = new Uint8Array([137, 80, 78, 71, 0, 255])
+const base64 = 'iVBORwD/'
+
+describe('content blocks', () => {
+  test('say what they are', () => {
+    expect(text('a')).toEqual({ type: 'text', text: 'a' })
+    expect(image(base64, 'image/png')).toEqual({ type: 'image', data: base64, mimeType: 'image/png' })
+    expect(audio(base64, 'audio/wav')).toEqual({ type: 'audio', data: base64, mimeType: 'audio/wav' })
+    expect(link('a:b', { name: 'n', size: 5 })).toEqual({ type: 'resource_link', uri: 'a:b', name: 'n', size: 5 })
+    expect(embed({ uri: 'a:b', text: 't' })).toEqual({ type: 'resource', resource: { uri: 'a:b', text: 't' } })
+    expect(failure('no')).toEqual({ content: [text('no')], isError: true })
+  })
+
+  test('take bytes too', () => {
+    expect(image(bytes, 'image/png').data).toBe(base64)
+    expect(audio(bytes, 'audio/wav').data).toBe(base64)
+    expect(image(new Uint8Array(), 'image/png').data).toBe('')
+    expect(image(bytes.subarray(1, 3), 'image/png').data).toBe('UE4=')
+  })
+
+  test('take many bytes', () => {
+    const many = Uint8Array.from({ length: 100_001 }, (_, index) => (index * 31) % 256)
+    expect(image(many, 'image/png').data).toBe(Buffer.from(many).toString('base64'))
+  })
+})
+
+const validator = (schema: Schema) => readSchema(schema, 'output', 'output of tool "x"', jsonSchema)
+const sum = validator(z.object({ sum: z.number() }))
+
+const kinds = [
+  text('t'),
+  image(base64, 'image/png'),
+  audio(base64, 'audio/wav'),
+  link('a:b', { name: 'n' }),
+  embed({ uri: 'a:b', text: 't' }),
+]
+
+describe('what a tool without an output schema returns', () => {
+  const full = { content: [text('t')], structuredContent: { a: 1 }, isError: true, _meta: { 'com.example/a': 1 } }
+  test.each<[string, unknown, unknown]>([
+    ['nothing', undefined, { content: [] }],
+    ['null', null, { content: [] }],
+    ['a text', 'hello', { content: [text('hello')] }],
+    ['an empty text', '', { content: [text('')] }],
+    ['a block', text('t'), { content: [text('t')] }],
+    ['blocks', [text('t'), image(base64, 'image/png')], { content: [text('t'), image(base64, 'image/png')] }],
+    ['one block of each kind', kinds, { content: kinds }],
+    ['no blocks', [], { content: [] }],
+    ['a full result', full, full],
+    ['a failure', failure('no'), failure('no')],
+    ['a number', 5, { content: [text('5')] }],
+    ['false', false, { content: [text('false')] }],
+    ['an object', { a: 1 }, { content: [text('{"a":1}')] }],
+    ['a list of texts', ['a', 'b'], { content: [text('["a","b"]')] }],
+    ['an object that only looks like a result', { content: 'x' }, { content: [text('{"content":"x"}')] }],
+    ['an object of another type', { type: 'chart' }, { content: [text('{"type":"chart"}')] }],
+  ])('%s', async (_, value, result) => {
+    expect(await toolResult(value, undefined)).toEqual(result)
+  })
+
+  test.each([
+    ['a function', () => 1],
+    ['a symbol', Symbol('s')],
+  ])('%s becomes no broken block', async (_, value) => {
+    const result = await toolResult(value, undefined).catch((thrown: unknown) => thrown)
+    if (result instanceof Error) return
+    for (const block of (result as { content: { text: unknown }[] }).content)
+      expect(block.text).toEqual(expect.any(String))
+  })
+
+  test('what is no JSON fails', async () => {
+    await expect(toolResult(5n, undefined)).rejects.toThrow()
+    const circle: { self?: unknown } = {}
+    circle.self = circle
+    await expect(toolResult(circle, undefined)).rejects.toThrow()
+  })
+})
+
+describe('what a tool with an output schema returns', () => {
+  test('is structured, and repeated as text', async () => {
+    expect(await toolResult({ sum: 3 }, sum)).toEqual({ content: [text('{"sum":3}')], structuredContent: { sum: 3 } })
+  })
+
+  test('is what the schema makes of it', async () => {
+    const schema = validator(z.object({ sum: z.number(), unit: z.string().default('m') }))
+    expect((await toolResult({ sum: 3, secret: 'x' }, schema)).structuredContent).toEqual({ sum: 3, unit: 'm' })
+  })
+
+  test.each<[string, Schema, unknown]>([
+    ['a list', { type: 'array', items: { type: 'string' } }, ['a']],
+    ['a text', { type: 'string' }, 'a'],
+    ['a number', { type: 'number' }, 0],
+    ['false', { type: 'boolean' }, false],
+    ['null', { type: 'null' }, null],
+  ])('may be %s', async (_, schema, value) => {
+    expect(await toolResult(value, validator(schema))).toEqual({
+      content: [text(JSON.stringify(value))],
+      structuredContent: value,
+    })
+  })
+
+  test('may be a full result whose structured content fits', async () => {
+    expect(await toolResult({ content: [text('three')], structuredContent: { sum: 3 } }, sum)).toEqual({
+      content: [text('three')],
+      structuredContent: { sum: 3 },
+    })
+  })
+
+  test('is what the schema makes of it in a full result too', async () => {
+    const result = { content: [], structuredContent: { sum: 3, secret: 'x' } }
+    expect(await toolResult(result, sum)).toEqual({ content: [], structuredContent: { sum: 3 } })
+  })
+
+  test('may be a failure without structured content', async () => {
+    expect(await toolResult(failure('no'), sum)).toEqual(failure('no'))
+  })
+
+  test.each<[string, unknown]>([
+    ['another shape', { sum: 'three' }],
+    ['nothing', undefined],
+    ['a text', 'three'],
+    ['blocks', [text('three')]],
+    ['a full result without structured content', { content: [text('three')] }],
+    ['a full result whose structured content does not fit', { content: [], structuredContent: { sum: 'three' } }],
+  ])('must not be %s', async (_, value) => {
+    const thrown = await toolResult(value, sum).catch((thrown: unknown) => thrown)
+    expect(thrown).toBeInstanceOf(McpError)
+    expect(thrown).toMatchObject({
+      kind: 'internal_error',
+      message: expect.stringMatching(/^The tool returned something other than its output schema says: .+/),
+    })
+  })
+})
+
+describe('what a prompt returns', () => {
+  const said = (content: object, role = 'user') => ({ role, content })
+  test.each<[string, unknown, unknown]>([
+    ['a text', 'hello', { description: 'd', messages: [said(text('hello'))] }],
+    ['a block', image(base64, 'image/png'), { description: 'd', messages: [said(image(base64, 'image/png'))] }],
+    ['a message', said(text('hi'), 'assistant'), { description: 'd', messages: [said(text('hi'), 'assistant')] }],
+    [
+      'several of them',
+      ['a', text('b'), said(text('c'), 'assistant')],
+      { description: 'd', messages: [said(text('a')), said(text('b')), said(text('c'), 'assistant')] },
+    ],
+    ['none', [], { description: 'd', messages: [] }],
+    ['a full result', { messages: [said(text('a'))] }, { description: 'd', messages: [said(text('a'))] }],
+    [
+      'a full result with its own description',
+      { description: 'mine', messages: [] },
+      { description: 'mine', messages: [] },
+    ],
+  ])('%s', (_, value, result) => {
+    expect(promptResult(value, 'd')).toEqual(result)
+  })
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['a number', 5],
+    ['an object', { a: 1 }],
+    ['a message whose content is a text', said('text' as never)],
+    ['a message whose content is a list', said([text('a')])],
+    ['a message that nobody says', { content: text('a') }],
+    ['a message that somebody else says', said(text('a'), 'system')],
+    ['a list with a number in it', ['a', 5]],
+  ])('must not be %s', (_, value) => {
+    expect(() => promptResult(value, 'd')).toThrow(
+      expect.objectContaining({
+        kind: 'internal_error',
+        message: 'A prompt returns text, content blocks, messages of "user" or "assistant", or a full result',
+      }),
+    )
+  })
+})
+
+describe('what a resource returns', () => {
+  const uri = 'note://1'
+  test.each<[string, unknown, unknown[]]>([
+    ['a text', 'one', [{ uri, mimeType: 'a/b', text: 'one' }]],
+    ['an empty text', '', [{ uri, mimeType: 'a/b', text: '' }]],
+    ['bytes', bytes, [{ uri, mimeType: 'a/b', blob: base64 }]],
+    ['a buffer', bytes.slice().buffer, [{ uri, mimeType: 'a/b', blob: base64 }]],
+    ['no bytes', new Uint8Array(), [{ uri, mimeType: 'a/b', blob: '' }]],
+    ['contents', { text: 'one' }, [{ uri, mimeType: 'a/b', text: 'one' }]],
+    ['contents in base64', { blob: base64 }, [{ uri, mimeType: 'a/b', blob: base64 }]],
+    [
+      'contents with their own description',
+      { uri: 'note://1/x', mimeType: 'c/d', text: 'one', _meta: { a: 1 } },
+      [{ uri: 'note://1/x', mimeType: 'c/d', text: 'one', _meta: { a: 1 } }],
+    ],
+    [
+      'several of them',
+      ['one', bytes, { uri: 'note://2', text: 'two' }],
+      [
+        { uri, mimeType: 'a/b', text: 'one' },
+        { uri, mimeType: 'a/b', blob: base64 },
+        { uri: 'note://2', mimeType: 'a/b', text: 'two' },
+      ],
+    ],
+    ['a full result', { contents: [{ uri: 'a:b', text: 't' }] }, [{ uri: 'a:b', text: 't' }]],
+  ])('%s', (_, value, contents) => {
+    expect(resourceResult(value, uri, 'a/b')).toEqual({ contents })
+  })
+
+  test('has no type when the resource declares none', () => {
+    expect(resourceResult('one', uri, undefined).contents[0]).not.toHaveProperty('mimeType')
+  })
+
+  test.each<[string, unknown]>([
+    ['nothing', undefined],
+    ['null', null],
+    ['an empty list', []],
+    ['a full result without contents', { contents: [] }],
+  ])('that is %s is a resource that does not exist', (_, value) => {
+    expect(() => resourceResult(value, uri, 'a/b')).toThrow(
+      expect.objectContaining({ kind: 'resource_not_found', message: 'Resource not found: note://1', data: { uri } }),
+    )
+  })
+
+  test.each<[string, unknown]>([
+    ['a number', 5],
+    ['an object', { a: 1 }],
+    ['contents without text', { uri }],
+    ['contents with a number for text', { text: 5 }],
+    ['a list with a number in it', ['one', 5]],
+  ])('must not be %s', (_, value) => {
+    expect(() => resourceResult(value, uri, 'a/b')).toThrow(
+      expect.objectContaining({
+        kind: 'internal_error',
+        message: 'A resource returns text, bytes, contents or a full result',
+      }),
+    )
+  })
+})

@@ -1,0 +1,496 @@
+import * as v from 'valibot'
+import { describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { jsonSchema } from '../../worker/json-schema/index.ts'
+import type { Caching } from '../../worker/protocol/types.ts'
+import { createServer, type Server } from '../../worker/server/server.ts'
+
+const newServer = () => createServer({ name: 'test', version: '1', jsonSchema })
+const description = 'd'
+const text = () => 'text'
+
+/** Declarations that a type checker would refuse, as JavaScript makes them. */
+type Loose = Record<'tool' | 'resource' | 'prompt', (...args: unknown[]) => unknown>
+const loose = (server: Server) => server as unknown as Loose
+
+describe('a declaration that cannot work ends at once, with one sentence that says what would', () => {
+  test.each<[string, (server: Loose) => unknown, string]>([
+    // Tools.
+    [
+      'a tool name with a space',
+      (s) => s.tool('a b', { description }, text),
+      'The tool name "a b" must be 1 to 128 letters, digits, "_", "." or "-"',
+    ],
+    [
+      'a tool without a name',
+      (s) => s.tool('', { description }, text),
+      'The tool name "" must be 1 to 128 letters, digits, "_", "." or "-"',
+    ],
+    [
+      'a tool name in another script',
+      (s) => s.tool('日', { description }, text),
+      'The tool name "日" must be 1 to 128 letters, digits, "_", "." or "-"',
+    ],
+    [
+      'a long tool name',
+      (s) => s.tool('a'.repeat(129), { description }, text),
+      `The tool name "${'a'.repeat(129)}" must be 1 to 128 letters, digits, "_", "." or "-"`,
+    ],
+    [
+      'a tool without a description',
+      (s) => s.tool('a', {}, text),
+      'The tool "a" needs a description: models choose tools by it',
+    ],
+    [
+      'a tool with an empty description',
+      (s) => s.tool('a', { description: '' }, text),
+      'The tool "a" needs a description: models choose tools by it',
+    ],
+    [
+      'a tool with a handler instead of a definition',
+      (s) => s.tool('a', text),
+      'The tool "a" needs a description: models choose tools by it',
+    ],
+    [
+      'a tool without a handler',
+      (s) => s.tool('a', { description }),
+      'The tool "a" needs a handler as its third argument',
+    ],
+    [
+      'a tool that takes a text',
+      (s) => s.tool('a', { description, input: z.string() }, text),
+      'The input of tool "a" must be an object schema: wrap it in an object with one property',
+    ],
+    [
+      'a tool that takes one of two objects',
+      (s) => s.tool('a', { description, input: z.union([z.object({}), z.object({})]) }, text),
+      'The input of tool "a" must be an object schema: wrap it in an object with one property',
+    ],
+    [
+      'a tool that takes properties without a schema',
+      (s) => s.tool('a', { description, input: { properties: {} } }, text),
+      'The input of tool "a" must be an object schema: wrap it in an object with one property',
+    ],
+    [
+      'a tool whose schema is none',
+      (s) => s.tool('a', { description, input: 'text' }, text),
+      'The input of tool "a" must be a Standard Schema or a JSON Schema object',
+    ],
+    [
+      'a tool whose output schema is none',
+      (s) => s.tool('a', { description, output: [] }, text),
+      'The output of tool "a" must be a Standard Schema or a JSON Schema object',
+    ],
+    [
+      'a tool with a bare valibot schema',
+      (s) => s.tool('a', { description, input: v.object({}) }, text),
+      'The input of tool "a" cannot tell its JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+    ],
+    [
+      'a tool with a date in its input',
+      (s) => s.tool('a', { description, input: z.object({ when: z.date() }) }, text),
+      'The input of tool "a" has no JSON Schema form: Date cannot be represented in JSON Schema',
+    ],
+    [
+      'a tool of another dialect',
+      (s) => s.tool('a', { description, input: { $schema: 'urn:mine', type: 'object' } }, text),
+      'The input of tool "a" uses the JSON Schema dialect urn:mine: use 2020-12',
+    ],
+    [
+      'a tool that refers elsewhere',
+      (s) =>
+        s.tool('a', { description, input: { type: 'object', properties: { b: { $ref: 'https://e.com/b' } } } }, text),
+      'The input of tool "a" refers to https://e.com/b, which is not in it: put that schema under $defs and refer to it there',
+    ],
+    [
+      'a tool with a wrong header',
+      (s) =>
+        s.tool(
+          'a',
+          { description, input: { type: 'object', properties: { b: { type: 'string', 'x-mcp-header': 'B b' } } } },
+          text,
+        ),
+      'The input of tool "a" is not valid: x-mcp-header on b must be a header name of letters, digits and dashes',
+    ],
+    [
+      'a tool with a header twice',
+      (s) =>
+        s.tool(
+          'a',
+          {
+            description,
+            input: {
+              type: 'object',
+              properties: { b: { type: 'string', 'x-mcp-header': 'B' }, c: { type: 'string', 'x-mcp-header': 'b' } },
+            },
+          },
+          text,
+        ),
+      'The input of tool "a" is not valid: x-mcp-header "b" is used twice: header names ignore case, so choose another',
+    ],
+
+    // Resources.
+    [
+      'a resource without a scheme',
+      (s) => s.resource('notes', { description }, text),
+      'The resource "notes" needs a URI with a scheme, such as "note://notes"',
+    ],
+    [
+      'a resource whose scheme is a variable',
+      (s) => s.resource('{scheme}://a', { description }, text),
+      'The resource "{scheme}://a" needs a URI with a scheme, such as "note://{scheme}://a"',
+    ],
+    ['a resource without a description', (s) => s.resource('a:b', {}, text), 'The resource "a:b" needs a description'],
+    [
+      'a resource without a handler',
+      (s) => s.resource('a:b', { description }),
+      'The resource "a:b" needs a handler as its third argument',
+    ],
+    [
+      'a resource that lists itself',
+      (s) => s.resource('a:b', { description, list: () => [] }, text),
+      'The resource "a:b" has no variables, so it needs no list',
+    ],
+    [
+      'a resource that completes what it has not',
+      (s) => s.resource('a:{b}', { description, complete: { c: () => [] } }, text),
+      'The resource "a:{b}" completes "c", which is not one of its variables',
+    ],
+    [
+      'a fixed resource that completes',
+      (s) => s.resource('a:b', { description, complete: { c: () => [] } }, text),
+      'The resource "a:b" completes "c", which is not one of its variables',
+    ],
+    [
+      'a template that is none',
+      (s) => s.resource('a:{b', { description }, text),
+      'The URI template "a:{b" is not valid: write variables as {name}',
+    ],
+
+    // Prompts.
+    ['a prompt without a name', (s) => s.prompt('', { description }, text), 'A prompt needs a name'],
+    ['a prompt without a description', (s) => s.prompt('a', {}, text), 'The prompt "a" needs a description'],
+    [
+      'a prompt without a handler',
+      (s) => s.prompt('a', { description }),
+      'The prompt "a" needs a handler as its third argument',
+    ],
+    [
+      'a prompt that takes a text',
+      (s) => s.prompt('a', { description, args: z.string() }, text),
+      'The args of prompt "a" must be an object schema',
+    ],
+    [
+      'a prompt that takes a number',
+      (s) => s.prompt('a', { description, args: z.object({ b: z.number() }) }, text),
+      'The argument "b" of prompt "a" must be a string: clients send nothing else',
+    ],
+    [
+      'a prompt that takes a list',
+      (s) => s.prompt('a', { description, args: z.object({ b: z.array(z.string()) }) }, text),
+      'The argument "b" of prompt "a" must be a string: clients send nothing else',
+    ],
+    [
+      'a prompt that completes what it has not',
+      (s) => s.prompt('a', { description, args: z.object({ b: z.string() }), complete: { c: () => [] } }, text),
+      'The prompt "a" completes "c", which is not one of its args',
+    ],
+    [
+      'a prompt without args that completes',
+      (s) => s.prompt('a', { description, complete: { c: () => [] } }, text),
+      'The prompt "a" completes "c", which is not one of its args',
+    ],
+    [
+      'a prompt with a bare valibot schema',
+      (s) => s.prompt('a', { description, args: v.object({}) }, text),
+      'The args of prompt "a" cannot tell its JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+    ],
+  ])('%s', (_, declare, message) => {
+    const server = newServer()
+    expect(() => declare(loose(server))).toThrow(new Error(message))
+    const { tools, resources, templates, prompts } = server.registry
+    expect(tools.size + resources.size + templates.size + prompts.size).toBe(0)
+  })
+
+  test.each<[string, unknown, string]>([
+    ['no options', undefined, 'name'],
+    ['no name', { version: '1' }, 'name'],
+    ['an empty name', { name: '', version: '1' }, 'name'],
+    ['no version', { name: 'a' }, 'version'],
+    ['a version that is a number', { name: 'a', version: 1 }, 'version'],
+  ])('a server with %s', (_, options, missing) => {
+    expect(() => createServer(options as never)).toThrow(
+      new Error(`createServer needs a ${missing}: createServer({ name: 'notes', version: '1.0.0' })`),
+    )
+  })
+
+  test.each([[0], [-1], [1.5], [Number.NaN], ['10'], [null]])('lists with pages of %j entries', (pageSize) => {
+    expect(() => createServer({ name: 'a', version: '1', pageSize: pageSize as number })).toThrow(
+      new Error(`createServer has the pageSize ${pageSize}: use a whole number of at least 1`),
+    )
+  })
+
+  test.each<[unknown, unknown, string]>([
+    [-1, 'public', 'caching.ttlMs -1: use whole milliseconds, 0 or more'],
+    [1.5, 'public', 'caching.ttlMs 1.5: use whole milliseconds, 0 or more'],
+    [Number.NaN, 'private', 'caching.ttlMs NaN: use whole milliseconds, 0 or more'],
+    ['10', 'private', 'caching.ttlMs 10: use whole milliseconds, 0 or more'],
+    [undefined, 'private', 'caching.ttlMs undefined: use whole milliseconds, 0 or more'],
+    [1, 'everyone', 'caching.cacheScope "everyone": use "public" or "private"'],
+    [1, undefined, 'caching.cacheScope "undefined": use "public" or "private"'],
+  ])('caching for %j milliseconds, %j', (ttlMs, cacheScope, message) => {
+    const caching = { ttlMs, cacheScope } as Caching
+    expect(() => createServer({ name: 'a', version: '1', caching })).toThrow(new Error(`createServer has ${message}`))
+    expect(() => newServer().resource('a:b', { description, caching }, text)).toThrow(
+      new Error(`The resource "a:b" has ${message}`),
+    )
+  })
+
+  test('caching that is possible is taken', () => {
+    for (const cacheScope of ['public', 'private'] as const) {
+      expect(() => createServer({ name: 'a', version: '1', caching: { ttlMs: 0, cacheScope } })).not.toThrow()
+    }
+  })
+
+  test('two of a name', () => {
+    const server = newServer()
+    server.tool('a', { description }, text)
+    server.prompt('a', { description }, text)
+    const again = 'is registered twice: rename one, or plug its module in with a prefix'
+    expect(() => server.tool('a', { description }, text)).toThrow(`The tool "a" ${again}`)
+    expect(() => server.prompt('a', { description }, text)).toThrow(`The prompt "a" ${again}`)
+  })
+
+  test('two resources of one URI: a prefix would not help them', () => {
+    const server = newServer()
+    server.resource('a:b', { description }, text)
+    server.resource('a:{b}', { description }, text)
+    for (const uri of ['a:b', 'a:{b}']) {
+      expect(() => server.resource(uri, { description }, text)).toThrow(
+        new Error(`The resource "${uri}" is registered twice: give one another URI`),
+      )
+    }
+  })
+
+  test('a change before anybody can hear of it', async () => {
+    const server = newServer()
+    const note = server.resource('note://{id}', { description }, text)
+    const message = 'Nobody can hear this change yet: pass the server to serve() first'
+    for (const change of [
+      server.updates.tools(),
+      server.updates.prompts(),
+      server.updates.resources(),
+      server.updates.resource('a:b'),
+      note.updated({ id: '1' }),
+    ]) {
+      await expect(change).rejects.toThrow(message)
+    }
+  })
+})
+
+describe('what was declared is told to clients', () => {
+  test('a tool, in the order of the specification and without what was not given', () => {
+    const server = newServer()
+    server.tool('a', { description, input: { type: 'object', properties: {} }, title: 'A' }, text)
+    const item = server.registry.tools.get('a')?.item
+    expect(Object.entries(item ?? {})).toEqual([
+      ['name', 'a'],
+      ['title', 'A'],
+      ['description', 'd'],
+      ['inputSchema', { type: 'object', properties: {} }],
+    ])
+  })
+
+  test('a tool that takes nothing', () => {
+    const server = newServer()
+    server.tool('a', { description }, text)
+    expect(server.registry.tools.get('a')?.item.inputSchema).toEqual({ type: 'object', additionalProperties: false })
+  })
+
+  test('a tool with everything', () => {
+    const server = newServer()
+    const annotations = { title: 'A', readOnlyHint: true }
+    const icons = [{ src: 'https://e.com/a.png' }]
+    server.tool('a', { description, output: { type: 'array' }, annotations, icons, _meta: { a: 1 } }, text as never)
+    expect(server.registry.tools.get('a')?.item).toMatchObject({
+      outputSchema: { type: 'array' },
+      annotations,
+      icons,
+      _meta: { a: 1 },
+    })
+  })
+
+  test('a tool by what goes into it and what comes out of it', () => {
+    const server = newServer()
+    const schema = z.object({ unit: z.string().default('m') })
+    server.tool('a', { description, input: schema, output: schema }, () => ({}))
+    const { inputSchema, outputSchema } = server.registry.tools.get('a')?.item ?? {}
+    expect([inputSchema?.required, outputSchema?.required]).toEqual([undefined, ['unit']])
+  })
+
+  test('is a copy that later changes do not reach', () => {
+    const server = newServer()
+    const input = { type: 'object', properties: { a: { type: 'string' } } }
+    server.tool('a', { description, input }, text)
+    input.properties.a.type = 'number'
+    expect(server.registry.tools.get('a')?.item.inputSchema).toMatchObject({ properties: { a: { type: 'string' } } })
+  })
+
+  test('mirrored parameters of a tool are known', () => {
+    const server = newServer()
+    const input = { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'A' } } }
+    server.tool('a', { description, input }, text)
+    expect(server.registry.tools.get('a')?.mirrored).toEqual([{ header: 'A', path: ['a'], type: 'string' }])
+  })
+
+  test('a fixed resource by its URI, a template by its template', () => {
+    const server = newServer()
+    server.resource('a:b', { description, size: 5 }, text)
+    server.resource('a:{b}', { name: 'named', description, size: 5 }, text)
+    expect(server.registry.resources.get('a:b')?.item).toEqual({ uri: 'a:b', name: 'a:b', description: 'd', size: 5 })
+    expect(server.registry.templates.get('a:{b}')?.item).toEqual({
+      uriTemplate: 'a:{b}',
+      name: 'named',
+      description: 'd',
+    })
+  })
+
+  test('a prompt with its arguments', () => {
+    const server = newServer()
+    const args = z.object({
+      a: z.string().meta({ title: 'A', description: 'first' }),
+      b: z.string().optional(),
+      c: z.enum(['x', 'y']),
+    })
+    server.prompt('p', { description, args }, text)
+    expect(server.registry.prompts.get('p')?.item).toEqual({
+      name: 'p',
+      description: 'd',
+      arguments: [
+        { name: 'a', title: 'A', description: 'first', required: true },
+        { name: 'b', required: false },
+        { name: 'c', required: true },
+      ],
+    })
+  })
+
+  test('a prompt that completes one argument of several', () => {
+    const server = newServer()
+    const args = z.object({ a: z.string(), b: z.string() })
+    server.prompt('p', { description, args, complete: { b: () => ['x'] } }, text)
+    expect(Object.keys(server.registry.prompts.get('p')?.complete ?? {})).toEqual(['b'])
+  })
+
+  test('tools and prompts, one after the other', () => {
+    const server = newServer()
+    expect(server.tool('a', { description }, text).prompt('b', { description }, text)).toBe(server)
+  })
+
+  test('a prompt without arguments', () => {
+    const server = newServer()
+    server.prompt('p', { description }, text)
+    expect(server.registry.prompts.get('p')?.item).toEqual({ name: 'p', description: 'd' })
+  })
+
+  test('everything in the order it was declared', () => {
+    const server = newServer()
+    for (const name of ['z', 'a', '10', '9']) server.tool(name, { description }, text)
+    expect([...server.registry.tools.keys()]).toEqual(['z', 'a', '10', '9'])
+  })
+})
+
+describe('a resource knows its URIs', () => {
+  test('and builds them', () => {
+    const server = newServer()
+    const fixed = server.resource('a:b', { description }, text)
+    const note = server.resource('note://{id}{?tag*}', { description }, text)
+    expect(fixed.uri()).toBe('a:b')
+    expect(note.uri({ id: 'a b' })).toBe('note://a%20b')
+    expect(note.uri({ id: '1', tag: ['x', 'y'] })).toBe('note://1?tag=x&tag=y')
+  })
+
+  test('and tells of their changes', async () => {
+    const server = newServer()
+    const heard: unknown[] = []
+    server.registry.publish = async (change) => void heard.push(change)
+    await server.resource('a:b', { description }, text).updated()
+    await server.resource('note://{id}', { description }, text).updated({ id: '1' })
+    await server.updates.resource('c:d')
+    await server.updates.tools()
+    await server.updates.prompts()
+    await server.updates.resources()
+    expect(heard).toEqual([
+      { resource: 'a:b' },
+      { resource: 'note://1' },
+      { resource: 'c:d' },
+      { list: 'tools' },
+      { list: 'prompts' },
+      { list: 'resources' },
+    ])
+  })
+})
+
+describe('modules', () => {
+  const module = (server: Server) => {
+    server.tool('add', { description }, text)
+    server.prompt('ask', { description }, text)
+    server.resource('note://{id}', { description }, text)
+  }
+
+  test('register on the server they are plugged into', () => {
+    const server = newServer()
+    expect(server.use(module)).toBe(server)
+    expect(server.registry.tools.has('add')).toBe(true)
+  })
+
+  test('get a prefix before the names of their tools and prompts, not before their URIs', () => {
+    const { registry } = newServer().use(module, { prefix: 'notes.' })
+    expect([...registry.tools.keys(), ...registry.prompts.keys(), ...registry.templates.keys()]).toEqual([
+      'notes.add',
+      'notes.ask',
+      'note://{id}',
+    ])
+    expect(registry.tools.get('notes.add')?.item.name).toBe('notes.add')
+    expect(registry.prompts.get('notes.ask')?.item.name).toBe('notes.ask')
+  })
+
+  test('in modules get both prefixes', () => {
+    const inner = (server: Server) => void server.tool('deep', { description }, text)
+    const outer = (server: Server) =>
+      void server.use(inner, { prefix: 'b_' }).use(inner).tool('own', { description }, text)
+    expect([...newServer().use(outer, { prefix: 'a_' }).registry.tools.keys()]).toEqual(['a_b_deep', 'a_deep', 'a_own'])
+  })
+
+  test('do not leave their prefix behind', () => {
+    const server = newServer().use(() => {}, { prefix: 'a_' })
+    server.tool('own', { description }, text)
+    expect([...server.registry.tools.keys()]).toEqual(['own'])
+  })
+
+  test('may be plugged in twice with two prefixes, not with one', () => {
+    const tools = (server: Server) => void server.tool('add', { description }, text)
+    const server = newServer().use(tools, { prefix: 'a_' }).use(tools, { prefix: 'b_' })
+    expect([...server.registry.tools.keys()]).toEqual(['a_add', 'b_add'])
+    expect(() => server.use(tools, { prefix: 'a_' })).toThrow('The tool "a_add" is registered twice')
+  })
+
+  test('have their whole names checked', () => {
+    const tools = (server: Server) => void server.tool('add', { description }, text)
+    expect(() => newServer().use(tools, { prefix: 'a b ' })).toThrow('The tool name "a b add" must be')
+  })
+
+  test('may tell of changes', async () => {
+    const server = newServer()
+    const heard: unknown[] = []
+    let changed: (() => Promise<void>) | undefined
+    server.use(
+      (inner) => {
+        changed = inner.updates.tools
+      },
+      { prefix: 'a_' },
+    )
+    server.registry.publish = async (change) => void heard.push(change)
+    await changed?.()
+    expect(heard).toEqual([{ list: 'tools' }])
+  })
+})

@@ -1,0 +1,289 @@
+import { describe, expect, test } from 'vitest'
+import { uriTemplate } from '../../worker/server/uri-template.ts'
+
+type Variables = Record<string, string | string[] | undefined>
+
+describe('expansion, as RFC 6570 writes it', () => {
+  const hello = 'Hello World!'
+  const path = '/foo/bar'
+  const list = ['red', 'green', 'blue']
+  test.each<[string, Variables, string]>([
+    // Simple.
+    ['a:{var}', { var: 'value' }, 'a:value'],
+    ['a:{hello}', { hello }, 'a:Hello%20World%21'],
+    ['a:{half}', { half: '50%' }, 'a:50%25'],
+    ['a:{path}', { path }, 'a:%2Ffoo%2Fbar'],
+    ['a:{marks}', { marks: "'()*" }, 'a:%27%28%29%2A'],
+    ['a:{marks}', { marks: '-._~' }, 'a:-._~'],
+    ['a:O{empty}X', { empty: '' }, 'a:OX'],
+    ['a:O{undef}X', {}, 'a:OX'],
+    ['a:{x,y}', { x: '1024', y: '768' }, 'a:1024,768'],
+    ['a:{x,empty}', { x: '1024', empty: '' }, 'a:1024,'],
+    ['a:{x,undef}', { x: '1024' }, 'a:1024'],
+    ['a:{undef,y}', { y: '768' }, 'a:768'],
+    ['a:{var:3}', { var: 'value' }, 'a:val'],
+    ['a:{var:30}', { var: 'value' }, 'a:value'],
+    ['a:{var:2}', { var: 'äöü' }, 'a:%C3%A4%C3%B6'],
+    ['a:{var:1}', { var: '😊x' }, 'a:%F0%9F%98%8A'],
+    ['a:{list}', { list }, 'a:red,green,blue'],
+    ['a:{list*}', { list }, 'a:red,green,blue'],
+    ['a:{list*}', { list: ['a,b', 'c'] }, 'a:a%2Cb,c'],
+    ['a:{list*}', { list: [] }, 'a:'],
+    ['a:{var}', { var: '日本' }, 'a:%E6%97%A5%E6%9C%AC'],
+    // Reserved and fragment.
+    ['a:{+path}/here', { path }, 'a:/foo/bar/here'],
+    ['a:{+hello}', { hello }, 'a:Hello%20World!'],
+    ['a:{+half}', { half: '50%' }, 'a:50%25'],
+    ['a:{+encoded}', { encoded: 'a%20b' }, 'a:a%20b'],
+    ['a:{+encoded}', { encoded: 'a%2Fb%E6%97%A5' }, 'a:a%2Fb%E6%97%A5'],
+    ['a:{+path}', { path: '日本/x' }, 'a:%E6%97%A5%E6%9C%AC/x'],
+    ['a:{+x,path}', { x: '1024', path }, 'a:1024,/foo/bar'],
+    ['a:{+path:6}/here', { path }, 'a:/foo/b/here'],
+    ['a:x{#var}', { var: 'value' }, 'a:x#value'],
+    ['a:x{#path}', { path }, 'a:x#/foo/bar'],
+    ['a:x{#undef}', {}, 'a:x'],
+    // Labels and path segments.
+    ['a:X{.var}', { var: 'value' }, 'a:X.value'],
+    ['a:X{.x,y}', { x: '1024', y: '768' }, 'a:X.1024.768'],
+    ['a:X{.list*}', { list }, 'a:X.red.green.blue'],
+    ['a:X{.empty}', { empty: '' }, 'a:X.'],
+    ['a:x{/var}', { var: 'value' }, 'a:x/value'],
+    ['a:x{/var,empty}', { var: 'value', empty: '' }, 'a:x/value/'],
+    ['a:x{/list*}', { list }, 'a:x/red/green/blue'],
+    ['a:x{/list}', { list }, 'a:x/red,green,blue'],
+    ['a:x{/path}', { path }, 'a:x/%2Ffoo%2Fbar'],
+    // Parameters and queries.
+    ['a:x{;x,y}', { x: '1024', y: '768' }, 'a:x;x=1024;y=768'],
+    ['a:x{;x,empty}', { x: '1024', empty: '' }, 'a:x;x=1024;empty'],
+    ['a:x{;list*}', { list }, 'a:x;list=red;list=green;list=blue'],
+    ['a:x{?x,y}', { x: '1024', y: '768' }, 'a:x?x=1024&y=768'],
+    ['a:x{?x,undef}', { x: '1024' }, 'a:x?x=1024'],
+    ['a:x{?undef,y}', { y: '768' }, 'a:x?y=768'],
+    ['a:x{?x,empty}', { x: '1024', empty: '' }, 'a:x?x=1024&empty='],
+    ['a:x{?undef}', {}, 'a:x'],
+    ['a:x{?list}', { list }, 'a:x?list=red,green,blue'],
+    ['a:x{?list*}', { list }, 'a:x?list=red&list=green&list=blue'],
+    ['a:x?fixed=yes{&x}', { x: '1024' }, 'a:x?fixed=yes&x=1024'],
+    // Around the expressions.
+    ['note://日/{x}', { x: '1' }, 'note://%E6%97%A5/1'],
+    ['a:{var}{var}', { var: 'v' }, 'a:vv'],
+  ])('%s with %j', (template, variables, uri) => {
+    expect(uriTemplate(template).expand(variables)).toBe(uri)
+  })
+})
+
+describe('matching finds the variables', () => {
+  test.each<[string, string, Variables]>([
+    ['note://{id}', 'note://1', { id: '1' }],
+    ['note://{id}', 'note://', { id: '' }],
+    ['note://{id}', 'note://a%20b', { id: 'a b' }],
+    ['note://{id}', 'note://a%2Fb', { id: 'a/b' }],
+    ['note://{id}', 'note://a%2fb', { id: 'a/b' }],
+    ['note://{id}', 'note://a%252Fb', { id: 'a%2Fb' }],
+    ['note://{id}', 'note://%41', { id: 'A' }],
+    ['note://{id}', 'note://%E6%97%A5', { id: '日' }],
+    ['note://{id}', 'note://%e6%97%a5', { id: '日' }],
+    ['note://{id}', 'note://日本', { id: '日本' }],
+    ['note://{id}', 'note://a b', { id: 'a b' }],
+    ['note://{id}', 'note://a%2Cb', { id: 'a,b' }],
+    ['note://{id}', 'note://it%27s%28a%29%2A%21', { id: "it's(a)*!" }],
+    ['note://{id}', 'note://100%25', { id: '100%' }],
+    ['note://{id}', 'note://%F0%9F%98%8A', { id: '😊' }],
+    ['note://{id}/edit', 'note://edit/edit', { id: 'edit' }],
+    ['a://{x}/{y}', 'a://1/2', { x: '1', y: '2' }],
+    ['a://{x}/{y}', 'a://1%2F2/3', { x: '1/2', y: '3' }],
+    ['a://{x}/{y}', 'a:///2', { x: '', y: '2' }],
+    ['a://{x,y}', 'a://1,2', { x: '1', y: '2' }],
+    ['a://{x}-{y}', 'a://1-2', { x: '1', y: '2' }],
+    ['a://{x}/{x}', 'a://1/1', { x: '1' }],
+    ['a://{x:3}', 'a://abc', { x: 'abc' }],
+    ['a://{constructor}', 'a://1', { constructor: '1' }],
+    ['note://日/{x}', 'note://日/1', { x: '1' }],
+    ['note://日/{x}', 'note://%E6%97%A5/1', { x: '1' }],
+    ['a://(b).*[c]/{x}', 'a://(b).*[c]/1', { x: '1' }],
+    // Reserved: decoded where that loses nothing.
+    ['file:///{+path}', 'file:///a/b/c.txt', { path: 'a/b/c.txt' }],
+    ['file:///{+path}', 'file:///', { path: '' }],
+    ['file:///{+path}', 'file:///a,b', { path: 'a,b' }],
+    ['file:///{+path}', 'file:///a?b=c#d', { path: 'a?b=c#d' }],
+    ['file:///{+path}', 'file:///a%20b', { path: 'a b' }],
+    ['file:///{+path}', 'file:///日本/x', { path: '日本/x' }],
+    ['file:///{+path}', 'file:///%E6%97%A5%E6%9C%AC/x', { path: '日本/x' }],
+    ['file:///{+path}', 'file:///a%2Fb', { path: 'a%2Fb' }],
+    ['file:///{+path}', 'file:///100%25', { path: '100%25' }],
+    ['file:///{+path}/raw', 'file:///a/raw/raw', { path: 'a/raw' }],
+    ['a://x{#part}', 'a://x#a/b', { part: 'a/b' }],
+    // Lists.
+    ['a://{list*}', 'a://1,2,3', { list: ['1', '2', '3'] }],
+    ['a://{list*}', 'a://1', { list: ['1'] }],
+    ['a://{list*}', 'a://a%2Cb,c', { list: ['a,b', 'c'] }],
+    ['a://x{/path*}', 'a://x/1/2', { path: ['1', '2'] }],
+    ['a://x{/path*}', 'a://x/1%2F2/3', { path: ['1/2', '3'] }],
+    ['a://x{/path*}', 'a://x', { path: [] }],
+    ['a://x{.ext*}', 'a://x.tar.gz', { ext: ['tar', 'gz'] }],
+    ['a://x{/p}', 'a://x/1', { p: '1' }],
+    ['a://x{.ext}', 'a://x.tar.gz', { ext: 'tar.gz' }],
+    // Queries.
+    ['a://x{?q,lang}', 'a://x', {}],
+    ['a://x{?q,lang}', 'a://x?q=1', { q: '1' }],
+    ['a://x{?q,lang}', 'a://x?lang=en', { lang: 'en' }],
+    ['a://x{?q,lang}', 'a://x?q=1&lang=en', { q: '1', lang: 'en' }],
+    ['a://x{?q,lang}', 'a://x?lang=en&q=1', { q: '1', lang: 'en' }],
+    ['a://x{?q,lang}', 'a://x?q=', { q: '' }],
+    ['a://x{?q,lang}', 'a://x?q=a%26b%3Dc', { q: 'a&b=c' }],
+    ['a://x{?q,lang}', 'a://x?q=%E6%97%A5', { q: '日' }],
+    ['a://x{?tags*}', 'a://x?tags=1&tags=2', { tags: ['1', '2'] }],
+    ['a://x{?tags*}', 'a://x?tags=1', { tags: ['1'] }],
+    ['a://x{?tags*}', 'a://x', {}],
+    ['a://x?fixed=1{&y}', 'a://x?fixed=1&y=2', { y: '2' }],
+    ['a://x?fixed=1{&y}', 'a://x?fixed=1', {}],
+    ['a://x{;a,b}', 'a://x;a=1;b', { a: '1', b: '' }],
+    ['a://{x}{?q}', 'a://1?q=2', { x: '1', q: '2' }],
+  ])('of %s in %s', (template, uri, variables) => {
+    expect({ ...uriTemplate(template).match(uri) }).toEqual(variables)
+  })
+})
+
+describe('matching finds nothing', () => {
+  test.each<[string, string, string]>([
+    ['another scheme', 'note://{id}', 'file://1'],
+    ['another segment', 'note://{id}', 'note://a/b'],
+    ['the rest of a path', 'note://{id}/edit', 'note://1/edit/'],
+    ['half of a template', 'note://{id}/edit', 'note://1'],
+    ['a query nobody asked for', 'note://{id}', 'note://1?x=1'],
+    ['a fragment nobody asked for', 'note://{id}', 'note://1#x'],
+    ['a list where one value is wanted', 'note://{id}', 'note://a,b'],
+    ['a reserved character that is not encoded', 'note://{id}', 'note://a!b'],
+    ['an encoding that is none', 'note://{id}', 'note://%zz'],
+    ['half an encoding', 'note://{id}', 'note://a%2'],
+    ['bytes that are no text', 'note://{id}', 'note://%FF'],
+    ['a longer prefix', 'a://{x:3}', 'a://abcd'],
+    ['two values where one is wanted', 'a://{x}/{x}', 'a://1/2'],
+    ['one value where two are wanted', 'a://{x,y}', 'a://1'],
+    ['three values where two are wanted', 'a://{x,y}', 'a://1,2,3'],
+    ['no segment where one is wanted', 'a://x{/p}', 'a://x'],
+    ['two segments where one is wanted', 'a://x{/p}', 'a://x/1/2'],
+    ['no label where one is wanted', 'a://x{.ext}', 'a://x'],
+    ['no fragment where one is wanted', 'a://x{#part}', 'a://x'],
+    ['another query', 'a://x{?q}', 'a://x?z=1'],
+    ['another query in a list', 'a://x{?q*}', 'a://x?z=1'],
+    ['more query', 'a://x{?q}', 'a://x?q=1&z=2'],
+    ['a part of the query twice', 'a://x{?q,lang}', 'a://x?q=1&q=2'],
+    ['a name without a value', 'a://x{?q}', 'a://x?q'],
+    ['an empty query', 'a://x{?q}', 'a://x?'],
+    ['a missing fixed query', 'a://x?fixed=1{&y}', 'a://x?y=2'],
+    ['any character for a dot', 'a://b.c/{x}', 'a://bxc/1'],
+    ['nothing', 'note://{id}', ''],
+  ])('%s: %s does not match %s', (_, template, uri) => {
+    expect(uriTemplate(template).match(uri)).toBeUndefined()
+  })
+})
+
+describe('what was expanded is found again', () => {
+  const values = [
+    'a',
+    ' ',
+    'a b',
+    'a/b',
+    'a?b',
+    'a#b',
+    'a%b',
+    '%41',
+    '%2F',
+    'a,b',
+    'é',
+    '日本',
+    '😊',
+    "!*'()",
+    ';a=b&c',
+    'a+b',
+    '\n',
+    '"',
+    '<>',
+    '[]',
+    '@:$',
+    '~-_',
+    'a|b',
+    '\\',
+    '`^{}',
+    '=',
+    'a=b',
+    '&',
+  ]
+  test.each(['a://{x}', 'a://{x}/y', 'a://y{/x}', 'a://y{.x}', 'a://y{;x}', 'a://y{?x}', 'a://y?f=1{&x}', 'a://{x,y}'])(
+    'in %s',
+    (text) => {
+      const template = uriTemplate(text)
+      for (const x of values) {
+        const variables = text.includes(',y') ? { x, y: 'y' } : { x }
+        expect(template.match(template.expand(variables))).toEqual(variables)
+      }
+    },
+  )
+
+  test.each(['a://{x*}', 'a://y{/x*}', 'a://y{;x*}', 'a://y{?x*}', 'a://y?f=1{&x*}'])('in %s', (text) => {
+    const template = uriTemplate(text)
+    for (const x of values.flatMap((value) => [[value], [value, 'b'], ['b', value, 'c']])) {
+      expect(template.match(template.expand({ x }))).toEqual({ x })
+    }
+  })
+
+  test.each(['a://{+x}', 'a://y{#x}'])('in %s, decoded as far as it can be', (text) => {
+    const template = uriTemplate(text)
+    for (const x of values) {
+      const found = template.match(template.expand({ x })) as Variables
+      expect(found).toBeDefined()
+      expect(template.match(template.expand(found))).toEqual(found)
+    }
+  })
+})
+
+describe('a template', () => {
+  test('knows its text and its names', () => {
+    const template = uriTemplate('a://{x}/{+y}{/z*}{?q,lang,p:3}')
+    expect(template.text).toBe('a://{x}/{+y}{/z*}{?q,lang,p:3}')
+    expect(template.names).toEqual(['x', 'y', 'z', 'q', 'lang', 'p'])
+  })
+
+  test.each([
+    '{',
+    '}',
+    '{}',
+    '{x',
+    'x}',
+    '{{x}}',
+    '{x}}',
+    '{ x }',
+    '{x y}',
+    '{!x}',
+    '{=x}',
+    '{|x}',
+    '{@x}',
+    '{x:0}',
+    '{x:10000}',
+    '{x:}',
+    '{x**}',
+    '{x*:3}',
+    '{x:3*}',
+    '{x,}',
+    '{,x}',
+    '{?}',
+    '{x-y}',
+    '{.}',
+    '{x.}',
+    '{x..y}',
+    '{%}',
+    '{%2}',
+  ])('must be one: a://%s', (text) => {
+    expect(() => uriTemplate(`a://${text}`)).toThrow(
+      `The URI template "a://${text}" is not valid: write variables as {name}`,
+    )
+  })
+
+  test.each(['{x}', '{_x1}', '{x.y}', '{%20}', '{x:1}', '{x:9999}', '{x*}', '{x,y*,z:3}', '{?x,y}'])(
+    'may have %s',
+    (text) => {
+      expect(uriTemplate(`a://${text}`).text).toBe(`a://${text}`)
+    },
+  )
+})

@@ -1,0 +1,179 @@
+/** What a tool takes and returns, by each library of schemas. */
+import { toStandardJsonSchema } from '@valibot/to-json-schema'
+import { type } from 'arktype'
+import {
+  type Context,
+  createServer,
+  failure,
+  type Infer,
+  type InferInput,
+  image,
+  link,
+  type Server,
+  text,
+} from 'edgemcp'
+import * as v from 'valibot'
+import * as z from 'zod'
+import { type Equal, is } from './equal.ts'
+
+const server = createServer({ name: 'types', version: '1' })
+const description = 'd'
+
+// Input.
+
+const zodSchema = z.object({
+  name: z.string(),
+  age: z.number().optional(),
+  kind: z.enum(['a', 'b']).default('a'),
+  list: z.array(z.object({ x: z.number() })),
+  maybe: z.string().nullable(),
+  count: z.string().transform(Number),
+})
+server.tool('zod', { description, input: zodSchema }, (input, ctx) => {
+  is<
+    Equal<
+      typeof input,
+      {
+        name: string
+        kind: 'a' | 'b'
+        list: { x: number }[]
+        maybe: string | null
+        count: number
+        age?: number | undefined
+      }
+    >
+  >()
+  is<Equal<typeof ctx, Context>>()
+  // @ts-expect-error nobody said that there is more
+  input.more
+  return input.name
+})
+is<Equal<Infer<typeof zodSchema>, z.output<typeof zodSchema>>>()
+is<Equal<InferInput<typeof zodSchema>, z.input<typeof zodSchema>>>()
+
+const valibotSchema = toStandardJsonSchema(
+  v.object({
+    name: v.string(),
+    age: v.optional(v.number()),
+    kind: v.optional(v.picklist(['a', 'b']), 'a'),
+    count: v.pipe(v.string(), v.transform(Number)),
+  }),
+)
+server.tool('valibot', { description, input: valibotSchema }, (input) => {
+  is<Equal<typeof input, { name: string; age?: number | undefined; kind: 'a' | 'b'; count: number }>>()
+  return input.name
+})
+
+const arktypeSchema = type({ name: 'string', 'age?': 'number', kind: "'a'|'b'", count: 'string.numeric.parse' })
+server.tool('arktype', { description, input: arktypeSchema }, (input) => {
+  is<Equal<typeof input, { name: string; age?: number; kind: 'a' | 'b'; count: number }>>()
+  return input.name
+})
+
+server.tool('nothing', { description }, (input) => {
+  is<Equal<typeof input, Record<string, never>>>()
+})
+
+// Tools that are declared together.
+is<Equal<ReturnType<typeof chained>, Server>>()
+function chained() {
+  return server.tool('one', { description }, () => 'one').tool('two', { description }, () => 'two')
+}
+
+// What a tool without an output schema returns.
+
+server.tool('returns text', { description }, () => 'text')
+server.tool('returns later', { description }, async () => 'text')
+server.tool('returns a block', { description }, () => text('text'))
+server.tool('returns blocks', { description }, () => [text('text'), image('', 'image/png'), link('a:b', { name: 'b' })])
+server.tool('returns a result', { description }, () => ({ content: [text('text')], _meta: { a: 1 } }))
+server.tool('returns a failure', { description }, () => failure('no'))
+server.tool('returns nothing', { description }, () => {})
+server.tool('returns nothing later', { description }, async () => {})
+server.tool('returns this or that', { description, input: zodSchema }, ({ name }) =>
+  name === '' ? failure('no') : name,
+)
+server.tool('may return nothing', { description, input: zodSchema }, ({ name }) => {
+  if (name !== '') return name
+  return undefined
+})
+// @ts-expect-error a number is no text
+server.tool('returns a number', { description }, () => 5)
+// @ts-expect-error an object without an output schema is no content
+server.tool('returns an object', { description }, () => ({ a: 1 }))
+// @ts-expect-error a list of texts is no content
+server.tool('returns texts', { description }, () => ['a'])
+// @ts-expect-error a block of no known type
+server.tool('returns a strange block', { description }, () => ({ type: 'chart' }))
+// @ts-expect-error an image without a type
+server.tool('returns half an image', { description }, () => ({ type: 'image', data: '' }))
+
+// What a tool with one returns: what goes into the schema.
+
+const sum = z.object({ sum: z.number(), unit: z.string().default('m') })
+server.tool('sums', { description, output: sum }, () => ({ sum: 1 }))
+server.tool('sums later', { description, output: sum }, async () => ({ sum: 1, unit: 'cm' }))
+server.tool('sums in full', { description, output: sum }, () => ({ content: [], structuredContent: { sum: 1 } }))
+server.tool('cannot sum', { description, output: sum }, () => failure('no'))
+server.tool('lists', { description, output: z.array(z.string()) }, () => ['a'])
+server.tool('sums by valibot', { description, output: toStandardJsonSchema(v.object({ sum: v.number() })) }, () => ({
+  sum: 1,
+}))
+server.tool('sums by arktype', { description, output: type({ sum: 'number' }) }, () => ({ sum: 1 }))
+// @ts-expect-error the sum is a number
+server.tool('sums wrongly', { description, output: sum }, () => ({ sum: '1' }))
+// @ts-expect-error the sum is missing
+server.tool('sums nothing', { description, output: sum }, () => ({}))
+// @ts-expect-error nothing is returned
+server.tool('does not sum', { description, output: sum }, () => {})
+// @ts-expect-error text is no sum
+server.tool('tells the sum', { description, output: sum }, () => 'one')
+const valibotSum = toStandardJsonSchema(v.object({ sum: v.number() }))
+// @ts-expect-error the sum is a number
+server.tool('sums wrongly by valibot', { description, output: valibotSum }, () => ({ sum: 'x' }))
+// @ts-expect-error the sum is a number
+server.tool('sums wrongly by arktype', { description, output: type({ sum: 'number' }) }, () => ({ sum: 'x' }))
+
+// Declarations.
+
+server.tool(
+  'with everything',
+  {
+    title: 'T',
+    description,
+    annotations: { readOnlyHint: true, title: 'A' },
+    icons: [{ src: 'https://e.com/a.png', theme: 'dark' }],
+    _meta: { 'com.example/a': 1 },
+    enabled: ({ principal }) => principal?.scopes.includes('x') ?? false,
+  },
+  () => 'text',
+)
+server.tool('enabled later', { description, enabled: async () => true }, () => 'text')
+// @ts-expect-error a description is needed
+server.tool('undescribed', {}, () => 'text')
+// @ts-expect-error a handler is needed
+server.tool('unhandled', { description })
+// @ts-expect-error a hint that is none
+server.tool('hinted', { description, annotations: { readOnly: true } }, () => 'text')
+// @ts-expect-error an option that is none
+server.tool('optioned', { description, inputSchema: zodSchema }, () => 'text')
+// @ts-expect-error text is no schema
+server.tool('schemaless', { description, input: 'text' }, () => 'text')
+// @ts-expect-error enabled says yes or no
+server.tool('vaguely enabled', { description, enabled: () => 'yes' }, () => 'text')
+// @ts-expect-error a server needs a version
+createServer({ name: 'types' })
+// @ts-expect-error caching is public or private
+createServer({ name: 'types', version: '1', caching: { ttlMs: 1, cacheScope: 'everyone' } })
+
+// Modules.
+
+server.use(
+  (module) => {
+    is<Equal<typeof module, Server>>()
+    module.tool('plugged', { description }, () => 'text')
+  },
+  { prefix: 'a_' },
+)
+// @ts-expect-error a module is a function
+server.use({ tool: 'text' })
