@@ -231,6 +231,7 @@ describe('a keyword', () => {
       [{}, parsed('{ "__proto__": "a" }')],
       [[parsed('{ "__proto__": 1, "toString": 2 }'), '__proto__: must be a string; toString: must be a string']],
     ],
+    ['properties without a name', { properties: { '': false } }, [{ a: 1 }], [[{ '': 1 }, 'is not allowed']]],
     [
       'properties within properties',
       { properties: { a: { properties: { b: { items: { required: ['c'] } } } } } },
@@ -298,6 +299,12 @@ describe('a keyword', () => {
         [{ a: 2, c: 3 }, 'c: is not allowed'],
         [{ d: 1 }, 'd: is not allowed'],
       ],
+    ],
+    [
+      'unevaluatedProperties, beside patterns',
+      { anyOf: [{ patternProperties: { '^a': { type: 'string' } } }, true], unevaluatedProperties: false },
+      [{ a: 'x', ab: 'y' }],
+      [[{ a: 1 }, 'a: is not allowed']],
     ],
     [
       'unevaluatedProperties, which cousins do not hear of',

@@ -7,7 +7,7 @@ import { compile } from '../../worker/json-schema/compile.ts'
 // Not asked is what ajv is known to answer wrongly: `$dynamicRef` and `unevaluatedItems`; `if`, `contains` and
 // `patternProperties` within `unevaluatedProperties`; `contains` of an empty list; names that are empty or that every
 // object has; multiples beyond 2^53. Nor are fractions that no binary number hits, where both have to guess. All of these
-// have rows in json-schema.test.ts.
+// have rows in compile.test.ts.
 
 type Schema = Record<string, unknown>
 type Kind = 'draft 7' | '2020-12' | '2020-12 with unevaluatedProperties'

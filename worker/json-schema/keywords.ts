@@ -205,9 +205,15 @@ const reference =
   (parameter, { refer }) =>
     refer(valid(isText, parameter), isDynamic)
 
-/** Says nothing itself, but others may refer to it. */
+// These say nothing themselves, but others may refer to them.
+
 const definitions: Keyword = (parameter, { read }) => {
   readAll(parameter, read)
+  return accept
+}
+
+const branch: Keyword = (parameter, { read }) => {
+  read(parameter)
   return accept
 }
 
@@ -250,6 +256,9 @@ export const groups: readonly Group[] = [
   group(isAnything, {
     $defs: definitions,
     definitions,
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, whose table nobody awaits
+    then: branch,
+    else: branch,
     const: (parameter) => among([parameter]),
     enum: (parameter) => among(list(parameter)),
   }),
