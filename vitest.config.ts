@@ -1,8 +1,11 @@
+import { resolve } from 'node:path'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 
 const quiet = { CLOUDFLARE_CF_FETCH_ENABLED: 'false', WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'none' }
 Object.assign(process.env, quiet)
+
+const source = (path: string) => resolve(import.meta.dirname, path)
 
 export default defineConfig({
   logLevel: 'error',
@@ -23,6 +26,13 @@ export default defineConfig({
       {
         // Inside workerd, for what no client can see: storage, alarms, eviction.
         logLevel: 'error',
+        // By its own name the package would be what was built last.
+        resolve: {
+          alias: [
+            { find: 'edgemcp/json-schema', replacement: source('worker/json-schema/index.ts') },
+            { find: 'edgemcp', replacement: source('worker/index.ts') },
+          ],
+        },
         plugins: [cloudflareTest({ wrangler: { configPath: './test/support/everything/wrangler.toml' } })],
         test: { name: 'workerd', include: ['test/worker/**/*.test.ts'] },
       },

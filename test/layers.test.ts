@@ -17,20 +17,15 @@ const platform = ['Request', 'Response', 'Headers', 'fetch', 'WebSocket', 'cache
 const timers = ['setTimeout', 'setInterval', 'setImmediate', 'scheduler']
 const clocks = ['Date', 'performance']
 const chance = ['crypto', 'Math.random']
+const outside = [...platform, ...timers, ...clocks, ...chance]
 const everything = ['worker', 'durable-objects', 'examples', 'jose']
 const anyPackage = 'any package'
 
 const rooms: Readonly<Record<string, Room>> = {
-  'worker/protocol': { may: [], ignores: [...platform, ...timers, ...clocks, ...chance] },
-  'worker/server': {
-    may: ['worker/protocol'],
-    ignores: [...platform, ...timers, ...clocks, ...chance],
-  },
-  'worker/json-schema': { may: ['worker/protocol', 'worker/server/schema.ts'] },
-  'worker/engine': {
-    may: ['worker/server', 'worker/protocol'],
-    ignores: [...platform, ...timers, ...clocks, ...chance],
-  },
+  'worker/protocol': { may: [], ignores: outside },
+  'worker/server': { may: ['worker/protocol'], ignores: outside },
+  'worker/json-schema': { may: ['worker/protocol', 'worker/server/schema.ts'], ignores: outside },
+  'worker/engine': { may: ['worker/server', 'worker/protocol'], ignores: outside },
   'worker/auth': { may: ['worker/protocol', 'jose'] },
   'worker/http': {
     may: ['worker/engine', 'worker/auth', 'worker/protocol'],

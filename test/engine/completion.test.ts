@@ -17,12 +17,14 @@ describe('completion', () => {
         language: z.string(),
         code: z.string().optional(),
         many: z.string().optional(),
+        full: z.string().optional(),
         cut: z.string().optional(),
         told: z.string().optional(),
       }),
       complete: {
         language: (prefix, known) => (known.code === undefined ? starting(prefix) : [known.code]),
         many: () => Array.from({ length: 150 }, (_, index) => String(index)),
+        full: () => Array.from({ length: 100 }, (_, index) => String(index)),
         cut: () => ({ values: Array.from({ length: 150 }, (_, index) => String(index)), hasMore: false }),
         told: async () => ({ values: ['a'], total: 1000, hasMore: true }),
       },
@@ -64,6 +66,10 @@ describe('completion', () => {
     const completion = (await complete(prompt, 'many', '')) as { values: string[] }
     expect(completion.values).toHaveLength(100)
     expect(completion).toMatchObject({ total: 150, hasMore: true })
+  })
+
+  test('that fits has no more', async () => {
+    expect(await complete(prompt, 'full', '')).toMatchObject({ total: 100, hasMore: false })
   })
 
   test('says that there is more when it left something out, whatever the completer says', async () => {

@@ -137,7 +137,13 @@ describe('a handshake', () => {
   })
 
   test('is answered in the words of the revision', () => {
-    const { registry } = newServer({ title: 'T', websiteUrl: 'https://e.com/', instructions: 'Call.' }).prompt(
+    const about = {
+      title: 'T',
+      description: 'd',
+      websiteUrl: 'https://e.com/',
+      icons: [{ src: 'https://e.com/i.png' }],
+    }
+    const { registry } = newServer({ ...about, instructions: 'Call.' }).prompt(
       'p',
       { description, args: z.object({ a: z.string() }), complete: { a: () => [] } },
       () => '',
@@ -146,7 +152,7 @@ describe('a handshake', () => {
     expect(answer('2025-11-25')).toEqual({
       protocolVersion: '2025-11-25',
       capabilities: { logging: {}, completions: {}, prompts: { listChanged: true } },
-      serverInfo: { name: 'test', version: '1', title: 'T', websiteUrl: 'https://e.com/' },
+      serverInfo: { name: 'test', version: '1', ...about },
       instructions: 'Call.',
     })
     expect(answer('2025-06-18').serverInfo).toEqual({ name: 'test', version: '1', title: 'T' })

@@ -259,6 +259,11 @@ describe('the fields of a form', () => {
       { type: 'string', title: 'T', description: 'd', default: 'x', minLength: 1, maxLength: 5 },
     ],
     ['a mail address', { type: 'string', format: 'email' }, { type: 'string', format: 'email' }],
+    ...['uri', 'date', 'date-time'].map((format): [string, object, object] => [
+      `a text of the format ${format}`,
+      { type: 'string', format },
+      { type: 'string', format },
+    ]),
     ['a text of a format no form knows', { type: 'string', format: 'uuid' }, { type: 'string' }],
     ['a text with a pattern no form knows', { type: 'string', pattern: '^a' }, { type: 'string' }],
     ['a number', { type: 'number', minimum: 1, maximum: 5, multipleOf: 2 }, { type: 'number', minimum: 1, maximum: 5 }],
@@ -308,10 +313,27 @@ describe('the fields of a form', () => {
     ['a text or a number', { type: ['string', 'number'] }],
     ['a text or nothing', { anyOf: [{ type: 'string' }, { type: 'null' }] }],
     ['several numbers', { type: 'array', items: { enum: [1, 2] } }],
+    ['texts and numbers', { type: 'array', items: { enum: ['a', 2] } }],
+    ['a choice of which one is no text', { oneOf: [{ const: 'a' }, { const: 2 }] }],
   ])('must not be %s, and the error names it', async (_, property) => {
     expect(await field(property)).toBe(
       'The question "q" cannot ask for "field": use text, numbers, booleans, or choices among texts',
     )
+  })
+
+  test('need not be filled in unless the schema says so', async () => {
+    for (const required of [[], ['field']]) {
+      const schema = { type: 'object', properties: { field: { type: 'string' } }, required }
+      const { outcome } = await play(
+        doing((ctx) => ctx.elicit('q', 'm', schema)),
+        'tools/call',
+        call,
+      )
+      const params = 'asks' in outcome && outcome.asks.q?.params
+      expect(params).toMatchObject({
+        requestedSchema: required.length > 0 ? { required } : expect.not.objectContaining({ required }),
+      })
+    }
   })
 
   test.each<[string, object]>([
@@ -428,7 +450,7 @@ describe('answers', () => {
     ['a number for a form', elicit, 5],
     ['a list for a form', elicit, []],
     ['no action', elicit, {}],
-    ['another action', elicit, { action: 'maybe' }],
+    ['another action', elicit, { action: 'maybe', content: { name: 'Ada' } }],
     ['a form that does not fit', elicit, accept({ name: '' })],
     ['a form without a required field', elicit, accept({})],
     ['a form that is a text', elicit, { action: 'accept', content: 'Ada' }],
@@ -437,6 +459,11 @@ describe('answers', () => {
     ['no model', sample, { role: 'assistant', content: { type: 'text', text: 't' } }],
     ['no content', sample, { role: 'assistant', model: 'm' }],
     ['content that is a text', sample, { role: 'assistant', model: 'm', content: 't' }],
+    [
+      'content with a hole among texts',
+      sample,
+      { role: 'assistant', model: 'm', content: [{ type: 'text', text: 't' }, null] },
+    ],
     ['content with a hole', sample, { role: 'assistant', model: 'm', content: [null] }],
     ['a text block without a text', sample, { role: 'assistant', model: 'm', content: { type: 'text' } }],
     ['null for roots', roots, null],
@@ -460,6 +487,19 @@ describe('a client that cannot be asked', () => {
     messages: [{ role: 'assistant', content: { type: 'tool_use', id: '1', name: 'a', input: {} } }],
     prompt: undefined,
   }
+  const returned = {
+    messages: [
+      { role: 'user', content: { type: 'text', text: 'Hi' } },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', toolUseId: '1', content: [] },
+          { type: 'text', text: 'so?' },
+        ],
+      },
+    ],
+    prompt: undefined,
+  }
 
   test.each<[string, (ctx: Context) => unknown, object, object]>([
     ['for a form', elicit, {}, { elicitation: { form: {} } }],
@@ -472,6 +512,7 @@ describe('a client that cannot be asked', () => {
       { sampling: {} },
       { sampling: { tools: {} } },
     ],
+    ['for a model about what a tool returned', sample(returned), { sampling: {} }, { sampling: { tools: {} } }],
     ['for a model about tools it used', sample(used), { sampling: {} }, { sampling: { tools: {} } }],
     ['for a model with context', sample(context), { sampling: { tools: {} } }, { sampling: { context: {} } }],
     [
@@ -488,13 +529,18 @@ describe('a client that cannot be asked', () => {
 
   test('is asked what it can be asked', async () => {
     const setting = { capabilities: { sampling: {} } }
-    const { rounds } = await talk(sample({ includeContext: 'none' }), { q: sampled('x') }, setting)
-    expect(rounds).toEqual([['q']])
+    for (const more of [{}, { includeContext: 'none' }]) {
+      const { rounds } = await talk(sample(more), { q: sampled('x') }, setting)
+      expect(rounds).toEqual([['q']])
+    }
   })
 
   test('gets a result when it has a session, because its revision has no such error', async () => {
     for (const date of ['2024-11-05', '2025-11-25']) {
-      const { result, rounds } = await talk((ctx) => ctx.roots(), {}, { date, capabilities: {} })
+      const reported: unknown[] = []
+      const report = (problem: unknown) => reported.push(problem)
+      const { result, rounds } = await talk((ctx) => ctx.roots(), {}, { date, capabilities: {}, report })
+      expect(reported).toEqual([])
       expect([result.isError, textOf(result), rounds]).toEqual([true, 'This needs a client that supports roots', []])
     }
   })
