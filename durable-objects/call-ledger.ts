@@ -1,11 +1,12 @@
 /**
- * Calls that wait for a client's answers. Nothing runs for them: they are rows, so they survive the object.
+ * Calls that have a stream: written down before they say anything, so that each gets an end, whatever happens to the
+ * object. A call that waits for a client's answers is nothing but its row.
  *
  * | table       | column     | meaning                                                        | lifetime              |
  * |-------------|------------|----------------------------------------------------------------|-----------------------|
  * | `calls`     | `id`       | one call                                                       | until it is answered or cancelled |
  * |             | `request`  | the key of its JSON-RPC id, to cancel it by                    |                       |
- * |             | `parked`   | `ParkedCall` as JSON: the request, its stream, its memo        |                       |
+ * |             | `call`     | `LedgerCall` as JSON: the request, its stream, its memo        |                       |
  * | `questions` | `id`       | one question; the client sees the id `ask-<id>`, never reused  | until it is answered  |
  * |             | `call`, `key` | which question of which call                                |                       |
  */
@@ -14,16 +15,20 @@ import { type Answer, type Memo, withAnswers } from '../worker/engine/memo.ts'
 import type { RequestMessage } from '../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../worker/protocol/types.ts'
 
-export type ParkedCall = {
+export type LedgerCall = {
   request: RequestMessage
   stream: number
   memo: Memo
   handshake: Handshake
   /** What `ctx.session` says. */
   session: string
+  /** Somebody is signed in, but not written down. */
+  isPersonal: boolean
+  /** How often it was run again because the object was lost. */
+  repeats: number
 }
 
-export class ParkedCalls {
+export class CallLedger {
   readonly #sql: SqlStorage
   #exists: boolean | undefined
 
@@ -31,20 +36,29 @@ export class ParkedCalls {
     this.#sql = sql
   }
 
-  /** Parks a call with its open questions. Returns the id the client sees for each key. */
-  park(call: ParkedCall, keys: readonly string[]): Map<string, string> {
+  /** Writes a call down. Returns its row. */
+  begin(call: LedgerCall): number {
     this.#create()
-    const { id } = this.#sql
-      .exec<{ id: number }>(
-        'INSERT INTO calls (request, parked) VALUES (?, ?) RETURNING id',
-        requestKey(call.request.id),
-        JSON.stringify(call),
-      )
-      .one()
+    const key = requestKey(call.request.id)
+    return this.#sql
+      .exec<{ id: number }>('INSERT INTO calls (request, call) VALUES (?, ?) RETURNING id', key, JSON.stringify(call))
+      .one().id
+  }
+
+  rewrite(row: number, call: LedgerCall): void {
+    this.#sql.exec('UPDATE calls SET call = ? WHERE id = ?', JSON.stringify(call), row)
+  }
+
+  end(row: number): void {
+    this.#sql.exec('DELETE FROM calls WHERE id = ?', row)
+  }
+
+  /** Opens questions of a call. Returns the id the client sees for each key. */
+  ask(row: number, keys: readonly string[]): Map<string, string> {
     return new Map(
       keys.map((key) => {
         const question = this.#sql
-          .exec<{ id: number }>('INSERT INTO questions (call, key) VALUES (?, ?) RETURNING id', id, key)
+          .exec<{ id: number }>('INSERT INTO questions (call, key) VALUES (?, ?) RETURNING id', row, key)
           .one()
         return [key, `ask-${question.id}`]
       }),
@@ -52,25 +66,25 @@ export class ParkedCalls {
   }
 
   /**
-   * Writes an answer down. Returns the call when it was the last one it waited for; it is parked no more. `undefined`
-   * when the call waits for others, or nobody asked.
+   * Writes an answer down. Returns the call when it was the last one it waited for; `undefined` when it waits for
+   * others, or nobody asked.
    */
-  answer(question: RequestId, answer: Answer): ParkedCall | undefined {
+  answer(question: RequestId, answer: Answer): { row: number; call: LedgerCall } | undefined {
     const id = typeof question === 'string' ? /^ask-([1-9]\d{0,14})$/.exec(question)?.[1] : undefined
     if (!id || !this.#has()) return undefined
-    const [row] = this.#sql
+    const [asked] = this.#sql
       .exec<{ call: number; key: string }>('DELETE FROM questions WHERE id = ? RETURNING call, key', Number(id))
       .toArray()
-    if (!row) return undefined
-    const { parked } = this.#sql.exec<{ parked: string }>('SELECT parked FROM calls WHERE id = ?', row.call).one()
-    const call: ParkedCall = JSON.parse(parked)
-    call.memo = withAnswers(call.memo, { [row.key]: answer })
-    if (this.#sql.exec('SELECT 1 FROM questions WHERE call = ? LIMIT 1', row.call).toArray().length > 0) {
-      this.#sql.exec('UPDATE calls SET parked = ? WHERE id = ?', JSON.stringify(call), row.call)
-      return undefined
-    }
-    this.#sql.exec('DELETE FROM calls WHERE id = ?', row.call)
-    return call
+    if (!asked) return undefined
+    const row = asked.call
+    const [{ call: text }] = this.#sql.exec<{ call: string }>('SELECT call FROM calls WHERE id = ?', row).toArray() as [
+      { call: string },
+    ]
+    const call: LedgerCall = JSON.parse(text)
+    call.memo = withAnswers(call.memo, { [asked.key]: answer })
+    this.rewrite(row, call)
+    const isOpen = this.#sql.exec('SELECT 1 FROM questions WHERE call = ? LIMIT 1', row).toArray().length > 0
+    return isOpen ? undefined : { row, call }
   }
 
   has(request: RequestId): boolean {
@@ -78,21 +92,28 @@ export class ParkedCalls {
     return this.#sql.exec('SELECT 1 FROM calls WHERE request = ?', requestKey(request)).toArray().length > 0
   }
 
-  /** Forgets a call. Returns it with the questions that were still open. */
-  cancel(request: RequestId): { call: ParkedCall; questions: string[] } | undefined {
+  /** Forgets a call that waits. Returns its stream and the questions that were still open. */
+  cancel(request: RequestId): { stream: number; questions: string[] } | undefined {
     if (!this.#has()) return undefined
     const [row] = this.#sql
-      .exec<{ id: number; parked: string }>(
-        'DELETE FROM calls WHERE request = ? RETURNING id, parked',
-        requestKey(request),
-      )
+      .exec<{ id: number; call: string }>('SELECT id, call FROM calls WHERE request = ?', requestKey(request))
       .toArray()
-    if (!row) return undefined
     const questions = this.#sql
-      .exec<{ id: number }>('DELETE FROM questions WHERE call = ? RETURNING id', row.id)
+      .exec<{ id: number }>('DELETE FROM questions WHERE call = ? RETURNING id', row?.id ?? 0)
       .toArray()
       .map(({ id }) => `ask-${id}`)
-    return { call: JSON.parse(row.parked), questions }
+    if (!row || questions.length === 0) return undefined
+    this.end(row.id)
+    return { stream: JSON.parse(row.call).stream, questions }
+  }
+
+  /** Calls that wait for nobody: in a new instance, those that were running in the last one. */
+  unasked(): { row: number; call: LedgerCall }[] {
+    if (!this.#has()) return []
+    return this.#sql
+      .exec<{ id: number; call: string }>('SELECT id, call FROM calls WHERE id NOT IN (SELECT call FROM questions)')
+      .toArray()
+      .map(({ id, call }) => ({ row: id, call: JSON.parse(call) }))
   }
 
   /** The storage has been deleted. */
@@ -108,7 +129,7 @@ export class ParkedCalls {
   #create(): void {
     if (this.#has()) return
     this.#sql.exec(`
-      CREATE TABLE calls (id INTEGER PRIMARY KEY, request TEXT NOT NULL, parked TEXT NOT NULL);
+      CREATE TABLE calls (id INTEGER PRIMARY KEY, request TEXT NOT NULL, call TEXT NOT NULL);
       CREATE TABLE questions (id INTEGER PRIMARY KEY AUTOINCREMENT, call INTEGER NOT NULL, key TEXT NOT NULL);
     `)
     this.#exists = true

@@ -59,6 +59,14 @@ export class EventLog {
     return { stream, seq: last }
   }
 
+  /** How many notifications were sent on a stream. */
+  notificationsOn(stream: number): number {
+    const like = '{"jsonrpc":"2.0","method":"notifications/%'
+    return this.#sql
+      .exec<{ sent: number }>('SELECT count(*) AS sent FROM events WHERE stream = ? AND data LIKE ?', stream, like)
+      .one().sent
+  }
+
   /** One request of the stream has been answered, or never will be. True when it was the last. */
   settle(stream: number): boolean {
     const row = this.#sql

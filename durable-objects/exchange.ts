@@ -1,5 +1,21 @@
 /** One POST on its way through a session: silent until something must be said before its answer, then a stream. */
+import type { Handshake } from '../worker/engine/handshake.ts'
+import type { Memo } from '../worker/engine/memo.ts'
+import type { RequestMessage } from '../worker/protocol/jsonrpc.ts'
+import type { Principal } from '../worker/protocol/principal.ts'
 import type { Revision } from '../worker/protocol/revision.ts'
+
+/** A request that has no answer yet. */
+export type Job = {
+  readonly request: RequestMessage
+  readonly handshake: Handshake
+  readonly session: string
+  readonly principal: Principal | undefined
+  readonly expires: number
+  readonly memo: Memo
+  /** Its row in the ledger, once it has a stream. */
+  row?: number
+}
 
 export type Reply = { status: number; text: string }
 
@@ -7,6 +23,7 @@ export class Exchange {
   readonly revision: Revision
   /** The client takes streams. */
   readonly streams: boolean
+  readonly jobs = new Set<Job>()
   /** Answers kept back while silent. */
   readonly replies: Reply[] = []
   /** Settles when every request has its answer, or the exchange has become a stream. */

@@ -2,7 +2,7 @@
  * One session of a client that speaks a revision with sessions: its open calls, its streams, what it subscribed to.
  *
  * An object that was only ever asked quick questions has stored nothing. Besides the tables of `event-log.ts` and
- * `parked-calls.ts` it keeps, in key-value storage:
+ * `call-ledger.ts` it keeps, in key-value storage:
  *
  * | key         | meaning                                                     | lifetime                           |
  * |-------------|-------------------------------------------------------------|------------------------------------|
@@ -16,8 +16,9 @@
 import { DurableObject } from 'cloudflare:workers'
 import type { Call, Seals, World } from '../worker/engine/call.ts'
 import { type Handshake, readHandshake, welcome } from '../worker/engine/handshake.ts'
-import { type Answer, emptyMemo, type Memo } from '../worker/engine/memo.ts'
+import { type Answer, emptyMemo } from '../worker/engine/memo.ts'
 import { hasResources, readUri } from '../worker/engine/methods/resources.ts'
+import { isRepeatable } from '../worker/engine/repeating.ts'
 import { run } from '../worker/engine/run.ts'
 import { mayHear } from '../worker/engine/subscribing.ts'
 import { eventFrame, primingFrame, retryFrame } from '../worker/http/event-stream.ts'
@@ -42,9 +43,9 @@ import { oldestRevision, revisionOf } from '../worker/protocol/revisions/index.t
 import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/types.ts'
 import { logLevels } from '../worker/protocol/types.ts'
 import type { Server } from '../worker/server/server.ts'
+import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
 import { EventLog, eventIdText, readEventId, standingStream } from './event-log.ts'
-import { Exchange } from './exchange.ts'
-import { ParkedCalls, requestKey } from './parked-calls.ts'
+import { Exchange, type Job } from './exchange.ts'
 import type { UpdatesRpc } from './updates.ts'
 
 /** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
@@ -98,6 +99,8 @@ export type SessionHost = {
 const retryAfter = 1000
 /** Milliseconds until the alarm that holds the object awake for a call whose POST has been answered with a stream. */
 const holdAfter = 20_000
+/** How often a call is run again before its interruption is admitted. */
+const mostRepeats = 2
 /** An alarm may run for fifteen minutes; a longer call is held by the next one. */
 const holdFor = 14 * 60_000
 
@@ -106,24 +109,26 @@ type Running = { abort: AbortController; work: Promise<void> }
 export class Session extends DurableObject implements SessionRpc {
   readonly #host: SessionHost
   readonly #log: EventLog
-  readonly #parked: ParkedCalls
+  readonly #ledger: CallLedger
   readonly #running = new Map<string, Running>()
   /** Streams whose client was sent away before it had connected: it is to come back after so many milliseconds. */
   readonly #released = new Map<number, number>()
   #seen = 0
   #armed = false
+  #isNew = true
 
   constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
     super(ctx, env)
     this.#host = host
     this.#log = new EventLog(ctx.storage.sql)
-    this.#parked = new ParkedCalls(ctx.storage.sql)
+    this.#ledger = new CallLedger(ctx.storage.sql)
   }
 
   async post(post: Post): Promise<Posted> {
     if (this.#isOver()) return { gone: true }
     const overSse = post.handshake === undefined
     if (overSse && !this.ctx.storage.kv.get('expires')) return { gone: true }
+    this.#recover()
     this.#touch()
     const handshake = post.handshake ?? this.ctx.storage.kv.get<Handshake>('handshake')
     const revision = handshake && revisionOf(handshake.version)
@@ -182,6 +187,7 @@ export class Session extends DurableObject implements SessionRpc {
     const [after, stream, polling] = ['after', 'stream', 'polling'].map((name) => searchParams.get(name))
     const overSse = searchParams.has('sse')
     if (this.#isOver()) return new Response(null, { status: 404 })
+    this.#recover()
     this.#touch()
     this.#arm(Number(searchParams.get('expires')))
     if (after) return this.#resume(after)
@@ -201,6 +207,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   override async alarm(): Promise<void> {
+    if (!this.#isOver()) this.#recover()
     const works = [...this.#running.values()].map((running) => running.work)
     if (works.length > 0) {
       const timeout = new Promise((resolve) => setTimeout(resolve, holdFor))
@@ -223,7 +230,7 @@ export class Session extends DurableObject implements SessionRpc {
   #start(exchange: Exchange, request: RequestMessage, handshake: Handshake | undefined, post: Post): void {
     const answer = (result: Result) => this.#answer(exchange, { status: 200, text: resultText(request.id, result) })
     try {
-      if (this.#running.has(requestKey(request.id)) || this.#parked.has(request.id)) {
+      if (this.#running.has(requestKey(request.id)) || this.#ledger.has(request.id)) {
         throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
       }
       if (request.method === 'ping') return answer({})
@@ -233,7 +240,7 @@ export class Session extends DurableObject implements SessionRpc {
         throw new McpError('method_not_found', `Method not found: ${request.method}`)
       }
       const own = this.#ownMethods[request.method]
-      if (!own) return this.#work(exchange, request, handshake, post, emptyMemo)
+      if (!own) return this.#work(exchange, { ...post, request, handshake, memo: emptyMemo })
       own(request.params ?? {}, post, handshake).then(answer, (thrown) => this.#fail(exchange, request.id, thrown))
     } catch (thrown) {
       this.#fail(exchange, request.id, thrown)
@@ -283,17 +290,14 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   /** Takes one step of a call. It ends with an answer, or parked with questions on its stream. */
-  #work(
-    exchange: Exchange,
-    request: RequestMessage,
-    handshake: Handshake,
-    { principal, session, expires }: Pick<Post, 'principal' | 'session' | 'expires'>,
-    memo: Memo,
-  ): void {
+  #work(exchange: Exchange, job: Job): void {
     const { server } = this.#host
     const { revision } = exchange
+    const { request, handshake, principal, session, expires, memo } = job
     const abort = new AbortController()
     const key = requestKey(request.id)
+    exchange.jobs.add(job)
+    if (exchange.stream !== undefined) this.#enter(job, exchange.stream)
     const call: Call = {
       method: request.method,
       params: request.params ?? {},
@@ -318,25 +322,25 @@ export class Session extends DurableObject implements SessionRpc {
     const step = async () => {
       try {
         const outcome = await run(server, call, memo, world)
-        if (abort.signal.aborted) return this.#drop(exchange)
+        if (abort.signal.aborted) return this.#drop(exchange, job)
         if ('done' in outcome) {
           const text = resultText(request.id, revision.result(request.method, outcome.done))
-          return this.#answer(exchange, { status: 200, text })
+          return this.#answer(exchange, { status: 200, text }, job)
         }
         if (!exchange.streams) {
           throw new McpError('not_acceptable', 'This needs an answer from the client: accept text/event-stream')
         }
         const stream = this.#streamOf(exchange, expires)
-        const asks = Object.entries(outcome.asks)
-        const parked = { request, stream, memo: outcome.memo, handshake, session }
-        const ids = this.#parked.park(parked, Object.keys(outcome.asks))
-        for (const [name, ask] of asks) {
+        const row = job.row as number
+        this.#ledger.rewrite(row, entryOf({ ...job, memo: outcome.memo }, stream))
+        const ids = this.#ledger.ask(row, Object.keys(outcome.asks))
+        for (const [name, ask] of Object.entries(outcome.asks)) {
           const written = revision.ask(ask)
           if (written) this.#send(stream, requestText(ids.get(name) as string, written.method, written.params))
         }
       } catch (thrown) {
-        if (abort.signal.aborted) return this.#drop(exchange)
-        this.#fail(exchange, request.id, thrown)
+        if (abort.signal.aborted) return this.#drop(exchange, job)
+        this.#fail(exchange, request.id, thrown, job)
       } finally {
         this.#running.delete(key)
       }
@@ -348,14 +352,34 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   /** A response of the client: the answer to a question, or nothing of ours. */
-  #receive(message: Extract<Message, { method?: undefined }> | Message, post: Post): void {
+  #receive(message: Message, post: Post): void {
     if (!isResponse(message) || message.id === undefined || message.id === null) return
     const answer: Answer = 'result' in message ? { result: message.result } : { error: message.error }
-    const call = this.#parked.answer(message.id, answer)
-    if (!call) return
-    const revision = revisionOf(call.handshake.version) as Revision
-    const exchange = new Exchange(revision, { streams: true, unanswered: 1, stream: call.stream })
-    this.#work(exchange, call.request, call.handshake, { ...post, session: call.session }, call.memo)
+    const answered = this.#ledger.answer(message.id, answer)
+    if (!answered) return
+    const { row, call } = answered
+    this.#work(exchangeOn(call), { ...call, row, principal: post.principal, expires: post.expires })
+    this.#holdAwake()
+  }
+
+  /** A new instance finds calls that were running in the last one: each is run again, or ends with an error. */
+  #recover(): void {
+    if (!this.#isNew) return
+    this.#isNew = false
+    for (const { row, call } of this.#ledger.unasked()) {
+      const exchange = exchangeOn(call)
+      const job: Job = { ...call, row, principal: undefined, expires: 0 }
+      const isSafe = isRepeatable(this.#host.server.registry, call.request)
+      // Who asked is known to the client's next request only, so what was asked by somebody is not run for nobody.
+      if (isSafe && !call.isPersonal && call.repeats < mostRepeats) {
+        this.#ledger.rewrite(row, { ...call, repeats: call.repeats + 1 })
+        const said = call.stream === standingStream ? call.memo.said : this.#log.notificationsOn(call.stream)
+        this.#work(exchange, { ...job, memo: { ...call.memo, said } })
+        continue
+      }
+      const data = { reason: 'interrupted', retryable: isSafe }
+      this.#fail(exchange, call.request.id, new McpError('interrupted', 'The call was interrupted', data), job)
+    }
     this.#holdAwake()
   }
 
@@ -365,9 +389,9 @@ export class Session extends DurableObject implements SessionRpc {
     if (typeof id !== 'string' && typeof id !== 'number') return
     const reason = typeof params?.reason === 'string' ? params.reason : 'Cancelled by the client'
     this.#running.get(requestKey(id))?.abort.abort(new Error(reason))
-    const cancelled = this.#parked.cancel(id)
+    const cancelled = this.#ledger.cancel(id)
     if (!cancelled) return
-    const { stream } = cancelled.call
+    const { stream } = cancelled
     for (const requestId of cancelled.questions) {
       const withdrawn = { requestId, reason: 'The request that asked was cancelled' }
       this.#send(stream, notificationText({ method: 'notifications/cancelled', params: withdrawn }))
@@ -377,22 +401,25 @@ export class Session extends DurableObject implements SessionRpc {
 
   // What goes out
 
-  #answer(exchange: Exchange, reply: { status: number; text: string }): void {
+  /** Everything an answer changes is written in one turn. */
+  #answer(exchange: Exchange, reply: { status: number; text: string }, job?: Job): void {
     const { stream } = exchange
+    this.#leave(exchange, job)
     if (stream === undefined) return exchange.keep(reply)
     this.#send(stream, reply.text)
     this.#settle(stream)
   }
 
-  #fail(exchange: Exchange, id: RequestId, thrown: unknown): void {
+  #fail(exchange: Exchange, id: RequestId, thrown: unknown, job?: Job): void {
     if (!(thrown instanceof McpError)) this.#host.report(thrown)
     const error = asMcpError(thrown)
     const numbers = exchange.revision.error(error.kind)
-    this.#answer(exchange, { status: numbers.status, text: errorText(id, error, numbers) })
+    this.#answer(exchange, { status: numbers.status, text: errorText(id, error, numbers) }, job)
   }
 
   /** A cancelled request has no answer; its stream ends without one. */
-  #drop(exchange: Exchange): void {
+  #drop(exchange: Exchange, job: Job): void {
+    this.#leave(exchange, job)
     if (exchange.stream === undefined) exchange.keep(undefined)
     else this.#settle(exchange.stream)
   }
@@ -407,8 +434,20 @@ export class Session extends DurableObject implements SessionRpc {
     if (expires !== undefined) this.#arm(expires)
     const stream = this.#log.open(exchange.unanswered)
     exchange.become(stream)
+    for (const job of exchange.jobs) this.#enter(job, stream)
     for (const reply of exchange.replies) this.#send(stream, reply.text)
     return stream
+  }
+
+  /** A call with a stream is written down before it says anything. */
+  #enter(job: Job, stream: number): void {
+    job.row ??= this.#ledger.begin(entryOf(job, stream))
+  }
+
+  #leave(exchange: Exchange, job: Job | undefined): void {
+    if (!job) return
+    exchange.jobs.delete(job)
+    if (job.row !== undefined) this.#ledger.end(job.row)
   }
 
   /** Written first, sent second, in one turn: what a client has seen is in the log. */
@@ -515,12 +554,27 @@ export class Session extends DurableObject implements SessionRpc {
     const listening = this.ctx.storage.kv.get('listening')
     await this.ctx.storage.deleteAll()
     this.#log.forget()
-    this.#parked.forget()
+    this.#ledger.forget()
     this.ctx.storage.kv.put('ended', expires)
     await this.ctx.storage.setAlarm(Math.max(expires, Date.now() + 1000))
     if (listening) await this.#host.updates().leave(this.#name)
   }
 }
+
+/** What the ledger keeps of a call. Who asked is not written down. */
+const entryOf = ({ request, handshake, session, principal, memo }: Job, stream: number): LedgerCall => ({
+  request,
+  stream,
+  memo,
+  handshake,
+  session,
+  isPersonal: principal !== undefined,
+  repeats: 0,
+})
+
+/** The rest of an exchange whose POST has been answered with a stream. */
+const exchangeOn = ({ handshake, stream }: LedgerCall): Exchange =>
+  new Exchange(revisionOf(handshake.version) ?? oldestRevision, { streams: true, unanswered: 1, stream })
 
 const tagOf = (stream: number) => `stream:${stream}`
 

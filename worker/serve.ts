@@ -1,6 +1,6 @@
 /** The composition root: a server and its options become a Worker and its Durable Objects. */
 import { env, exports } from 'cloudflare:workers'
-import { IttyRouter } from 'itty-router'
+import { IttyRouter } from 'itty-router/IttyRouter'
 import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
 import { Updates, type UpdatesHost, type UpdatesRpc } from '../durable-objects/updates.ts'
 import type { Auth } from './auth/auth.ts'

@@ -115,6 +115,64 @@ describe('a stream', () => {
   })
 })
 
+describe('a call that was running when its object was lost', () => {
+  const streamed = (name: string, key: string) =>
+    post('tools/call', { name, arguments: { key }, _meta: { progressToken: 'p' } })
+
+  test('is run again when that is safe, and the client hears nothing twice', async () => {
+    const stub = session()
+    expect(await stub.post(streamed('stubborn', crypto.randomUUID()))).toEqual({ stream: 1 })
+    await evictDurableObject(stub)
+    const feed = await open(stub, 'stream=1')
+    expect(await feed.closed).toBe(1000)
+    const said = feed.frames.join('')
+    expect(said).toContain('run 2')
+    expect(said.match(/"progress":\d/g)).toEqual(['"progress":1', '"progress":2'])
+  })
+
+  test('ends with an error that says so when it is not', async () => {
+    const stub = session()
+    expect(await stub.post(streamed('wait', crypto.randomUUID()))).toEqual({ stream: 1 })
+    await evictDurableObject(stub)
+    const feed = await open(stub, 'after=1.1')
+    expect(await feed.closed).toBe(1000)
+    expect(feed.frames).toEqual([
+      'id: 1.2\ndata: {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The call was interrupted",' +
+        '"data":{"reason":"interrupted","retryable":false}}}\n\n',
+    ])
+    // The id is free again.
+    expect(await stub.post(call('echo', { text: 'hi' }))).toMatchObject({ status: 200 })
+  })
+
+  test('is found by the alarm when no client comes back', async () => {
+    const stub = session()
+    await stub.post(streamed('wait', crypto.randomUUID()))
+    await evictDurableObject(stub)
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    const feed = await open(stub, 'after=1.1')
+    await feed.closed
+    expect(feed.frames.join('')).toContain('interrupted')
+  })
+
+  test('is not run again for nobody when somebody had asked', async () => {
+    const stub = session()
+    const principal = { issuer: 'https://issuer.example', subject: 'ada', scopes: [], claims: {} }
+    await stub.post({ ...streamed('stubborn', crypto.randomUUID()), principal })
+    await evictDurableObject(stub)
+    const feed = await open(stub, 'after=1.1')
+    await feed.closed
+    expect(feed.frames.join('')).toContain('"data":{"reason":"interrupted","retryable":true}')
+  })
+
+  test('leaves no row behind', async () => {
+    const stub = session()
+    await stub.post(streamed('progress', ''))
+    await stub.post(post('tools/call', { name: 'progress', arguments: { steps: 2 }, _meta: { progressToken: 'p' } }))
+    const rows = await runInDurableObject(stub, (_, state) => state.storage.sql.exec('SELECT * FROM calls').toArray())
+    expect(rows).toEqual([])
+  })
+})
+
 describe('a session that is over', () => {
   test('keeps a tombstone until its id expires, and then nothing', async () => {
     const stub = session()

@@ -33,7 +33,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   let said = 0
   let lastProgress = Number.NEGATIVE_INFINITY
 
-  /** A replayed stretch of the handler says nothing twice. Counts what it is asked about. */
+  /** A replayed stretch of the handler says nothing twice. Counts what would be said. */
   function muted(): boolean {
     if (closed) return true
     said += 1
@@ -145,8 +145,9 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 
     progress(done, total, message) {
       const token = progressToken(call.params)
-      if (muted() || token === undefined || !(done > lastProgress)) return
+      if (token === undefined || !(done > lastProgress)) return
       lastProgress = done
+      if (muted()) return
       world.notify({
         method: 'notifications/progress',
         params: { progressToken: token, progress: done, total, message },
@@ -154,8 +155,8 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     },
 
     log(level, data, logger) {
-      if (muted() || call.logLevel === undefined) return
-      if (logLevels.indexOf(level) < logLevels.indexOf(call.logLevel)) return
+      if (call.logLevel === undefined || logLevels.indexOf(level) < logLevels.indexOf(call.logLevel)) return
+      if (muted()) return
       world.notify({ method: 'notifications/message', params: { level, logger, data: data ?? null } })
     },
 

@@ -8,7 +8,7 @@ export type Memo = {
   readonly answers: Readonly<Record<string, Answer>>
   /** Results of `once` effects, by key; boxed, so that one without a result counts as done. */
   readonly effects: Readonly<Record<string, { readonly value?: unknown }>>
-  /** How many notifications earlier rounds have sent, or would have. */
+  /** How many notifications earlier rounds have sent. */
   readonly said: number
 }
 

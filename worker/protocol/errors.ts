@@ -14,6 +14,8 @@ export const errorTable = {
   invalid_envelope: { code: -32602, status: 400 },
   resource_not_found: { code: -32602, status: 200 },
   internal_error: { code: -32603, status: 200 },
+  /** The object that ran the call was lost, and running it again could do something twice. */
+  interrupted: { code: -32603, status: 200 },
   /** The client was asked something and answered with an error. */
   client_refused: { code: -32600, status: 200 },
   header_mismatch: { code: -32020, status: 400 },

@@ -182,6 +182,24 @@ server.tool('waited', { description: 'What became of a wait', input: z.object({ 
   return waits.get(key) ?? 'unknown'
 })
 
+const runs = new Map<string, number>()
+server.tool(
+  'stubborn',
+  {
+    description: 'Does not end the first time it is run',
+    input: z.object({ key: z.string() }),
+    annotations: { readOnlyHint: true },
+  },
+  ({ key }, ctx) => {
+    const run = (runs.get(key) ?? 0) + 1
+    runs.set(key, run)
+    ctx.progress(1, 2)
+    if (run === 1) return new Promise<never>(() => {})
+    ctx.progress(2, 2)
+    return `run ${run}`
+  },
+)
+
 server.tool('disconnect', { description: 'Sends the client away before it answers' }, async (_, ctx) => {
   ctx.disconnect(20)
   return 'You came back'

@@ -1,0 +1,9 @@
+import type { RequestMessage } from '../protocol/jsonrpc.ts'
+import type { Registry } from '../server/server.ts'
+
+/** May a request be run again when nobody knows how far it came? Reading may; a tool says so by its hints. */
+export function isRepeatable({ tools }: Registry, { method, params }: RequestMessage): boolean {
+  if (method !== 'tools/call') return true
+  const { readOnlyHint, idempotentHint } = tools.get(String(params?.name))?.item.annotations ?? {}
+  return readOnlyHint === true || idempotentHint === true
+}
