@@ -1,0 +1,33 @@
+/** A server on which whoever says a name is that person. */
+import { createServer, McpError, serve } from 'edgemcp'
+import * as z from 'zod'
+
+const server = createServer({ name: 'owned', version: '1.0.0', pageSize: 1 })
+
+server.tool('who', { description: 'Who asks' }, (_, ctx) => ctx.principal?.subject ?? 'nobody')
+server.tool('ask', { description: 'Asks who asks' }, async (_, ctx) => {
+  const answer = await ctx.elicit('word', 'A word?', z.object({ word: z.string() }))
+  return `${ctx.principal?.subject} says ${answer.action === 'accept' ? answer.content.word : answer.action}`
+})
+server.tool(
+  'admin',
+  { description: 'For one person', enabled: ({ principal }) => principal?.subject === 'ada' },
+  () => 'yes',
+)
+server.resource(
+  'ada://diary',
+  { description: "Ada's diary", enabled: ({ principal }) => principal?.subject === 'ada' },
+  () => 'Dear diary',
+)
+
+const worker = serve(server, {
+  auth: {
+    async authenticate(request) {
+      const subject = /^Bearer (ada|bob|eve)$/.exec(request.headers.get('Authorization') ?? '')?.[1]
+      if (!subject) throw new McpError('unauthorized', 'Say who you are')
+      return { issuer: 'https://names.example', subject, scopes: [], claims: {} }
+    },
+  },
+})
+export default worker
+export const { McpSession, McpUpdates } = worker
