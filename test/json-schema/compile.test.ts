@@ -438,6 +438,7 @@ describe('a reference', () => {
       'its own resource',
       { type: 'string', $defs: { a: { $id: 'a.json', $ref: '#/$defs/b', $defs: { b: true } } }, $ref: 'a.json' },
     ],
+    ['a branch that is not taken', parsed('{ "then": { "$id": "a", "type": "string" }, "allOf": [{ "$ref": "a" }] }')],
     ['true', { $defs: { a: text, b: true }, allOf: [{ $ref: '#/$defs/b' }, { $ref: '#/$defs/a' }] }],
   ])('leads to %s', (_, schema) => {
     expect(issues(schema, 'a')).toBe('')

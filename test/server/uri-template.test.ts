@@ -64,6 +64,40 @@ describe('expansion, as RFC 6570 writes it', () => {
     ['a:x{?list}', { list }, 'a:x?list=red,green,blue'],
     ['a:x{?list*}', { list }, 'a:x?list=red&list=green&list=blue'],
     ['a:x?fixed=yes{&x}', { x: '1024' }, 'a:x?fixed=yes&x=1024'],
+    // The rest of section 3.2, as far as it has texts and lists.
+    ['a:?{x,empty}', { x: '1024', empty: '' }, 'a:?1024,'],
+    ['a:{x,hello,y}', { x: '1024', hello, y: '768' }, 'a:1024,Hello%20World%21,768'],
+    ['a:{+x,hello,y}', { x: '1024', hello, y: '768' }, 'a:1024,Hello%20World!,768'],
+    ['a:{+path,x}/here', { path, x: '1024' }, 'a:/foo/bar,1024/here'],
+    ['a:{+list}', { list }, 'a:red,green,blue'],
+    ['a:{+list*}', { list }, 'a:red,green,blue'],
+    ['a:{+brackets}', { brackets: '[a]|"b"' }, 'a:[a]%7C%22b%22'],
+    ['a:{#x,hello,y}', { x: '1024', hello, y: '768' }, 'a:#1024,Hello%20World!,768'],
+    ['a:{#path:6}here', { path }, 'a:#/foo/bhere'],
+    ['a:{#list}', { list }, 'a:#red,green,blue'],
+    ['a:{#list*}', { list }, 'a:#red,green,blue'],
+    ['a:{#half}', { half: '50%' }, 'a:#50%25'],
+    ['a:foo{#empty}', { empty: '' }, 'a:foo#'],
+    ['a:{.who,half}', { who: 'fred', half: '50%' }, 'a:.fred.50%25'],
+    ['a:X{.var:3}', { var: 'value' }, 'a:X.val'],
+    ['a:X{.list}', { list }, 'a:X.red,green,blue'],
+    ['a:X{.undef}', {}, 'a:X'],
+    ['a:{/var,x}/here', { var: 'value', x: '1024' }, 'a:/value/1024/here'],
+    ['a:{/var,undef}', { var: 'value' }, 'a:/value'],
+    ['a:{/var:1,var}', { var: 'value' }, 'a:/v/value'],
+    ['a:{/list*,path:4}', { list, path: './foo' }, 'a:/red/green/blue/.%2Ffo'],
+    ['a:{;half}', { half: '50%' }, 'a:;half=50%25'],
+    ['a:{;v,bar,who}', { v: '6', who: 'fred' }, 'a:;v=6;who=fred'],
+    ['a:{;v,empty,who}', { v: '6', empty: '', who: 'fred' }, 'a:;v=6;empty;who=fred'],
+    ['a:{;hello:5}', { hello: 'Hello World!' }, 'a:;hello=Hello'],
+    ['a:{;list}', { list }, 'a:;list=red,green,blue'],
+    ['a:{?var:3}', { var: 'value' }, 'a:?var=val'],
+    ['a:{?list*}', { list: [] }, 'a:'],
+    ['a:{&x,y,empty}', { x: '1024', y: '768', empty: '' }, 'a:&x=1024&y=768&empty='],
+    ['a:{&var:3}', { var: 'value' }, 'a:&var=val'],
+    ['a:{&list}', { list }, 'a:&list=red,green,blue'],
+    ['a:{&list*}', { list }, 'a:&list=red&list=green&list=blue'],
+    ['a:{toString}', {}, 'a:'],
     // Around the expressions.
     ['note://日/{x}', { x: '1' }, 'note://%E6%97%A5/1'],
     ['a:{var}{var}', { var: 'v' }, 'a:vv'],
@@ -139,6 +173,27 @@ describe('matching finds the variables', () => {
     ['a://x?fixed=1{&y}', 'a://x?fixed=1', {}],
     ['a://x{;a,b}', 'a://x;a=1;b', { a: '1', b: '' }],
     ['a://{x}{?q}', 'a://1?q=2', { x: '1', q: '2' }],
+    ['a://x{?q}{&lang}', 'a://x?q=1&lang=en', { q: '1', lang: 'en' }],
+    ['a://x{?q}{&lang}', 'a://x?q=1', { q: '1' }],
+    ['a://x{?tags*,q}', 'a://x?tags=1&q=2&tags=3', { tags: ['1', '3'], q: '2' }],
+    ['a://x{?q}#end', 'a://x?q=1#end', { q: '1' }],
+    ['a://x{?q,q.a}', 'a://x?q.a=1&q=2', { q: '2', 'q.a': '1' }],
+    // As much as there is for each, from the left, as long as the rest finds something.
+    ['a://{x}-{y}', 'a://1-2-3', { x: '1-2', y: '3' }],
+    ['a://{x}{y}', 'a://12', { x: '12', y: '' }],
+    ['a://{x}.{ext}', 'a://a.tar.gz', { x: 'a.tar', ext: 'gz' }],
+    ['a://{+path}/{name}', 'a://a/b/c', { path: 'a/b', name: 'c' }],
+    ['a://{x}2{y}', 'a://b2a%20c', { x: 'b', y: 'a c' }],
+    ['a://x{/path*,name}', 'a://x/1/2/3', { path: ['1', '2'], name: '3' }],
+    ['a://x{/path*}/raw', 'a://x/1/raw/raw', { path: ['1', 'raw'] }],
+    ['a://x{/path*}/raw', 'a://x/raw', { path: [] }],
+    ['a://{x:1}/{x}', 'a://v/value', { x: 'value' }],
+    ['a://{x}/{x:1}', 'a://value/v', { x: 'value' }],
+    // Other spellings of the same URI.
+    ['a://{x}/y', 'a://%7e%2D1/%79', { x: '~-1' }],
+    ['file:///{+path}', 'file:///a b"c', { path: 'a b"c' }],
+    ['a://x{?q}', 'a://x?q=a|b', { q: 'a|b' }],
+    ['a://{__proto__}', 'a://1', JSON.parse('{ "__proto__": "1" }')],
   ])('of %s in %s', (template, uri, variables) => {
     expect({ ...uriTemplate(template).match(uri) }).toEqual(variables)
   })
@@ -176,6 +231,31 @@ describe('matching finds nothing', () => {
     ['nothing', 'note://{id}', ''],
   ])('%s: %s does not match %s', (_, template, uri) => {
     expect(uriTemplate(template).match(uri)).toBeUndefined()
+  })
+})
+
+describe('matching a long URI', () => {
+  // Each of these would take minutes if a match tried one split after the other.
+  const length = 100_000
+  test.each<[string, string]>([
+    ['a:{x}-{y}-{z}!', '-'],
+    ['a:{v}{w}{x}{y}{z}!', 'x'],
+    ['a:{+x}/{+y}/{+z}{undef}/end', '/'],
+    ['a:{x*},{y*},{z*}!', ','],
+    ['a:{/x*}{/y*}{/z*}!', '/x'],
+    ['a:{?x*}!', '?x=1&x=2'],
+    ['a:{x}', '%'],
+    ['a:{x}', '('],
+    ['a:{x}', '\ud800'],
+  ])('%s finds nothing in many times %j', (template, text) => {
+    expect(Object.keys(uriTemplate(template).match(`a:${text.repeat(length / text.length)}`) ?? {})).toEqual([])
+  })
+
+  test('finds as much as there is', () => {
+    const { match } = uriTemplate('a:{x}-{y}{?tags*}')
+    const found = match(`a:${'-'.repeat(length)}?${'tags=1&'.repeat(length)}tags=2`)
+    expect(found?.x).toHaveLength(length - 1)
+    expect(found?.tags).toHaveLength(length + 1)
   })
 })
 

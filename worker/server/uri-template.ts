@@ -34,15 +34,13 @@ export interface UriTemplate {
   match(uri: string): Record<string, string | string[]> | undefined
 }
 
-type Variable = { name: string; isList: boolean; length: number | undefined }
-
-/** One of `{…}`: what goes before it, and between its variables. */
-type Expression = { first: string; separator: string; isNamed: boolean; isReserved: boolean; variables: Variable[] }
+/** A text of the template, or one of its expressions. */
+type Piece = { names: readonly string[]; parts: readonly Part[]; write: (values: Values) => string }
 
 /** What a match looks for: a text, and what may run on after it. */
 type Part = {
   lead: string
-  /** A character that may run on. */
+  /** Finds all that may run on. */
   run?: RegExp
   isOptional?: boolean
   /** Takes what ran on; nothing when the part is missing. */
@@ -51,69 +49,103 @@ type Part = {
 
 const name = '(?:\\w|%[\\da-fA-F]{2})+'
 const variable = `${name}(?:\\.${name})*(?:\\*|:[1-9]\\d{0,3})?`
-const expression = new RegExp(`^([+#./;?&]?)(${variable}(?:,${variable})*)$`)
+const valid = new RegExp(`^(?:[^{}]|\\{[+#./;?&]?${variable}(?:,${variable})*\\})*$`)
 
 /** @throws Error when the text is not a URI template */
 export function uriTemplate(text: string): UriTemplate {
+  if (!valid.test(text)) throw new Error(`The URI template "${text}" is not valid: write variables as {name}`)
   // Texts and expressions take turns.
-  const pieces = text.split(/\{([^{}]*)\}/).map((piece, index) => (index % 2 === 0 ? readText(piece) : read(piece)))
-  const parts = pieces.flatMap((piece) => (typeof piece === 'string' ? { lead: piece } : partsOf(piece)))
-  const names = pieces.flatMap((piece) => (typeof piece === 'string' ? [] : piece.variables.map(({ name }) => name)))
-  const expand = (values: Values) =>
-    pieces.map((piece) => (typeof piece === 'string' ? piece : write(piece, values))).join('')
+  const pieces = text.split(/[{}]/).map((piece, index) => (index % 2 === 0 ? plainText(piece) : expression(piece)))
+  const parts = pieces.flatMap((piece) => piece.parts)
+  const expand = (values: Values) => pieces.map((piece) => piece.write(values)).join('')
   return {
     text,
-    names: [...new Set(names)],
+    names: [...new Set(pieces.flatMap((piece) => piece.names))],
     expand,
     match(uri) {
       try {
         const wanted = normal(uri)
+        if (!wanted.startsWith(parts[0]?.lead ?? '')) return undefined
         const found = find(parts, wanted)
+        if (!found) return undefined
         // The parts are generous. Only what expands to the same URI is a match.
-        return found && unordered(normal(expand(found))) === unordered(wanted) ? found : undefined
+        const again = normal(expand(found))
+        return again === wanted || unordered(again) === unordered(wanted) ? found : undefined
       } catch {
         // It has a percent sign that encodes nothing.
         return undefined
       }
     },
   }
+}
 
-  function readText(piece: string): string {
-    if (/[{}]/.test(piece)) throw invalid()
-    return normal(piece)
+function plainText(text: string): Piece {
+  const lead = normal(text)
+  return { names: [], parts: [{ lead }], write: () => lead }
+}
+
+function expression(text: string): Piece {
+  const [, sign = '', list = ''] = /^([+#./;?&]?)(.*)/.exec(text) ?? []
+  const variables = list.split(',').map((entry) => {
+    const [name = '', length] = entry.split(/[*:]/)
+    return { name, isList: length === '', length: length ? Number(length) : undefined }
+  })
+  const isNamed = /[;?&]/.test(sign)
+  const isReserved = /[+#]/.test(sign)
+  const first = sign === '+' ? '' : sign
+  const separator = /[./;]/.test(sign) ? sign : isNamed ? '&' : ','
+  return { names: variables.map(({ name }) => name), parts: isNamed ? [namedPart()] : variables.map(partOf), write }
+
+  function write(values: Values): string {
+    const encode = isReserved ? encodeReserved : encodeAll
+    const written = variables.flatMap(({ name, isList, length }) => {
+      const value = Object.hasOwn(values, name) ? values[name] : undefined
+      if (value === undefined) return []
+      const texts = typeof value === 'string' ? [encode([...value].slice(0, length).join(''))] : value.map(encode)
+      const joined = isList || texts.length === 0 ? texts : [texts.join(',')]
+      return isNamed ? joined.map((text) => (text || sign !== ';' ? `${name}=${text}` : name)) : joined
+    })
+    return written.length > 0 ? first + written.join(separator) : ''
   }
 
-  function read(piece: string): Expression {
-    const [, sign = '', list] = expression.exec(piece) ?? []
-    if (!list) throw invalid()
+  function partOf({ name, isList, length }: (typeof variables)[number], index: number): Part {
+    const decode = isReserved ? decodeReserved : decodeURIComponent
+    const lead = index === 0 ? first : separator
     return {
-      first: sign === '+' ? '' : sign,
-      separator: sign === '?' ? '&' : /[./;&]/.test(sign) ? sign : ',',
-      isNamed: /[;?&]/.test(sign),
-      isReserved: /[+#]/.test(sign),
-      variables: list.split(',').map((entry) => {
-        const [name = '', length] = entry.split(/[*:]/)
-        return { name, isList: length === '', length: length ? Number(length) : undefined }
-      }),
+      lead,
+      run: isReserved ? /.+/g : runOf(`[${isList ? separator : ''}${unreserved}]`),
+      isOptional: isList && lead !== '',
+      take(found, values) {
+        if (isList) values.set(name, found === undefined ? [] : found.split(separator).map(decode))
+        // A shortened value knows less than a full one.
+        else if (!length || !values.has(name)) values.set(name, decode(found ?? ''))
+      },
     }
   }
 
-  function invalid(): Error {
-    return new Error(`The URI template "${text}" is not valid: write variables as {name}`)
+  /** All variables in one, since they may come in any order. A name that is not theirs belongs to the next part. */
+  function namedPart(): Part {
+    const names = variables.map(({ name }) => name).join('|')
+    return {
+      lead: first,
+      run: runOf(`[=${unreserved}]|${separator}(?=(?:${names})(?![${unreserved}]))`),
+      isOptional: true,
+      take(found, values) {
+        for (const pair of found?.split(separator) ?? []) {
+          const [name = '', text = ''] = pair.split('=')
+          const isList = variables.find((variable) => variable.name === name)?.isList
+          const value = decodeURIComponent(text)
+          const list = values.get(name)
+          if (isList && Array.isArray(list)) list.push(value)
+          else if (isList !== undefined) values.set(name, isList ? [value] : value)
+        }
+      },
+    }
   }
 }
 
-function write({ first, separator, isNamed, isReserved, variables }: Expression, values: Values): string {
-  const encode = isReserved ? encodeReserved : encodeAll
-  const written = variables.flatMap(({ name, isList, length }) => {
-    const value = Object.hasOwn(values, name) ? values[name] : undefined
-    if (value === undefined) return []
-    const texts = typeof value === 'string' ? [encode([...value].slice(0, length).join(''))] : value.map(encode)
-    const joined = isList || texts.length === 0 ? texts : [texts.join(',')]
-    return isNamed ? joined.map((text) => (text || first !== ';' ? `${name}=${text}` : name)) : joined
-  })
-  return written.length > 0 ? first + written.join(separator) : ''
-}
+const unreserved = '\\w.~%-'
+const runOf = (character: string) => new RegExp(`(?:${character})+`, 'g')
 
 const encodeAll = (value: string) =>
   encodeURIComponent(value).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -136,71 +168,41 @@ const normal = (uri: string) =>
 
 const unordered = (uri: string) => uri.split(/[?&;]/).sort().join('&')
 
-/** One part for each variable, or for all that have their names with them, which may come in any order. */
-function partsOf({ first, separator, isNamed, isReserved, variables }: Expression): Part[] {
-  const runOf = (more: string) => (isReserved ? /./ : new RegExp(`[\\w.~%${more}-]`))
-  const decode = isReserved ? decodeReserved : decodeURIComponent
-  if (!isNamed) {
-    return variables.map(({ name, isList, length }, index) => {
-      const lead = index === 0 ? first : separator
-      return {
-        lead,
-        run: runOf(isList ? separator : ''),
-        isOptional: isList && lead !== '',
-        take(found, values) {
-          if (isList) values.set(name, found === undefined ? [] : found.split(separator).map(decode))
-          // A shortened value knows less than a full one.
-          else if (!length || !values.has(name)) values.set(name, decode(found ?? ''))
-        },
-      }
-    })
-  }
-  const take: Part['take'] = (found, values) => {
-    for (const pair of found?.split(separator) ?? []) {
-      const [name = '', text = ''] = pair.split('=')
-      const isList = variables.find((variable) => variable.name === name)?.isList
-      const value = decode(text)
-      const list = values.get(name)
-      if (isList && Array.isArray(list)) list.push(value)
-      else if (isList !== undefined) values.set(name, isList ? [value] : value)
-    }
-  }
-  return [{ lead: first, run: runOf(`=${separator}`), isOptional: true, take }]
-}
-
 /** Each part takes as much as it can, if those after it still find their own. */
 function find(parts: readonly Part[], uri: string): Record<string, string | string[]> | undefined {
   const end = uri.length
-  const places = (isTrue = (_: number) => false) => Array.from({ length: end + 1 }, (_, at) => isTrue(at))
-  // From the back: the places from which a part fits, with all that come after it.
-  const fits = [places((at) => at === end)]
-  for (const { lead, run, isOptional } of parts.toReversed()) {
-    const [next = []] = fits
-    const here = places()
+  const places = () => new Array<boolean>(end + 1).fill(false)
+  // From the back: where a part may begin so that it fits, with all that come after it. There the one before may end.
+  let begins = places().fill(true, end)
+  const steps = parts.toReversed().map((part) => {
+    const { lead, run, isOptional } = part
+    const ends = begins
+    const runs = places()
+    for (let found = run?.exec(uri); found; found = run?.exec(uri)) runs.fill(true, found.index, run?.lastIndex)
     const running = places()
+    begins = places()
     for (let at = end; at >= 0; at--) {
+      running[at] = ends[at] || (runs[at] && running[at + 1]) || false
       const isWithinEncoded = uri[at - 1] === '%' || uri[at - 2] === '%'
-      running[at] = next[at] || (run?.test(uri.charAt(at)) && running[at + 1]) || false
-      here[at] =
-        !isWithinEncoded &&
-        ((isOptional && next[at]) || (uri.startsWith(lead, at) && running[at + lead.length]) || false)
+      const fits = (isOptional && ends[at]) || (uri.startsWith(lead, at) && running[at + lead.length])
+      begins[at] = (fits && !isWithinEncoded) || false
     }
-    fits.unshift(here)
-  }
-  if (!fits[0]?.[0]) return undefined
+    return { part, ends, runs }
+  })
+  if (!begins[0]) return undefined
   const values = new Map<string, string | string[]>()
   let at = 0
-  for (const [index, { lead, run, take }] of parts.entries()) {
-    const start = at + lead.length
-    let last = -1
-    if (uri.startsWith(lead, at)) {
+  for (const { part, ends, runs } of steps.reverse()) {
+    const start = at + part.lead.length
+    let last: number | undefined
+    if (uri.startsWith(part.lead, at)) {
       for (let to = start; to <= end; to++) {
-        if (fits[index + 1]?.[to]) last = to
-        if (!run?.test(uri.charAt(to))) break
+        if (ends[to]) last = to
+        if (!runs[to]) break
       }
     }
-    take?.(last === -1 ? undefined : uri.slice(start, last), values)
-    if (last !== -1) at = last
+    part.take?.(last === undefined ? undefined : uri.slice(start, last), values)
+    at = last ?? at
   }
   return Object.fromEntries(values)
 }
