@@ -17,10 +17,11 @@ import { DurableObject } from 'cloudflare:workers'
 import type { Call, Seals, World } from '../worker/engine/call.ts'
 import { type Handshake, readHandshake, welcome } from '../worker/engine/handshake.ts'
 import { type Answer, emptyMemo } from '../worker/engine/memo.ts'
-import { hasResources, readUri } from '../worker/engine/methods/resources.ts'
+import { readText } from '../worker/engine/methods/method.ts'
+import { hasResources } from '../worker/engine/methods/resources.ts'
 import { isRepeatable } from '../worker/engine/repeating.ts'
 import { run } from '../worker/engine/run.ts'
-import { mayHear } from '../worker/engine/subscribing.ts'
+import { readSubscription } from '../worker/engine/subscribing.ts'
 import { eventFrame, primingFrame, retryFrame } from '../worker/http/event-stream.ts'
 import { clientGone, feedClosed } from '../worker/http/feed-codes.ts'
 import { type Change, changeNotification, listTopics, topicOf } from '../worker/protocol/changes.ts'
@@ -236,10 +237,12 @@ export class Session extends DurableObject implements SessionRpc {
       if (request.method === 'ping') return answer({})
       if (request.method === 'initialize') return answer(this.#initialize(exchange, request, post))
       if (!handshake) throw new McpError('invalid_request', 'The first request must be initialize')
-      if (!exchange.revision.requests.has(request.method)) {
-        throw new McpError('method_not_found', `Method not found: ${request.method}`)
+      const { method } = request
+      const isOffered = !method.startsWith('resources/') || hasResources(this.#host.server.registry)
+      if (!exchange.revision.requests.has(method) || !isOffered) {
+        throw new McpError('method_not_found', `Method not found: ${method}`)
       }
-      const own = this.#ownMethods[request.method]
+      const own = this.#ownMethods[method]
       if (!own) return this.#work(exchange, { ...post, request, handshake, memo: emptyMemo })
       own(request.params ?? {}, post, handshake).then(answer, (thrown) => this.#fail(exchange, request.id, thrown))
     } catch (thrown) {
@@ -267,23 +270,15 @@ export class Session extends DurableObject implements SessionRpc {
       this.ctx.storage.kv.put('level', level)
       return {}
     },
-    'resources/subscribe': async ({ uri }, post, handshake) => {
-      const { registry } = this.#host.server
-      if (!hasResources(registry)) throw new McpError('method_not_found', 'Method not found: resources/subscribe')
-      if (typeof uri !== 'string') throw new McpError('invalid_params', 'params.uri must be a string')
-      if (!(await mayHear(registry, { principal: post.principal }, readUri(uri)))) {
-        throw new McpError('resource_not_found', `Resource not found: ${uri}`, { uri })
-      }
+    'resources/subscribe': async (params, post, handshake) => {
+      const uri = await readSubscription(this.#host.server.registry, { principal: post.principal }, params)
       this.#arm(post.expires)
       this.#listen(handshake.version)
       await this.#host.updates().subscribe(this.#name, [topicOf({ resource: uri })])
       return {}
     },
-    'resources/unsubscribe': async ({ uri }) => {
-      if (!hasResources(this.#host.server.registry)) {
-        throw new McpError('method_not_found', 'Method not found: resources/unsubscribe')
-      }
-      if (typeof uri !== 'string') throw new McpError('invalid_params', 'params.uri must be a string')
+    'resources/unsubscribe': async (params) => {
+      const uri = readText(params, 'uri')
       await this.#host.updates().unsubscribe(this.#name, [topicOf({ resource: uri })])
       return {}
     },
