@@ -1,12 +1,13 @@
 /** The composition root: a server and its options become a Worker and its Durable Objects. */
 import { env, exports } from 'cloudflare:workers'
 import { IttyRouter } from 'itty-router/IttyRouter'
+import { defaultLogBounds, type LogBounds } from '../durable-objects/event-log.ts'
 import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
 import { Updates, type UpdatesHost, type UpdatesRpc } from '../durable-objects/updates.ts'
 import type { Auth } from './auth/auth.ts'
 import { type KeyRing, parseKeyRing, sealer } from './auth/seal.ts'
 import { guard, type Policy, preflight, withCors } from './http/guard.ts'
-import { type Host, type Objects, objectLines, type Paths, sealsOf } from './http/host.ts'
+import { type Host, type Objects, type Paths, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
 import { page } from './http/page.ts'
@@ -21,12 +22,19 @@ export type ServeOptions = Partial<Policy> & {
   /** Who may call; everyone when left out. */
   auth?: Auth
   /** `false`: no session ids and no streams, even when the Durable Objects are there. */
-  sessions?: false | { /** Milliseconds after which an idle session is over. Default one day. */ ttl?: number }
+  sessions?: false | SessionOptions
   /** `false`: no page at `/`. */
   page?: false
   limits?: Partial<Limits>
   /** Names of the exported classes, for a Worker with more than one server. */
   objects?: { session?: string; updates?: string }
+}
+
+export type SessionOptions = {
+  /** Milliseconds after which an idle session is over. Default one day. */
+  ttl?: number
+  /** How much of a stream is kept for clients that come back. */
+  log?: Partial<LogBounds>
 }
 
 type ObjectClass<T> = new (ctx: DurableObjectState, env: never) => T
@@ -55,6 +63,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     }
   }
   const report = (problem: unknown) => console.error(problem)
+  const sessions = options.sessions || {}
   const session = (name: string) => namespace<SessionRpc>(names.session).getByName(name)
   const updates = () => namespace<UpdatesRpc>(names.updates).getByName('updates')
   const keyed = once(async () => sealer(await keyRing(() => updates().keys())))
@@ -63,7 +72,8 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const sessionHost: SessionHost = {
     server,
     patience: limits.patience,
-    ttl: (options.sessions || undefined)?.ttl ?? 24 * 60 * 60_000,
+    ttl: sessions.ttl ?? 24 * 60 * 60_000,
+    log: { ...defaultLogBounds, ...sessions.log },
     seals: (principal) => sealsOf(keyed, principal),
     updates,
     report,
@@ -136,8 +146,7 @@ async function respond(route: () => Promise<Response>, report: Host['report']): 
   try {
     return await route()
   } catch (thrown) {
-    if (!(thrown instanceof McpError)) report(thrown)
-    return refusal(asMcpError(thrown))
+    return refusal(asMcpError(thrown, report))
   }
 }
 
@@ -175,7 +184,8 @@ function hasObjects(names: { session: string; updates: string }, { sessions }: S
 /** One sentence, and the lines to add. */
 const missingExports = (names: readonly string[]) =>
   `edgemcp runs without sessions, streams and updates, because this Worker has no Durable Object class ${names.join(' and ')}: ` +
-  `add to it and its wrangler.toml\n\n${objectLines(names)}`
+  `add to it\n\nexport const { ${names.join(', ')} } = worker\n\nand to its wrangler.toml\n\n` +
+  `[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["${names.join('", "')}"]`
 
 /** From the secret when there is one; otherwise minted once and kept by the Updates object. */
 async function keyRing(minted: () => Promise<KeyRing>): Promise<KeyRing> {

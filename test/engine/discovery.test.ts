@@ -100,7 +100,7 @@ describe('a handshake', () => {
       'params.clientInfo must be an object with name and version',
     ],
   ])('with %s is refused', (_, wrong, message) => {
-    expect(() => readHandshake(wrong)).toThrow(expect.objectContaining({ kind: 'invalid_params', message }))
+    expect(() => readHandshake(wrong)).toThrow(expect.objectContaining({ kind: 'invalid_envelope', message }))
   })
 
   test('leaves behind what nobody needs later, because the rest travels with every request', () => {
@@ -125,7 +125,7 @@ describe('a handshake', () => {
   ])('with %s that is too large for a session id is refused', (_, large) => {
     const message = 'The handshake is too large for a session id: shorten clientInfo or capabilities'
     expect(() => readHandshake({ ...params, ...large })).toThrow(
-      expect.objectContaining({ kind: 'invalid_params', message }),
+      expect.objectContaining({ kind: 'invalid_envelope', message }),
     )
   })
 

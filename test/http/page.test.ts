@@ -149,11 +149,11 @@ describe('what there is', () => {
     const entries = entriesOf(await (await open(strange)).text())
     const wipe = entries.find((entry) => entry.includes('wipe('))
     const look = entries.find((entry) => entry.includes('look('))
-    expect(wipe).toMatch(/destructive.*open world/)
-    expect(wipe).not.toMatch(/read-only|idempotent/)
-    expect(look).toMatch(/read-only.*idempotent/)
+    expect(wipe).toContain('destructive')
+    expect(wipe).not.toContain('read-only')
+    expect(look).toContain('read-only')
     // A tool that changes nothing destroys nothing, whatever else it says.
-    expect(look).not.toMatch(/destructive|open world/)
+    expect(look).not.toContain('destructive')
     expect(entriesOf(await (await open(everything)).text())[0]).not.toMatch(/read-only|destructive/)
   })
 
@@ -162,14 +162,6 @@ describe('what there is', () => {
     expect(page).toContain('odd://{id}')
     expect(page).not.toMatch(/members/i)
     expect(page).not.toContain('private')
-  })
-
-  test('includes how to have sessions, on a server without Durable Objects only', async () => {
-    const without = await (await open(strange)).text()
-    expect(snippet(without, 'lines')).toContain('export const { McpSession, McpUpdates } = worker')
-    expect(snippet(without, 'lines')).toContain('new_sqlite_classes = ["McpSession", "McpUpdates"]')
-    expect(without).not.toContain('/sse')
-    expect(await (await open(everything)).text()).not.toContain('McpSession')
   })
 
   test('is markup nowhere, whatever the texts are', async () => {

@@ -14,6 +14,7 @@ test('every kind of error has its code, and its status when nothing has been sen
     '200 -32602 invalid_params',
     '200 -32602 resource_not_found',
     '200 -32603 internal_error',
+    '200 -32603 interrupted',
     '400 -32020 header_mismatch',
     '400 -32021 missing_client_capability',
     '400 -32022 unsupported_version',
@@ -35,9 +36,13 @@ test('every kind of error has its code, and its status when nothing has been sen
 
 test('an McpError is told word for word, anything else not at all', () => {
   const known = new McpError('invalid_params', 'Wrong', { a: 1 })
-  expect(asMcpError(known)).toBe(known)
+  const reported: unknown[] = []
+  const report = (problem: unknown) => reported.push(problem)
+  expect(asMcpError(known, report)).toBe(known)
+  expect(reported).toEqual([])
   for (const thrown of [new Error('the password is x'), 'text', undefined, null]) {
-    const told = asMcpError(thrown)
+    const told = asMcpError(thrown, report)
+    expect(reported.pop()).toBe(thrown)
     expect([told.kind, told.message, told.data]).toEqual(['internal_error', 'Internal error', undefined])
   }
 })

@@ -18,7 +18,7 @@ export type Handshake = {
   readonly client: Implementation
 }
 
-/** @throws McpError `invalid_params` when `initialize` is not what it must be */
+/** @throws McpError `invalid_envelope` when `initialize` is not what it must be */
 export function readHandshake(params: Params | undefined): Handshake {
   const { protocolVersion, capabilities, clientInfo } = params ?? {}
   if (typeof protocolVersion !== 'string') throw expected('protocolVersion', 'a string')
@@ -34,7 +34,7 @@ export function readHandshake(params: Params | undefined): Handshake {
   }
   if (new TextEncoder().encode(JSON.stringify(handshake)).length > mostBytes) {
     throw new McpError(
-      'invalid_params',
+      'invalid_envelope',
       'The handshake is too large for a session id: shorten clientInfo or capabilities',
     )
   }
@@ -57,4 +57,4 @@ export function welcome(registry: Registry, revision: Revision, world: Pick<Worl
   }
 }
 
-const expected = (name: string, shape: string) => new McpError('invalid_params', `params.${name} must be ${shape}`)
+const expected = (name: string, shape: string) => new McpError('invalid_envelope', `params.${name} must be ${shape}`)

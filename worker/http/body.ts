@@ -28,8 +28,8 @@ function isJson(header: string | null): boolean {
 /** How many times the limit is read, and thrown away, before the connection is cut. */
 const patienceFactor = 16
 
-async function readBytes(request: Request, limits: Limits): Promise<Uint8Array> {
-  if (!request.body) return new Uint8Array()
+async function readBytes(request: Request, limits: Limits): Promise<ArrayBuffer> {
+  if (!request.body) return new ArrayBuffer()
   const announced = Number(request.headers.get('Content-Length') ?? 0)
   const reader = request.body.getReader()
   let late = false
@@ -37,7 +37,7 @@ async function readBytes(request: Request, limits: Limits): Promise<Uint8Array> 
     late = true
     reader.cancel().catch(() => {})
   }, limits.bodyTimeout)
-  const chunks: Uint8Array[] = []
+  const chunks: Uint8Array<ArrayBuffer>[] = []
   let length = 0
   try {
     for (;;) {
@@ -59,18 +59,7 @@ async function readBytes(request: Request, limits: Limits): Promise<Uint8Array> 
   }
   if (length > limits.body || announced > limits.body) throw tooLarge(limits)
   if (late) throw new McpError('request_timeout', `The body did not arrive within ${limits.bodyTimeout} ms`)
-  return join(chunks, length)
-}
-
-function join(chunks: readonly Uint8Array[], length: number): Uint8Array {
-  if (chunks.length === 1) return chunks[0] as Uint8Array
-  const bytes = new Uint8Array(length)
-  let at = 0
-  for (const chunk of chunks) {
-    bytes.set(chunk, at)
-    at += chunk.byteLength
-  }
-  return bytes
+  return new Blob(chunks).arrayBuffer()
 }
 
 const tooLarge = (limits: Limits) => new McpError('content_too_large', `The body is larger than ${limits.body} bytes`)

@@ -26,14 +26,6 @@ export type Objects = {
   updates(): UpdatesRpc
 }
 
-/** What a Worker and its configuration need to say to have Durable Objects. */
-export const objectLines = (names: readonly string[]): string => `export const { ${names.join(', ')} } = worker
-
-# wrangler.toml
-[[migrations]]
-tag = "v1"
-new_sqlite_classes = [${names.map((name) => `"${name}"`).join(', ')}]`
-
 export type Paths = {
   mcp: string
   /** The two of the 2024-11-05 transport; `undefined`: not offered. */

@@ -5,7 +5,7 @@ import { newestStateless, revisions } from '../protocol/revisions/index.ts'
 import type { JsonSchema, ToolAnnotations } from '../protocol/types.ts'
 import type { Visibility } from '../server/caller.ts'
 import type { Registry } from '../server/server.ts'
-import { type Host, objectLines } from './host.ts'
+import type { Host } from './host.ts'
 import { Html, html } from './html.ts'
 import { script, style } from './page-assets.ts'
 
@@ -49,13 +49,8 @@ ${
   !auth && [
     await offers(registry),
     section('Protocol', [
-      html`<p>MCP ${revisions.map(({ date }, index) => [index > 0 && ', ', html`<time>${date}</time>`])}</p>`,
-      objects
-        ? paths.sse && html`<p>HTTP+SSE, for older clients: <code>${origin + paths.sse}</code></p>`
-        : [
-            html`<p>Sessions, streams and updates need two Durable Objects:</p>`,
-            snippet('lines', objectLines(['McpSession', 'McpUpdates'])),
-          ],
+      html`<p>MCP ${revisions.map(({ date }) => date).join(', ')}</p>`,
+      objects && paths.sse && html`<p>HTTP+SSE, for older clients: <code>${origin + paths.sse}</code></p>`,
     ]),
   ]
 }
@@ -156,9 +151,7 @@ const fieldsOf = ({ properties, required }: JsonSchema) =>
   Object.keys(Object(properties)).map((name) => ({ name, required: [required].flat().includes(name) }))
 
 /** What a tool says of itself. What it leaves open is left out, whatever the default is. */
-const hints = ({ readOnlyHint, destructiveHint, idempotentHint, openWorldHint }: ToolAnnotations) => [
+const hints = ({ readOnlyHint, destructiveHint }: ToolAnnotations) => [
   readOnlyHint && html` <small><em>read-only</em></small>`,
   destructiveHint && !readOnlyHint && html` <small><b>destructive</b></small>`,
-  idempotentHint && html` <small>idempotent</small>`,
-  openWorldHint && html` <small>open world</small>`,
 ]

@@ -5,7 +5,7 @@
  */
 import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
-import { errorText, isNotification, type Message, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
+import { isNotification, type Message, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
@@ -40,12 +40,7 @@ export async function startSession(
     const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
     return jsonResponse(answer, { 'Mcp-Session-Id': id })
   } catch (thrown) {
-    if (!(thrown instanceof McpError)) host.report(thrown)
-    const error = asMcpError(thrown)
-    const numbers = { code: -32602, status: 400 }
-    return error.kind === 'invalid_params'
-      ? jsonResponse({ status: numbers.status, text: errorText(message.id, error, numbers) })
-      : refusal(error, message.id)
+    return refusal(asMcpError(thrown, host.report), message.id)
   }
 }
 

@@ -99,8 +99,7 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
       requestState: await sealMemo(call, outcome.memo, seals),
     })
   } catch (thrown) {
-    if (!(thrown instanceof McpError)) host.report(thrown)
-    const error = asMcpError(thrown)
+    const error = asMcpError(thrown, host.report)
     const numbers = revision.error(error.kind)
     return { status: numbers.status, text: errorText(message.id, error, numbers) }
   }
@@ -120,8 +119,7 @@ function signedBy(host: Host, method: string, result: Result): Result {
 }
 
 function refuse(thrown: unknown, message: RequestMessage, revision: Revision, host: Host): Response {
-  if (!(thrown instanceof McpError)) host.report(thrown)
-  const error = asMcpError(thrown)
+  const error = asMcpError(thrown, host.report)
   const { status } = revision.error(error.kind)
   const response = refusal(error, message.id)
   return response.status === status ? response : new Response(response.body, { status, headers: response.headers })

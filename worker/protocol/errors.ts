@@ -10,7 +10,7 @@ export const errorTable = {
   invalid_request: { code: -32600, status: 400 },
   method_not_found: { code: -32601, status: 404 },
   invalid_params: { code: -32602, status: 200 },
-  /** The `_meta` envelope that 2026-07-28 requires is missing or ill-typed. */
+  /** What says who asks, an envelope or a handshake, is missing or ill-typed. */
   invalid_envelope: { code: -32602, status: 400 },
   resource_not_found: { code: -32602, status: 200 },
   internal_error: { code: -32603, status: 200 },
@@ -57,7 +57,9 @@ export class McpError extends Error {
   }
 }
 
-/** What the client may know of anything that was thrown. The cause stays on this side. */
-export function asMcpError(thrown: unknown): McpError {
-  return thrown instanceof McpError ? thrown : new McpError('internal_error', 'Internal error')
+/** What the client may know of anything that was thrown. The cause stays on this side, reported. */
+export function asMcpError(thrown: unknown, report: (problem: unknown) => void): McpError {
+  if (thrown instanceof McpError) return thrown
+  report(thrown)
+  return new McpError('internal_error', 'Internal error')
 }
