@@ -14,6 +14,7 @@ import type { Handshake } from '../worker/engine/handshake.ts'
 import { type Answer, type Memo, withAnswers } from '../worker/engine/memo.ts'
 import type { RequestMessage } from '../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../worker/protocol/types.ts'
+import { Tables } from './tables.ts'
 
 export type LedgerCall = {
   request: RequestMessage
@@ -28,17 +29,23 @@ export type LedgerCall = {
   repeats: number
 }
 
+const schema = `
+  CREATE TABLE calls (id INTEGER PRIMARY KEY, request TEXT, call TEXT);
+  CREATE TABLE questions (id INTEGER PRIMARY KEY AUTOINCREMENT, call INTEGER, key TEXT);
+`
+
 export class CallLedger {
+  readonly tables: Tables
   readonly #sql: SqlStorage
-  #exists: boolean | undefined
 
   constructor(sql: SqlStorage) {
     this.#sql = sql
+    this.tables = new Tables(sql, 'calls', schema)
   }
 
   /** Writes a call down. Returns its row. */
   begin(call: LedgerCall): number {
-    this.#create()
+    this.tables.create()
     const key = requestKey(call.request.id)
     return this.#sql
       .exec<{ id: number }>('INSERT INTO calls (request, call) VALUES (?, ?) RETURNING id', key, JSON.stringify(call))
@@ -71,7 +78,7 @@ export class CallLedger {
    */
   answer(question: RequestId, answer: Answer): { row: number; call: LedgerCall } | undefined {
     const id = typeof question === 'string' ? /^ask-([1-9]\d{0,14})$/.exec(question)?.[1] : undefined
-    if (!id || !this.#has()) return undefined
+    if (!id || !this.tables.exist) return undefined
     const [asked] = this.#sql
       .exec<{ call: number; key: string }>('DELETE FROM questions WHERE id = ? RETURNING call, key', Number(id))
       .toArray()
@@ -88,13 +95,13 @@ export class CallLedger {
   }
 
   has(request: RequestId): boolean {
-    if (!this.#has()) return false
+    if (!this.tables.exist) return false
     return this.#sql.exec('SELECT 1 FROM calls WHERE request = ?', requestKey(request)).toArray().length > 0
   }
 
   /** Forgets a call that waits. Returns its stream and the questions that were still open. */
   cancel(request: RequestId): { stream: number; questions: string[] } | undefined {
-    if (!this.#has()) return undefined
+    if (!this.tables.exist) return undefined
     const [row] = this.#sql
       .exec<{ id: number; call: string }>('SELECT id, call FROM calls WHERE request = ?', requestKey(request))
       .toArray()
@@ -109,30 +116,11 @@ export class CallLedger {
 
   /** Calls that wait for nobody: in a new instance, those that were running in the last one. */
   unasked(): { row: number; call: LedgerCall }[] {
-    if (!this.#has()) return []
+    if (!this.tables.exist) return []
     return this.#sql
       .exec<{ id: number; call: string }>('SELECT id, call FROM calls WHERE id NOT IN (SELECT call FROM questions)')
       .toArray()
       .map(({ id, call }) => ({ row: id, call: JSON.parse(call) }))
-  }
-
-  /** The storage has been deleted. */
-  forget(): void {
-    this.#exists = false
-  }
-
-  #has(): boolean {
-    this.#exists ??= this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'calls'").toArray().length > 0
-    return this.#exists
-  }
-
-  #create(): void {
-    if (this.#has()) return
-    this.#sql.exec(`
-      CREATE TABLE calls (id INTEGER PRIMARY KEY, request TEXT NOT NULL, call TEXT NOT NULL);
-      CREATE TABLE questions (id INTEGER PRIMARY KEY AUTOINCREMENT, call INTEGER NOT NULL, key TEXT NOT NULL);
-    `)
-    this.#exists = true
   }
 }
 

@@ -3,68 +3,108 @@
  *
  * | table     | column       | meaning                                                            | lifetime             |
  * |-----------|--------------|--------------------------------------------------------------------|----------------------|
- * | `streams` | `id`         | 0: the standing stream (GET); others: one POST each                 | until the session ends |
- * |           | `last`       | sequence number of the newest event                                 |                      |
+ * | `streams` | `id`         | 0: the standing stream (GET); others: one POST each                 | until `log.age` after its end, or the session's end |
+ * |           | `first`, `last`, `bytes` | sequence numbers of the oldest and newest event kept; characters of all of them |       |
  * |           | `unanswered` | requests of the POST that have no answer yet; 0: the stream is over |                      |
- * | `events`  | `stream`, `seq` | the event's id, written `<stream>.<seq>`                         | newest 1,000 a stream |
+ * |           | `at`         | milliseconds: its newest event                                      |                      |
+ * | `events`  | `stream`, `seq` | the event's id, written `<stream>.<seq>`                         | the newest `log.count` of a stream, and no more than `log.bytes` |
  * |           | `data`       | one JSON-RPC message                                                |                      |
  *
  * The tables are made when the first stream is: a session that never streamed has none.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
+import { Tables } from './tables.ts'
+
 export type EventId = { stream: number; seq: number }
+
+/** How much of a stream is kept for clients that come back. */
+export type LogBounds = {
+  /** Milliseconds after its last event that a finished stream can be resumed. Default one hour. */
+  age: number
+  /** Events of one stream. Default 1,000. */
+  count: number
+  /** Characters of one stream. Default 4 million. */
+  bytes: number
+}
+
+export const defaultLogBounds: LogBounds = { age: 60 * 60_000, count: 1000, bytes: 4_000_000 }
 
 export const standingStream = 0
 
-const mostEvents = 1000
+const schema = `
+  CREATE TABLE streams (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, first INTEGER DEFAULT 1, last INTEGER DEFAULT 0, bytes INTEGER DEFAULT 0,
+    unanswered INTEGER, at INTEGER
+  );
+  CREATE TABLE events (stream INTEGER, seq INTEGER, data TEXT, PRIMARY KEY (stream, seq)) WITHOUT ROWID;
+`
 
 export class EventLog {
+  readonly tables: Tables
   readonly #sql: SqlStorage
-  #exists: boolean | undefined
+  readonly #bounds: LogBounds
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, bounds: LogBounds) {
     this.#sql = sql
+    this.#bounds = bounds
+    this.tables = new Tables(sql, 'streams', schema)
   }
 
-  /** A stream for one POST with this many requests. */
-  open(unanswered: number): number {
-    this.#create()
-    const row = this.#sql
-      .exec<{ id: number }>('INSERT INTO streams (last, unanswered) VALUES (0, ?) RETURNING id', unanswered)
-      .one()
-    return row.id
-  }
-
-  openStanding(): void {
-    this.#create()
-    this.#sql.exec('INSERT OR IGNORE INTO streams (id, last, unanswered) VALUES (0, 0, 1)')
-  }
-
-  /** The newest event of a stream and whether more may come; `undefined` for a stream that never was. */
-  find(stream: number): { last: number; over: boolean } | undefined {
-    if (!this.#has()) return undefined
-    const [row] = this.#sql
-      .exec<{ last: number; unanswered: number }>('SELECT last, unanswered FROM streams WHERE id = ?', stream)
+  /** A stream for one POST with this many requests. Streams that ended too long ago make room for it. */
+  open(unanswered: number, now: number): number {
+    this.tables.create()
+    const old = this.#sql
+      .exec<{ id: number }>('DELETE FROM streams WHERE unanswered = 0 AND at < ? RETURNING id', now - this.#bounds.age)
       .toArray()
-    return row && { last: row.last, over: row.unanswered === 0 }
-  }
-
-  append(stream: number, data: string): EventId {
-    const { last } = this.#sql
-      .exec<{ last: number }>('UPDATE streams SET last = last + 1 WHERE id = ? RETURNING last', stream)
-      .one()
-    this.#sql.exec('INSERT INTO events (stream, seq, data) VALUES (?, ?, ?)', stream, last, data)
-    if (last > mostEvents) this.#sql.exec('DELETE FROM events WHERE stream = ? AND seq <= ?', stream, last - mostEvents)
-    return { stream, seq: last }
-  }
-
-  /** How many notifications were sent on a stream. */
-  notificationsOn(stream: number): number {
-    const like = '{"jsonrpc":"2.0","method":"notifications/%'
+    for (const { id } of old) this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
     return this.#sql
-      .exec<{ sent: number }>('SELECT count(*) AS sent FROM events WHERE stream = ? AND data LIKE ?', stream, like)
-      .one().sent
+      .exec<{ id: number }>('INSERT INTO streams (unanswered, at) VALUES (?, ?) RETURNING id', unanswered, now)
+      .one().id
+  }
+
+  openStanding(now: number): void {
+    this.tables.create()
+    this.#sql.exec('INSERT OR IGNORE INTO streams (id, unanswered, at) VALUES (0, 1, ?)', now)
+  }
+
+  /** The events of a stream that are kept, and whether no more will come; `undefined` for a stream that is not here. */
+  find(stream: number): { first: number; last: number; over: number } | undefined {
+    if (!this.tables.exist) return undefined
+    return this.#sql
+      .exec<{ first: number; last: number; over: number }>(
+        'SELECT first, last, unanswered = 0 AS over FROM streams WHERE id = ?',
+        stream,
+      )
+      .toArray()[0]
+  }
+
+  append(stream: number, data: string, now: number): EventId {
+    this.#sql.exec('INSERT INTO events SELECT id, last + 1, ? FROM streams WHERE id = ?', data, stream)
+    let { first, last, bytes } = this.#sql
+      .exec<{ first: number; last: number; bytes: number }>(
+        'UPDATE streams SET last = last + 1, bytes = bytes + ?, at = ? WHERE id = ? RETURNING first, last, bytes',
+        data.length,
+        now,
+        stream,
+      )
+      .one()
+    const { count, bytes: most } = this.#bounds
+    const oldest = first
+    // The newest always stays.
+    while (first < last && (last - first >= count || bytes > most)) {
+      const { size } = this.#sql
+        .exec<{ size: number }>(
+          'DELETE FROM events WHERE stream = ? AND seq = ? RETURNING length(data) AS size',
+          stream,
+          first,
+        )
+        .one()
+      bytes -= size
+      first += 1
+    }
+    if (first > oldest) this.#sql.exec('UPDATE streams SET first = ?, bytes = ? WHERE id = ?', first, bytes, stream)
+    return { stream, seq: last }
   }
 
   /** One request of the stream has been answered, or never will be. True when it was the last. */
@@ -81,8 +121,7 @@ export class EventLog {
   /** Are all events after this one still here? */
   reaches({ stream, seq }: EventId): boolean {
     const found = this.find(stream)
-    if (!found || seq > found.last || seq < 0) return false
-    return found.last - seq <= mostEvents
+    return found !== undefined && seq >= found.first - 1 && seq <= found.last
   }
 
   *after({ stream, seq }: EventId): Generator<{ id: EventId; data: string }> {
@@ -92,25 +131,6 @@ export class EventLog {
       seq,
     )
     for (const row of rows) yield { id: { stream, seq: row.seq }, data: row.data }
-  }
-
-  /** The storage has been deleted. */
-  forget(): void {
-    this.#exists = false
-  }
-
-  #has(): boolean {
-    this.#exists ??= this.#sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'streams'").toArray().length > 0
-    return this.#exists
-  }
-
-  #create(): void {
-    if (this.#has()) return
-    this.#sql.exec(`
-      CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, last INTEGER NOT NULL, unanswered INTEGER NOT NULL);
-      CREATE TABLE events (stream INTEGER, seq INTEGER, data TEXT NOT NULL, PRIMARY KEY (stream, seq)) WITHOUT ROWID;
-    `)
-    this.#exists = true
   }
 }
 

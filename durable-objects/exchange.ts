@@ -29,37 +29,29 @@ export class Exchange {
   /** Settles when every request has its answer, or the exchange has become a stream. */
   readonly settled: Promise<void>
   readonly #settle: () => void
-  #stream: number | undefined
-  #unanswered: number
+  stream: number | undefined
+  unanswered: number
 
   constructor(revision: Revision, options: { streams: boolean; unanswered: number; stream?: number }) {
     this.revision = revision
     this.streams = options.streams
-    this.#stream = options.stream
-    this.#unanswered = options.unanswered
+    this.stream = options.stream
+    this.unanswered = options.unanswered
     const { promise, resolve } = Promise.withResolvers<void>()
     this.settled = promise
     this.#settle = resolve
   }
 
-  get stream(): number | undefined {
-    return this.#stream
-  }
-
-  get unanswered(): number {
-    return this.#unanswered
-  }
-
   /** From now on everything is said on this stream. */
   become(stream: number): void {
-    this.#stream = stream
+    this.stream = stream
     this.#settle()
   }
 
   /** One request has its answer, or, when it was cancelled, none. */
   keep(reply: Reply | undefined): void {
-    this.#unanswered -= 1
+    this.unanswered -= 1
     if (reply) this.replies.push(reply)
-    if (this.#unanswered === 0) this.#settle()
+    if (this.unanswered === 0) this.#settle()
   }
 }

@@ -45,7 +45,7 @@ import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/typ
 import { logLevels } from '../worker/protocol/types.ts'
 import type { Server } from '../worker/server/server.ts'
 import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
-import { EventLog, eventIdText, readEventId, standingStream } from './event-log.ts'
+import { EventLog, eventIdText, type LogBounds, readEventId, standingStream } from './event-log.ts'
 import { Exchange, type Job } from './exchange.ts'
 import type { UpdatesRpc } from './updates.ts'
 
@@ -91,6 +91,7 @@ export type SessionHost = {
   readonly patience: number
   /** Milliseconds after which an idle session is over. */
   readonly ttl: number
+  readonly log: LogBounds
   seals(principal: Principal | undefined): Seals
   updates(): UpdatesRpc
   report(problem: unknown): void
@@ -121,7 +122,7 @@ export class Session extends DurableObject implements SessionRpc {
   constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
     super(ctx, env)
     this.#host = host
-    this.#log = new EventLog(ctx.storage.sql)
+    this.#log = new EventLog(ctx.storage.sql, host.log)
     this.#ledger = new CallLedger(ctx.storage.sql)
   }
 
@@ -194,7 +195,7 @@ export class Session extends DurableObject implements SessionRpc {
     if (after) return this.#resume(after)
     if (stream) return this.#feed(Number(stream), 0, polling ? retryAfter : undefined)
     if (!overSse) this.#listen(searchParams.get('version') ?? '')
-    this.#log.openStanding()
+    this.#log.openStanding(Date.now())
     const { last } = this.#log.find(standingStream) as { last: number }
     return this.#feed(standingStream, last, polling ? retryAfter : undefined, overSse)
   }
@@ -368,7 +369,7 @@ export class Session extends DurableObject implements SessionRpc {
       // Who asked is known to the client's next request only, so what was asked by somebody is not run for nobody.
       if (isSafe && !call.isPersonal && call.repeats < mostRepeats) {
         this.#ledger.rewrite(row, { ...call, repeats: call.repeats + 1 })
-        const said = call.stream === standingStream ? call.memo.said : this.#log.notificationsOn(call.stream)
+        const said = call.stream === standingStream ? call.memo.said : this.#saidOn(call.stream)
         this.#work(exchange, { ...job, memo: { ...call.memo, said } })
         continue
       }
@@ -406,8 +407,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   #fail(exchange: Exchange, id: RequestId, thrown: unknown, job?: Job): void {
-    if (!(thrown instanceof McpError)) this.#host.report(thrown)
-    const error = asMcpError(thrown)
+    const error = asMcpError(thrown, this.#host.report)
     const numbers = exchange.revision.error(error.kind)
     this.#answer(exchange, { status: numbers.status, text: errorText(id, error, numbers) }, job)
   }
@@ -427,11 +427,17 @@ export class Session extends DurableObject implements SessionRpc {
   #streamOf(exchange: Exchange, expires?: number): number {
     if (exchange.stream !== undefined) return exchange.stream
     if (expires !== undefined) this.#arm(expires)
-    const stream = this.#log.open(exchange.unanswered)
+    const stream = this.#log.open(exchange.unanswered, Date.now())
     exchange.become(stream)
     for (const job of exchange.jobs) this.#enter(job, stream)
     for (const reply of exchange.replies) this.#send(stream, reply.text)
     return stream
+  }
+
+  /** How many notifications a stream has carried. */
+  #saidOn(stream: number): number {
+    const events = [...this.#log.after({ stream, seq: 0 })]
+    return events.filter(({ data }) => data.startsWith('{"jsonrpc":"2.0","method"')).length
   }
 
   /** A call with a stream is written down before it says anything. */
@@ -447,7 +453,7 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** Written first, sent second, in one turn: what a client has seen is in the log. */
   #send(stream: number, text: string): void {
-    const id = this.#log.append(stream, text)
+    const id = this.#log.append(stream, text, Date.now())
     for (const socket of this.#sockets(stream)) socket.send(eventFrame(text, eventIdText(id)))
   }
 
@@ -483,8 +489,8 @@ export class Session extends DurableObject implements SessionRpc {
   #resume(after: string): Response {
     const id = readEventId(after)
     if (!id || !this.#log.reaches(id)) return new Response(null, { status: 400 })
-    const { last, over } = this.#log.find(id.stream) as { last: number; over: boolean }
-    if (over && last === id.seq) return new Response(null, { status: 405 })
+    const found = this.#log.find(id.stream)
+    if (found?.over && found.last === id.seq) return new Response(null, { status: 405 })
     this.#released.delete(id.stream)
     return this.#feed(id.stream, id.seq, undefined)
   }
@@ -548,8 +554,8 @@ export class Session extends DurableObject implements SessionRpc {
     for (const socket of this.ctx.getWebSockets()) socket.close(feedClosed.complete, 'session ended')
     const listening = this.ctx.storage.kv.get('listening')
     await this.ctx.storage.deleteAll()
-    this.#log.forget()
-    this.#ledger.forget()
+    this.#log.tables.forget()
+    this.#ledger.tables.forget()
     this.ctx.storage.kv.put('ended', expires)
     await this.ctx.storage.setAlarm(Math.max(expires, Date.now() + 1000))
     if (listening) await this.#host.updates().leave(this.#name)

@@ -16,6 +16,7 @@ import { type KeyRing, mintKeyRing } from '../worker/auth/seal.ts'
 import { type Change, hears, topicOf } from '../worker/protocol/changes.ts'
 import type { SubscriptionFilter } from '../worker/protocol/types.ts'
 import type { SessionRpc } from './session.ts'
+import { Tables } from './tables.ts'
 
 /** What Workers and sessions may ask of it. */
 export interface UpdatesRpc {
@@ -36,13 +37,19 @@ export type UpdatesHost = {
   report(problem: unknown): void
 }
 
+const schema = `
+  CREATE TABLE subscriptions (topic TEXT, session TEXT, PRIMARY KEY (topic, session)) WITHOUT ROWID;
+  CREATE INDEX by_session ON subscriptions (session);
+`
+
 export class Updates extends DurableObject implements UpdatesRpc {
   readonly #host: UpdatesHost
-  #exists: boolean | undefined
+  readonly #tables: Tables
 
   constructor(ctx: DurableObjectState, env: never, host: UpdatesHost) {
     super(ctx, env)
     this.#host = host
+    this.#tables = new Tables(ctx.storage.sql, 'subscriptions', schema)
   }
 
   async publish(change: Change): Promise<void> {
@@ -54,21 +61,21 @@ export class Updates extends DurableObject implements UpdatesRpc {
   }
 
   async subscribe(session: string, topics: readonly string[]): Promise<void> {
-    this.#create()
+    this.#tables.create()
     for (const topic of topics) {
       this.ctx.storage.sql.exec('INSERT OR IGNORE INTO subscriptions (topic, session) VALUES (?, ?)', topic, session)
     }
   }
 
   async unsubscribe(session: string, topics: readonly string[]): Promise<void> {
-    if (!this.#has()) return
+    if (!this.#tables.exist) return
     for (const topic of topics) {
       this.ctx.storage.sql.exec('DELETE FROM subscriptions WHERE topic = ? AND session = ?', topic, session)
     }
   }
 
   async leave(session: string): Promise<void> {
-    if (this.#has()) this.ctx.storage.sql.exec('DELETE FROM subscriptions WHERE session = ?', session)
+    if (this.#tables.exist) this.ctx.storage.sql.exec('DELETE FROM subscriptions WHERE session = ?', session)
   }
 
   async keys(): Promise<KeyRing> {
@@ -98,25 +105,10 @@ export class Updates extends DurableObject implements UpdatesRpc {
   }
 
   #subscribers(topic: string): string[] {
-    if (!this.#has()) return []
+    if (!this.#tables.exist) return []
     return this.ctx.storage.sql
       .exec<{ session: string }>('SELECT session FROM subscriptions WHERE topic = ?', topic)
       .toArray()
       .map((row) => row.session)
-  }
-
-  #has(): boolean {
-    this.#exists ??=
-      this.ctx.storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'subscriptions'").toArray().length > 0
-    return this.#exists
-  }
-
-  #create(): void {
-    if (this.#has()) return
-    this.ctx.storage.sql.exec(`
-      CREATE TABLE subscriptions (topic TEXT, session TEXT, PRIMARY KEY (topic, session)) WITHOUT ROWID;
-      CREATE INDEX by_session ON subscriptions (session);
-    `)
-    this.#exists = true
   }
 }

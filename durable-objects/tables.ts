@@ -1,0 +1,33 @@
+/** Tables that are made when the first row is written: an object that never needs them has none. */
+export class Tables {
+  readonly #sql: SqlStorage
+  readonly #first: string
+  readonly #schema: string
+  #exist: boolean | undefined
+
+  /**
+   * @param first the name of one of them
+   * @param schema the statements that make them
+   */
+  constructor(sql: SqlStorage, first: string, schema: string) {
+    this.#sql = sql
+    this.#first = first
+    this.#schema = schema
+  }
+
+  get exist(): boolean {
+    this.#exist ??= this.#sql.exec('SELECT 1 FROM sqlite_master WHERE name = ?', this.#first).toArray().length > 0
+    return this.#exist
+  }
+
+  create(): void {
+    if (this.exist) return
+    this.#sql.exec(this.#schema)
+    this.#exist = true
+  }
+
+  /** The storage has been deleted. */
+  forget(): void {
+    this.#exist = false
+  }
+}

@@ -1,0 +1,69 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { expect, test } from 'vitest'
+import { EventLog, type LogBounds } from '../../durable-objects/event-log.ts'
+
+const namespace = (exports as unknown as { McpSession: DurableObjectNamespace }).McpSession
+
+/** A log of its own, in the storage of an object that nothing else uses. */
+const withLog = (bounds: Partial<LogBounds>, use: (log: EventLog, sql: SqlStorage) => void) =>
+  runInDurableObject(namespace.getByName(crypto.randomUUID()), (_, { storage: { sql } }) =>
+    use(new EventLog(sql, { age: 1000, count: 100, bytes: 1000, ...bounds }), sql),
+  )
+
+const seqs = (log: EventLog, stream: number, seq: number) => [...log.after({ stream, seq })].map(({ id }) => id.seq)
+
+test('a stream keeps its newest events, and knows which it has forgotten', () =>
+  withLog({ count: 3 }, (log) => {
+    const stream = log.open(1, 0)
+    for (let event = 1; event <= 5; event++) log.append(stream, `event ${event}`, 0)
+    expect(seqs(log, stream, 2)).toEqual([3, 4, 5])
+    expect([0, 1, 2, 3, 4, 5, 6].map((seq) => log.reaches({ stream, seq }))).toEqual([
+      ...[false, false],
+      ...[true, true, true, true],
+      false,
+    ])
+  }))
+
+test('a stream keeps no more than so many characters, but always the newest event', () =>
+  withLog({ bytes: 10 }, (log) => {
+    const stream = log.open(1, 0)
+    for (const data of ['aaaa', 'bbbb', 'cccc']) log.append(stream, data, 0)
+    expect(seqs(log, stream, 1)).toEqual([2, 3])
+    log.append(stream, 'd'.repeat(50), 0)
+    expect(seqs(log, stream, 3)).toEqual([4])
+    expect(log.reaches({ stream, seq: 2 })).toBe(false)
+    log.append(stream, 'e', 0)
+    expect(seqs(log, stream, 4)).toEqual([5])
+  }))
+
+test('one stream takes nothing from another', () =>
+  withLog({ count: 2 }, (log) => {
+    const [one, two] = [log.open(1, 0), log.open(1, 0)]
+    for (let event = 1; event <= 4; event++) log.append(one, `one ${event}`, 0)
+    log.append(two, 'two 1', 0)
+    expect(seqs(log, one, 2)).toEqual([3, 4])
+    expect(seqs(log, two, 0)).toEqual([1])
+  }))
+
+test('a stream that ended long ago makes room, one that goes on does not', () =>
+  withLog({ age: 1000 }, (log, sql) => {
+    const [ended, going] = [log.open(1, 0), log.open(1, 0)]
+    for (const stream of [ended, going]) log.append(stream, 'event', 0)
+    expect(log.settle(ended)).toBe(true)
+    log.open(1, 1000)
+    expect(log.find(ended)).toMatchObject({ over: 1 })
+    const last = log.open(1, 1001)
+    expect(log.find(ended)).toBeUndefined()
+    expect(log.reaches({ stream: ended, seq: 1 })).toBe(false)
+    expect(seqs(log, going, 0)).toEqual([1])
+    expect(last).toBeGreaterThan(ended)
+    expect(sql.exec('SELECT * FROM events WHERE stream = ?', ended).toArray()).toEqual([])
+  }))
+
+test('a log that nobody wrote to has no tables', () =>
+  withLog({}, (log, sql) => {
+    expect(log.find(1)).toBeUndefined()
+    expect(log.reaches({ stream: 1, seq: 0 })).toBe(false)
+    expect(sql.exec("SELECT name FROM sqlite_master WHERE name IN ('streams', 'events')").toArray()).toEqual([])
+  }))
