@@ -188,13 +188,15 @@ export class Session extends DurableObject implements SessionRpc {
     const { searchParams } = new URL(request.url)
     const [after, stream, polling] = ['after', 'stream', 'polling'].map((name) => searchParams.get(name))
     const overSse = searchParams.has('sse')
-    if (this.#isOver()) return new Response(null, { status: 404 })
+    if (this.#isOver()) return gone()
     this.#recover()
     this.#touch()
     this.#arm(Number(searchParams.get('expires')))
     if (after) return this.#resume(after)
     if (stream) return this.#feed(Number(stream), 0, polling ? retryAfter : undefined)
-    if (!overSse) this.#listen(searchParams.get('version') ?? '')
+    if (!overSse) await this.#listen(searchParams.get('version') ?? '')
+    // It may have ended meanwhile.
+    if (this.#isOver()) return gone()
     this.#log.openStanding(Date.now())
     const { last } = this.#log.find(standingStream) as { last: number }
     return this.#feed(standingStream, last, polling ? retryAfter : undefined, overSse)
@@ -236,7 +238,10 @@ export class Session extends DurableObject implements SessionRpc {
         throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
       }
       if (request.method === 'ping') return answer({})
-      if (request.method === 'initialize') return answer(this.#initialize(exchange, request, post))
+      if (request.method === 'initialize') {
+        const fail = (thrown: unknown) => this.#fail(exchange, request.id, thrown)
+        return void this.#initialize(exchange, request, post).then(answer, fail)
+      }
       if (!handshake) throw new McpError('invalid_request', 'The first request must be initialize')
       const { method } = request
       const isOffered = !method.startsWith('resources/') || hasResources(this.#host.server.registry)
@@ -251,7 +256,7 @@ export class Session extends DurableObject implements SessionRpc {
     }
   }
 
-  #initialize(exchange: Exchange, request: RequestMessage, post: Post): Result {
+  async #initialize(exchange: Exchange, request: RequestMessage, post: Post): Promise<Result> {
     const { kv } = this.ctx.storage
     if (post.handshake || kv.get('handshake')) {
       throw new McpError('invalid_request', 'This session is initialized already')
@@ -259,7 +264,7 @@ export class Session extends DurableObject implements SessionRpc {
     const handshake = readHandshake(request.params)
     kv.put('handshake', handshake)
     const revision = revisionOf(handshake.version) ?? exchange.revision
-    this.#listen(handshake.version)
+    await this.#listen(handshake.version)
     return welcome(this.#host.server.registry, revision, { updates: true })
   }
 
@@ -274,7 +279,7 @@ export class Session extends DurableObject implements SessionRpc {
     'resources/subscribe': async (params, post, handshake) => {
       const uri = await readSubscription(this.#host.server.registry, { principal: post.principal }, params)
       this.#arm(post.expires)
-      this.#listen(handshake.version)
+      await this.#listen(handshake.version)
       await this.#host.updates().subscribe(this.#name, [topicOf({ resource: uri })])
       return {}
     },
@@ -505,13 +510,12 @@ export class Session extends DurableObject implements SessionRpc {
     for (const socket of sockets) sendAway(socket, retry)
   }
 
-  /** Registers this session for list changes, once. */
-  #listen(version: string): void {
+  /** Registers this session for list changes, once. Written down afterwards: what failed half-way is done again. */
+  async #listen(version: string): Promise<void> {
     const { kv } = this.ctx.storage
     if (kv.get('listening')) return
+    await this.#host.updates().subscribe(this.#name, listTopics)
     kv.put('listening', version)
-    const registered = this.#host.updates().subscribe(this.#name, [...listTopics])
-    registered.catch((problem) => this.#host.report(problem))
   }
 
   // Life and death
@@ -576,6 +580,8 @@ const entryOf = ({ request, handshake, session, principal, memo }: Job, stream: 
 /** The rest of an exchange whose POST has been answered with a stream. */
 const exchangeOn = ({ handshake, stream }: LedgerCall): Exchange =>
   new Exchange(revisionOf(handshake.version) ?? oldestRevision, { streams: true, unanswered: 1, stream })
+
+const gone = () => new Response(null, { status: 404 })
 
 const tagOf = (stream: number) => `stream:${stream}`
 

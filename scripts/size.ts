@@ -43,6 +43,6 @@ for (const { name, source, external, isCounted } of bundles) {
   const kilobytes = gzipSync(bytes, { level: 9 }).byteLength / 1000
   const isOver = isCounted && kilobytes > budget
   const verdict = isOver ? `OVER the budget of ${budget} KB` : isCounted ? `of ${budget} KB` : 'for comparison'
-  console.log(`${name.padEnd(38)}${kilobytes.toFixed(1).padStart(6)} KB gzip  ${verdict}`)
+  console.log(`${name.padEnd(38)}${kilobytes.toFixed(2).padStart(6)} KB gzip  ${verdict}`)
   if (isOver) process.exitCode = 1
 }

@@ -59,7 +59,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const limits: Limits = { ...defaultLimits, ...options.limits }
   for (const origin of options.origins ?? []) {
     if (origin !== '*' && !(URL.canParse(origin) && new URL(origin).origin === origin)) {
-      throw new Error(`The origin "${origin}" must look like "https://app.example.com", without a path`)
+      throw new Error(`"${origin}" is no origin: write "https://app.example.com"`)
     }
   }
   const report = (problem: unknown) => console.error(problem)

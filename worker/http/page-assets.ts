@@ -5,14 +5,14 @@ export const style = `
 *{box-sizing:border-box;margin:0}
 body{max-width:66rem;margin:auto;padding:0 1.25rem;background:light-dark(#fff,#0f1114);color:light-dark(#14171a,#eceef0);font:1rem/1.6 system-ui,sans-serif;overflow-wrap:anywhere}
 header,section{padding:2rem 0}
-section,footer,details+details{border-top:1px solid #8883}
+section,details+details{border-top:1px solid #8883}
 h1{font-size:2.5rem;line-height:1.2}
 h2,h3{font-size:1rem;font-weight:600}
 h2{margin-bottom:1rem}
 p{max-width:42rem;white-space:pre-line}
 header p{margin:.25rem 0;font-size:1.125rem}
 pre,code{font:.875rem/1.6 ui-monospace,Menlo,Consolas,monospace;}
-code,small,footer,button{color:light-dark(#59616a,#9ca4ae)}
+code,small,button{color:light-dark(#59616a,#9ca4ae)}
 h3 code{color:inherit;font-weight:600}
 small{margin-left:.25rem;font-weight:400}
 small *{font:inherit}
@@ -28,7 +28,6 @@ summary{display:flex;align-items:baseline;padding:.75rem 0;cursor:pointer;font-w
 summary code{margin-left:auto}
 summary:after{width:2rem;content:"+";text-align:right}
 [open] summary:after{content:"–"}
-footer{padding:1.5rem 0}
 @media(min-width:48rem){body{padding:2rem 3rem}header,section{display:grid;grid-template-columns:12rem 1fr}h2{margin:0}details:first-child summary{padding-top:0}}
 `
 

@@ -55,7 +55,6 @@ ${
   ]
 }
 </main>
-<footer>edgemcp</footer>
 ${new Html(`<script>${script}</script>`)}`
 }
 
