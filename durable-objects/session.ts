@@ -556,13 +556,15 @@ export class Session extends DurableObject implements SessionRpc {
   async #finish(expires: number): Promise<void> {
     for (const { abort } of this.#running.values()) abort.abort(new Error('The session has ended'))
     for (const socket of this.ctx.getWebSockets()) socket.close(feedClosed.complete, 'session ended')
-    const listening = this.ctx.storage.kv.get('listening')
+    const { kv } = this.ctx.storage
+    // Nothing new is begun while the rest is cleared away.
+    kv.put('ended', expires)
+    if (kv.get('listening')) await this.#host.updates().leave(this.#name).catch(this.#host.report)
     await this.ctx.storage.deleteAll()
     this.#log.tables.forget()
     this.#ledger.tables.forget()
-    this.ctx.storage.kv.put('ended', expires)
+    kv.put('ended', expires)
     await this.ctx.storage.setAlarm(Math.max(expires, Date.now() + 1000))
-    if (listening) await this.#host.updates().leave(this.#name)
   }
 }
 

@@ -146,7 +146,11 @@ async function respond(route: () => Promise<Response>, report: Host['report']): 
   try {
     return await route()
   } catch (thrown) {
-    return refusal(asMcpError(thrown, report))
+    const response = refusal(asMcpError(thrown, report))
+    // Nothing was asked that this could be the answer to.
+    return thrown instanceof McpError
+      ? response
+      : new Response(response.body, { status: 500, headers: response.headers })
   }
 }
 
