@@ -30,6 +30,7 @@ import {
   errorText,
   isNotification,
   isRequest,
+  isRequestId,
   isResponse,
   type Message,
   notificationText,
@@ -106,7 +107,7 @@ const mostRepeats = 2
 /** An alarm may run for fifteen minutes; a longer call is held by the next one. */
 const holdFor = 14 * 60_000
 
-type Running = { abort: AbortController; work: Promise<void> }
+type Running = { abort: AbortController; work: Promise<void>; exchange: Exchange; job: Job }
 
 export class Session extends DurableObject implements SessionRpc {
   readonly #host: SessionHost
@@ -323,7 +324,7 @@ export class Session extends DurableObject implements SessionRpc {
     const step = async () => {
       try {
         const outcome = await run(server, call, memo, world)
-        if (abort.signal.aborted) return this.#drop(exchange, job)
+        if (abort.signal.aborted) return
         if ('done' in outcome) {
           const text = resultText(request.id, revision.result(request.method, outcome.done))
           return this.#answer(exchange, { status: 200, text }, job)
@@ -340,15 +341,14 @@ export class Session extends DurableObject implements SessionRpc {
           if (written) this.#send(stream, requestText(ids.get(name) as string, written.method, written.params))
         }
       } catch (thrown) {
-        if (abort.signal.aborted) return this.#drop(exchange, job)
-        this.#fail(exchange, request.id, thrown, job)
+        if (!abort.signal.aborted) this.#fail(exchange, request.id, thrown, job)
       } finally {
-        this.#running.delete(key)
+        if (this.#running.get(key)?.job === job) this.#running.delete(key)
       }
     }
     // Registered before the step runs, so that its end finds it.
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#running.set(key, { abort, work: promise })
+    this.#running.set(key, { abort, work: promise, exchange, job })
     step().finally(resolve)
   }
 
@@ -386,10 +386,16 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation */
   #cancel(params: Params | undefined): void {
-    const id = params?.requestId as RequestId
-    if (typeof id !== 'string' && typeof id !== 'number') return
-    const reason = typeof params?.reason === 'string' ? params.reason : 'Cancelled by the client'
-    this.#running.get(requestKey(id))?.abort.abort(new Error(reason))
+    const id = params?.requestId
+    if (!isRequestId(id)) return
+    const key = requestKey(id)
+    const running = this.#running.get(key)
+    if (running) {
+      // Whether the handler listens or not: for the client the call is over.
+      this.#running.delete(key)
+      this.#drop(running.exchange, running.job)
+      running.abort.abort(params?.reason)
+    }
     const cancelled = this.#ledger.cancel(id)
     if (!cancelled) return
     const { stream } = cancelled

@@ -105,6 +105,23 @@ describe('a stream', () => {
     expect(feed.frames.join('')).not.toContain('"id":1,')
   })
 
+  test('of a cancelled call ends at once, whether its handler listens or not, and is not run again', async () => {
+    const stub = session()
+    const args = { name: 'stubborn', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
+    expect(await stub.post(post('tools/call', args))).toEqual({ stream: 1 })
+    const feed = await open(stub, 'stream=1')
+    const cancel = {
+      jsonrpc: '2.0' as const,
+      method: 'notifications/cancelled',
+      params: { requestId: 1, reason: 'no' },
+    }
+    await stub.post({ ...post(''), messages: [cancel] })
+    expect(await feed.closed).toBe(1000)
+    await evictDurableObject(stub)
+    expect((await open(stub, 'after=1.1')).status).toBe(405)
+    expect(await stub.post(call('echo', { text: 'the id is free again' }))).toMatchObject({ status: 200 })
+  })
+
   test('is taken over by the newest feed', async () => {
     const stub = session()
     const older = await open(stub, 'polling=1&version=2025-11-25')

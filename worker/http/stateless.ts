@@ -43,7 +43,7 @@ export async function serveStateless(
     }
     checkMirroredParameters(request.headers, await mirroredIn(host.server.registry, call), call.params.arguments)
   } catch (thrown) {
-    return refuse(thrown, message, revision, host)
+    return refusal(asMcpError(thrown, host.report), message.id)
   }
   return reply(request, forms, host.limits, async (line) => answer(message, call, host, line))
 }
@@ -116,11 +116,4 @@ function signedBy(host: Host, method: string, result: Result): Result {
   const { name, version, ...rest } = implementationOf(host.server.registry)
   const info = method === 'server/discover' ? { name, version, ...rest } : { name, version }
   return { ...result, _meta: { ...result._meta, [serverInfoKey]: info } }
-}
-
-function refuse(thrown: unknown, message: RequestMessage, revision: Revision, host: Host): Response {
-  const error = asMcpError(thrown, host.report)
-  const { status } = revision.error(error.kind)
-  const response = refusal(error, message.id)
-  return response.status === status ? response : new Response(response.body, { status, headers: response.headers })
 }
