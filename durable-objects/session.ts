@@ -388,14 +388,7 @@ export class Session extends DurableObject implements SessionRpc {
   #cancel(params: Params | undefined): void {
     const id = params?.requestId
     if (!isRequestId(id)) return
-    const key = requestKey(id)
-    const running = this.#running.get(key)
-    if (running) {
-      // Whether the handler listens or not: for the client the call is over.
-      this.#running.delete(key)
-      this.#drop(running.exchange, running.job)
-      running.abort.abort(params?.reason)
-    }
+    this.#abandon(requestKey(id), params?.reason)
     const cancelled = this.#ledger.cancel(id)
     if (!cancelled) return
     const { stream } = cancelled
@@ -423,11 +416,16 @@ export class Session extends DurableObject implements SessionRpc {
     this.#answer(exchange, { status: numbers.status, text: errorText(id, error, numbers) }, job)
   }
 
-  /** A cancelled request has no answer; its stream ends without one. */
-  #drop(exchange: Exchange, job: Job): void {
+  /** Ends a running call without an answer, at once, whether its handler listens or not. */
+  #abandon(key: string, reason: unknown): void {
+    const running = this.#running.get(key)
+    if (!running) return
+    const { abort, exchange, job } = running
+    this.#running.delete(key)
     this.#leave(exchange, job)
     if (exchange.stream === undefined) exchange.keep(undefined)
     else this.#settle(exchange.stream)
+    abort.abort(reason)
   }
 
   #say(exchange: Exchange, text: string, expires?: number): void {
@@ -560,7 +558,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   async #finish(expires: number): Promise<void> {
-    for (const { abort } of this.#running.values()) abort.abort(new Error('The session has ended'))
+    for (const key of this.#running.keys()) this.#abandon(key, new Error('The session has ended'))
     for (const socket of this.ctx.getWebSockets()) socket.close(feedClosed.complete, 'session ended')
     const { kv } = this.ctx.storage
     // Nothing new is begun while the rest is cleared away.

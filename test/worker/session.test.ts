@@ -208,6 +208,15 @@ describe('a session that is over', () => {
     expect(await alarmOf(stub)).toBeNull()
   })
 
+  test('answers the calls that were running, and stores nothing for them', async () => {
+    const stub = session()
+    const silent = stub.post(call('wait', { key: crypto.randomUUID() }))
+    expect(await stub.end(Date.now() + week)).toBe(true)
+    expect(await silent).toEqual({ status: 202 })
+    expect(await tablesOf(stub)).toEqual([])
+    expect(await valuesOf(stub)).toEqual(['ended'])
+  })
+
   test('ends by itself when nobody asked anything for a day', async () => {
     const stub = session()
     await stub.post(post('logging/setLevel', { level: 'debug' }))
