@@ -318,7 +318,7 @@ export class Session extends DurableObject implements SessionRpc {
         const written = revision.notification(notification)
         if (written && !abort.signal.aborted) this.#say(exchange, notificationText(written), expires)
       },
-      disconnect: (retry) => this.#release(exchange, retry, expires),
+      disconnect: (retry) => this.#release(exchange, expires, retry),
       report: (problem) => this.#host.report(problem),
     }
     const step = async () => {
@@ -428,14 +428,14 @@ export class Session extends DurableObject implements SessionRpc {
     abort.abort(reason)
   }
 
-  #say(exchange: Exchange, text: string, expires?: number): void {
+  #say(exchange: Exchange, text: string, expires: number): void {
     if (exchange.streams) this.#send(this.#streamOf(exchange, expires), text)
   }
 
   /** The exchange's stream, opened now if it was silent so far. */
-  #streamOf(exchange: Exchange, expires?: number): number {
+  #streamOf(exchange: Exchange, expires: number): number {
     if (exchange.stream !== undefined) return exchange.stream
-    if (expires !== undefined) this.#arm(expires)
+    this.#arm(expires)
     const stream = this.#log.open(exchange.unanswered, Date.now())
     exchange.become(stream)
     for (const job of exchange.jobs) this.#enter(job, stream)
@@ -505,7 +505,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   /** The connection ends, the call goes on: the client comes back for the rest. */
-  #release(exchange: Exchange, retry = retryAfter, expires?: number): void {
+  #release(exchange: Exchange, expires: number, retry = retryAfter): void {
     // Over HTTP+SSE there is no way back: the stream is the session.
     if (!exchange.revision.polling || !exchange.streams || exchange.stream === standingStream) return
     const stream = this.#streamOf(exchange, expires)

@@ -82,21 +82,24 @@ const answerIn = ({ json }: Accepts, answer: Answer): Response =>
 
 /** GET: the standing stream from now on, or the rest of a stream after `Last-Event-ID`. */
 export async function streamSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {
-  const id = request.headers.get('Mcp-Session-Id')
-  if (id === null) return refusal(new McpError('session_required', 'Missing header Mcp-Session-Id'))
-  const session = await openSession(id, host, principal)
+  const session = await namedSession(request, host, principal)
   if (!session) return unknownSession([])
   const after = request.headers.get('Last-Event-ID') ?? undefined
   return feedOf(session, host, {}, after)
 }
 
 export async function endSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {
-  const id = request.headers.get('Mcp-Session-Id')
-  if (id === null) return refusal(new McpError('session_required', 'Missing header Mcp-Session-Id'))
-  const session = await openSession(id, host, principal)
+  const session = await namedSession(request, host, principal)
   if (!session) return unknownSession([])
   const ended = await (host.objects as Objects).session(session.name).end(session.expires)
   return ended ? new Response(null, { status: 204 }) : unknownSession([])
+}
+
+/** @throws McpError `session_required` when the request names none */
+function namedSession(request: Request, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
+  const id = request.headers.get('Mcp-Session-Id')
+  if (id === null) throw new McpError('session_required', 'Missing header Mcp-Session-Id')
+  return openSession(id, host, principal)
 }
 
 async function openSession(id: string, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
