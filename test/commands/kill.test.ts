@@ -1,12 +1,12 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterAll, expect, test } from 'vitest'
 import { events } from '../../worker/testing/wire.ts'
+import { freePort } from '../support/free-port.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const data = mkdtempSync(join(tmpdir(), 'edgemcp-kill-'))
@@ -33,15 +33,6 @@ async function start(port: number): Promise<string> {
   const [line] = await once(lines, 'line')
   expect(line).toContain('ready on ')
   return `http://127.0.0.1:${port}/mcp`
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 test('a conversation goes on where it was when the whole process is killed between any two of its rounds', async () => {

@@ -7,6 +7,7 @@ import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
 import { afterEach, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
+import { freePort } from '../support/free-port.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const running = new Set<ChildProcess>()
@@ -21,15 +22,6 @@ function newFolder(): string {
   const folder = mkdtempSync(join(tmpdir(), 'edgemcp-'))
   folders.push(folder)
   return folder
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1')
-  await once(server, 'listening')
-  const { port } = server.address() as { port: number }
-  server.close()
-  await once(server, 'close')
-  return port
 }
 
 /** Runs a script of package.json, and reads what it prints. */
