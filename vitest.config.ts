@@ -30,6 +30,7 @@ export default defineConfig({
         resolve: {
           alias: [
             { find: 'edgemcp/json-schema', replacement: source('worker/json-schema/index.ts') },
+            { find: 'edgemcp/page', replacement: source('worker/page/index.ts') },
             { find: 'edgemcp', replacement: source('worker/index.ts') },
           ],
         },

@@ -31,6 +31,7 @@ const rooms: Readonly<Record<string, Room>> = {
     may: ['worker/engine', 'worker/auth', 'worker/protocol'],
     types: ['worker/server', 'durable-objects'],
   },
+  'worker/page': { may: ['worker/engine', 'worker/protocol'], types: ['worker/server', 'worker/http'] },
   'durable-objects': {
     may: [
       'worker/engine',

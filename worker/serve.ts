@@ -10,7 +10,6 @@ import { guard, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, type Paths, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
-import { page } from './http/page.ts'
 import { notAllowed, refusal } from './http/refusal.ts'
 import { openSse, postSse } from './http/sse-2024.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
@@ -23,8 +22,8 @@ export type ServeOptions = Partial<Policy> & {
   auth?: Auth
   /** `false`: no session ids and no streams, even when the Durable Objects are there. */
   sessions?: false | SessionOptions
-  /** `false`: no page at `/`. */
-  page?: false
+  /** What a person sees at `/`: the `page` of `edgemcp/page`. Nothing when left out. */
+  page?: Page
   limits?: Partial<Limits>
   /** Names of the exported classes, for a Worker with more than one server. */
   objects?: { session?: string; updates?: string }
@@ -40,6 +39,9 @@ export type SessionOptions = {
 type ObjectClass<T> = new (ctx: DurableObjectState, env: never) => T
 
 /** A Worker to export by default, and the two classes it needs exported by name. */
+/** Answers GET and HEAD of `/`. */
+export type Page = (request: Request, host: Host) => Promise<Response>
+
 export interface EdgeWorker {
   fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
   readonly McpSession: ObjectClass<Session>
@@ -132,7 +134,8 @@ function router(host: Host, options: ServeOptions) {
       .options(messages, (request) => preflight(request, 'POST, OPTIONS'))
       .all(messages, () => notAllowed('POST, OPTIONS'))
   }
-  if (options.page !== false) {
+  const { page } = options
+  if (page) {
     const show = (request: Request) => page(request, host)
     router
       .get('/', show)

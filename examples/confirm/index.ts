@@ -1,4 +1,5 @@
 import { createServer, serve } from 'edgemcp'
+import { page } from 'edgemcp/page'
 import * as z from 'zod'
 
 const server = createServer({ name: 'confirm', version: '1.0.0' })
@@ -24,6 +25,6 @@ server.tool(
   },
 )
 
-const worker = serve(server)
+const worker = serve(server, { page })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -1,4 +1,5 @@
 import { createServer, link, serve } from 'edgemcp'
+import { page } from 'edgemcp/page'
 import * as z from 'zod'
 import { Notebook, notebook } from './notebook.ts'
 
@@ -58,7 +59,7 @@ server.prompt(
   async ({ id }) => `Summarize this note in two sentences:\n\n${(await notebook().read(id))?.text ?? '(no such note)'}`,
 )
 
-const worker = serve(server)
+const worker = serve(server, { page })
 export default worker
 export const { McpSession, McpUpdates } = worker
 export { Notebook }

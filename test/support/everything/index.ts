@@ -1,6 +1,7 @@
 /** One server with everything the protocol has, for tests: small, deterministic, and the same for every revision. */
 import { audio, createServer, embed, image, link, McpError, type Server, serve, text } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { page } from 'edgemcp/page'
 import * as z from 'zod'
 
 const server = createServer({
@@ -277,6 +278,6 @@ const many = (server: Server) => {
 }
 server.use(many, { prefix: 'many.' })
 
-const worker = serve(server, { limits: { body: 1_000_000, bodyTimeout: 500, patience: 2_000, keepAlive: 200 } })
+const worker = serve(server, { page, limits: { body: 1_000_000, bodyTimeout: 500, patience: 2_000, keepAlive: 200 } })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -1,6 +1,7 @@
 /** Two servers for tests of the page, without Durable Objects: one whose every text would like to be markup, and one behind auth. */
 import { createServer, McpError, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { page } from 'edgemcp/page'
 
 const open = createServer({
   jsonSchema,
@@ -82,8 +83,9 @@ closed.prompt('hidden_prompt', { description: 'Hidden prompt' }, () => 'hidden')
 const member = { issuer: 'https://auth.example.com', subject: 'member', scopes: [], claims: {} }
 
 const workers = {
-  open: serve(open),
+  open: serve(open, { page }),
   closed: serve(closed, {
+    page,
     auth: {
       async authenticate(request) {
         if (request.headers.get('Authorization') === 'Bearer good') return member

@@ -1,13 +1,13 @@
 /** The page at `/`: what a person sees who opens the server's address in a browser. */
 import { visible } from '../engine/methods/lists.ts'
+import type { Host } from '../http/host.ts'
 import { clientCapabilitiesKey, protocolVersionKey } from '../protocol/meta.ts'
 import { newestStateless, revisions } from '../protocol/revisions/index.ts'
 import type { JsonSchema, ToolAnnotations } from '../protocol/types.ts'
 import type { Visibility } from '../server/caller.ts'
 import type { Registry } from '../server/server.ts'
-import type { Host } from './host.ts'
+import { script, style } from './assets.ts'
 import { Html, html } from './html.ts'
-import { script, style } from './page-assets.ts'
 
 /** How to connect, and what everyone may see of what there is. It works without its script, and loads nothing. */
 export async function page(request: Request, host: Host): Promise<Response> {

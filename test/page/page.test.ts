@@ -11,7 +11,7 @@ let everything: TestServer
 let strange: TestServer
 
 beforeAll(async () => {
-  ;[everything, strange] = await Promise.all([startEverything(), startServer('test/support/everything/page')])
+  ;[everything, strange] = await Promise.all([startEverything(), startServer('test/page/odd')])
 })
 afterAll(() => Promise.all([everything?.harness.close(), strange?.harness.close()]))
 

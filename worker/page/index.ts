@@ -1,0 +1,2 @@
+/** edgemcp/page: what a person sees who opens the server's address in a browser. */
+export { page } from './page.ts'
