@@ -2,6 +2,7 @@
 import { env, exports } from 'cloudflare:workers'
 import { IttyRouter } from 'itty-router/IttyRouter'
 import { defaultLogBounds, type LogBounds } from '../durable-objects/event-log.ts'
+import { objectIn, type Placement } from '../durable-objects/placement.ts'
 import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
 import { Updates, type UpdatesHost, type UpdatesRpc } from '../durable-objects/updates.ts'
 import type { Auth } from './auth/auth.ts'
@@ -29,7 +30,7 @@ export type ServeOptions = Partial<Policy> & {
   objects?: { session?: string; updates?: string }
 }
 
-export type SessionOptions = {
+export type SessionOptions = Placement & {
   /** Milliseconds after which an idle session is over. Default one day. */
   ttl?: number
   /** How much of a stream is kept for clients that come back. */
@@ -38,10 +39,10 @@ export type SessionOptions = {
 
 type ObjectClass<T> = new (ctx: DurableObjectState, env: never) => T
 
-/** A Worker to export by default, and the two classes it needs exported by name. */
 /** Answers GET and HEAD of `/`. */
 export type Page = (request: Request, host: Host) => Promise<Response>
 
+/** A Worker to export by default, and the two classes it needs exported by name. */
 export interface EdgeWorker {
   fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
   readonly McpSession: ObjectClass<Session>
@@ -66,8 +67,8 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   }
   const report = (problem: unknown) => console.error(problem)
   const sessions = options.sessions || {}
-  const session = (name: string) => namespace<SessionRpc>(names.session).getByName(name)
-  const updates = () => namespace<UpdatesRpc>(names.updates).getByName('updates')
+  const session = (name: string): SessionRpc => object(names.session, name, sessions)
+  const updates = (): UpdatesRpc => object(names.updates, 'updates', sessions)
   const keyed = once(async () => sealer(await keyRing(() => updates().keys())))
   server.registry.publish = (change) => updates().publish(change)
 
@@ -165,20 +166,16 @@ function pathsOf(mcp: string): Paths {
 
 // Durable Objects
 
-type Namespace<T> = { getByName(name: string): T }
+const exported = exports as unknown as Record<string, DurableObjectNamespace | undefined>
 
-const exported = exports as unknown as Record<string, Partial<Namespace<never>> | undefined>
-
-function namespace<T>(name: string): Namespace<T> {
-  const found = exported[name]
-  if (typeof found?.getByName !== 'function') {
-    // Told to the client too: its user may be the developer, and nothing in it is secret.
-    throw new McpError(
-      'internal_error',
-      `This needs the Durable Object class ${name}, which this Worker does not export`,
-    )
-  }
-  return found as Namespace<T>
+function object<T>(className: string, name: string, placement: Placement): T {
+  const found = exported[className]
+  if (typeof found?.getByName === 'function') return objectIn(found, name, placement)
+  // Told to the client too: its user may be the developer, and nothing in it is secret.
+  throw new McpError(
+    'internal_error',
+    `This needs the Durable Object class ${className}, which this Worker does not export`,
+  )
 }
 
 function hasObjects(names: { session: string; updates: string }, { sessions }: ServeOptions): boolean {

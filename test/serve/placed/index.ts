@@ -1,0 +1,12 @@
+/** A server whose objects must stay in the European Union. */
+import { createServer, serve } from 'edgemcp'
+
+const server = createServer({ name: 'placed', version: '1.0.0' })
+server.tool('touch', { description: 'Changes the note' }, async () => {
+  await note.updated()
+})
+const note = server.resource('note://1', { name: 'note', description: 'A note' }, () => 'one')
+
+const worker = serve(server, { sessions: { jurisdiction: 'eu', locationHint: 'weur' } })
+export default worker
+export const { McpSession, McpUpdates } = worker
