@@ -94,6 +94,11 @@ export class CallLedger {
     return isOpen ? undefined : { row, call }
   }
 
+  /** Is any call without an answer? */
+  get isOpen(): boolean {
+    return this.tables.exist && this.#sql.exec('SELECT 1 FROM calls LIMIT 1').toArray().length > 0
+  }
+
   has(request: RequestId): boolean {
     if (!this.tables.exist) return false
     return this.#sql.exec('SELECT 1 FROM calls WHERE request = ?', requestKey(request)).toArray().length > 0

@@ -79,16 +79,20 @@ export class EventLog {
       .toArray()[0]
   }
 
-  append(stream: number, data: string, now: number): EventId {
-    this.#sql.exec('INSERT INTO events SELECT id, last + 1, ? FROM streams WHERE id = ?', data, stream)
-    let { first, last, bytes } = this.#sql
+  /** `undefined`: there is no such stream any more. */
+  append(stream: number, data: string, now: number): EventId | undefined {
+    if (!this.tables.exist) return undefined
+    const [row] = this.#sql
       .exec<{ first: number; last: number; bytes: number }>(
         'UPDATE streams SET last = last + 1, bytes = bytes + ?, at = ? WHERE id = ? RETURNING first, last, bytes',
         data.length,
         now,
         stream,
       )
-      .one()
+      .toArray()
+    if (!row) return undefined
+    let { first, last, bytes } = row
+    this.#sql.exec('INSERT INTO events VALUES (?, ?, ?)', stream, last, data)
     const { count, bytes: most } = this.#bounds
     const oldest = first
     // The newest always stays.

@@ -8,10 +8,13 @@
  * |-------------|-------------------------------------------------------------|------------------------------------|
  * | `handshake` | what was agreed on, for sessions over the HTTP+SSE transport | the session                        |
  * | `level`     | the least severe log line the client wants                  | the session                        |
- * | `listening` | this session is registered with the Updates object          | the session                        |
+ * | `listening` | the name it is registered under with the Updates object     | the session                        |
  * | `seen`      | milliseconds: roughly when the client last asked something  | the session                        |
  * | `expires`   | milliseconds: when the session's id is worth nothing        | the session                        |
  * | `ended`     | tombstone: `expires` of a session that is over              | until then, by alarm               |
+ *
+ * A session that its client ended leaves the tombstone. One that lapsed leaves it only if a client that comes back would
+ * miss something without being told: subscriptions, a log level, a question it was asked. Otherwise nothing remains.
  */
 import { DurableObject } from 'cloudflare:workers'
 import type { Call, Seals, World } from '../worker/engine/call.ts'
@@ -118,6 +121,8 @@ export class Session extends DurableObject implements SessionRpc {
   readonly #released = new Map<number, number>()
   #seen = 0
   #armed = false
+  /** How often it has ended. */
+  #life = 0
   #isNew = true
 
   constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
@@ -195,9 +200,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#arm(Number(searchParams.get('expires')))
     if (after) return this.#resume(after)
     if (stream) return this.#feed(Number(stream), 0, polling ? retryAfter : undefined)
-    if (!overSse) await this.#listen(searchParams.get('version') ?? '')
-    // It may have ended meanwhile.
-    if (this.#isOver()) return gone()
+    if (!overSse && !(await this.#listen())) return gone()
     this.#log.openStanding(Date.now())
     const { last } = this.#log.find(standingStream) as { last: number }
     return this.#feed(standingStream, last, polling ? retryAfter : undefined, overSse)
@@ -206,9 +209,8 @@ export class Session extends DurableObject implements SessionRpc {
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     // Over HTTP+SSE the stream is the session.
     const { overSse } = socket.deserializeAttachment() as { overSse: boolean }
-    if (overSse && code === clientGone && !this.#isOver()) {
-      await this.#finish(this.ctx.storage.kv.get<number>('expires') ?? Date.now())
-    }
+    // Its id means nothing without the stream's handshake, so nothing has to remember that it is over.
+    if (overSse && code === clientGone && !this.#isOver()) await this.#finish()
   }
 
   override async alarm(): Promise<void> {
@@ -226,7 +228,8 @@ export class Session extends DurableObject implements SessionRpc {
     if (this.#running.size > 0) return this.ctx.storage.setAlarm(now + holdAfter)
     const idleSince = Math.max(this.#seen, kv.get<number>('seen') ?? 0)
     const held = this.ctx.getWebSockets().length > 0
-    if (!held && idleSince + this.#host.ttl <= now) return this.#finish(kv.get<number>('expires') ?? now)
+    if (!held && idleSince + this.#host.ttl <= now)
+      return this.#finish(kv.get('expires'), kv.get('level') !== undefined || this.#ledger.isOpen)
     return this.ctx.storage.setAlarm(Math.max(idleSince + this.#host.ttl, now + holdAfter))
   }
 
@@ -251,7 +254,7 @@ export class Session extends DurableObject implements SessionRpc {
       }
       const own = this.#ownMethods[method]
       if (!own) return this.#work(exchange, { ...post, request, handshake, memo: emptyMemo })
-      own(request.params ?? {}, post, handshake).then(answer, (thrown) => this.#fail(exchange, request.id, thrown))
+      own(request.params ?? {}, post).then(answer, (thrown) => this.#fail(exchange, request.id, thrown))
     } catch (thrown) {
       this.#fail(exchange, request.id, thrown)
     }
@@ -265,11 +268,11 @@ export class Session extends DurableObject implements SessionRpc {
     const handshake = readHandshake(request.params)
     kv.put('handshake', handshake)
     const revision = revisionOf(handshake.version) ?? exchange.revision
-    await this.#listen(handshake.version)
+    await this.#listen()
     return welcome(this.#host.server.registry, revision, { updates: true })
   }
 
-  readonly #ownMethods: Record<string, (params: Params, post: Post, handshake: Handshake) => Promise<Result>> = {
+  readonly #ownMethods: Record<string, (params: Params, post: Post) => Promise<Result>> = {
     'logging/setLevel': async ({ level }, post) => {
       if (!isLogLevel(level))
         throw new McpError('invalid_params', `params.level must be one of ${logLevels.join(', ')}`)
@@ -277,11 +280,11 @@ export class Session extends DurableObject implements SessionRpc {
       this.ctx.storage.kv.put('level', level)
       return {}
     },
-    'resources/subscribe': async (params, post, handshake) => {
+    'resources/subscribe': async (params, post) => {
       const uri = await readSubscription(this.#host.server.registry, { principal: post.principal }, params)
       this.#arm(post.expires)
-      await this.#listen(handshake.version)
-      await this.#host.updates().subscribe(this.#name, [topicOf({ resource: uri })])
+      const isThere = await this.#listen()
+      if (isThere) await this.#host.updates().subscribe(this.#name, [topicOf({ resource: uri })])
       return {}
     },
     'resources/unsubscribe': async (params) => {
@@ -463,6 +466,7 @@ export class Session extends DurableObject implements SessionRpc {
   /** Written first, sent second, in one turn: what a client has seen is in the log. */
   #send(stream: number, text: string): void {
     const id = this.#log.append(stream, text, Date.now())
+    if (!id) return
     for (const socket of this.#sockets(stream)) socket.send(eventFrame(text, eventIdText(id)))
   }
 
@@ -514,18 +518,26 @@ export class Session extends DurableObject implements SessionRpc {
     for (const socket of sockets) sendAway(socket, retry)
   }
 
-  /** Registers this session for list changes, once. Written down afterwards: what failed half-way is done again. */
-  async #listen(version: string): Promise<void> {
+  /**
+   * Registers this session for list changes, once. Written down afterwards: what failed half-way is done again. False
+   * when the session ended meanwhile.
+   */
+  async #listen(): Promise<boolean> {
     const { kv } = this.ctx.storage
-    if (kv.get('listening')) return
+    if (kv.get('listening')) return true
+    const life = this.#life
     await this.#host.updates().subscribe(this.#name, listTopics)
-    kv.put('listening', version)
+    const isThere = life === this.#life
+    if (isThere) kv.put('listening', this.#name)
+    else await this.#deregister()
+    return isThere
   }
 
   // Life and death
 
+  /** An instance that was born by an alarm may not know its name. */
   get #name(): string {
-    return this.ctx.id.name as string
+    return this.ctx.id.name ?? (this.ctx.storage.kv.get('listening') as string)
   }
 
   #isOver(): boolean {
@@ -557,18 +569,35 @@ export class Session extends DurableObject implements SessionRpc {
     if (this.#running.size > 0) void this.ctx.storage.setAlarm(Date.now() + holdAfter)
   }
 
-  async #finish(expires: number): Promise<void> {
+  /**
+   * @param expires until when to remember that it is over; `undefined`: its id is known to be worth nothing
+   * @param isMissed a client that comes back must hear that it is over
+   */
+  async #finish(expires?: number, isMissed = true): Promise<void> {
+    this.#life += 1
     for (const key of this.#running.keys()) this.#abandon(key, new Error('The session has ended'))
     for (const socket of this.ctx.getWebSockets()) socket.close(feedClosed.complete, 'session ended')
     const { kv } = this.ctx.storage
     // Nothing new is begun while the rest is cleared away.
-    kv.put('ended', expires)
-    if (kv.get('listening')) await this.#host.updates().leave(this.#name).catch(this.#host.report)
+    kv.put('ended', expires ?? 0)
+    const hadSubscriptions = kv.get('listening') && (await this.#deregister())
     await this.ctx.storage.deleteAll()
     this.#log.tables.forget()
     this.#ledger.tables.forget()
+    this.#armed = false
+    if (expires === undefined || !(isMissed || hadSubscriptions)) return
     kv.put('ended', expires)
     await this.ctx.storage.setAlarm(Math.max(expires, Date.now() + 1000))
+  }
+
+  /** True when it was subscribed to resources, or may have been. */
+  async #deregister(): Promise<boolean> {
+    try {
+      return await this.#host.updates().leave(this.#name)
+    } catch (problem) {
+      this.#host.report(problem)
+      return true
+    }
   }
 }
 

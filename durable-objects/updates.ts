@@ -13,7 +13,7 @@
  */
 import { DurableObject } from 'cloudflare:workers'
 import { type KeyRing, mintKeyRing } from '../worker/auth/seal.ts'
-import { type Change, hears, topicOf } from '../worker/protocol/changes.ts'
+import { type Change, hears, listTopics, topicOf } from '../worker/protocol/changes.ts'
 import type { SubscriptionFilter } from '../worker/protocol/types.ts'
 import type { SessionRpc } from './session.ts'
 import { Tables } from './tables.ts'
@@ -24,8 +24,8 @@ export interface UpdatesRpc {
   publish(change: Change): Promise<void>
   subscribe(session: string, topics: readonly string[]): Promise<void>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
-  /** Forgets a session. */
-  leave(session: string): Promise<void>
+  /** Forgets a session. True when it was subscribed to resources. */
+  leave(session: string): Promise<boolean>
   /** The key ring, minted the first time somebody asks. */
   keys(): Promise<KeyRing>
   /** Opens a feed of changes, one JSON `Change` a message; `?filter=` is a `SubscriptionFilter` as JSON. */
@@ -74,8 +74,12 @@ export class Updates extends DurableObject implements UpdatesRpc {
     }
   }
 
-  async leave(session: string): Promise<void> {
-    if (this.#tables.exist) this.ctx.storage.sql.exec('DELETE FROM subscriptions WHERE session = ?', session)
+  async leave(session: string): Promise<boolean> {
+    if (!this.#tables.exist) return false
+    const left = this.ctx.storage.sql
+      .exec<{ topic: string }>('DELETE FROM subscriptions WHERE session = ? RETURNING topic', session)
+      .toArray()
+    return left.some(({ topic }) => !(listTopics as readonly string[]).includes(topic))
   }
 
   async keys(): Promise<KeyRing> {

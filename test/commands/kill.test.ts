@@ -1,49 +1,16 @@
-import { type ChildProcess, spawn } from 'node:child_process'
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join, resolve } from 'node:path'
-import { createInterface } from 'node:readline'
-import { afterAll, expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
 import { events } from '../../worker/testing/wire.ts'
-import { freePort } from '../support/free-port.ts'
-
-const root = resolve(import.meta.dirname, '../..')
-const data = mkdtempSync(join(tmpdir(), 'edgemcp-kill-'))
-let child: ChildProcess | undefined
-afterAll(() => {
-  kill()
-  rmSync(data, { recursive: true, force: true })
-})
-
-/** Ends the process and everything it started, at once. */
-function kill(): void {
-  if (child?.pid) process.kill(-child.pid, 'SIGKILL')
-  child = undefined
-}
-
-async function start(port: number): Promise<string> {
-  child = spawn(process.execPath, ['scripts/start.ts', 'confirm', '--port', String(port), '--data', data], {
-    cwd: root,
-    // A process group of its own, to be killed as one.
-    detached: true,
-    stdio: ['ignore', 'pipe', 'ignore'],
-  })
-  const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
-  const [line] = await once(lines, 'line')
-  expect(line).toContain('ready on ')
-  return `http://127.0.0.1:${port}/mcp`
-}
+import { startProcess } from '../support/process.ts'
 
 test('a conversation goes on where it was when the whole process is killed between any two of its rounds', async () => {
-  const port = await freePort()
-  let url = await start(port)
+  using server = await startProcess('confirm')
   const headers: Record<string, string> = {
     'Content-Type': 'application/json',
     Accept: 'application/json, text/event-stream',
   }
   const post = (message: object) =>
-    fetch(url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) })
+    fetch(server.url, { method: 'POST', headers, body: JSON.stringify({ jsonrpc: '2.0', ...message }) })
   const opened = await post({
     id: 1,
     method: 'initialize',
@@ -69,10 +36,10 @@ test('a conversation goes on where it was when the whole process is killed betwe
     }
   }
   async function restart(): Promise<void> {
-    kill()
+    server.kill()
     await stream.return(undefined).catch(() => {})
-    url = await start(port)
-    stream = events(await fetch(url, { headers: { ...headers, 'Last-Event-ID': lastId } }))
+    await server.start()
+    stream = events(await fetch(server.url, { headers: { ...headers, 'Last-Event-ID': lastId } }))
   }
 
   for (const content of [{ sure: true }, { note: 'rent' }]) {
@@ -85,4 +52,16 @@ test('a conversation goes on where it was when the whole process is killed betwe
   expect(result?.content[0]?.text).toMatch(/^Transferred 5 to Ada, receipt [\da-f-]{36} \(rent\)\.$/)
   // Each event once, and in order, over three connections to three processes.
   expect(seen).toEqual(['1.1', '1.2', '1.3'])
+}, 120_000)
+
+test('a session that lapses after the process was killed is registered for changes no more', async () => {
+  using server = await startProcess('../test/serve/lapsing')
+  const registered = async () =>
+    (await fetch(new URL('/registered', server.url))).json() as Promise<{ topic: string }[]>
+  const client = await connect(server.url, { revision: '2025-11-25' })
+  await client.request('resources/subscribe', { uri: 'note://1' })
+  expect((await registered()).map(({ topic }) => topic)).toContain('resource:note://1')
+  server.kill()
+  await server.start()
+  await vi.waitFor(async () => expect(await registered()).toEqual([]), { timeout: 30_000, interval: 200 })
 }, 120_000)

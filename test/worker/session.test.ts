@@ -217,18 +217,63 @@ describe('a session that is over', () => {
     expect(await valuesOf(stub)).toEqual(['ended'])
   })
 
-  test('ends by itself when nobody asked anything for a day', async () => {
+  test.each([
+    ['a stream', [call('progress', { steps: 1 }), { ...call('progress', { steps: 1 }), streams: false }]],
+    [
+      'a call that took a while',
+      [post('tools/call', { name: 'progress', arguments: { steps: 2 }, _meta: { progressToken: 'p' } })],
+    ],
+  ] as [string, Post[]][])('by itself, after %s and a day without a request, leaves nothing', async (_, posts) => {
     const stub = session()
+    for (const each of posts) await stub.post(each)
+    const feed = await open(stub, '')
+    feed.socket?.close(4000)
+    await lapse(stub)
+    expect(await tablesOf(stub)).toEqual([])
+    expect(await valuesOf(stub)).toEqual([])
+    expect(await alarmOf(stub)).toBeNull()
+    // Nothing was lost, so its id may be used again: by an instance that watches over what it stores.
     await stub.post(post('logging/setLevel', { level: 'debug' }))
+    expect(await alarmOf(stub)).toBeGreaterThan(Date.now())
+  })
+
+  test.each([
+    ['a log level', post('logging/setLevel', { level: 'debug' })],
+    ['a subscription', post('resources/subscribe', { uri: 'note://1' })],
+    ['a question without an answer', call('ask_name')],
+  ])('by itself, with %s that its client would miss, says so', async (_, request) => {
+    const stub = session()
+    await stub.post(request)
     expect(await runDurableObjectAlarm(stub)).toBe(true)
-    expect(await stub.post(post('ping'))).toMatchObject({ status: 200 })
-    const dayAgo = Date.now() - 25 * 60 * 60_000
-    await evictDurableObject(stub)
-    await runInDurableObject(stub, (_, state) => state.storage.kv.put('seen', dayAgo))
-    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await stub.post({ ...post('ping'), messages: [{ jsonrpc: '2.0', id: 9, method: 'ping' }] })).toMatchObject({
+      status: 200,
+    })
+    await lapse(stub)
     expect(await stub.post(post('ping'))).toEqual({ gone: true })
+    expect(await tablesOf(stub)).toEqual([])
+    expect(await valuesOf(stub)).toEqual(['ended'])
+  })
+
+  test('over HTTP+SSE leaves nothing, and stays over', async () => {
+    const stub = session()
+    const feed = await open(stub, `sse=1&expires=${Date.now() + week}`)
+    const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    expect(await stub.post(post('initialize', hello, { handshake: undefined }))).toEqual({ status: 202 })
+    feed.socket?.close(4000)
+    await vi.waitFor(async () => expect(await valuesOf(stub)).toEqual([]))
+    expect(await tablesOf(stub)).toEqual([])
+    expect(await alarmOf(stub)).toBeNull()
+    expect(await stub.post(post('ping', {}, { handshake: undefined }))).toEqual({ gone: true })
+    expect(await valuesOf(stub)).toEqual([])
   })
 })
+
+/** A day goes by without a request. */
+async function lapse(stub: Stub): Promise<void> {
+  await evictDurableObject(stub)
+  await runInDurableObject(stub, (_, state) => state.storage.kv.put('seen', Date.now() - 25 * 60 * 60_000))
+  expect(await runDurableObjectAlarm(stub)).toBe(true)
+}
 
 test('an id in use is not used twice', async () => {
   const stub = session()

@@ -118,7 +118,6 @@ async function feedOf(
   const object = (host.objects as Objects).session(name)
   const settings = {
     ...query,
-    version: handshake.version,
     expires: String(expires),
     ...(revision.polling && { polling: '1' }),
   }

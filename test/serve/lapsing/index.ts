@@ -1,0 +1,22 @@
+/** A server whose sessions are over after three idle seconds, and that tells who is registered for changes. */
+import { createServer, serve } from 'edgemcp'
+
+const server = createServer({ name: 'lapsing', version: '1.0.0' })
+server.resource('note://{id}', { description: 'A note' }, ({ id }) => id)
+
+const worker = serve(server, { sessions: { ttl: 3000 } })
+
+export const { McpSession } = worker
+export class McpUpdates extends worker.McpUpdates {
+  registered(): { topic: string; session: string }[] {
+    return this.ctx.storage.sql.exec<{ topic: string; session: string }>('SELECT * FROM subscriptions').toArray()
+  }
+}
+
+export default {
+  fetch(request, env, ctx) {
+    if (new URL(request.url).pathname !== '/registered') return worker.fetch(request, env, ctx)
+    const { McpUpdates: updates } = ctx.exports as unknown as { McpUpdates: DurableObjectNamespace<McpUpdates> }
+    return updates.getByName('updates').registered().then(Response.json)
+  },
+} satisfies ExportedHandler
