@@ -7,6 +7,7 @@
  * |           | `first`, `last`, `bytes` | sequence numbers of the oldest and newest event kept; characters of all of them |       |
  * |           | `unanswered` | requests of the POST that have no answer yet; 0: the stream is over |                      |
  * |           | `at`         | milliseconds: its newest event                                      |                      |
+ * |           | `said`       | how many notifications each unfinished call has come to, by its row: JSON |                |
  * | `events`  | `stream`, `seq` | the event's id, written `<stream>.<seq>`                         | the newest `log.count` of a stream, and no more than `log.bytes` |
  * |           | `data`       | one JSON-RPC message                                                |                      |
  *
@@ -35,7 +36,7 @@ export const standingStream = 0
 const schema = `
   CREATE TABLE streams (
     id INTEGER PRIMARY KEY AUTOINCREMENT, first INTEGER DEFAULT 1, last INTEGER DEFAULT 0, bytes INTEGER DEFAULT 0,
-    unanswered INTEGER, at INTEGER
+    unanswered INTEGER, at INTEGER, said TEXT DEFAULT '{}'
   );
   CREATE TABLE events (stream INTEGER, seq INTEGER, data TEXT, PRIMARY KEY (stream, seq)) WITHOUT ROWID;
 `
@@ -79,14 +80,18 @@ export class EventLog {
       .toArray()[0]
   }
 
-  /** `undefined`: there is no such stream any more. */
-  append(stream: number, data: string, now: number): EventId | undefined {
+  /**
+   * @param said how many notifications a call has come to with this one, by its row
+   * @returns `undefined`: there is no such stream any more
+   */
+  append(stream: number, data: string, now: number, said: Record<number, number> = {}): EventId | undefined {
     if (!this.tables.exist) return undefined
     const [row] = this.#sql
       .exec<{ first: number; last: number; bytes: number }>(
-        'UPDATE streams SET last = last + 1, bytes = bytes + ?, at = ? WHERE id = ? RETURNING first, last, bytes',
+        'UPDATE streams SET last = last + 1, bytes = bytes + ?, at = ?, said = json_patch(said, ?) WHERE id = ? RETURNING first, last, bytes',
         data.length,
         now,
+        JSON.stringify(said),
         stream,
       )
       .toArray()
@@ -109,6 +114,17 @@ export class EventLog {
     }
     if (first > oldest) this.#sql.exec('UPDATE streams SET first = ?, bytes = ? WHERE id = ?', first, bytes, stream)
     return { stream, seq: last }
+  }
+
+  /** How many notifications a call has come to, whatever of them is still kept. */
+  saidBy(row: number, stream: number): number {
+    const [found] = this.#sql.exec<{ said: string }>('SELECT said FROM streams WHERE id = ?', stream).toArray()
+    return JSON.parse(found?.said ?? '{}')[row] ?? 0
+  }
+
+  /** A call is over: its row may be another call's next. */
+  unsay(row: number, stream: number): void {
+    this.#sql.exec('UPDATE streams SET said = json_remove(said, ?) WHERE id = ?', `$."${row}"`, stream)
   }
 
   /** One request of the stream has been answered, or never will be. True when it was the last. */

@@ -317,9 +317,9 @@ export class Session extends DurableObject implements SessionRpc {
       signal: abort.signal,
       seals: this.#host.seals(principal),
       updates: true,
-      notify: (notification) => {
+      notify: (notification, said) => {
         const written = revision.notification(notification)
-        if (written && !abort.signal.aborted) this.#say(exchange, notificationText(written), expires)
+        if (written && !abort.signal.aborted) this.#say(exchange, notificationText(written), job, said)
       },
       disconnect: (retry) => this.#release(exchange, expires, retry),
       report: (problem) => this.#host.report(problem),
@@ -377,7 +377,7 @@ export class Session extends DurableObject implements SessionRpc {
       // Who asked is known to the client's next request only, so what was asked by somebody is not run for nobody.
       if (isSafe && !call.isPersonal && call.repeats < mostRepeats) {
         this.#ledger.rewrite(row, { ...call, repeats: call.repeats + 1 })
-        const said = call.stream === standingStream ? call.memo.said : this.#saidOn(call.stream)
+        const said = Math.max(call.memo.said, this.#log.saidBy(row, call.stream))
         this.#work(exchange, { ...job, memo: { ...call.memo, said } })
         continue
       }
@@ -431,8 +431,8 @@ export class Session extends DurableObject implements SessionRpc {
     abort.abort(reason)
   }
 
-  #say(exchange: Exchange, text: string, expires: number): void {
-    if (exchange.streams) this.#send(this.#streamOf(exchange, expires), text)
+  #say(exchange: Exchange, text: string, job: Job, said: number): void {
+    if (exchange.streams) this.#send(this.#streamOf(exchange, job.expires), text, { [job.row as number]: said })
   }
 
   /** The exchange's stream, opened now if it was silent so far. */
@@ -446,12 +446,6 @@ export class Session extends DurableObject implements SessionRpc {
     return stream
   }
 
-  /** How many notifications a stream has carried. */
-  #saidOn(stream: number): number {
-    const events = [...this.#log.after({ stream, seq: 0 })]
-    return events.filter(({ data }) => data.startsWith('{"jsonrpc":"2.0","method"')).length
-  }
-
   /** A call with a stream is written down before it says anything. */
   #enter(job: Job, stream: number): void {
     job.row ??= this.#ledger.begin(entryOf(job, stream))
@@ -460,12 +454,15 @@ export class Session extends DurableObject implements SessionRpc {
   #leave(exchange: Exchange, job: Job | undefined): void {
     if (!job) return
     exchange.jobs.delete(job)
-    if (job.row !== undefined) this.#ledger.end(job.row)
+    if (job.row === undefined) return
+    this.#ledger.end(job.row)
+    // Every call of an HTTP+SSE session shares this one; another stream ends with its calls.
+    if (exchange.stream === standingStream) this.#log.unsay(job.row, standingStream)
   }
 
   /** Written first, sent second, in one turn: what a client has seen is in the log. */
-  #send(stream: number, text: string): void {
-    const id = this.#log.append(stream, text, Date.now())
+  #send(stream: number, text: string, said?: Record<number, number>): void {
+    const id = this.#log.append(stream, text, Date.now(), said)
     if (!id) return
     for (const socket of this.#sockets(stream)) socket.send(eventFrame(text, eventIdText(id)))
   }

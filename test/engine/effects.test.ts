@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { emptyMemo, withAnswers } from '../../worker/engine/memo.ts'
+import { emptyMemo, type Memo, withAnswers } from '../../worker/engine/memo.ts'
 import type { Notification } from '../../worker/protocol/types.ts'
 import type { Context } from '../../worker/server/context.ts'
-import { accept, converse, newServer, play, type Setting, textOf } from './stage.ts'
+import { accept, converse, decline, newServer, play, type Setting, textOf } from './stage.ts'
 
 const doing = (handler: (ctx: Context) => unknown) =>
   newServer().tool('t', { description: 'd' }, async (_, ctx) => JSON.stringify(await handler(ctx)) ?? 'undefined')
@@ -223,6 +223,21 @@ describe('log lines', () => {
 })
 
 describe('a handler that is run again', () => {
+  test.each([
+    ['fewer', 'debug', 'error', ['error b']],
+    ['more', 'error', 'debug', ['info b', 'error b']],
+  ] as const)('says what is new to a client that wants %s log lines than before', async (_, before, after, heard) => {
+    const server = doing(async (ctx) => {
+      for (const level of ['info', 'error'] as const) ctx.log(level, `${level} a`)
+      await question(ctx, 'a')
+      for (const level of ['info', 'error'] as const) ctx.log(level, `${level} b`)
+    })
+    const { outcome } = await play(server, 'tools/call', call, { logLevel: before })
+    const { memo } = outcome as { memo: Memo }
+    const answered = withAnswers(memo, { a: { result: decline } })
+    expect(lines((await play(server, 'tools/call', call, { logLevel: after, memo: answered })).said)).toEqual(heard)
+  })
+
   test('does not say again what it said before', async () => {
     const { said } = await talk(async (ctx) => {
       ctx.progress(1)

@@ -147,6 +147,64 @@ describe('a call that was running when its object was lost', () => {
     expect(said.match(/"progress":\d/g)).toEqual(['"progress":1', '"progress":2'])
   })
 
+  const lost = (id: number, args: object): RequestMessage => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: {
+      name: 'stubborn',
+      arguments: { key: crypto.randomUUID(), ...args },
+      _meta: { progressToken: `of ${id}` },
+    },
+  })
+  const steps = (frames: readonly string[]) =>
+    frames.flatMap((frame) => {
+      const [, token, step] = /"progressToken":"of (\d)","progress":(\d+)/.exec(frame) ?? []
+      return step ? [`${token}: ${step}`] : []
+    })
+
+  test.each([
+    ['sent its client away first', { away: true }, ['1: 1', '1: 2']],
+    ['said more than is kept', { steps: 1100 }, ['1: 1099', '1: 1100', '1: 1101']],
+  ])('and had %s, says nothing twice', async (_, args, heard) => {
+    const stub = session()
+    await stub.post({ ...post(''), messages: [lost(1, args)] })
+    await evictDurableObject(stub)
+    const feed = await open(stub, 'stream=1')
+    expect(await feed.closed).toBe(1000)
+    expect(steps(feed.frames).slice(-3)).toEqual(heard)
+  })
+
+  test('beside another of its batch, says nothing twice and swallows nothing', async () => {
+    const stub = session()
+    const handshake = { ...post('').handshake, version: '2025-03-26' } as Post['handshake']
+    await stub.post({ ...post(''), handshake, batch: true, messages: [lost(1, { steps: 3 }), lost(2, { steps: 1 })] })
+    await evictDurableObject(stub)
+    const feed = await open(stub, 'stream=1')
+    expect(await feed.closed).toBe(1000)
+    expect(steps(feed.frames).toSorted()).toEqual(['1: 1', '1: 2', '1: 3', '1: 4', '2: 1', '2: 2'])
+  })
+
+  test('over HTTP+SSE says nothing twice, whatever was said before it', async () => {
+    const stub = session()
+    const feed = await open(stub, `sse=1&expires=${Date.now() + week}`)
+    const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    await stub.post(post('initialize', hello, { handshake: undefined }))
+    const said = (id: number) => vi.waitFor(() => expect(feed.frames.join('')).toContain(`"id":${id},"result"`))
+    await said(1)
+    const over = (message: RequestMessage) => stub.post({ ...post(''), handshake: undefined, messages: [message] })
+    const { params } = lost(2, { steps: 5 })
+    await over({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { ...params, name: 'progress' } })
+    await said(2)
+    await over(lost(3, { steps: 2 }))
+    await vi.waitFor(() => expect(steps(feed.frames)).toHaveLength(7))
+    await evictDurableObject(stub, { webSockets: 'hibernate' })
+    await stub.post({ ...post('ping'), handshake: undefined, messages: [{ jsonrpc: '2.0', id: 4, method: 'ping' }] })
+    await said(3)
+    expect(steps(feed.frames).slice(5)).toEqual(['3: 1', '3: 2', '3: 3'])
+    feed.socket?.close(4000)
+  })
+
   test('ends with an error that says so when it is not', async () => {
     const stub = session()
     expect(await stub.post(streamed('wait', crypto.randomUUID()))).toEqual({ stream: 1 })

@@ -38,7 +38,8 @@ export interface World {
   readonly seals: Seals
   /** Does a change announced here reach anyone? */
   readonly updates: boolean
-  notify(notification: Notification): void
+  /** @param said how many notifications the call has come to, those of replayed stretches included */
+  notify(notification: Notification, said: number): void
   disconnect(retry: number | undefined): void
   /** Somebody should look at this; the client is not told. */
   report(problem: unknown): void

@@ -148,16 +148,15 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
       if (token === undefined || !(done > lastProgress)) return
       lastProgress = done
       if (muted()) return
-      world.notify({
-        method: 'notifications/progress',
-        params: { progressToken: token, progress: done, total, message },
-      })
+      const params = { progressToken: token, progress: done, total, message }
+      world.notify({ method: 'notifications/progress', params }, said)
     },
 
     log(level, data, logger) {
-      if (call.logLevel === undefined || logLevels.indexOf(level) < logLevels.indexOf(call.logLevel)) return
-      if (muted()) return
-      world.notify({ method: 'notifications/message', params: { level, logger, data: data ?? null } })
+      // Counted whether it is wanted or not: the level may be another one in the next round.
+      if (muted() || call.logLevel === undefined) return
+      if (logLevels.indexOf(level) < logLevels.indexOf(call.logLevel)) return
+      world.notify({ method: 'notifications/message', params: { level, logger, data: data ?? null } }, said)
     },
 
     disconnect(retry) {

@@ -188,15 +188,16 @@ server.tool(
   'stubborn',
   {
     description: 'Does not end the first time it is run',
-    input: z.object({ key: z.string() }),
+    input: z.object({ key: z.string(), steps: z.number().default(1), away: z.boolean().optional() }),
     annotations: { readOnlyHint: true },
   },
-  ({ key }, ctx) => {
+  ({ key, steps, away }, ctx) => {
     const run = (runs.get(key) ?? 0) + 1
     runs.set(key, run)
-    ctx.progress(1, 2)
+    if (away) ctx.disconnect(20)
+    for (let step = 1; step <= steps; step++) ctx.progress(step)
     if (run === 1) return new Promise<never>(() => {})
-    ctx.progress(2, 2)
+    ctx.progress(steps + 1)
     return `run ${run}`
   },
 )
