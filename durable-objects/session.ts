@@ -26,7 +26,7 @@ import { isRepeatable } from '../worker/engine/repeating.ts'
 import { run } from '../worker/engine/run.ts'
 import { readSubscription } from '../worker/engine/subscribing.ts'
 import { eventFrame, primingFrame, retryFrame } from '../worker/http/event-stream.ts'
-import { clientGone, feedClosed } from '../worker/http/feed-codes.ts'
+import { clientGone, feedClosed, feedRests } from '../worker/http/feed-codes.ts'
 import { type Change, changeNotification, listTopics, topicOf } from '../worker/protocol/changes.ts'
 import { asMcpError, McpError } from '../worker/protocol/errors.ts'
 import {
@@ -49,7 +49,7 @@ import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/typ
 import { logLevels } from '../worker/protocol/types.ts'
 import type { Server } from '../worker/server/server.ts'
 import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
-import { EventLog, eventIdText, type LogBounds, readEventId, standingStream } from './event-log.ts'
+import { type EventId, EventLog, eventIdText, type LogBounds, readEventId, standingStream } from './event-log.ts'
 import { Exchange, type Job } from './exchange.ts'
 import type { UpdatesRpc } from './updates.ts'
 
@@ -105,6 +105,8 @@ export type SessionHost = {
 const retryAfter = 1000
 /** Milliseconds until the alarm that holds the object awake for a call whose POST has been answered with a stream. */
 const holdAfter = 20_000
+/** Characters that are sent to a feed at once: what it cannot pass on waits in memory. */
+const pageSize = 256 * 1024
 /** How often a call is run again before its interruption is admitted. */
 const mostRepeats = 2
 /** An alarm may run for fifteen minutes; a longer call is held by the next one. */
@@ -119,6 +121,8 @@ export class Session extends DurableObject implements SessionRpc {
   readonly #running = new Map<string, Running>()
   /** Streams whose client was sent away before it had connected: it is to come back after so many milliseconds. */
   readonly #released = new Map<number, number>()
+  /** What has been sent to feeds in the last moment. */
+  #burst = { at: 0, sent: 0 }
   #seen = 0
   #armed = false
   /** How often it has ended. */
@@ -198,7 +202,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#recover()
     this.#touch()
     this.#arm(Number(searchParams.get('expires')))
-    if (after) return this.#resume(after)
+    if (after) return this.#resume(after, overSse)
     if (stream) return this.#feed(Number(stream), 0, polling ? retryAfter : undefined)
     if (!overSse && !(await this.#listen())) return gone()
     this.#log.openStanding(Date.now())
@@ -464,7 +468,21 @@ export class Session extends DurableObject implements SessionRpc {
   #send(stream: number, text: string, said?: Record<number, number>): void {
     const id = this.#log.append(stream, text, Date.now(), said)
     if (!id) return
-    for (const socket of this.#sockets(stream)) socket.send(eventFrame(text, eventIdText(id)))
+    const sockets = this.#sockets(stream)
+    const floods = sockets.length > 0 && this.#floods(text.length)
+    for (const socket of sockets) {
+      if (floods) socket.close(feedRests, 'more to come')
+      else socket.send(eventFrame(text, eventIdText(id)))
+    }
+  }
+
+  /** Has so much just been sent that more would wait in this object's memory? */
+  #floods(characters: number): boolean {
+    const now = Date.now()
+    if (now - this.#burst.at > 100) this.#burst = { at: now, sent: 0 }
+    const floods = this.#burst.sent > pageSize
+    this.#burst.sent += characters
+    return floods
   }
 
   #settle(stream: number): void {
@@ -484,25 +502,33 @@ export class Session extends DurableObject implements SessionRpc {
     const { 0: client, 1: socket } = new WebSocketPair()
     this.ctx.acceptWebSocket(socket, [tagOf(stream)])
     socket.serializeAttachment({ overSse })
-    if (retry !== undefined) socket.send(primingFrame(eventIdText({ stream, seq }), retry))
+    const start = eventIdText({ stream, seq })
+    if (retry !== undefined) socket.send(primingFrame(start, retry))
     const released = this.#released.get(stream)
-    if (released !== undefined) {
-      this.#released.delete(stream)
-      sendAway(socket, released)
-      return new Response(null, { status: 101, webSocket: client })
-    }
-    for (const event of this.#log.after({ stream, seq })) socket.send(eventFrame(event.data, eventIdText(event.id)))
-    if (this.#log.find(stream)?.over) socket.close(feedClosed.complete, 'complete')
-    return new Response(null, { status: 101, webSocket: client })
+    this.#released.delete(stream)
+    if (released !== undefined) sendAway(socket, released)
+    else this.#catchUp(socket, { stream, seq })
+    return new Response(null, { status: 101, webSocket: client, headers: { 'Last-Event-ID': start } })
   }
 
-  #resume(after: string): Response {
+  /** Sends what has been missed, as much as may wait for a reader. */
+  #catchUp(socket: WebSocket, { stream, seq }: EventId): void {
+    let room = pageSize
+    for (const event of this.#log.after({ stream, seq })) {
+      if (room <= 0) return socket.close(feedRests, 'more to come')
+      room -= event.data.length
+      socket.send(eventFrame(event.data, eventIdText(event.id)))
+    }
+    if (this.#log.find(stream)?.over) socket.close(feedClosed.complete, 'complete')
+  }
+
+  #resume(after: string, overSse: boolean): Response {
     const id = readEventId(after)
     if (!id || !this.#log.reaches(id)) return new Response(null, { status: 400 })
     const found = this.#log.find(id.stream)
     if (found?.over && found.last === id.seq) return new Response(null, { status: 405 })
     this.#released.delete(id.stream)
-    return this.#feed(id.stream, id.seq, undefined)
+    return this.#feed(id.stream, id.seq, undefined, overSse)
   }
 
   /** The connection ends, the call goes on: the client comes back for the rest. */

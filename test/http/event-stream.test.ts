@@ -7,7 +7,8 @@ afterEach(() => vi.useRealTimers())
 
 function opened({ keepAlive = 1000, backlog = 100 } = {}) {
   const gone = vi.fn()
-  const stream = new EventStream({ keepAlive, backlog, onGone: gone })
+  const room = vi.fn()
+  const stream = new EventStream({ keepAlive, backlog, onGone: gone, onRoom: room })
   const reader = stream.body.getReader()
   const read = async () => {
     const { done, value } = await reader.read()
@@ -18,7 +19,7 @@ function opened({ keepAlive = 1000, backlog = 100 } = {}) {
     for (let part = await read(); part !== undefined; part = await read()) text += part
     return text
   }
-  return { stream, reader, read, rest, gone }
+  return { stream, reader, read, rest, gone, room }
 }
 
 describe('frames', () => {
@@ -98,30 +99,45 @@ describe('a stream of events', () => {
     expect(gone).not.toHaveBeenCalled()
   })
 
-  test('ends when its reader is too slow, with what had been sent', async () => {
-    const { stream, rest, gone } = opened({ backlog: 10 })
+  test('says whether there is room, in bytes', () => {
+    const { stream } = opened({ backlog: 12 })
+    expect(stream.hasRoom).toBe(true)
+    stream.send('日本日')
+    expect(stream.hasRoom).toBe(true)
+    stream.send('日')
+    expect(stream.hasRoom).toBe(false)
+  })
+
+  test('says when there is room again', async () => {
+    const { stream, read, room } = opened({ backlog: 10 })
+    stream.send('1234567890')
+    await Promise.resolve()
+    room.mockClear()
+    expect(await read()).toBe('1234567890')
+    expect(room).toHaveBeenCalled()
+    expect(stream.hasRoom).toBe(true)
+  })
+
+  test('ends when nothing was read from one comment to the next, with what had been sent', async () => {
+    const { stream, rest, gone } = opened({ backlog: 10, keepAlive: 1000 })
     stream.send('12345')
     stream.send('67890')
+    vi.advanceTimersByTime(1000)
     expect(gone).not.toHaveBeenCalled()
-    stream.send('never')
-    stream.send('never')
+    vi.advanceTimersByTime(1000)
     expect(gone).toHaveBeenCalledTimes(1)
+    expect(stream.hasRoom).toBe(false)
+    stream.send('never')
     expect(await rest()).toBe('1234567890')
     expect(vi.getTimerCount()).toBe(0)
   })
 
-  test('counts bytes, not letters', () => {
-    const { stream, gone } = opened({ backlog: 10 })
-    stream.send('日本日本')
-    stream.send('x')
-    expect(gone).toHaveBeenCalledTimes(1)
-  })
-
-  test('goes on when its reader catches up', async () => {
-    const { stream, read, gone } = opened({ backlog: 10 })
-    for (let turn = 0; turn < 20; turn++) {
-      stream.send('1234567890')
-      expect(await read()).toBe('1234567890')
+  test('waits for a reader that reads, however slowly', async () => {
+    const { stream, read, gone } = opened({ backlog: 10, keepAlive: 1000 })
+    for (let part = 0; part < 20; part++) stream.send('12345')
+    for (let part = 0; part < 20; part++) {
+      expect(await read()).toBe('12345')
+      vi.advanceTimersByTime(1000)
     }
     expect(gone).not.toHaveBeenCalled()
   })

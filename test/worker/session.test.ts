@@ -43,7 +43,8 @@ async function open(stub: Stub, query: string) {
   })
   socket?.addEventListener('close', ({ code }) => closed.resolve(code))
   socket?.accept()
-  return { status: response.status, frames, closed: closed.promise, socket }
+  const start = response.headers.get('Last-Event-ID')
+  return { status: response.status, start, frames, closed: closed.promise, socket }
 }
 
 describe('a session that never needed state', () => {
@@ -120,6 +121,35 @@ describe('a stream', () => {
     await evictDurableObject(stub)
     expect((await open(stub, 'after=1.1')).status).toBe(405)
     expect(await stub.post(call('echo', { text: 'the id is free again' }))).toMatchObject({ status: 200 })
+  })
+
+  test('that is longer than a reader may let wait comes in parts, each event once', async () => {
+    const stub = session()
+    expect(await stub.post(call('pour', { lines: 20, characters: 65_536 }))).toEqual({ stream: 1 })
+    const frames: string[] = []
+    const codes: number[] = []
+    for (let query = 'stream=1'; codes.at(-1) !== 1000; query = `after=1.${frames.length}`) {
+      const part = await open(stub, query)
+      codes.push(await part.closed)
+      expect(part.frames.join('').length).toBeLessThan(400_000)
+      frames.push(...part.frames)
+    }
+    expect(codes).toEqual([4003, 4003, 4003, 4003, 4003, 1000])
+    expect(frames.map((frame) => frame.split('\n', 1)[0])).toEqual(frames.map((_, index) => `id: 1.${index + 1}`))
+    expect(frames).toHaveLength(21)
+  })
+
+  test('says where it starts, so that whoever feeds from it misses nothing before its first event', async () => {
+    const stub = session()
+    const feed = await open(stub, '')
+    expect(feed.start).toBe('0.0')
+    await stub.changed({ list: 'tools' })
+    await vi.waitFor(() => expect(feed.frames).toHaveLength(1))
+    expect((await open(stub, '')).start).toBe('0.1')
+    const again = await open(stub, 'after=0.0')
+    expect(again.start).toBe('0.0')
+    await vi.waitFor(() => expect(again.frames).toEqual(feed.frames))
+    again.socket?.close(4000)
   })
 
   test('is taken over by the newest feed', async () => {

@@ -22,10 +22,12 @@ export const eventStreamHeaders = {
 export type EventStreamOptions = {
   /** Milliseconds between comments. */
   keepAlive: number
-  /** Bytes that may wait for the reader before the stream ends. */
+  /** Bytes that may wait for the reader. */
   backlog: number
-  /** The reader is gone, or was too slow. Not called after `end`. */
+  /** The reader is gone, or has not read for long. Not called after `end`. */
   onGone(): void
+  /** The reader has read, and there is room again. */
+  onRoom?(): void
 }
 
 const encoder = new TextEncoder()
@@ -36,32 +38,32 @@ export class EventStream {
   readonly #timer: ReturnType<typeof setInterval>
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #open = true
+  /** Bytes of room when the last comment found none: negative. */
+  #lack: number | undefined
 
-  constructor({ keepAlive, backlog, onGone }: EventStreamOptions) {
+  constructor({ keepAlive, backlog, onGone, onRoom }: EventStreamOptions) {
     this.#onGone = onGone
     this.body = new ReadableStream<Uint8Array>(
       {
         start: (controller) => {
           this.#controller = controller
         },
+        pull: onRoom && (() => onRoom()),
         cancel: () => this.#gone(),
       },
       new ByteLengthQueuingStrategy({ highWaterMark: backlog }),
     )
     // Also how a reader that vanished without a word is noticed: writing to it fails.
-    this.#timer = setInterval(() => this.send(': keep-alive\n\n'), keepAlive)
+    this.#timer = setInterval(() => this.#keepAlive(), keepAlive)
+  }
+
+  /** May more be sent? Whoever sends without asking fills the memory that all requests share. */
+  get hasRoom(): boolean {
+    return this.#open && this.#room > 0
   }
 
   send(frame: string): void {
-    if (!this.#open) return
-    const overflows = (this.#controller.desiredSize ?? 0) <= 0
-    if (overflows) {
-      // Whoever resumes gets the rest from the log; a buffer here would grow without bound.
-      this.end()
-      this.#onGone()
-      return
-    }
-    this.#controller.enqueue(encoder.encode(frame))
+    if (this.#open) this.#controller.enqueue(encoder.encode(frame))
   }
 
   end(): void {
@@ -69,6 +71,21 @@ export class EventStream {
     this.#open = false
     clearInterval(this.#timer)
     this.#controller.close()
+  }
+
+  get #room(): number {
+    return this.#controller.desiredSize ?? 0
+  }
+
+  #keepAlive(): void {
+    const lack = this.hasRoom ? undefined : this.#room
+    if (lack === undefined) this.send(': keep-alive\n\n')
+    else if (this.#lack !== undefined && lack <= this.#lack) {
+      // Nothing was read since the last time.
+      this.end()
+      this.#onGone()
+    }
+    this.#lack = lack
   }
 
   #gone(): void {

@@ -8,5 +8,8 @@ export const feedClosed = {
   replaced: 4002,
 } as const
 
+/** There is more: the Worker dials again, from where it was, when its client has read. */
+export const feedRests = 4003
+
 /** What the Worker says when its client has gone. */
 export const clientGone = 4000

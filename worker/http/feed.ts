@@ -3,13 +3,16 @@
  * may sleep behind its hibernatable socket. When the object is lost, the feed dials again with the last event's id.
  */
 import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
-import { clientGone, feedClosed } from './feed-codes.ts'
+import { clientGone, feedClosed, feedRests } from './feed-codes.ts'
 
 const closings = new Set<number>(Object.values(feedClosed))
 const mostDials = 6
 
-export type FeedOptions = Omit<EventStreamOptions, 'onGone'> & {
-  /** Opens the socket, from after an event id when one is known. */
+export type FeedOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
+  /**
+   * Opens the socket, from after an event id when one is known. The header `Last-Event-ID` of a socket's response is
+   * where it starts; one without it starts anywhere, so its stream ends when its reader is slow.
+   */
   dial(after: string | undefined): Promise<Response>
   /** Turns a message into frames; without it, messages are frames already. */
   frame?(message: string): string
@@ -22,32 +25,50 @@ export async function openFeed({ dial, frame, greeting, ...options }: FeedOption
   let lastId = after
   let socket: WebSocket | undefined
   let gone = false
+  let rests = false
   const first = await dial(lastId)
   if (!first.webSocket) return first
   const stream = new EventStream({
     ...options,
-    onGone() {
-      gone = true
-      socket?.close(clientGone, 'client gone')
+    onGone: leave,
+    onRoom() {
+      if (!rests) return
+      rests = false
+      redial(1)
     },
   })
   if (greeting !== undefined) stream.send(greeting)
-  attach(first.webSocket)
+  attach(first.webSocket, first)
   return new Response(stream.body, { headers: eventStreamHeaders })
 
-  function attach(dialled: WebSocket): void {
+  function leave(): void {
+    gone = true
+    socket?.close(clientGone, 'client gone')
+  }
+
+  function attach(dialled: WebSocket, { headers }: Response): void {
     socket = dialled
+    lastId ??= headers.get('Last-Event-ID') ?? undefined
     let over = false
     const lost = (code: number) => {
       if (over) return
       over = true
       if (closings.has(code)) stream.end()
+      else if (code === feedRests && !stream.hasRoom) rests = true
       else if (!gone) redial(1)
     }
     dialled.addEventListener('message', ({ data }) => {
+      if (over) return
       const text = String(data)
       lastId = lastIdIn(text) ?? lastId
       stream.send(frame ? frame(text) : text)
+      if (stream.hasRoom) return
+      // The rest is in the log; here it would fill the memory that all requests share.
+      over = true
+      rests = lastId !== undefined
+      if (rests) return dialled.close(feedRests, 'reader is slow')
+      stream.end()
+      leave()
     })
     dialled.addEventListener('close', ({ code }) => lost(code))
     dialled.addEventListener('error', () => lost(1006))
@@ -58,7 +79,7 @@ export async function openFeed({ dial, frame, greeting, ...options }: FeedOption
     try {
       const next = await dial(lastId)
       if (gone) return next.webSocket?.close(clientGone, 'client gone')
-      if (next.webSocket) return attach(next.webSocket)
+      if (next.webSocket) return attach(next.webSocket, next)
       // The object answers, but has nothing more for this stream.
       stream.end()
     } catch {

@@ -8,7 +8,10 @@ export type Limits = {
   patience: number
   /** Milliseconds between keep-alive comments on a stream. Default 15 s. */
   keepAlive: number
-  /** Bytes that may wait for a slow reader before its stream is ended. Default 1 MiB. */
+  /**
+   * Bytes that may wait for a slow reader. Beyond them a session's stream rests, and goes on from its log when the reader
+   * has caught up; another stream leaves out progress and log lines; one of changes ends. Default 1 MiB.
+   */
   backlog: number
 }
 

@@ -8,7 +8,7 @@ export type Answer = { status: number; text: string }
 /** The way to the client while a call runs. */
 export interface Line {
   readonly signal: AbortSignal
-  /** Sends one message ahead of the answer; lost on a client that takes no stream. */
+  /** Sends one message ahead of the answer; lost on a client that takes no stream, or reads too slowly. */
   say(message: string): void
 }
 
@@ -42,7 +42,7 @@ export async function reply(
   const answered = work({
     signal: abort.signal,
     say(message) {
-      if (streams && !abort.signal.aborted) open().send(eventFrame(message))
+      if (streams && !abort.signal.aborted && open().hasRoom) stream?.send(eventFrame(message))
     },
   }).then((answer) => {
     clearTimeout(patience)

@@ -80,6 +80,15 @@ server.tool('logs', { description: 'Logs one line of each level' }, (_, ctx) => 
 })
 
 server.tool(
+  'pour',
+  { description: 'Logs much at once', input: z.object({ lines: z.number(), characters: z.number() }) },
+  ({ lines, characters }, ctx) => {
+    for (let line = 1; line <= lines; line++) ctx.log('error', `${line} ${'x'.repeat(characters)}`)
+    return `${lines} lines`
+  },
+)
+
+server.tool(
   'region',
   {
     description: 'Says which region was asked for',
