@@ -113,6 +113,8 @@ const mostRepeats = 2
 const holdFor = 14 * 60_000
 
 type Running = { abort: AbortController; work: Promise<void>; exchange: Exchange; job: Job }
+/** Milliseconds that an HTTP+SSE session outlives its stream, in case the Worker dials again. */
+const aloneFor = 5 * 60_000
 
 export class Session extends DurableObject implements SessionRpc {
   readonly #host: SessionHost
@@ -127,6 +129,8 @@ export class Session extends DurableObject implements SessionRpc {
   #armed = false
   /** How often it has ended. */
   #life = 0
+  /** Milliseconds: since when an HTTP+SSE session has been without its stream. */
+  #aloneSince: number | undefined
   #isNew = true
 
   constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
@@ -201,22 +205,26 @@ export class Session extends DurableObject implements SessionRpc {
     if (this.#isOver()) return gone()
     this.#recover()
     this.#touch()
-    this.#arm(Number(searchParams.get('expires')))
     if (after) return this.#resume(after, overSse)
     if (stream) return this.#feed(Number(stream), 0, polling ? retryAfter : undefined)
     if (!overSse && !(await this.#listen())) return gone()
     this.#log.openStanding(Date.now())
     const { last } = this.#log.find(standingStream) as { last: number }
     return this.#feed(standingStream, last, polling ? retryAfter : undefined, overSse)
+    this.#arm(Number(searchParams.get('expires')))
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     // Over HTTP+SSE the stream is the session.
     const { overSse } = socket.deserializeAttachment() as { overSse: boolean }
     // Its id means nothing without the stream's handshake, so nothing has to remember that it is over.
-    if (overSse && code === clientGone && !this.#isOver()) await this.#finish()
+    if (code === clientGone) return this.#finish()
+    // The Worker dials again, unless it is gone as well.
+    this.#aloneSince = Date.now()
+    await this.ctx.storage.setAlarm(this.#aloneSince + aloneFor)
   }
 
+    if (!overSse || this.#isOver() || !this.ctx.storage.kv.get('expires')) return
   override async alarm(): Promise<void> {
     if (!this.#isOver()) this.#recover()
     const works = [...this.#running.values()].map((running) => running.work)
@@ -236,6 +244,11 @@ export class Session extends DurableObject implements SessionRpc {
       return this.#finish(kv.get('expires'), kv.get('level') !== undefined || this.#ledger.isOpen)
     return this.ctx.storage.setAlarm(Math.max(idleSince + this.#host.ttl, now + holdAfter))
   }
+    if (kv.get('handshake') && !held) {
+      this.#aloneSince ??= now
+      const until = this.#aloneSince + aloneFor
+      return until <= now ? this.#finish() : this.ctx.storage.setAlarm(until)
+    }
 
   // Calls
 
@@ -511,6 +524,7 @@ export class Session extends DurableObject implements SessionRpc {
     return new Response(null, { status: 101, webSocket: client, headers: { 'Last-Event-ID': start } })
   }
 
+    this.#aloneSince = undefined
   /** Sends what has been missed, as much as may wait for a reader. */
   #catchUp(socket: WebSocket, { stream, seq }: EventId): void {
     let room = pageSize
@@ -522,9 +536,13 @@ export class Session extends DurableObject implements SessionRpc {
     if (this.#log.find(stream)?.over) socket.close(feedClosed.complete, 'complete')
   }
 
-  #resume(after: string, overSse: boolean): Response {
+  async #resume(after: string, overSse: boolean): Promise<Response> {
     const id = readEventId(after)
-    if (!id || !this.#log.reaches(id)) return new Response(null, { status: 400 })
+    if (!id || !this.#log.reaches(id)) {
+      // Its stream cannot go on without a gap.
+      if (overSse) await this.#finish()
+      return new Response(null, { status: 400 })
+    }
     const found = this.#log.find(id.stream)
     if (found?.over && found.last === id.seq) return new Response(null, { status: 405 })
     this.#released.delete(id.stream)

@@ -356,6 +356,48 @@ describe('a session that is over', () => {
   })
 })
 
+describe('a session over HTTP+SSE that lost its stream', () => {
+  const begin = async () => {
+    const stub = session()
+    const feed = await open(stub, `sse=1&expires=${Date.now() + week}`)
+    const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    await stub.post(post('initialize', hello, { handshake: undefined }))
+    await vi.waitFor(() => expect(feed.frames).toHaveLength(1))
+    feed.socket?.close(4003)
+    await vi.waitFor(async () => expect(await alarmOf(stub)).toBeLessThan(Date.now() + 6 * 60_000))
+    return stub
+  }
+
+  test('waits for it', async () => {
+    const stub = await begin()
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    const again = await open(stub, `sse=1&after=0.1&expires=${Date.now() + week}`)
+    await stub.post(post('ping', {}, { handshake: undefined }))
+    await vi.waitFor(() => expect(again.frames.join('')).toContain('"result":{}'))
+    again.socket?.close(4000)
+    await vi.waitFor(async () => expect(await valuesOf(stub)).toEqual([]))
+  })
+
+  test('does not wait for ever', async () => {
+    const stub = await begin()
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 6 * 60_000 })
+    try {
+      expect(await runDurableObjectAlarm(stub)).toBe(true)
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(await valuesOf(stub)).toEqual([])
+    expect(await alarmOf(stub)).toBeNull()
+  })
+
+  test('is over when it cannot go on without a gap', async () => {
+    const stub = await begin()
+    expect((await open(stub, `sse=1&after=0.9&expires=${Date.now() + week}`)).status).toBe(400)
+    expect(await valuesOf(stub)).toEqual([])
+    expect(await alarmOf(stub)).toBeNull()
+  })
+})
+
 /** A day goes by without a request. */
 async function lapse(stub: Stub): Promise<void> {
   await evictDurableObject(stub)

@@ -43,7 +43,11 @@ export async function openFeed({ dial, frame, greeting, ...options }: FeedOption
 
   function leave(): void {
     gone = true
-    socket?.close(clientGone, 'client gone')
+    // A feed that rests has no socket to say it on.
+    if (rests) {
+      rests = false
+      redial(1)
+    } else socket?.close(clientGone, 'client gone')
   }
 
   function attach(dialled: WebSocket, { headers }: Response): void {
@@ -78,8 +82,11 @@ export async function openFeed({ dial, frame, greeting, ...options }: FeedOption
   async function redial(attempt: number): Promise<void> {
     try {
       const next = await dial(lastId)
-      if (gone) return next.webSocket?.close(clientGone, 'client gone')
-      if (next.webSocket) return attach(next.webSocket, next)
+      if (next.webSocket) {
+        attach(next.webSocket, next)
+        if (gone) leave()
+        return
+      }
       // The object answers, but has nothing more for this stream.
       stream.end()
     } catch {
