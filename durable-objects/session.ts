@@ -11,10 +11,12 @@
  * | `listening` | the name it is registered under with the Updates object     | the session                        |
  * | `seen`      | milliseconds: roughly when the client last asked something  | the session                        |
  * | `expires`   | milliseconds: when the session's id is worth nothing        | the session                        |
+ * | `keeps`     | names of the objects that keep its handlers' state          | the session                        |
  * | `ended`     | tombstone: `expires` of a session that is over              | until then, by alarm               |
  *
  * A session that its client ended leaves the tombstone. One that lapsed leaves it only if a client that comes back would
- * miss something without being told: subscriptions, a log level, a question it was asked. Otherwise nothing remains.
+ * miss something without being told: subscriptions, a log level, a question it was asked, what its handlers remember.
+ * Otherwise nothing remains.
  */
 import { DurableObject } from 'cloudflare:workers'
 import type { Call, Seals, World } from '../worker/engine/call.ts'
@@ -48,6 +50,7 @@ import { oldestRevision, revisionOf } from '../worker/protocol/revisions/index.t
 import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/types.ts'
 import { logLevels } from '../worker/protocol/types.ts'
 import type { Server } from '../worker/server/server.ts'
+import type { StateRpc } from '../worker/server/state.ts'
 import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
 import { type EventId, EventLog, eventIdText, type LogBounds, readEventId, standingStream } from './event-log.ts'
 import { Exchange, type Job } from './exchange.ts'
@@ -97,6 +100,7 @@ export type SessionHost = {
   readonly ttl: number
   readonly log: LogBounds
   seals(principal: Principal | undefined): Seals
+  state(name: string): StateRpc
   updates(): UpdatesRpc
   report(problem: unknown): void
 }
@@ -109,12 +113,12 @@ const holdAfter = 20_000
 const pageSize = 256 * 1024
 /** How often a call is run again before its interruption is admitted. */
 const mostRepeats = 2
+/** Milliseconds that an HTTP+SSE session outlives its stream, in case the Worker dials again. */
+const aloneFor = 5 * 60_000
 /** An alarm may run for fifteen minutes; a longer call is held by the next one. */
 const holdFor = 14 * 60_000
 
 type Running = { abort: AbortController; work: Promise<void>; exchange: Exchange; job: Job }
-/** Milliseconds that an HTTP+SSE session outlives its stream, in case the Worker dials again. */
-const aloneFor = 5 * 60_000
 
 export class Session extends DurableObject implements SessionRpc {
   readonly #host: SessionHost
@@ -125,12 +129,12 @@ export class Session extends DurableObject implements SessionRpc {
   readonly #released = new Map<number, number>()
   /** What has been sent to feeds in the last moment. */
   #burst = { at: 0, sent: 0 }
+  /** Milliseconds: since when an HTTP+SSE session has been without its stream. */
+  #aloneSince: number | undefined
   #seen = 0
   #armed = false
   /** How often it has ended. */
   #life = 0
-  /** Milliseconds: since when an HTTP+SSE session has been without its stream. */
-  #aloneSince: number | undefined
   #isNew = true
 
   constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
@@ -207,16 +211,17 @@ export class Session extends DurableObject implements SessionRpc {
     this.#touch()
     if (after) return this.#resume(after, overSse)
     if (stream) return this.#feed(Number(stream), 0, polling ? retryAfter : undefined)
+    this.#arm(Number(searchParams.get('expires')))
     if (!overSse && !(await this.#listen())) return gone()
     this.#log.openStanding(Date.now())
     const { last } = this.#log.find(standingStream) as { last: number }
     return this.#feed(standingStream, last, polling ? retryAfter : undefined, overSse)
-    this.#arm(Number(searchParams.get('expires')))
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     // Over HTTP+SSE the stream is the session.
     const { overSse } = socket.deserializeAttachment() as { overSse: boolean }
+    if (!overSse || this.#isOver() || !this.ctx.storage.kv.get('expires')) return
     // Its id means nothing without the stream's handshake, so nothing has to remember that it is over.
     if (code === clientGone) return this.#finish()
     // The Worker dials again, unless it is gone as well.
@@ -224,7 +229,6 @@ export class Session extends DurableObject implements SessionRpc {
     await this.ctx.storage.setAlarm(this.#aloneSince + aloneFor)
   }
 
-    if (!overSse || this.#isOver() || !this.ctx.storage.kv.get('expires')) return
   override async alarm(): Promise<void> {
     if (!this.#isOver()) this.#recover()
     const works = [...this.#running.values()].map((running) => running.work)
@@ -240,15 +244,15 @@ export class Session extends DurableObject implements SessionRpc {
     if (this.#running.size > 0) return this.ctx.storage.setAlarm(now + holdAfter)
     const idleSince = Math.max(this.#seen, kv.get<number>('seen') ?? 0)
     const held = this.ctx.getWebSockets().length > 0
-    if (!held && idleSince + this.#host.ttl <= now)
-      return this.#finish(kv.get('expires'), kv.get('level') !== undefined || this.#ledger.isOpen)
-    return this.ctx.storage.setAlarm(Math.max(idleSince + this.#host.ttl, now + holdAfter))
-  }
     if (kv.get('handshake') && !held) {
       this.#aloneSince ??= now
       const until = this.#aloneSince + aloneFor
       return until <= now ? this.#finish() : this.ctx.storage.setAlarm(until)
     }
+    if (!held && idleSince + this.#host.ttl <= now)
+      return this.#finish(kv.get('expires'), kv.get('level') !== undefined || this.#ledger.isOpen)
+    return this.ctx.storage.setAlarm(Math.max(idleSince + this.#host.ttl, now + holdAfter))
+  }
 
   // Calls
 
@@ -333,6 +337,10 @@ export class Session extends DurableObject implements SessionRpc {
     const world: World = {
       signal: abort.signal,
       seals: this.#host.seals(principal),
+      state: {
+        object: this.#host.state,
+        session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires) },
+      },
       updates: true,
       notify: (notification, said) => {
         const written = revision.notification(notification)
@@ -387,9 +395,10 @@ export class Session extends DurableObject implements SessionRpc {
   #recover(): void {
     if (!this.#isNew) return
     this.#isNew = false
+    const expires = this.ctx.storage.kv.get<number>('expires') ?? 0
     for (const { row, call } of this.#ledger.unasked()) {
       const exchange = exchangeOn(call)
-      const job: Job = { ...call, row, principal: undefined, expires: 0 }
+      const job: Job = { ...call, row, principal: undefined, expires }
       const isSafe = isRepeatable(this.#host.server.registry, call.request)
       // Who asked is known to the client's next request only, so what was asked by somebody is not run for nobody.
       if (isSafe && !call.isPersonal && call.repeats < mostRepeats) {
@@ -515,6 +524,7 @@ export class Session extends DurableObject implements SessionRpc {
     const { 0: client, 1: socket } = new WebSocketPair()
     this.ctx.acceptWebSocket(socket, [tagOf(stream)])
     socket.serializeAttachment({ overSse })
+    this.#aloneSince = undefined
     const start = eventIdText({ stream, seq })
     if (retry !== undefined) socket.send(primingFrame(start, retry))
     const released = this.#released.get(stream)
@@ -524,7 +534,6 @@ export class Session extends DurableObject implements SessionRpc {
     return new Response(null, { status: 101, webSocket: client, headers: { 'Last-Event-ID': start } })
   }
 
-    this.#aloneSince = undefined
   /** Sends what has been missed, as much as may wait for a reader. */
   #catchUp(socket: WebSocket, { stream, seq }: EventId): void {
     let room = pageSize
@@ -581,6 +590,15 @@ export class Session extends DurableObject implements SessionRpc {
     return this.ctx.id.name ?? (this.ctx.storage.kv.get('listening') as string)
   }
 
+  /** The end of this session is the end of this state. */
+  #keep(state: string, expires: number): void {
+    const { kv } = this.ctx.storage
+    const kept = kv.get<string[]>('keeps') ?? []
+    if (kept.includes(state)) return
+    this.#arm(expires)
+    kv.put('keeps', [...kept, state])
+  }
+
   #isOver(): boolean {
     return this.ctx.storage.kv.get('ended') !== undefined
   }
@@ -622,11 +640,13 @@ export class Session extends DurableObject implements SessionRpc {
     // Nothing new is begun while the rest is cleared away.
     kv.put('ended', expires ?? 0)
     const hadSubscriptions = kv.get('listening') && (await this.#deregister())
+    const kept = kv.get<string[]>('keeps') ?? []
+    await Promise.all(kept.map((name) => this.#host.state(name).forget())).catch(this.#host.report)
     await this.ctx.storage.deleteAll()
     this.#log.tables.forget()
     this.#ledger.tables.forget()
     this.#armed = false
-    if (expires === undefined || !(isMissed || hadSubscriptions)) return
+    if (expires === undefined || !(isMissed || hadSubscriptions || kept.length > 0)) return
     kv.put('ended', expires)
     await this.ctx.storage.setAlarm(Math.max(expires, Date.now() + 1000))
   }

@@ -20,6 +20,7 @@ const bundles = [
   { name: 'hello, without its schema library', source: hello, external: schemaLibraries, isCounted: true },
   { name: 'everything of edgemcp', source: everything, external: schemaLibraries, isCounted: true },
   { name: 'with edgemcp/page', source: extra('page'), external: schemaLibraries },
+  { name: 'with edgemcp/state', source: extra('state'), external: schemaLibraries },
   { name: 'with edgemcp/json-schema', source: extra('json-schema'), external: schemaLibraries },
   { name: 'hello, with zod', source: hello, external: [] },
 ]

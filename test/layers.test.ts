@@ -32,8 +32,11 @@ const rooms: Readonly<Record<string, Room>> = {
     types: ['worker/server', 'durable-objects'],
   },
   'worker/page': { may: ['worker/engine', 'worker/protocol'], types: ['worker/server', 'worker/http'] },
+  'worker/state': { may: ['worker/protocol'], types: ['worker/server'] },
+  'worker/state/index.ts': { may: ['worker/state', 'durable-objects/state.ts'], types: ['worker/server'] },
   'durable-objects': {
     may: [
+      'worker/state/declaration.ts',
       'worker/engine',
       'worker/protocol',
       'worker/auth/seal.ts',

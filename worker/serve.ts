@@ -15,6 +15,7 @@ import { notAllowed, refusal } from './http/refusal.ts'
 import { openSse, postSse } from './http/sse-2024.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
 import type { Server } from './server/server.ts'
+import type { StateRpc } from './server/state.ts'
 
 export type ServeOptions = Partial<Policy> & {
   /** Where the endpoint is. Default `/mcp`; the 2024-11-05 pair `/sse` and `/messages` lies beside it. */
@@ -27,7 +28,7 @@ export type ServeOptions = Partial<Policy> & {
   page?: Page
   limits?: Partial<Limits>
   /** Names of the exported classes, for a Worker with more than one server. */
-  objects?: { session?: string; updates?: string }
+  objects?: { session?: string; updates?: string; state?: string }
 }
 
 export type SessionOptions = Placement & {
@@ -58,7 +59,7 @@ export interface EdgeWorker {
  * export const { McpSession, McpUpdates } = worker
  */
 export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
-  const names = { session: 'McpSession', updates: 'McpUpdates', ...options.objects }
+  const names = { session: 'McpSession', updates: 'McpUpdates', state: 'McpState', ...options.objects }
   const limits: Limits = { ...defaultLimits, ...options.limits }
   for (const origin of options.origins ?? []) {
     if (origin !== '*' && !(URL.canParse(origin) && new URL(origin).origin === origin)) {
@@ -69,6 +70,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const sessions = options.sessions || {}
   const session = (name: string): SessionRpc => object(names.session, name, sessions)
   const updates = (): UpdatesRpc => object(names.updates, 'updates', sessions)
+  const state = (name: string): StateRpc => object(names.state, name, sessions)
   const keyed = once(async () => sealer(await keyRing(() => updates().keys())))
   server.registry.publish = (change) => updates().publish(change)
 
@@ -78,6 +80,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     ttl: sessions.ttl ?? 24 * 60 * 60_000,
     log: { ...defaultLogBounds, ...sessions.log },
     seals: (principal) => sealsOf(keyed, principal),
+    state,
     updates,
     report,
   }
@@ -92,6 +95,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       auth: options.auth,
       paths: pathsOf(options.path ?? '/mcp'),
       objects,
+      state,
       sealer: keyed,
       report,
     }

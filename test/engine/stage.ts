@@ -16,6 +16,7 @@ import type {
   Result,
 } from '../../worker/protocol/types.ts'
 import { createServer, type Server, type ServerOptions } from '../../worker/server/server.ts'
+import type { StateHost } from '../../worker/server/state.ts'
 
 export const newServer = (options: Partial<ServerOptions> = {}): Server =>
   createServer({ name: 'test', version: '1', jsonSchema, ...options })
@@ -32,6 +33,7 @@ export type Setting = {
   capabilities?: ClientCapabilities
   principal?: Principal
   logLevel?: LogLevel | undefined
+  state?: StateHost
   signal?: AbortSignal
   updates?: boolean
   seals?: Seals
@@ -63,6 +65,13 @@ export function memorySeals(): Seals {
   }
 }
 
+const nowhere: StateHost = {
+  object() {
+    throw new Error('There is no state here')
+  },
+  session: undefined,
+}
+
 /** One round of a call. */
 export async function play(server: Server, method: string, params: Params, setting: Setting = {}): Promise<Played> {
   const { date = '2026-07-28', capabilities = everything, memo = emptyMemo, updates = true } = setting
@@ -80,6 +89,7 @@ export async function play(server: Server, method: string, params: Params, setti
   const world: World = {
     signal: setting.signal ?? new AbortController().signal,
     seals: setting.seals ?? memorySeals(),
+    state: setting.state ?? nowhere,
     updates,
     notify: (notification) => void played.said.push(notification),
     disconnect: (retry) => void played.disconnected.push(retry),

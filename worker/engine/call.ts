@@ -10,6 +10,7 @@ import type {
   Params,
   Result,
 } from '../protocol/types.ts'
+import type { StateHost } from '../server/state.ts'
 import type { Memo } from './memo.ts'
 
 export type Call = {
@@ -27,7 +28,8 @@ export type Call = {
 
 /** Opaque texts that only this server can read, bound to a purpose and to whoever asks. */
 export interface Seals {
-  seal(purpose: string, value: unknown): Promise<string>
+  /** @param life milliseconds; left out: a day */
+  seal(purpose: string, value: unknown, life?: number): Promise<string>
   /** `undefined` when the text was not sealed here, for this purpose and this principal, or has expired. */
   open(purpose: string, sealed: string): Promise<unknown>
 }
@@ -36,6 +38,7 @@ export interface Seals {
 export interface World {
   readonly signal: AbortSignal
   readonly seals: Seals
+  readonly state: StateHost
   /** Does a change announced here reach anyone? */
   readonly updates: boolean
   /** @param said how many notifications the call has come to, those of replayed stretches included */

@@ -6,6 +6,7 @@ import type { ClientCapabilities, CreateMessageResult, InputRequest, Params, Roo
 import { logLevels } from '../protocol/types.ts'
 import type { Context, Elicited, Feature, Sampled, SampleRequest } from '../server/context.ts'
 import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
+import type { HandledState, ScopedState } from '../server/state.ts'
 import type { Call, Outcome, World } from './call.ts'
 import { readForm } from './form.ts'
 import type { Answer, Memo } from './memo.ts'
@@ -87,6 +88,8 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     return new Promise<never>(() => {})
   }
 
+  const access = () => ({ ...world.state, ...world.seals, principal: call.principal })
+
   const context: Context = {
     signal: world.signal,
     principal: call.principal,
@@ -158,6 +161,11 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
       if (logLevels.indexOf(level) < logLevels.indexOf(call.logLevel)) return
       world.notify({ method: 'notifications/message', params: { level, logger, data: data ?? null } }, said)
     },
+
+    // Typed by what declares it.
+    state: <T>(of: ScopedState<T> | HandledState<T>, handle = '') => of.open(access(), handle),
+
+    handle: (of) => of.mint(access()),
 
     disconnect(retry) {
       if (!muted()) world.disconnect(retry)

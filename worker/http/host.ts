@@ -6,6 +6,7 @@ import type { Sealer } from '../auth/seal.ts'
 import type { Seals } from '../engine/call.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Server } from '../server/server.ts'
+import type { StateRpc } from '../server/state.ts'
 import type { Policy } from './guard.ts'
 import type { Limits } from './limits.ts'
 
@@ -17,6 +18,8 @@ export type Host = {
   readonly paths: Paths
   /** Where sessions and listeners live; `undefined` on a server without Durable Objects. */
   readonly objects: Objects | undefined
+  /** The object that keeps a state. */
+  state(name: string): StateRpc
   sealer(): Promise<Sealer>
   report(problem: unknown): void
 }
@@ -38,6 +41,6 @@ const sealLife = 24 * 60 * 60_000
 
 /** The seals of one principal. */
 export const sealsOf = (sealer: () => Promise<Sealer>, principal: Principal | undefined): Seals => ({
-  seal: async (purpose, value) => (await sealer()).seal(purpose, principal, value, sealLife),
+  seal: async (purpose, value, life = sealLife) => (await sealer()).seal(purpose, principal, value, life),
   open: async (purpose, sealed) => (await sealer()).open(purpose, principal, sealed),
 })

@@ -80,6 +80,7 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
   const world: World = {
     signal: line.signal,
     seals,
+    state: { object: host.state, session: undefined },
     updates: host.objects !== undefined,
     notify(notification) {
       const written = revision.notification(notification)

@@ -13,6 +13,8 @@ export const errorTable = {
   /** What says who asks, an envelope or a handshake, is missing or ill-typed. */
   invalid_envelope: { code: -32602, status: 400 },
   resource_not_found: { code: -32602, status: 200 },
+  /** Not made here, for somebody else, or lapsed: one answer for all of them. */
+  unknown_handle: { code: -32602, status: 200 },
   internal_error: { code: -32603, status: 200 },
   /** The object that ran the call was lost, and running it again could do something twice. */
   interrupted: { code: -32603, status: 200 },

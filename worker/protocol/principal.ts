@@ -8,6 +8,8 @@ export type Principal = {
   readonly subject: string
   /** `client_id` or `azp`: the software the token was issued to. */
   readonly client?: string
+  /** The organisation that the subject acts for, among those of the same issuer. */
+  readonly tenant?: string
   readonly scopes: readonly string[]
   /** Everything else the token claims. */
   readonly claims: Readonly<Params>

@@ -10,6 +10,7 @@ import type {
   SamplingMessage,
 } from '../protocol/types.ts'
 import type { Infer, Schema } from './schema.ts'
+import type { HandledState, ScopedState } from './state.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
@@ -74,6 +75,19 @@ export interface Context {
    * round's result, as JSON.
    */
   once<T>(key: string, effect: () => Awaitable<T>): Promise<T>
+
+  /**
+   * State that outlives the call, declared with `edgemcp/state`: of this session, user or tenant, or found by a handle.
+   * Each of its operations is a transaction, and happens again in each round: put those that change something in `once`.
+   *
+   * @throws McpError `internal_error` when this call has no such session, user or tenant; `unknown_handle`, from the
+   * operations, for a handle that was not made here for this principal, or has lapsed
+   */
+  state<T>(of: ScopedState<T>): T
+  state<T>(of: HandledState<T>, handle: string): T
+
+  /** A new handle. Nothing is stored until it is used. */
+  handle(of: HandledState<unknown>): Promise<string>
 
   /** Tells how far the call is, if the client asked to know. A value that does not increase is not sent. */
   progress(done: number, total?: number, message?: string): void

@@ -291,3 +291,4 @@ server.use(many, { prefix: 'many.' })
 const worker = serve(server, { page, limits: { body: 1_000_000, bodyTimeout: 500, patience: 2_000, keepAlive: 200 } })
 export default worker
 export const { McpSession, McpUpdates } = worker
+export { McpState } from 'edgemcp/state'

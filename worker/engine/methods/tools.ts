@@ -52,8 +52,11 @@ async function work(tool: Tool, input: unknown, { call, world, context }: Asked)
   } catch (thrown) {
     if (thrown instanceof McpError) {
       if (thrown.kind === 'internal_error') world.report(thrown)
+      // The model can do something about it.
       const told =
-        thrown.kind === 'client_refused' || (thrown.kind === 'missing_client_capability' && !call.revision.stateless)
+        thrown.kind === 'client_refused' ||
+        thrown.kind === 'unknown_handle' ||
+        (thrown.kind === 'missing_client_capability' && !call.revision.stateless)
       if (!told) throw thrown
       return failure(thrown.message)
     }

@@ -1,0 +1,86 @@
+import { describe, expect, test } from 'vitest'
+import type { StateAccess } from '../../worker/server/state.ts'
+import { state } from '../../worker/state/state.ts'
+
+type Declare = (name: string, options: object, operations?: (store: never) => object) => unknown
+const declare = state as unknown as Declare
+const forever = { scope: 'user', ttl: Number.POSITIVE_INFINITY }
+
+describe('a declaration that cannot work is refused at start-up', () => {
+  test.each([
+    ['', forever, 'The state "" needs a name of 1 to 64 letters, digits, ".", "_" and "-"'],
+    ['a b', forever, 'The state "a b" needs a name'],
+    ['x'.repeat(65), forever, 'needs a name'],
+    [
+      'scope',
+      { scope: 'world' },
+      'The state "scope" has the scope "world": use "session", "user", "tenant" or "handle"',
+    ],
+    ['none', {}, 'has the scope "undefined"'],
+    ['session', { scope: 'session', ttl: 5 }, 'The state "session" is gone with its session: leave out ttl'],
+    [
+      'user',
+      { scope: 'user' },
+      'The state "user" needs a ttl: milliseconds after its last use, or Infinity to keep it',
+    ],
+    ['zero', { scope: 'tenant', ttl: 0 }, 'The state "zero" needs a ttl'],
+    ['nan', { scope: 'tenant', ttl: Number.NaN }, 'The state "nan" needs a ttl'],
+    ['text', { scope: 'tenant', ttl: '1d' }, 'The state "text" needs a ttl'],
+    ['handle', { scope: 'handle' }, 'The state "handle" needs a ttl: milliseconds until its handles lapse'],
+    ['eternal', { scope: 'handle', ttl: Number.POSITIVE_INFINITY }, 'The state "eternal" needs a ttl'],
+  ])('%s', (name, options, message) => {
+    expect(() => declare(name, options)).toThrow(message)
+  })
+
+  test('a name that is taken', () => {
+    declare('taken', forever)
+    expect(() => declare('taken', forever)).toThrow('The state "taken" is declared twice: rename one')
+  })
+
+  test('operations that are not there for all', () => {
+    const named = (name: string) => () => ({ [name]: () => 1 })
+    expect(() => declare('a', forever, named('forget'))).toThrow('The state "a" has an operation "forget": rename it')
+    expect(() => declare('b', forever, named('then'))).toThrow('The state "b" has an operation "then": rename it')
+    expect(() =>
+      declare('c', forever, (store: { sql(query: string): void }) => ({ all: store.sql('SELECT 1') })),
+    ).toThrow('The state "c" uses its store outside of an operation: there is none at start-up')
+  })
+})
+
+test('a state is found by whose it is, and by nothing else', async () => {
+  const found: string[] = []
+  const access = (more: Partial<StateAccess>): StateAccess => ({
+    object(name) {
+      found.push(name)
+      return { run: async () => ({ value: 1 }), forget: async () => {} }
+    },
+    session: undefined,
+    principal: undefined,
+    seal: async () => '',
+    open: async () => undefined,
+    ...more,
+  })
+  const person = { issuer: 'https://a.example', subject: 'ada', scopes: [], claims: {} }
+  const mine = state('mine', { scope: 'user', ttl: 1000 })
+  for (const principal of [
+    person,
+    { ...person, client: 'another', scopes: ['all'], claims: { more: true }, tenant: 'acme' },
+    { ...person, issuer: 'https://b.example' },
+    { ...person, subject: 'bob' },
+  ]) {
+    await mine.open(access({ principal })).get('a')
+  }
+  expect(found[1]).toBe(found[0])
+  expect(new Set(found).size).toBe(3)
+  const ours = state('ours', { scope: 'tenant', ttl: 1000 })
+  found.length = 0
+  for (const principal of [
+    { ...person, tenant: 'acme' },
+    { ...person, subject: 'bob', tenant: 'acme' },
+    { ...person, tenant: 'ada' },
+  ]) {
+    await ours.open(access({ principal })).get('a')
+  }
+  expect(found[1]).toBe(found[0])
+  expect(new Set(found).size).toBe(2)
+})

@@ -1,0 +1,176 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { type Store, state } from 'edgemcp/state'
+import { expect, test } from 'vitest'
+import type { StateRpc } from '../../worker/server/state.ts'
+
+type Stub = DurableObjectStub & StateRpc
+const namespace = (exports as unknown as { McpState: { getByName(name: string): Stub } }).McpState
+const fresh = () => namespace.getByName(crypto.randomUUID())
+const day = 24 * 60 * 60_000
+
+const operations = (store: Store<Record<string, unknown>>) => ({
+  add(name: string, count: number) {
+    store.sql('INSERT INTO things (name, count) VALUES (?, ?)', name, count)
+    return store.sql<{ name: string; count: number }>('SELECT name, count FROM things ORDER BY name')
+  },
+  all: () => store.sql('SELECT name FROM things'),
+  change: (count: number) => store.sql('UPDATE things SET count = ?', count),
+  put: (key: string, value: unknown) => store.put(key, value),
+  get: (key: string) => store.get(key),
+  delete: (key: string) => store.delete(key),
+  entries: () => store.entries(),
+  fail() {
+    store.put('half', 'done')
+    throw new RangeError('No further')
+  },
+  async wait() {
+    store.put('half', 'done')
+  },
+  strange() {
+    store.put('half', 'done')
+    return () => 'a function'
+  },
+})
+const tables = ['CREATE TABLE things (name TEXT, count INTEGER)', 'CREATE INDEX by_count ON things (count)']
+state('test_kept', { scope: 'user', ttl: Number.POSITIVE_INFINITY, tables }, operations)
+state('test_day', { scope: 'user', ttl: day, tables }, operations)
+state('test_handle', { scope: 'handle', ttl: day, tables }, operations)
+
+const run = async (stub: Stub, name: string, operation: string, ...args: unknown[]) =>
+  stub.run({ state: name, operation, args, expires: undefined })
+const until = (stub: Stub, expires: number, operation: string, ...args: unknown[]) =>
+  stub.run({ state: 'test_handle', operation, args, expires })
+
+/** Everything that is stored. */
+const stored = (stub: Stub) =>
+  runInDurableObject(stub, async (_, { storage }) => ({
+    tables: storage.sql
+      .exec<{ name: string }>(
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE '\\_cf\\_%' ESCAPE '\\'",
+      )
+      .toArray()
+      .map(({ name }) => name),
+    keys: [...storage.kv.list()].map(([key]) => key),
+    alarm: await storage.getAlarm(),
+  }))
+const nothing = { tables: [], keys: [], alarm: null }
+
+test('a state that is only read stores nothing', async () => {
+  for (const name of ['test_kept', 'test_day', 'test_handle']) {
+    const stub = fresh()
+    expect(await run(stub, name, 'all')).toEqual({ value: [] })
+    expect(await run(stub, name, 'get', 'a')).toEqual({ value: undefined })
+    expect(await run(stub, name, 'delete', 'a')).toEqual({ value: false })
+    expect(await run(stub, name, 'change', 1)).toEqual({ value: [] })
+    expect(await run(stub, name, 'entries')).toEqual({ value: [] })
+    expect(await stored(stub), name).toEqual(nothing)
+  }
+})
+
+test('values and rows are kept, over an eviction too', async () => {
+  const stub = fresh()
+  const value = { list: [1, 'two'], at: new Date(0), bytes: new Uint8Array([1, 2]) }
+  await run(stub, 'test_kept', 'put', 'b', value)
+  await run(stub, 'test_kept', 'put', 'a', 1)
+  await run(stub, 'test_kept', 'add', 'x', 1)
+  await evictDurableObject(stub)
+  expect(await run(stub, 'test_kept', 'entries')).toEqual({
+    value: [
+      ['a', 1],
+      ['b', value],
+    ],
+  })
+  expect(await run(stub, 'test_kept', 'add', 'w', 2)).toEqual({
+    value: [
+      { name: 'w', count: 2 },
+      { name: 'x', count: 1 },
+    ],
+  })
+  expect(await run(stub, 'test_kept', 'delete', 'a')).toEqual({ value: true })
+  expect(await run(stub, 'test_kept', 'get', 'a')).toEqual({ value: undefined })
+  expect((await stored(stub)).alarm).toBeNull()
+})
+
+test.each([
+  ['fail', 'No further'],
+  ['wait', 'The operation "wait" of the state "test_kept" is async: a transaction cannot wait'],
+  ['strange', 'could not be cloned'],
+  ['toString', 'The state "test_kept" has no operation "toString" any more'],
+])('what %s did is undone', async (operation, message) => {
+  const stub = fresh()
+  const said = { thrown: { message: expect.stringContaining(message) } }
+  expect(await run(stub, 'test_kept', operation)).toMatchObject(said)
+  expect(await stored(stub)).toEqual(nothing)
+  await run(stub, 'test_kept', 'put', 'a', 1)
+  expect(await run(stub, 'test_kept', operation)).toMatchObject(said)
+  expect(await run(stub, 'test_kept', 'entries')).toEqual({ value: [['a', 1]] })
+})
+
+test('a state that is not declared any more says so', async () => {
+  expect(await run(fresh(), 'test_gone', 'get', 'a')).toMatchObject({
+    thrown: { message: 'The state "test_gone" is not declared in this Worker any more' },
+  })
+})
+
+test('statements that were added later are run once, on what is there', async () => {
+  const stub = fresh()
+  await run(stub, 'test_kept', 'add', 'x', 1)
+  await runInDurableObject(stub, (_, { storage }) => {
+    storage.sql.exec('DROP INDEX by_count')
+    storage.kv.put('tables', 1)
+  })
+  for (let turn = 0; turn < 2; turn++) await run(stub, 'test_kept', 'put', 'turn', turn)
+  expect(await run(stub, 'test_kept', 'all')).toEqual({ value: [{ name: 'x' }] })
+  await runInDurableObject(stub, (_, { storage }) => {
+    expect(storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'by_count'").toArray()).toHaveLength(1)
+  })
+})
+
+test('a state that is not used lapses, one that is does not', async () => {
+  const stub = fresh()
+  await run(stub, 'test_day', 'add', 'x', 1)
+  const { alarm } = await stored(stub)
+  expect(alarm).toBeGreaterThan(Date.now() + day - 60_000)
+  const lapsesIn = (milliseconds: number) =>
+    runInDurableObject(stub, (_, { storage }) => storage.kv.put('lapses', Date.now() + milliseconds))
+  // Reading is using: it moves the end on, but the alarm only when it fires.
+  await lapsesIn(day / 2)
+  expect(await run(stub, 'test_day', 'all')).toEqual({ value: [{ name: 'x' }] })
+  expect((await stored(stub)).alarm).toBe(alarm)
+  expect(await runDurableObjectAlarm(stub)).toBe(true)
+  expect((await stored(stub)).alarm).toBeGreaterThan(Date.now() + day - 60_000)
+  await lapsesIn(-1)
+  expect(await runDurableObjectAlarm(stub)).toBe(true)
+  expect(await stored(stub)).toEqual(nothing)
+  expect(await run(stub, 'test_day', 'all')).toEqual({ value: [] })
+  expect(await stored(stub)).toEqual(nothing)
+})
+
+test('a state whose alarm is late has lapsed all the same', async () => {
+  const stub = fresh()
+  await run(stub, 'test_day', 'add', 'x', 1)
+  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('lapses', Date.now() - 1))
+  expect(await run(stub, 'test_day', 'all')).toEqual({ value: [] })
+  expect(await stored(stub)).toEqual(nothing)
+})
+
+test('a handle leads nowhere once it has lapsed or was forgotten, and nothing remains', async () => {
+  const expires = Date.now() + day
+  const [lapsing, forgotten] = [fresh(), fresh()]
+  for (const stub of [lapsing, forgotten]) {
+    expect(await until(stub, expires, 'add', 'x', 1)).toMatchObject({ value: [{ name: 'x' }] })
+    expect((await stored(stub)).alarm).toBe(expires)
+  }
+  expect(await until(lapsing, Date.now() - 1, 'all')).toEqual({ gone: true })
+  await runInDurableObject(lapsing, (_, { storage }) => storage.kv.put('lapses', Date.now() - 1))
+  expect(await runDurableObjectAlarm(lapsing)).toBe(true)
+  expect(await stored(lapsing)).toEqual(nothing)
+
+  await forgotten.forget(expires)
+  expect(await until(forgotten, expires, 'add', 'x', 1)).toEqual({ gone: true })
+  expect(await stored(forgotten)).toEqual({ tables: [], keys: ['ended'], alarm: expires })
+  await runInDurableObject(forgotten, (_, { storage }) => storage.kv.put('ended', Date.now() - 1))
+  expect(await runDurableObjectAlarm(forgotten)).toBe(true)
+  expect(await stored(forgotten)).toEqual(nothing)
+})
