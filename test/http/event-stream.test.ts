@@ -142,6 +142,29 @@ describe('a stream of events', () => {
     expect(gone).not.toHaveBeenCalled()
   })
 
+  test('gives a reader time, however long it had nothing to read', () => {
+    const { stream, gone } = opened({ backlog: 100, keepAlive: 1000 })
+    vi.advanceTimersByTime(2999)
+    stream.send('x'.repeat(200))
+    vi.advanceTimersByTime(1)
+    expect(gone).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(1000)
+    expect(gone).toHaveBeenCalledTimes(1)
+  })
+
+  test('waits for a reader that is sent more as soon as it has read', async () => {
+    const { stream, read, gone } = opened({ backlog: 10, keepAlive: 1000 })
+    for (let part = 0; part < 3; part++) stream.send('12345')
+    for (let part = 0; part < 20; part++) {
+      expect(await read()).toBe('12345')
+      stream.send('12345')
+      vi.advanceTimersByTime(1000)
+    }
+    expect(gone).not.toHaveBeenCalled()
+    vi.advanceTimersByTime(1000)
+    expect(gone).toHaveBeenCalledTimes(1)
+  })
+
   test('takes one message that is larger than what may wait', async () => {
     const { stream, read, gone } = opened({ backlog: 10 })
     const large = 'x'.repeat(10_000)

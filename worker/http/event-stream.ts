@@ -38,8 +38,10 @@ export class EventStream {
   readonly #timer: ReturnType<typeof setInterval>
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #open = true
-  /** Bytes of room when the last comment found none: negative. */
-  #lack: number | undefined
+  /** Bytes, ever. */
+  #sent = 0
+  /** Bytes that had been read when a comment was last due and there was no room for it, up to a constant. */
+  #read = -1
 
   constructor({ keepAlive, backlog, onGone, onRoom }: EventStreamOptions) {
     this.#onGone = onGone
@@ -63,7 +65,10 @@ export class EventStream {
   }
 
   send(frame: string): void {
-    if (this.#open) this.#controller.enqueue(encoder.encode(frame))
+    if (!this.#open) return
+    const bytes = encoder.encode(frame)
+    this.#sent += bytes.byteLength
+    this.#controller.enqueue(bytes)
   }
 
   end(): void {
@@ -78,14 +83,14 @@ export class EventStream {
   }
 
   #keepAlive(): void {
-    const lack = this.hasRoom ? undefined : this.#room
-    if (lack === undefined) this.send(': keep-alive\n\n')
-    else if (this.#lack !== undefined && lack <= this.#lack) {
-      // Nothing was read since the last time.
+    // Up to a constant: what was sent and does not wait any more.
+    const read = this.hasRoom ? -1 : this.#sent + this.#room
+    if (this.hasRoom) this.send(': keep-alive\n\n')
+    else if (read === this.#read) {
       this.end()
       this.#onGone()
     }
-    this.#lack = lack
+    this.#read = read
   }
 
   #gone(): void {
