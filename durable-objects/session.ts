@@ -27,8 +27,7 @@ import { hasResources } from '../worker/engine/methods/resources.ts'
 import { isRepeatable } from '../worker/engine/repeating.ts'
 import { run } from '../worker/engine/run.ts'
 import { readSubscription } from '../worker/engine/subscribing.ts'
-import { eventFrame, primingFrame, retryFrame } from '../worker/http/event-stream.ts'
-import { clientGone, feedClosed, feedRests } from '../worker/http/feed-codes.ts'
+import { clientGone } from '../worker/http/feed-codes.ts'
 import { type Change, changeNotification, listTopics, topicOf } from '../worker/protocol/changes.ts'
 import { asMcpError, McpError } from '../worker/protocol/errors.ts'
 import {
@@ -52,8 +51,9 @@ import { logLevels } from '../worker/protocol/types.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
-import { type EventId, EventLog, eventIdText, type LogBounds, readEventId, standingStream } from './event-log.ts'
+import { EventLog, type LogBounds, standingStream } from './event-log.ts'
 import { Exchange, type Job } from './exchange.ts'
+import { Feeds, isOverSse } from './feeds.ts'
 import type { UpdatesRpc } from './updates.ts'
 
 /** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
@@ -105,12 +105,8 @@ export type SessionHost = {
   report(problem: unknown): void
 }
 
-/** Milliseconds after which a client that lost its stream should come back. */
-const retryAfter = 1000
 /** Milliseconds until the alarm that holds the object awake for a call whose POST has been answered with a stream. */
 const holdAfter = 20_000
-/** Characters that are sent to a feed at once: what it cannot pass on waits in memory. */
-const pageSize = 256 * 1024
 /** How often a call is run again before its interruption is admitted. */
 const mostRepeats = 2
 /** Milliseconds that an HTTP+SSE session outlives its stream, in case the Worker dials again. */
@@ -123,12 +119,9 @@ type Running = { abort: AbortController; work: Promise<void>; exchange: Exchange
 export class Session extends DurableObject implements SessionRpc {
   readonly #host: SessionHost
   readonly #log: EventLog
+  readonly #feeds: Feeds
   readonly #ledger: CallLedger
   readonly #running = new Map<string, Running>()
-  /** Streams whose client was sent away before it had connected: it is to come back after so many milliseconds. */
-  readonly #released = new Map<number, number>()
-  /** What has been sent to feeds in the last moment. */
-  #burst = { at: 0, sent: 0 }
   /** Milliseconds: since when an HTTP+SSE session has been without its stream. */
   #aloneSince: number | undefined
   #seen = 0
@@ -141,6 +134,7 @@ export class Session extends DurableObject implements SessionRpc {
     super(ctx, env)
     this.#host = host
     this.#log = new EventLog(ctx.storage.sql, host.log)
+    this.#feeds = new Feeds(ctx, this.#log)
     this.#ledger = new CallLedger(ctx.storage.sql)
   }
 
@@ -194,7 +188,7 @@ export class Session extends DurableObject implements SessionRpc {
 
   async changed(change: Change): Promise<boolean> {
     if (this.#isOver() || !this.ctx.storage.kv.get('listening')) return false
-    if (this.#log.find(standingStream)) this.#send(standingStream, notificationText(changeNotification(change)))
+    if (this.#log.find(standingStream)) this.#feeds.send(standingStream, notificationText(changeNotification(change)))
     return true
   }
 
@@ -204,29 +198,36 @@ export class Session extends DurableObject implements SessionRpc {
    */
   override async fetch(request: Request): Promise<Response> {
     const { searchParams } = new URL(request.url)
-    const [after, stream, polling] = ['after', 'stream', 'polling'].map((name) => searchParams.get(name))
-    const overSse = searchParams.has('sse')
-    if (this.#isOver()) return gone()
+    const [after, stream] = ['after', 'stream'].map((name) => searchParams.get(name))
+    const [polling, overSse] = ['polling', 'sse'].map((name) => searchParams.has(name)) as [boolean, boolean]
+    if (this.#isOver()) return new Response(null, { status: 404 })
     this.#recover()
     this.#touch()
-    if (after) return this.#resume(after, overSse)
-    if (stream) return this.#feed(Number(stream), 0, polling ? retryAfter : undefined)
+    this.#aloneSince = undefined
+    if (after) {
+      const resumed = this.#feeds.resume(after, { polling: false, overSse })
+      if (resumed) return resumed
+      // The session cannot go on without a gap in its stream.
+      if (overSse) await this.#finish()
+      return new Response(null, { status: 400 })
+    }
+    if (stream) return this.#feeds.open({ stream: Number(stream), seq: 0 }, { polling, overSse })
     this.#arm(Number(searchParams.get('expires')))
-    if (!overSse && !(await this.#listen())) return gone()
+    if (!overSse && !(await this.#listen())) return new Response(null, { status: 404 })
     this.#log.openStanding(Date.now())
     const { last } = this.#log.find(standingStream) as { last: number }
-    return this.#feed(standingStream, last, polling ? retryAfter : undefined, overSse)
+    return this.#feeds.open({ stream: standingStream, seq: last }, { polling, overSse })
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     // Over HTTP+SSE the stream is the session.
-    const { overSse } = socket.deserializeAttachment() as { overSse: boolean }
-    if (!overSse || this.#isOver() || !this.ctx.storage.kv.get('expires')) return
+    if (!isOverSse(socket) || this.#isOver() || !this.ctx.storage.kv.get('expires')) return
     // Its id means nothing without the stream's handshake, so nothing has to remember that it is over.
     if (code === clientGone) return this.#finish()
+    if (this.#feeds.isOpen(standingStream)) return
     // The Worker dials again, unless it is gone as well.
     this.#aloneSince = Date.now()
-    await this.ctx.storage.setAlarm(this.#aloneSince + aloneFor)
+    await this.#wakeBy(this.#aloneSince + aloneFor)
   }
 
   override async alarm(): Promise<void> {
@@ -242,16 +243,16 @@ export class Session extends DurableObject implements SessionRpc {
     if (ended !== undefined && ended <= now) return this.ctx.storage.deleteAll()
     if (ended !== undefined) return this.ctx.storage.setAlarm(ended)
     if (this.#running.size > 0) return this.ctx.storage.setAlarm(now + holdAfter)
-    const idleSince = Math.max(this.#seen, kv.get<number>('seen') ?? 0)
-    const held = this.ctx.getWebSockets().length > 0
-    if (kv.get('handshake') && !held) {
+    const isHeld = this.ctx.getWebSockets().length > 0
+    if (kv.get('handshake') && !isHeld) {
       this.#aloneSince ??= now
       const until = this.#aloneSince + aloneFor
       return until <= now ? this.#finish() : this.ctx.storage.setAlarm(until)
     }
-    if (!held && idleSince + this.#host.ttl <= now)
-      return this.#finish(kv.get('expires'), kv.get('level') !== undefined || this.#ledger.isOpen)
-    return this.ctx.storage.setAlarm(Math.max(idleSince + this.#host.ttl, now + holdAfter))
+    const idleSince = isHeld ? now : Math.max(this.#seen, kv.get<number>('seen') ?? 0)
+    const until = idleSince + this.#host.ttl
+    if (until > now) return this.ctx.storage.setAlarm(until)
+    return this.#finish(kv.get('expires'), kv.get('level') !== undefined || this.#ledger.isOpen)
   }
 
   // Calls
@@ -366,7 +367,7 @@ export class Session extends DurableObject implements SessionRpc {
         const ids = this.#ledger.ask(row, Object.keys(outcome.asks))
         for (const [name, ask] of Object.entries(outcome.asks)) {
           const written = revision.ask(ask)
-          if (written) this.#send(stream, requestText(ids.get(name) as string, written.method, written.params))
+          if (written) this.#feeds.send(stream, requestText(ids.get(name) as string, written.method, written.params))
         }
       } catch (thrown) {
         if (!abort.signal.aborted) this.#fail(exchange, request.id, thrown, job)
@@ -423,7 +424,7 @@ export class Session extends DurableObject implements SessionRpc {
     const { stream } = cancelled
     for (const requestId of cancelled.questions) {
       const withdrawn = { requestId, reason: 'The request that asked was cancelled' }
-      this.#send(stream, notificationText({ method: 'notifications/cancelled', params: withdrawn }))
+      this.#feeds.send(stream, notificationText({ method: 'notifications/cancelled', params: withdrawn }))
     }
     this.#settle(stream)
   }
@@ -435,7 +436,7 @@ export class Session extends DurableObject implements SessionRpc {
     const { stream } = exchange
     this.#leave(exchange, job)
     if (stream === undefined) return exchange.keep(reply)
-    this.#send(stream, reply.text)
+    this.#feeds.send(stream, reply.text)
     this.#settle(stream)
   }
 
@@ -458,7 +459,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   #say(exchange: Exchange, text: string, job: Job, said: number): void {
-    if (exchange.streams) this.#send(this.#streamOf(exchange, job.expires), text, { [job.row as number]: said })
+    if (exchange.streams) this.#feeds.send(this.#streamOf(exchange, job.expires), text, { [job.row as number]: said })
   }
 
   /** The exchange's stream, opened now if it was silent so far. */
@@ -468,7 +469,7 @@ export class Session extends DurableObject implements SessionRpc {
     const stream = this.#log.open(exchange.unanswered, Date.now())
     exchange.become(stream)
     for (const job of exchange.jobs) this.#enter(job, stream)
-    for (const reply of exchange.replies) this.#send(stream, reply.text)
+    for (const reply of exchange.replies) this.#feeds.send(stream, reply.text)
     return stream
   }
 
@@ -486,86 +487,15 @@ export class Session extends DurableObject implements SessionRpc {
     if (exchange.stream === standingStream) this.#log.unsay(job.row, standingStream)
   }
 
-  /** Written first, sent second, in one turn: what a client has seen is in the log. */
-  #send(stream: number, text: string, said?: Record<number, number>): void {
-    const id = this.#log.append(stream, text, Date.now(), said)
-    if (!id) return
-    const sockets = this.#sockets(stream)
-    const floods = sockets.length > 0 && this.#floods(text.length)
-    for (const socket of sockets) {
-      if (floods) socket.close(feedRests, 'more to come')
-      else socket.send(eventFrame(text, eventIdText(id)))
-    }
-  }
-
-  /** Has so much just been sent that more would wait in this object's memory? */
-  #floods(characters: number): boolean {
-    const now = Date.now()
-    if (now - this.#burst.at > 100) this.#burst = { at: now, sent: 0 }
-    const floods = this.#burst.sent > pageSize
-    this.#burst.sent += characters
-    return floods
-  }
-
   #settle(stream: number): void {
-    if (stream === standingStream || !this.#log.settle(stream)) return
-    for (const socket of this.#sockets(stream)) socket.close(feedClosed.complete, 'complete')
-  }
-
-  // Feeds
-
-  /** The feeds of a stream that can still be written to. */
-  #sockets(stream: number): WebSocket[] {
-    return this.ctx.getWebSockets(tagOf(stream)).filter((socket) => socket.readyState === WebSocket.OPEN)
-  }
-
-  #feed(stream: number, seq: number, retry: number | undefined, overSse = false): Response {
-    for (const older of this.#sockets(stream)) older.close(feedClosed.replaced, 'replaced')
-    const { 0: client, 1: socket } = new WebSocketPair()
-    this.ctx.acceptWebSocket(socket, [tagOf(stream)])
-    socket.serializeAttachment({ overSse })
-    this.#aloneSince = undefined
-    const start = eventIdText({ stream, seq })
-    if (retry !== undefined) socket.send(primingFrame(start, retry))
-    const released = this.#released.get(stream)
-    this.#released.delete(stream)
-    if (released !== undefined) sendAway(socket, released)
-    else this.#catchUp(socket, { stream, seq })
-    return new Response(null, { status: 101, webSocket: client, headers: { 'Last-Event-ID': start } })
-  }
-
-  /** Sends what has been missed, as much as may wait for a reader. */
-  #catchUp(socket: WebSocket, { stream, seq }: EventId): void {
-    let room = pageSize
-    for (const event of this.#log.after({ stream, seq })) {
-      if (room <= 0) return socket.close(feedRests, 'more to come')
-      room -= event.data.length
-      socket.send(eventFrame(event.data, eventIdText(event.id)))
-    }
-    if (this.#log.find(stream)?.over) socket.close(feedClosed.complete, 'complete')
-  }
-
-  async #resume(after: string, overSse: boolean): Promise<Response> {
-    const id = readEventId(after)
-    if (!id || !this.#log.reaches(id)) {
-      // Its stream cannot go on without a gap.
-      if (overSse) await this.#finish()
-      return new Response(null, { status: 400 })
-    }
-    const found = this.#log.find(id.stream)
-    if (found?.over && found.last === id.seq) return new Response(null, { status: 405 })
-    this.#released.delete(id.stream)
-    return this.#feed(id.stream, id.seq, undefined, overSse)
+    if (stream !== standingStream && this.#log.settle(stream)) this.#feeds.complete(stream)
   }
 
   /** The connection ends, the call goes on: the client comes back for the rest. */
-  #release(exchange: Exchange, expires: number, retry = retryAfter): void {
+  #release(exchange: Exchange, expires: number, retry?: number): void {
     // Over HTTP+SSE there is no way back: the stream is the session.
     if (!exchange.revision.polling || !exchange.streams || exchange.stream === standingStream) return
-    const stream = this.#streamOf(exchange, expires)
-    const sockets = this.#sockets(stream)
-    if (sockets.length === 0) this.#released.set(stream, retry)
-    for (const socket of sockets) sendAway(socket, retry)
+    this.#feeds.release(this.#streamOf(exchange, expires), retry)
   }
 
   /**
@@ -623,6 +553,12 @@ export class Session extends DurableObject implements SessionRpc {
     void this.ctx.storage.setAlarm(Date.now() + this.#host.ttl)
   }
 
+  /** The alarm may be set to something earlier, such as holding a call. */
+  async #wakeBy(time: number): Promise<void> {
+    const due = await this.ctx.storage.getAlarm()
+    if (due === null || due > time) await this.ctx.storage.setAlarm(time)
+  }
+
   /** Calls whose POST has been answered run on in an alarm: nothing else keeps an object in memory. */
   #holdAwake(): void {
     if (this.#running.size > 0) void this.ctx.storage.setAlarm(Date.now() + holdAfter)
@@ -635,7 +571,7 @@ export class Session extends DurableObject implements SessionRpc {
   async #finish(expires?: number, isMissed = true): Promise<void> {
     this.#life += 1
     for (const key of this.#running.keys()) this.#abandon(key, new Error('The session has ended'))
-    for (const socket of this.ctx.getWebSockets()) socket.close(feedClosed.complete, 'session ended')
+    this.#feeds.completeAll()
     const { kv } = this.ctx.storage
     // Nothing new is begun while the rest is cleared away.
     kv.put('ended', expires ?? 0)
@@ -676,12 +612,3 @@ const entryOf = ({ request, handshake, session, principal, memo }: Job, stream: 
 /** The rest of an exchange whose POST has been answered with a stream. */
 const exchangeOn = ({ handshake, stream }: LedgerCall): Exchange =>
   new Exchange(revisionOf(handshake.version) ?? oldestRevision, { streams: true, unanswered: 1, stream })
-
-const gone = () => new Response(null, { status: 404 })
-
-const tagOf = (stream: number) => `stream:${stream}`
-
-function sendAway(socket: WebSocket, retry: number): void {
-  socket.send(retryFrame(retry))
-  socket.close(feedClosed.released, 'released')
-}

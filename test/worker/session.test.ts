@@ -342,6 +342,18 @@ describe('a session that is over', () => {
     expect(await valuesOf(stub)).toEqual(['ended'])
   })
 
+  test('not while a client holds a stream, and looks again a day later only', async () => {
+    const stub = session()
+    const feed = await open(stub, '')
+    await evictDurableObject(stub, { webSockets: 'hibernate' })
+    await runInDurableObject(stub, (_, state) => state.storage.kv.put('seen', Date.now() - 25 * 60 * 60_000))
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await alarmOf(stub)).toBeGreaterThan(Date.now() + 23 * 60 * 60_000)
+    await stub.changed({ list: 'tools' })
+    await vi.waitFor(() => expect(feed.frames).toHaveLength(1))
+    feed.socket?.close(4000)
+  })
+
   test('over HTTP+SSE leaves nothing, and stays over', async () => {
     const stub = session()
     const feed = await open(stub, `sse=1&expires=${Date.now() + week}`)

@@ -1,0 +1,137 @@
+/**
+ * The streams that clients hold: hibernatable sockets, fed from the log. The Worker at the other end of a socket makes an
+ * event stream of it.
+ */
+import { eventFrame, primingFrame, retryFrame } from '../worker/http/event-stream.ts'
+import { feedClosed, feedRests } from '../worker/http/feed-codes.ts'
+import { type EventId, type EventLog, eventIdText, readEventId } from './event-log.ts'
+
+/** Milliseconds after which a client that lost its stream should come back. */
+const retryAfter = 1000
+/** Characters that are sent to a feed at once: what it cannot pass on waits in memory. */
+const pageSize = 256 * 1024
+/** Milliseconds that count as at once: clocks stand still within a turn. */
+const moment = 100
+
+type FeedOptions = {
+  /** The client knows priming events. */
+  polling: boolean
+  /** The stream is the session. */
+  overSse: boolean
+}
+
+export class Feeds {
+  readonly #ctx: DurableObjectState
+  readonly #log: EventLog
+  /** Streams whose client was sent away before it had connected: it is to come back after so many milliseconds. */
+  readonly #released = new Map<number, number>()
+  #burst = { at: 0, sent: 0 }
+
+  constructor(ctx: DurableObjectState, log: EventLog) {
+    this.#ctx = ctx
+    this.#log = log
+  }
+
+  /** Feeds a stream from after an event. This feed takes the place of the one before. */
+  open(start: EventId, { polling, overSse }: FeedOptions): Response {
+    const { stream } = start
+    for (const older of this.#sockets(stream)) older.close(feedClosed.replaced, 'replaced')
+    const { 0: client, 1: socket } = new WebSocketPair()
+    this.#ctx.acceptWebSocket(socket, [tagOf(stream)])
+    socket.serializeAttachment({ overSse })
+    if (polling) socket.send(primingFrame(eventIdText(start), retryAfter))
+    const released = this.#released.get(stream)
+    this.#released.delete(stream)
+    if (released !== undefined) sendAway(socket, released)
+    else this.#catchUp(socket, start)
+    const headers = { 'Last-Event-ID': eventIdText(start) }
+    return new Response(null, { status: 101, webSocket: client, headers })
+  }
+
+  /**
+   * Goes on after an event that was sent before.
+   *
+   * @returns `undefined` when what came after it is not known, or not any more; 405 when nothing did and nothing will
+   */
+  resume(after: string, options: FeedOptions): Response | undefined {
+    const id = readEventId(after)
+    if (!id || !this.#log.reaches(id)) return undefined
+    const found = this.#log.find(id.stream)
+    if (found?.over && found.last === id.seq) return new Response(null, { status: 405 })
+    this.#released.delete(id.stream)
+    return this.open(id, options)
+  }
+
+  /**
+   * Written first, sent second, in one turn: what a client has seen is in the log.
+   *
+   * @param said see `EventLog.append`
+   */
+  send(stream: number, text: string, said?: Record<number, number>): void {
+    const id = this.#log.append(stream, text, Date.now(), said)
+    if (!id) return
+    const sockets = this.#sockets(stream)
+    const floods = sockets.length > 0 && this.#floods(text.length)
+    for (const socket of sockets) {
+      if (floods) socket.close(feedRests, 'more to come')
+      else socket.send(eventFrame(text, eventIdText(id)))
+    }
+  }
+
+  /** Everything has been said on this stream. */
+  complete(stream: number): void {
+    for (const socket of this.#sockets(stream)) socket.close(feedClosed.complete, 'complete')
+  }
+
+  completeAll(): void {
+    this.#released.clear()
+    for (const socket of this.#ctx.getWebSockets()) socket.close(feedClosed.complete, 'session ended')
+  }
+
+  /** The connection ends, the stream does not: the client comes back for the rest after so many milliseconds. */
+  release(stream: number, retry = retryAfter): void {
+    const sockets = this.#sockets(stream)
+    if (sockets.length === 0) this.#released.set(stream, retry)
+    for (const socket of sockets) sendAway(socket, retry)
+  }
+
+  isOpen(stream: number): boolean {
+    return this.#sockets(stream).length > 0
+  }
+
+  /** The feeds of a stream that can still be written to. */
+  #sockets(stream: number): WebSocket[] {
+    return this.#ctx.getWebSockets(tagOf(stream)).filter((socket) => socket.readyState === WebSocket.OPEN)
+  }
+
+  /** Sends what has been missed, as much as may wait for a reader. */
+  #catchUp(socket: WebSocket, start: EventId): void {
+    let room = pageSize
+    for (const event of this.#log.after(start)) {
+      if (room <= 0) return socket.close(feedRests, 'more to come')
+      room -= event.data.length
+      socket.send(eventFrame(event.data, eventIdText(event.id)))
+    }
+    if (this.#log.find(start.stream)?.over) socket.close(feedClosed.complete, 'complete')
+  }
+
+  /** Has so much just been sent that more would wait in this object's memory? */
+  #floods(characters: number): boolean {
+    const now = Date.now()
+    if (now - this.#burst.at > moment) this.#burst = { at: now, sent: 0 }
+    const floods = this.#burst.sent > pageSize
+    this.#burst.sent += characters
+    return floods
+  }
+}
+
+/** Was this socket opened as the stream of an HTTP+SSE session? */
+export const isOverSse = (socket: WebSocket): boolean =>
+  (socket.deserializeAttachment() as { overSse: boolean }).overSse
+
+const tagOf = (stream: number) => `stream:${stream}`
+
+function sendAway(socket: WebSocket, retry: number): void {
+  socket.send(retryFrame(retry))
+  socket.close(feedClosed.released, 'released')
+}
