@@ -1,0 +1,316 @@
+/**
+ * Prints what each operation costs: it is run against test/support/counted in real workerd, over real HTTP, and the
+ * requests, rows and alarms that would be billed are counted. `--write` puts the tables into docs/cost.md.
+ */
+import { readFile, writeFile } from 'node:fs/promises'
+import { resolve } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Bill, type Cost, type Leaving, Stage, statelessRevision } from '../test/support/counted/stage.ts'
+import type { Tally } from '../test/support/counted/tally.ts'
+import { startServer, type TestServer } from '../test/support/server.ts'
+import { mintKeyRing } from '../worker/auth/seal.ts'
+
+/** Dollars for one, beyond what a paid plan includes. */
+const prices = { http: 0.3e-6, object: 0.15e-6, rowRead: 0.001e-6, rowWritten: 1e-6 }
+/** So many incoming messages of a socket are billed as one request. */
+const messagesPerRequest = 20
+
+export const sessionRevisions = ['2025-11-25', '2025-06-18']
+
+/** Milliseconds until the alarm of a running call, until an idle session is over, until its id is worth nothing. */
+const [held, idle, life] = [20_000, 86_400_000, 7 * 86_400_000] as const
+
+export const doc = resolve(import.meta.dirname, '../docs/cost.md')
+
+/** Runs every operation: one bill for each revision with sessions, one for HTTP+SSE, one for stateless clients. */
+export async function measure(): Promise<Bill[]> {
+  const { current, keys } = mintKeyRing()
+  await using server = await startServer('test/support/counted', { EDGEMCP_KEYS: `${current}:${keys[current]}` })
+  const bills: Bill[] = []
+  // What all sessions share is made by the first of them.
+  await measureSessions(server, sessionRevisions[0] as string)
+  for (const revision of sessionRevisions) bills.push(await measureSessions(server, revision))
+  bills.push(await measureSse(server), await measureStateless(server))
+  return bills
+}
+
+// Operations
+
+async function measureSessions(server: TestServer, revision: string): Promise<Bill> {
+  const bill: Bill = { title: `Sessions: ${sessionRevisions.join(' and ')}`, costs: [], leavings: [] }
+  const stage = () => new Stage(server, bill, revision)
+  const initialized = async () => {
+    const session = stage()
+    await session.initialize()
+    return session
+  }
+  {
+    await using session = stage()
+    await session.count('`initialize`', () => session.initialize())
+    await session.count('`notifications/initialized`', () => session.notify('notifications/initialized'))
+    await session.count('`ping`', () => session.request('ping'))
+    await session.count('`tools/list`', () => session.request('tools/list'))
+    await session.count('`tools/call`, answered at once', () => session.request('tools/call', echo))
+    await session.leave('a handshake, `tools/list` and a quick `tools/call`')
+    await session.count('`logging/setLevel`', () => session.request('logging/setLevel', { level: 'error' }))
+    await session.leave('`logging/setLevel`')
+  }
+  {
+    await using session = await initialized()
+    const hurry = (steps: number) => async () => (await session.stream('tools/call', hurrying(steps))).ended()
+    await session.count('`tools/call` with three progress events', hurry(3))
+    await session.leave('a stream')
+    {
+      await using another = await initialized()
+      const four = async () => (await another.stream('tools/call', hurrying(4))).ended()
+      await another.countFurther('… each further event', '`tools/call` with three progress events', four)
+    }
+    await session.count('… the alarm that held its object, 20 s later', () => session.alarm(held))
+    const resume = async () => (await session.listen('1.1')).ended()
+    await session.count('`GET` with `Last-Event-ID`, three events replayed', resume)
+    await session.count('`tools/call` with three progress events, a second time', hurry(3))
+  }
+  {
+    await using session = await initialized()
+    await session.count('`tools/call` with three progress events, slowly', async () => {
+      const stream = await session.stream('tools/call', strolling(3))
+      for (const step of [1, 2, 3]) {
+        await stream.until(`"progress":${step}`)
+        await session.goOn()
+      }
+      await stream.ended()
+    })
+    await session.count('… the alarm that held its object, 20 s later', () => session.alarm(held))
+  }
+  {
+    await using session = await initialized()
+    const stream = await session.count('`tools/call` that asks: the question', async () => {
+      const stream = await session.stream('tools/call', { name: 'ask' })
+      return stream.until('"id":"ask-1"')
+    })
+    await session.leave('a question')
+    await session.count('… while the person thinks', () => stream.keptAlive())
+    await session.count('… the answer', async () => {
+      await session.answer('ask-1', { action: 'accept', content: { name: 'Ada' } })
+      await stream.until('Hello, Ada!')
+      await stream.ended()
+    })
+    await session.count('… the alarm that held its object, 20 s later', () => session.alarm(held))
+  }
+  {
+    await using session = await initialized()
+    const stream = await session.count('`GET`, the stream opens', () => session.listen())
+    await session.count('… while nothing happens', () => stream.keptAlive())
+    await session.leave('a `GET` stream')
+    await session.request('resources/subscribe', { uri: `note://${revision}` })
+    await session.count('… a change is published and reaches it', async () => {
+      await session.publish(revision)
+      await stream.until('notifications/resources/updated')
+    })
+    await session.count('… the client closes it', () => session.hangUp(stream))
+  }
+  {
+    await using session = await initialized()
+    const uri = `note://${revision}`
+    await session.count('`resources/subscribe`', () => session.request('resources/subscribe', { uri }))
+    await session.leave('`resources/subscribe`')
+    await session.count('`resources/unsubscribe`', () => session.request('resources/unsubscribe', { uri }))
+  }
+  {
+    await using session = await initialized()
+    const waiting = await session.stream('tools/call', { name: 'ask' })
+    await waiting.until('"id":"ask-1"')
+    await session.count('`notifications/cancelled`, the call waits for an answer', async () => {
+      await session.notify('notifications/cancelled', { requestId: session.lastId })
+      await waiting.ended()
+    })
+    const running = await session.stream('tools/call', strolling(2))
+    await running.until('"progress":1')
+    const cancel = async () => {
+      await session.notify('notifications/cancelled', { requestId: session.lastId })
+      await running.ended()
+    }
+    await session.countAwake('`notifications/cancelled`, the call runs', cancel)
+  }
+  {
+    await using session = await initialized()
+    await session.request('tools/call', echo)
+    await session.count('a response that nobody waits for', () => session.answer('ask-99', {}))
+    await session.count('`DELETE`, nothing was stored', () => session.end())
+    await session.leave('`DELETE`')
+  }
+  {
+    await using session = await initialized()
+    await (await session.stream('tools/call', hurrying(3))).ended()
+    await session.listen()
+    await session.count('`DELETE`, there were streams', () => session.end())
+  }
+  {
+    await using session = await initialized()
+    const id = session.id as string
+    session.id = id.slice(0, -1) + (id.endsWith('A') ? 'B' : 'A')
+    await session.count('a forged session id', () => session.refused())
+    session.id = id
+    await session.count("somebody else's session id", () => session.refused('bob'))
+    await session.wait(life)
+    await session.count('an expired session id', () => session.refused())
+  }
+  {
+    await using session = await initialized()
+    await (await session.stream('tools/call', hurrying(3))).ended()
+    await session.alarm(held)
+    await session.count('a session with a stream lapses, a day later', () => session.alarm(idle))
+    await session.leave('a lapse, there was a stream')
+  }
+  {
+    await using session = await initialized()
+    await session.request('resources/subscribe', { uri: `note://${revision}` })
+    await session.count('a session with a subscription lapses, a day later', () => session.alarm(idle))
+    await session.leave('a lapse, there was a subscription')
+    await session.count('… its id expires', () => session.alarm(life))
+    await session.leave('… and its id expired')
+  }
+  return bill
+}
+
+async function measureSse(server: TestServer): Promise<Bill> {
+  const bill: Bill = { title: 'HTTP+SSE: 2024-11-05', costs: [], leavings: [] }
+  await using session = new Stage(server, bill, '2024-11-05')
+  const stream = await session.count('`GET /sse`', () => session.openSse())
+  const said = (id: number) => `"id":${id},`
+  await session.count('`initialize`', async () => {
+    await session.initialize()
+    await stream.until(said(session.lastId))
+  })
+  await session.count('`notifications/initialized`', () => session.notify('notifications/initialized'))
+  await session.count('`tools/call`', async () => {
+    await session.post(session.message('tools/call', echo))
+    await stream.until(said(session.lastId))
+  })
+  await session.count('… the alarm that held its object, 20 s later', () => session.alarm(held))
+  await session.count('… while nothing happens', () => stream.keptAlive())
+  await session.leave('a `tools/call` over HTTP+SSE')
+  await session.count('the client closes its stream', () => session.hangUp(stream))
+  await session.leave('the end of an HTTP+SSE stream')
+  return bill
+}
+
+async function measureStateless(server: TestServer): Promise<Bill> {
+  const bill: Bill = { title: `Stateless: ${statelessRevision}`, costs: [], leavings: [] }
+  await using client = new Stage(server, bill, statelessRevision)
+  for (const method of ['server/discover', 'tools/list']) {
+    await client.count(`\`${method}\``, () => client.request(method))
+  }
+  await client.count('`tools/call`, answered at once', () => client.request('tools/call', echo))
+  const hurry = async () => (await client.stream('tools/call', hurrying(3))).ended()
+  await client.count('`tools/call` with three progress events', hurry)
+  const ask = (more = {}) => client.request('tools/call', { name: 'ask', ...more })
+  const { requestState } = await client.count('`tools/call` that asks: the question', () => ask())
+  const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
+  await client.count('… the answer', () => ask({ requestState, inputResponses }))
+  await client.count('a change is published, nobody listens', () => client.publish('stateless'))
+  const stream = await client.count('`subscriptions/listen`', async () => {
+    const notifications = { resourceSubscriptions: ['note://stateless'] }
+    return (await client.stream('subscriptions/listen', { notifications })).until('acknowledged')
+  })
+  await client.count('… while nothing happens', () => stream.keptAlive())
+  await client.count('… a change is published and reaches it', async () => {
+    await client.publish('stateless')
+    await stream.until('notifications/resources/updated')
+  })
+  return bill
+}
+
+const echo = { name: 'echo', arguments: { text: 'hi' } }
+const reporting = (name: string) => (steps: number) => ({
+  name,
+  arguments: { steps },
+  _meta: { progressToken: 'token' },
+})
+const [hurrying, strolling] = [reporting('hurry'), reporting('stroll')]
+
+// Telling
+
+/** Dollars. */
+export function priceOf({ http, session, updates }: Cost): number {
+  const requests = ({ calls, feeds, alarmsRun, messages }: Tally) =>
+    calls + feeds + alarmsRun + messages / messagesPerRequest
+  const rows = (tally: Tally) => tally.rowsRead * prices.rowRead + tally.rowsWritten * prices.rowWritten
+  const objects = [session, updates].map((tally) => requests(tally) * prices.object + rows(tally))
+  return objects.reduce((sum, price) => sum + price, http * prices.http)
+}
+
+/** Everything as Markdown. What revisions have in common is told once. */
+export function tablesOf(bills: readonly Bill[]): string {
+  const told = bills.filter((bill, index) => bills.findIndex(({ title }) => title === bill.title) === index)
+  const leavings = told.flatMap((bill) => bill.leavings)
+  return [...told.map(billTable), leavingsTable(leavings)].join('\n\n')
+}
+
+function billTable({ title, costs }: Bill): string {
+  const head = [
+    '',
+    'HTTP',
+    'feeds',
+    'session',
+    'read',
+    'written',
+    'updates',
+    'read',
+    'written',
+    'woken',
+    'alarms set',
+    'run',
+    '$',
+  ]
+  const rows = costs.map((cost) => {
+    const { operation, http, session, updates } = cost
+    const counts = [
+      http,
+      session.feeds + updates.feeds,
+      ...[session, updates].flatMap(({ calls, rowsRead, rowsWritten }) => [calls, rowsRead, rowsWritten]),
+      session.woken + updates.woken,
+      session.alarmsSet + updates.alarmsSet,
+      session.alarmsRun + updates.alarmsRun,
+    ]
+    return [operation, ...counts.map((count) => (count === 0 ? '' : `${count}`)), dollars(cost)]
+  })
+  return `### ${title}\n\n${table(head, rows)}`
+}
+
+function dollars(cost: Cost): string {
+  const million = priceOf(cost) * 1e6
+  return million === 0 ? '' : million.toFixed(3)
+}
+
+function leavingsTable(leavings: readonly Leaving[]): string {
+  const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
+  const rows = leavings.map(({ after, left }) => [after, code(left.tables), code(left.keys), left.alarm ? 'yes' : ''])
+  return `### What a session leaves\n\n${table(['after', 'tables', 'keys', 'alarm'], rows)}`
+}
+
+function table(head: readonly string[], rows: readonly string[][]): string {
+  const line = (cells: readonly string[]) => `|${cells.map((cell) => (cell === '' ? ' ' : ` ${cell} `)).join('|')}|`
+  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n')
+}
+
+const [begin, end] = ['<!-- npm run cost -->\n', '\n<!-- end -->']
+
+/** A document with these tables between its two marks. */
+export function withTables(document: string, tables: string): string {
+  const [from, to] = [document.indexOf(begin), document.indexOf(end)]
+  if (from < 0 || to < from) throw new Error('The document has no place for the tables')
+  return `${document.slice(0, from)}${begin}\n${tables}\n${document.slice(to)}`
+}
+
+if (import.meta.main) {
+  Object.assign(process.env, {
+    CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+    WRANGLER_SEND_METRICS: 'false',
+    WRANGLER_LOG: 'none',
+  })
+  const { values } = parseArgs({ options: { write: { type: 'boolean' } } })
+  const tables = tablesOf(await measure())
+  console.log(tables)
+  if (values.write) await writeFile(doc, withTables(await readFile(doc, 'utf8'), tables))
+}

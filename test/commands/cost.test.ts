@@ -1,0 +1,137 @@
+import { readFile } from 'node:fs/promises'
+import { beforeAll, describe, expect, test } from 'vitest'
+import { doc, measure, sessionRevisions, tablesOf, withTables } from '../../scripts/cost.ts'
+import type { Bill, Cost } from '../support/counted/stage.ts'
+
+let bills: Bill[]
+let sessions: Bill
+let sse: Bill
+let stateless: Bill
+beforeAll(async () => {
+  bills = await measure()
+  sessions = bills[0] as Bill
+  ;[sse, stateless] = bills.slice(-2) as [Bill, Bill]
+}, 180_000)
+
+function costOf(bill: Bill, operation: string): Cost {
+  const found = bill.costs.find((cost) => cost.operation === operation)
+  if (!found) throw new Error(`${operation} was not counted`)
+  return found
+}
+
+/** Nothing but the request to the Worker. */
+const nothingElse = { feeds: 0, calls: 0, woken: 0, rowsRead: 0, rowsWritten: 0, alarmsSet: 0, alarmsRun: 0 }
+const requestsOf = ({ session, updates }: Cost) => session.calls + session.feeds + updates.calls + updates.feeds
+
+test('every revision with sessions costs the same', () => {
+  const [first, ...others] = bills.slice(0, sessionRevisions.length) as [Bill, ...Bill[]]
+  expect(others.length).toBeGreaterThan(0)
+  for (const other of others) expect(other).toEqual(first)
+})
+
+test('docs/cost.md says what was counted', async () => {
+  const document = await readFile(doc, 'utf8')
+  expect(document).toBe(withTables(document, tablesOf(bills)))
+})
+
+describe('a session', () => {
+  test.each([
+    '`initialize`',
+    '`notifications/initialized`',
+    'a forged session id',
+    "somebody else's session id",
+    'an expired session id',
+  ])('needs no object for %s', (operation) => {
+    const cost = costOf(sessions, operation)
+    expect(cost).toMatchObject({ http: 1, session: nothingElse, updates: nothingElse })
+  })
+
+  test('needs one call of its object for any other request, and a feed for one that is answered with a stream', () => {
+    const asked = sessions.costs.filter(({ http }) => http > 0)
+    expect(asked.length).toBeGreaterThan(15)
+    for (const { operation, http, session } of asked) {
+      expect(http, operation).toBe(1)
+      const opens = operation.startsWith('`GET`')
+      const streams = /with three progress events|: the question$/.test(operation)
+      const isUnneeded = /^`(initialize|notifications\/initialized)`$|session id$/.test(operation)
+      expect(session.calls, operation).toBe(opens || isUnneeded ? 0 : 1)
+      expect(session.feeds, operation).toBe(opens || streams ? 1 : 0)
+    }
+  })
+
+  test('needs no further request for what is said on a stream', () => {
+    const { http, session, updates } = costOf(sessions, '… each further event')
+    expect([http, session.calls, session.feeds, session.alarmsSet]).toEqual([0, 0, 0, 0])
+    expect(updates).toMatchObject(nothingElse)
+    const slowly = costOf(sessions, '`tools/call` with three progress events, slowly')
+    expect(requestsOf(slowly)).toBe(2)
+  })
+
+  test('that was asked quick questions only has stored nothing', () => {
+    const [quick] = sessions.leavings
+    expect(quick).toEqual({
+      after: 'a handshake, `tools/list` and a quick `tools/call`',
+      left: { tables: [], keys: [], alarm: false },
+    })
+    for (const operation of ['`ping`', '`tools/list`', '`tools/call`, answered at once']) {
+      expect(costOf(sessions, operation).session, operation).toMatchObject({ rowsWritten: 0, alarmsSet: 0 })
+    }
+  })
+
+  test('needs the Updates object only to hear of changes, and to stop', () => {
+    const others = sessions.costs.filter(({ updates }) => updates.calls > 0).map(({ operation }) => operation)
+    expect(others).toEqual([
+      '`GET`, the stream opens',
+      '… a change is published and reaches it',
+      '`resources/subscribe`',
+      '`resources/unsubscribe`',
+      '`DELETE`, there were streams',
+      'a session with a subscription lapses, a day later',
+    ])
+  })
+
+  test('is forgotten in the end', () => {
+    const { left } = sessions.leavings.find(({ after }) => after === '… and its id expired') ?? {}
+    expect(left).toEqual({ tables: [], keys: [], alarm: false })
+  })
+})
+
+test('a stream on which nothing happens costs nothing, and its objects sleep', () => {
+  const idle = [sessions, sse, stateless].flatMap(({ costs }) =>
+    costs.filter(({ operation }) => /^… while /.test(operation)),
+  )
+  expect(idle).toHaveLength(4)
+  for (const cost of idle) expect(cost).toMatchObject({ http: 0, session: nothingElse, updates: nothingElse })
+})
+
+test('no object is sent a message', () => {
+  for (const { session, updates } of bills.flatMap(({ costs }) => costs)) {
+    expect([session.messages, updates.messages]).toEqual([0, 0])
+  }
+})
+
+test('the HTTP+SSE transport needs one request of its object for each of the client', () => {
+  const asked = sse.costs.filter(({ http }) => http > 0)
+  expect(asked).toHaveLength(4)
+  for (const { operation, session } of asked) expect(session.calls + session.feeds, operation).toBe(1)
+})
+
+describe('a stateless client', () => {
+  test('needs no object for its calls', () => {
+    const calls = stateless.costs.filter(({ operation, http }) => http > 0 && !operation.includes('listen'))
+    expect(calls).toHaveLength(6)
+    for (const cost of calls) {
+      expect(cost, cost.operation).toMatchObject({ http: 1, session: nothingElse, updates: nothingElse })
+    }
+  })
+
+  test.each([
+    '`subscriptions/listen`',
+    'a change is published, nobody listens',
+    '… a change is published and reaches it',
+  ])('needs one request of one object: %s', (operation) => {
+    const cost = costOf(stateless, operation)
+    expect(requestsOf(cost)).toBe(1)
+    expect(cost).toMatchObject({ session: nothingElse, updates: { woken: 1, rowsWritten: 0, alarmsSet: 0 } })
+  })
+})
