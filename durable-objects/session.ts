@@ -214,6 +214,8 @@ export class Session extends DurableObject implements SessionRpc {
     if (stream) return this.#feeds.open({ stream: Number(stream), seq: 0 }, { polling, overSse })
     this.#arm(Number(searchParams.get('expires')))
     if (!overSse && !(await this.#listen())) return new Response(null, { status: 404 })
+    // Whoever dialled may be gone: a socket without another end would hold this session for ever.
+    if (request.signal.aborted) return new Response(null, { status: 408 })
     this.#log.openStanding(Date.now())
     const { last } = this.#log.find(standingStream) as { last: number }
     return this.#feeds.open({ stream: standingStream, seq: last }, { polling, overSse })

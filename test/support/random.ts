@@ -1,0 +1,19 @@
+/** Chance that repeats itself: Mulberry32 gives the same numbers for the same seed. */
+export function chance(seed: number) {
+  let state = seed
+  const next = () => {
+    state = (state + 0x6d2b79f5) | 0
+    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
+    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
+    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
+  }
+  const below = (limit: number) => Math.floor(next() * limit)
+  const one = <T>(of: readonly T[]) => of[below(of.length)] as T
+  const some = <T>(least: number, most: number, make: (index: number) => T) =>
+    Array.from({ length: least + below(most - least + 1) }, (_, index) => make(index))
+  /** Once in so many times. */
+  const rarely = (times: number) => below(times) === 0
+  return { below, one, some, rarely }
+}
+
+export type Chance = ReturnType<typeof chance>
