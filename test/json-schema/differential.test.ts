@@ -3,6 +3,7 @@ import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
 import { compile } from '../../worker/json-schema/compile.ts'
+import { type Chance, chance } from '../support/random.ts'
 
 // Not asked is what ajv is known to answer wrongly: `$dynamicRef` and `unevaluatedItems`; `if`, `contains` and
 // `patternProperties` within `unevaluatedProperties`; `contains` of an empty list; names that are empty or that every
@@ -11,24 +12,6 @@ import { compile } from '../../worker/json-schema/compile.ts'
 
 type Schema = Record<string, unknown>
 type Kind = 'draft 7' | '2020-12' | '2020-12 with unevaluatedProperties'
-
-/** Mulberry32: the same numbers for the same seed. */
-function chance(seed: number) {
-  let state = seed
-  const next = () => {
-    state = (state + 0x6d2b79f5) | 0
-    let mixed = Math.imul(state ^ (state >>> 15), 1 | state)
-    mixed = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed
-    return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
-  }
-  const below = (limit: number) => Math.floor(next() * limit)
-  const one = <T>(of: readonly T[]) => of[below(of.length)] as T
-  const some = <T>(least: number, most: number, make: (index: number) => T) =>
-    Array.from({ length: least + below(most - least + 1) }, (_, index) => make(index))
-  return { below, one, some }
-}
-
-type Chance = ReturnType<typeof chance>
 
 const names = ['a', 'b', 'ab', 'ba', 'é']
 const texts = ['', 'a', 'ab', 'abc', 'b1', '😊', 'é']

@@ -8,12 +8,20 @@ export function chance(seed: number) {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 2 ** 32
   }
   const below = (limit: number) => Math.floor(next() * limit)
-  const one = <T>(of: readonly T[]) => of[below(of.length)] as T
-  const some = <T>(least: number, most: number, make: (index: number) => T) =>
-    Array.from({ length: least + below(most - least + 1) }, (_, index) => make(index))
-  /** Once in so many times. */
-  const rarely = (times: number) => below(times) === 0
-  return { below, one, some, rarely }
+  return {
+    below,
+    /** A whole number; both ends are possible. */
+    whole: (from: number, to: number) => from + below(to - from + 1),
+    /** At least `from`, less than `to`. */
+    between: (from: number, to: number) => from + next() * (to - from),
+    one: <T>(of: readonly T[]) => of[below(of.length)] as T,
+    some: <T>(least: number, most: number, make: (index: number) => T) =>
+      Array.from({ length: least + below(most - least + 1) }, (_, index) => make(index)),
+    /** Once in so many times. */
+    rarely: (times: number) => below(times) === 0,
+    /** True this often. */
+    often: (probability: number) => next() < probability,
+  }
 }
 
 export type Chance = ReturnType<typeof chance>

@@ -1,0 +1,32 @@
+/**
+ * Runs the long checks of test/chaos, one after another: `npm run chaos` all of them, `npm run chaos -- kill` one.
+ * `--seed <number>` chooses other moments and other orders. Prints one line for each; exits with 1 when one fails.
+ */
+import { parseArgs } from 'node:util'
+import { deploy } from '../test/chaos/deploy.ts'
+import { kill } from '../test/chaos/kill.ts'
+import { leaks } from '../test/chaos/leaks.ts'
+import { slowReader } from '../test/chaos/slow-reader.ts'
+
+/** A check throws when something is wrong. Otherwise it says what it has done, with figures. */
+type Check = (options: { seed?: number }) => Promise<string>
+
+const checks: Record<string, Check> = {
+  kill,
+  deploy,
+  leaks,
+  'slow-reader': slowReader,
+}
+
+const { values, positionals } = parseArgs({ allowPositionals: true, options: { seed: { type: 'string' } } })
+const names = positionals.length > 0 ? positionals : Object.keys(checks)
+for (const name of names) {
+  const check = checks[name]
+  try {
+    if (!check) throw new Error(`There is no such check: choose from ${Object.keys(checks).join(', ')}`)
+    console.log(`${name}: ${await check(values.seed === undefined ? {} : { seed: Number(values.seed) })}`)
+  } catch (problem) {
+    console.error(`${name} failed:`, problem)
+    process.exitCode = 1
+  }
+}

@@ -1,0 +1,100 @@
+/** The server in processes of its own, one after another on the same port and the same data, each ended by `kill -9`. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
+import { freePort } from '../support/free-port.ts'
+
+const run = promisify(execFile)
+
+export type ServerProcess = {
+  readonly url: URL
+  /** Resolves when it answers. */
+  start(): Promise<void>
+  /** Kills everything that was started, at once. Resolves when nothing of it is left. */
+  kill(): Promise<void>
+} & AsyncDisposable
+
+export async function serverProcess(): Promise<ServerProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'edgemcp-chaos-'))
+  const [data, temporary] = [join(folder, 'data'), join(folder, 'tmp')]
+  mkdirSync(temporary)
+  const port = await freePort()
+  let child: ChildProcess | undefined
+  // Nothing may outlive this process either, however it ends.
+  const end = () => {
+    if (child?.pid) killGroup(child.pid)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const quit = () => process.exit(1)
+  process.on('exit', end).on('SIGINT', quit).on('SIGTERM', quit)
+
+  const server: ServerProcess = {
+    url: new URL(`http://127.0.0.1:${port}/mcp`),
+    async start() {
+      const script = join(import.meta.dirname, 'serve.ts')
+      const started = spawn(process.execPath, [script, String(port), data], {
+        // A process group of its own, to be killed as one.
+        detached: true,
+        // What is killed does not clear its temporary files away.
+        env: { ...process.env, TMPDIR: temporary },
+        stdio: ['ignore', 'pipe', 'pipe'],
+      })
+      child = started
+      let errors = ''
+      started.stderr.on('data', (chunk) => {
+        errors += chunk
+      })
+      const lines = createInterface({ input: started.stdout })
+      const ready = once(lines, 'line').then(([line]) => line === 'ready')
+      const failed = once(started, 'close').then(() => false)
+      if (!(await Promise.race([ready, failed]))) throw new Error(`The server did not start:\n${errors}`)
+    },
+    async kill() {
+      if (!child?.pid) return
+      const { pid, exitCode } = child
+      const closed = exitCode === null && once(child, 'close')
+      killGroup(pid)
+      child = undefined
+      await closed
+      // What the killed process had started tells nobody of its end.
+      while ((await livingMembers(pid)).length > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+      await expectSilence(port)
+    },
+    async [Symbol.asyncDispose]() {
+      await server.kill()
+      process.off('exit', end).off('SIGINT', quit).off('SIGTERM', quit)
+      end()
+    },
+  }
+  return server
+}
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Nobody is left.
+  }
+}
+
+/** Processes of a group that are more than an entry in a table. */
+async function livingMembers(group: number): Promise<number[]> {
+  const { stdout } = await run('ps', ['-A', '-o', 'pid=,pgid=,stat='])
+  return stdout.split('\n').flatMap((line) => {
+    const [pid, of, state = ''] = line.trim().split(/\s+/)
+    return Number(of) === group && !state.startsWith('Z') ? [Number(pid)] : []
+  })
+}
+
+/** An older process that had escaped its group would answer in the place of the next one. */
+async function expectSilence(port: number): Promise<void> {
+  const answered = await fetch(`http://127.0.0.1:${port}/`).then(
+    () => true,
+    () => false,
+  )
+  if (answered) throw new Error('Something still answers after everything was killed')
+}

@@ -1,0 +1,10 @@
+/** The same server, one version later. */
+import { serve } from 'edgemcp'
+import { workServer } from '../work.ts'
+
+const server = workServer('2')
+server.tool('news', { description: 'Is new in this version' }, () => 'Good news')
+
+const worker = serve(server)
+export default worker
+export const { McpSession, McpUpdates } = worker

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { abandon, dropListeners, settled, wayCount } from '../chaos/leaky/abandon.ts'
+import { Connection } from '../chaos/leaky/connection.ts'
+import { refuse } from '../chaos/leaky/refuse.ts'
+import { type LeakyServer, startLeaky } from '../chaos/leaky/server.ts'
+import { sessionIn, vanish } from '../chaos/leaky/vanish.ts'
+import { initialize, Visitor } from '../chaos/leaky/visitor.ts'
+
+const keepAlive = 600
+
+let server: LeakyServer
+beforeAll(async () => {
+  server = await startLeaky({ limits: { keepAlive }, sessions: { ttl: 2000 } })
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+test('a session that was left holds nothing any more when its time is over, however it was used', async () => {
+  const abandoned = await abandon(server, 2 * wayCount)
+  await dropListeners(server, 5)
+  await settled(server, abandoned, { deadline: Date.now() + 20_000, hurry: true })
+})
+
+test('an error that answers a question, or nothing, is accepted and leaves nothing open', async () => {
+  await refuse(server, 40)
+})
+
+test('a client that vanishes is noticed within two keep-alives, wherever it was', async () => {
+  for (const { where, how, keepAlives, milliseconds } of await vanish(server)) {
+    expect(keepAlives, `${where}, ${how}`).toBeLessThanOrEqual(2)
+    // A machine that is busy with other tests is granted as much again.
+    expect(milliseconds, `${where}, ${how}`).toBeLessThan(4 * keepAlive)
+  }
+})
+
+test('a session over HTTP+SSE is over when its client does not read, and holds nothing any more', async () => {
+  // Nothing of this may be owed to a session's idle end.
+  await using server = await startLeaky({ limits: { keepAlive: 300 } })
+  const connection = await Connection.open(server.url, { path: '/sse' })
+  await connection.readUntil('\n\n')
+  const session = sessionIn(connection.text)
+  const name = await server.nameOf(session)
+  const visitor = new Visitor(new URL(`/messages?session=${encodeURIComponent(session)}`, server.url))
+  await visitor.post({ id: 0, ...initialize })
+  await connection.readUntil('"id":0')
+  // More than all buffers on the way can hold.
+  await visitor.call('pour', { lines: 600, characters: 65_536, atOnce: 4 })
+  const isOver = async () => {
+    const { sockets, tables, keys, alarm } = await server.session(name)
+    expect({ sockets, tables, keys, alarm }).toEqual({ sockets: 0, tables: {}, keys: [], alarm: null })
+  }
+  await vi.waitFor(isOver, { timeout: 15_000, interval: 100 })
+  expect((await visitor.call('echo', { text: 'hi' })).status).toBe(404)
+  connection.vanish('FIN')
+})
