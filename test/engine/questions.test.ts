@@ -152,6 +152,98 @@ describe('questions', () => {
   })
 })
 
+describe('a handler that asks differently when it is run again', () => {
+  const said = async (handler: (ctx: Context) => unknown, answering: Parameters<typeof talk>[1]) => {
+    const reported: unknown[] = []
+    const problem = await talk(handler, answering, { report: (one) => reported.push(one) }).catch((thrown) => thrown)
+    expect(problem).toMatchObject({ kind: 'internal_error' })
+    expect(reported).toEqual([problem])
+    return (problem as Error).message
+  }
+  const yes = { result: accept({ name: 'Ada' }) }
+
+  test.each([
+    ['another text', (run: number) => ['elicit', `Pay ${run}?`, z.object({ name: z.string() })] as const],
+    ['another form', (run: number) => ['elicit', 'Pay?', z.object({ name: z.string().max(run) })] as const],
+  ])('with %s, is told so instead of being given an answer', async (_, question) => {
+    let runs = 0
+    let answers = 0
+    const message = await said(
+      async (ctx) => {
+        const [, text, schema] = question(++runs)
+        await ctx.elicit('pay', text, schema)
+        answers += 1
+      },
+      () => yes,
+    )
+    expect(message).toContain('The question "pay" is not what it was when it was answered')
+    expect(answers).toBe(0)
+  })
+
+  test('may change what was not answered yet', async () => {
+    let runs = 0
+    const { result } = await talk(
+      async (ctx) => {
+        runs += 1
+        const [a, b] = await Promise.all([name(ctx, 'a'), ctx.elicit('b', `Run ${Math.min(runs, 2)}?`, Name)])
+        return `${a} ${b.action}`
+      },
+      (key) => (key === 'b' && runs < 2 ? undefined : yes),
+    )
+    expect(textOf(result)).toBe('Ada accept')
+  })
+
+  test('with keys that change from round to round, is told which, before it asks for ever', async () => {
+    let asked = 0
+    const message = await said(
+      (ctx) => name(ctx, `key ${++asked}`),
+      () => yes,
+    )
+    expect(message).toBe(
+      'The answers to "key 1", "key 2" are not asked for any more, but "key 3" is: keys must be the same in each round',
+    )
+  })
+
+  test('one key of which changes, is told which in the end', async () => {
+    let asked = 0
+    const message = await said(
+      async (ctx) => {
+        await name(ctx, 'fixed')
+        await name(ctx, `key ${++asked}`)
+      },
+      () => yes,
+    )
+    expect(message).toMatch(/^The answers to "key 1", .* are not asked for any more, but "key 100" is/)
+  })
+
+  test('that never stops asking, is stopped', async () => {
+    const message = await said(
+      async (ctx) => {
+        for (let turn = 1; ; turn++) await name(ctx, `turn ${turn}`)
+      },
+      () => yes,
+    )
+    expect(message).toBe('This call asks for the 101th time, now "turn 101": that is not allowed')
+  })
+
+  test('by chance, because its branches race, loses no answer', async () => {
+    const late = Promise.withResolvers<void>()
+    let runs = 0
+    const slow = async (ctx: Context) => {
+      // Slower than the other branch, but for the first time.
+      if (++runs > 1) await (runs > 3 ? undefined : late.promise)
+      return name(ctx, 'slow')
+    }
+    const fast = async (ctx: Context) => (runs === 1 ? 'none' : `${await name(ctx, 'b')} ${await name(ctx, 'c')}`)
+    const { result, rounds } = await talk(
+      async (ctx) => (await Promise.all([slow(ctx), fast(ctx)])).join(),
+      (key) => ({ result: accept({ name: key }) }),
+    )
+    expect(rounds).toEqual([['slow'], ['b'], ['c']])
+    expect(textOf(result)).toBe('slow,b c')
+  })
+})
+
 describe('an open question', () => {
   test('is no failure that catch could swallow', async () => {
     const { result, rounds } = await talk(

@@ -145,7 +145,7 @@ export async function converse(
     return key in answering ? { result: answering[key] } : undefined
   }
   let memo = setting.memo ?? emptyMemo
-  for (let round = 0; round < 20; round++) {
+  for (let round = 0; round < 120; round++) {
     const { outcome, said } = await play(server, method, params, { ...setting, memo })
     conversation.said.push(said)
     if ('done' in outcome) return { ...conversation, result: outcome.done }

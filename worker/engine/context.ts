@@ -9,7 +9,7 @@ import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
 import type { HandledState, ScopedState } from '../server/state.ts'
 import type { Call, Outcome, World } from './call.ts'
 import { readForm } from './form.ts'
-import type { Answer, Memo } from './memo.ts'
+import type { Memo } from './memo.ts'
 
 /** A round: a context for the handler, and what happens if the handler cannot go on without the client. */
 export type Round = {
@@ -26,7 +26,9 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   // Only a race listens, and it may be over.
   blocked.catch(() => {})
   const asks = new Map<string, InputRequest>()
-  const answers = new Map<string, Answer>()
+  const asked = new Map(Object.entries(memo.asked))
+  /** Answers that were given to what was asked, in this round or an earlier one. */
+  const answers = new Map(Object.entries(memo.answers).filter(([key]) => asked.has(key)))
   const effects = new Map(Object.entries(memo.effects))
   const used = new Set<string>()
   const running = new Set<Promise<unknown>>()
@@ -45,14 +47,28 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     // Effects that run beside a question are part of this round: their results must travel with it.
     while (running.size > 0) await Promise.allSettled(running)
     closed = true
+    const unused = [...answers.keys()].filter((key) => !used.has(key))
+    const strays = answers.size > 0 && unused.length === answers.size ? memo.strays + 1 : 0
+    const rounds = memo.rounds + 1
+    if (strays === mostStrays || rounds > mostRounds) return void blame(endless(rounds, unused, [...asks.keys()]))
     block({
       asks: Object.fromEntries(asks),
       memo: {
         answers: Object.fromEntries(answers),
         effects: Object.fromEntries(effects),
         said: Math.max(said, memo.said),
+        asked: Object.fromEntries(asked),
+        rounds,
+        strays,
       },
     })
+  }
+
+  /** The handler cannot go on, by its own fault. It must not take that for an answer, so it hears nothing of it. */
+  function blame(error: McpError): Promise<never> {
+    world.report(error)
+    fail(error)
+    return new Promise<never>(() => {})
   }
 
   function claim(key: string, kind: string): void {
@@ -72,7 +88,11 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
       const reason = `Revision ${call.revision.date} has no words for the question "${key}"`
       throw new McpError('missing_client_capability', reason)
     }
+    const print = fingerprint(request)
     const answer = Object.hasOwn(memo.answers, key) ? memo.answers[key] : undefined
+    const before = asked.get(key)
+    if (answer && before !== undefined && before !== print) return blame(changed(key))
+    asked.set(key, print)
     if (!answer) {
       // An open question never settles, so no catch in the handler can mistake it for a failure. Questions asked in
       // the same breath travel together.
@@ -179,6 +199,39 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
       closed = true
     },
   }
+}
+
+/** Rounds of questions that one call may take. */
+const mostRounds = 100
+/** Rounds, one after another, in which nothing that was answered is asked again. One may be chance: branches race. */
+const mostStrays = 2
+
+/** @see http://www.isthe.com/chongo/tech/comp/fnv/ FNV-1a, 32 bits */
+function fingerprint(request: InputRequest): string {
+  let hash = 0x811c9dc5
+  for (const character of JSON.stringify(request)) {
+    hash = Math.imul(hash ^ (character.codePointAt(0) as number), 0x01000193)
+  }
+  return (hash >>> 0).toString(36)
+}
+
+const list = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(', ')
+
+/** The answer is to something else than is asked now: nobody may take it for an answer to this. */
+const changed = (key: string) =>
+  new McpError(
+    'internal_error',
+    `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`,
+  )
+
+function endless(rounds: number, unused: readonly string[], asks: readonly string[]): McpError {
+  const advice = 'keys must be the same in each round'
+  return new McpError(
+    'internal_error',
+    unused.length > 0
+      ? `The answers to ${list(unused)} are not asked for any more, but ${list(asks)} is: ${advice}`
+      : `This call asks for the ${rounds}th time, now ${list(asks)}: that is not allowed`,
+  )
 }
 
 const requirements: Record<Feature, ClientCapabilities> = {

@@ -10,9 +10,15 @@ export type Memo = {
   readonly effects: Readonly<Record<string, { readonly value?: unknown }>>
   /** How many notifications earlier rounds have sent. */
   readonly said: number
+  /** What was asked, by key: a fingerprint, by which to know it again. */
+  readonly asked: Readonly<Record<string, string>>
+  /** How many rounds have ended with questions. */
+  readonly rounds: number
+  /** How many of the last rounds, one after another, had no use for any answer. */
+  readonly strays: number
 }
 
-export const emptyMemo: Memo = { answers: {}, effects: {}, said: 0 }
+export const emptyMemo: Memo = { answers: {}, effects: {}, said: 0, asked: {}, rounds: 0, strays: 0 }
 
 /** The memo with these answers added. The latest answer to a key counts. */
 export const withAnswers = (memo: Memo, answers: Readonly<Record<string, Answer>>): Memo => ({
@@ -22,4 +28,4 @@ export const withAnswers = (memo: Memo, answers: Readonly<Record<string, Answer>
 })
 
 export const isMemo = (value: unknown): value is Memo =>
-  isObject(value) && isObject(value.answers) && isObject(value.effects) && typeof value.said === 'number'
+  isObject(value) && isObject(value.answers) && isObject(value.effects) && isObject(value.asked)
