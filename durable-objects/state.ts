@@ -5,7 +5,8 @@
  * |-------------|----------------------------------------------------------------|---------------------------------|
  * | `of:<key>`  | a value that an operation put                                  | until deleted                   |
  * | `tables`    | how many of the declaration's statements have been run         | the state                       |
- * | `lapses`    | milliseconds: when all of it is deleted, by alarm              | the state; moves on with its use |
+ * | `lapses`    | milliseconds: when a handle's or session's state is deleted, by alarm | the state                |
+ * | `used`      | `Use`: when another state was last used, roughly; deleted `ttl` later, by alarm | the state      |
  * | `ended`     | tombstone: until when the handle of a forgotten state is good  | until then, by alarm            |
  *
  * Besides these, the tables of the declaration. A state that was only ever read has stored nothing.
@@ -13,11 +14,14 @@
 import { DurableObject } from 'cloudflare:workers'
 import { McpError } from '../worker/protocol/errors.ts'
 import type { StateAnswer, StateCall, StateRpc } from '../worker/server/state.ts'
-import { type Declaration, declarationOf, type SqlValue, type Store } from '../worker/state/declaration.ts'
+import { type Declaration, declarationOf, declared, type SqlValue, type Store } from '../worker/state/declaration.ts'
 
 const prefix = 'of:'
 
-/** Thrown to undo a transaction that changed nothing but made tables to read from. */
+/** Names the declaration, because an alarm has to ask it: it may say another `ttl` by then. */
+type Use = { state: string; at: number; ttl: number }
+
+/** Thrown to undo a transaction that did nothing but make tables to read from. */
 const unchanged = Symbol('unchanged')
 
 export class State extends DurableObject implements StateRpc {
@@ -25,17 +29,16 @@ export class State extends DurableObject implements StateRpc {
     const { storage } = this.ctx
     const now = Date.now()
     if (storage.kv.get('ended') !== undefined || (expires ?? now + 1) <= now) return { gone: true }
-    // Alarms may be late.
-    if ((storage.kv.get<number>('lapses') ?? now + 1) <= now) await storage.deleteAll()
     let value: unknown
     try {
       const declaration = declarationOf(state)
+      // Alarms may be late.
+      if ((this.#lapses() ?? now + 1) <= now) await storage.deleteAll()
       storage.transactionSync(() => {
-        const writing = { done: false }
+        const writing = { done: false, tables: false }
         value = this.#perform(declaration, operation, args, writing)
-        const lapses = expires ?? (declaration.ttl && now + declaration.ttl)
-        if (lapses !== undefined) this.#prolong(lapses, now, writing.done)
-        else if (!writing.done) throw unchanged
+        if (writing.tables && !writing.done) throw unchanged
+        this.#note(declaration, expires, now, writing.done)
       })
     } catch (thrown) {
       if (thrown !== unchanged) return { thrown: described(thrown) }
@@ -51,17 +54,28 @@ export class State extends DurableObject implements StateRpc {
   }
 
   override async alarm(): Promise<void> {
-    const { kv } = this.ctx.storage
-    const lapses = kv.get<number>('ended') ?? kv.get<number>('lapses') ?? 0
-    if (lapses > Date.now()) return this.ctx.storage.setAlarm(lapses)
+    const until = this.ctx.storage.kv.get<number>('ended') ?? this.#lapses()
+    // It was declared to last since the alarm was set.
+    if (until === undefined) return
+    if (until > Date.now()) return this.ctx.storage.setAlarm(until)
     return this.ctx.storage.deleteAll()
+  }
+
+  /** Milliseconds: when it lapses; `undefined`: never, or there is nothing. */
+  #lapses(): number | undefined {
+    const { kv } = this.ctx.storage
+    const used = kv.get<Use>('used')
+    if (!used) return kv.get<number>('lapses')
+    const { ttl } = declared(used.state) ?? used
+    return ttl && used.at + ttl
   }
 
   #perform({ name, tables, operations }: Declaration, operation: string, args: readonly unknown[], writing: Writing) {
     const { kv, sql } = this.ctx.storage
     const made = kv.get<number>('tables') ?? 0
     for (const statement of tables.slice(made)) sql.exec(statement)
-    if (made < tables.length) kv.put('tables', tables.length)
+    writing.tables = made < tables.length
+    if (writing.tables) kv.put('tables', tables.length)
     const all = operations(this.#store(writing))
     const perform = Object.hasOwn(all, operation) ? all[operation] : undefined
     if (!perform) throw new Error(`The state "${name}" has no operation "${operation}" any more`)
@@ -98,18 +112,24 @@ export class State extends DurableObject implements StateRpc {
     return store
   }
 
-  /** Notes when it lapses: with the first thing that is kept, and then rarely. */
-  #prolong(lapses: number, now: number, wrote: boolean): void {
-    const { storage } = this.ctx
-    const noted = storage.kv.get<number>('lapses')
-    if (noted === undefined && !wrote) throw unchanged
-    if (noted !== undefined && lapses - noted <= (lapses - now) / 4) return
-    storage.kv.put('lapses', lapses)
-    if (noted === undefined) void storage.setAlarm(lapses)
+  /** Notes when it lapses, or was used: with the first thing that is kept, and then rarely. */
+  #note({ name, ttl }: Declaration, expires: number | undefined, now: number, wrote: boolean): void {
+    const { kv } = this.ctx.storage
+    const isNoted = kv.get('lapses') !== undefined || kv.get('used') !== undefined
+    if (!isNoted && !wrote) return
+    if (expires !== undefined) {
+      if (!isNoted) kv.put('lapses', expires)
+    } else if (ttl !== undefined) {
+      const used = kv.get<Use>('used')
+      if (!used || used.ttl !== ttl || now - used.at > ttl / 4) kv.put('used', { state: name, at: now, ttl })
+    }
+    if (isNoted) return
+    const lapses = this.#lapses()
+    if (lapses !== undefined) void this.ctx.storage.setAlarm(lapses)
   }
 }
 
-type Writing = { done: boolean }
+type Writing = { done: boolean; tables: boolean }
 
 /** What was thrown, as it travels. */
 function described(thrown: unknown) {

@@ -15,6 +15,7 @@ const operations = (store: Store<Record<string, unknown>>) => ({
     return store.sql<{ name: string; count: number }>('SELECT name, count FROM things ORDER BY name')
   },
   all: () => store.sql('SELECT name FROM things'),
+  drop: () => store.sql('DROP INDEX by_count'),
   change: (count: number) => store.sql('UPDATE things SET count = ?', count),
   put: (key: string, value: unknown) => store.put(key, value),
   get: (key: string) => store.get(key),
@@ -107,6 +108,17 @@ test.each([
   expect(await run(stub, 'test_kept', 'entries')).toEqual({ value: [['a', 1]] })
 })
 
+test('a change of the tables is a change', async () => {
+  for (const name of ['test_kept', 'test_day']) {
+    const stub = fresh()
+    await run(stub, name, 'add', 'x', 1)
+    expect(await run(stub, name, 'drop')).toEqual({ value: [] })
+    expect(await run(stub, name, 'drop')).toMatchObject({
+      thrown: { message: expect.stringContaining('no such index') },
+    })
+  }
+})
+
 test('a state that is not declared any more says so', async () => {
   expect(await run(fresh(), 'test_gone', 'get', 'a')).toMatchObject({
     thrown: { message: 'The state "test_gone" is not declared in this Worker any more' },
@@ -133,7 +145,9 @@ test('a state that is not used lapses, one that is does not', async () => {
   const { alarm } = await stored(stub)
   expect(alarm).toBeGreaterThan(Date.now() + day - 60_000)
   const lapsesIn = (milliseconds: number) =>
-    runInDurableObject(stub, (_, { storage }) => storage.kv.put('lapses', Date.now() + milliseconds))
+    runInDurableObject(stub, (_, { storage }) =>
+      storage.kv.put('used', { state: 'test_day', at: Date.now() - day + milliseconds, ttl: day }),
+    )
   // Reading is using: it moves the end on, but the alarm only when it fires.
   await lapsesIn(day / 2)
   expect(await run(stub, 'test_day', 'all')).toEqual({ value: [{ name: 'x' }] })
@@ -150,9 +164,31 @@ test('a state that is not used lapses, one that is does not', async () => {
 test('a state whose alarm is late has lapsed all the same', async () => {
   const stub = fresh()
   await run(stub, 'test_day', 'add', 'x', 1)
-  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('lapses', Date.now() - 1))
+  await runInDurableObject(stub, (_, { storage }) =>
+    storage.kv.put('used', { state: 'test_day', at: Date.now() - day - 1, ttl: day }),
+  )
   expect(await run(stub, 'test_day', 'all')).toEqual({ value: [] })
   expect(await stored(stub)).toEqual(nothing)
+})
+
+test('a state goes by the ttl it is declared with now', async () => {
+  const used = (state: string, ttl: number) => async () => {
+    const stub = fresh()
+    await run(stub, 'test_day', 'put', 'a', 1)
+    await runInDurableObject(stub, (_, { storage }) =>
+      storage.kv.put('used', { state, at: Date.now() - 2 * 60 * 60_000, ttl }),
+    )
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    const { keys, alarm } = await stored(stub)
+    return { isKept: keys.includes('of:a'), isWatched: alarm !== null }
+  }
+  const hour = 60 * 60_000
+  // Two hours after its last use, an hour was what it was declared with then.
+  expect(await used('test_day', hour)()).toEqual({ isKept: true, isWatched: true })
+  expect(await used('test_kept', hour)()).toEqual({ isKept: true, isWatched: false })
+  // Nobody declares it any more: what was said then counts.
+  expect(await used('test_gone', hour)()).toEqual({ isKept: false, isWatched: false })
+  expect(await used('test_gone', day)()).toEqual({ isKept: true, isWatched: true })
 })
 
 test('a handle leads nowhere once it has lapsed or was forgotten, and nothing remains', async () => {

@@ -46,8 +46,11 @@ export function declare(declaration: Declaration): void {
   declarations.set(name, declaration)
 }
 
+export const declared = (name: string): Declaration | undefined => declarations.get(name)
+
+/** @throws Error when there is none */
 export function declarationOf(name: string): Declaration {
-  const found = declarations.get(name)
+  const found = declared(name)
   if (!found) throw new Error(`The state "${name}" is not declared in this Worker any more`)
   return found
 }
