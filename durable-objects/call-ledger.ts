@@ -4,7 +4,7 @@
  *
  * | table       | column     | meaning                                                        | lifetime              |
  * |-------------|------------|----------------------------------------------------------------|-----------------------|
- * | `calls`     | `id`       | one call                                                       | until it is answered or cancelled |
+ * | `calls`     | `id`       | one call, never reused                                         | until it is answered or cancelled |
  * |             | `request`  | the key of its JSON-RPC id, to cancel it by                    |                       |
  * |             | `call`     | `LedgerCall` as JSON: the request, its stream, its memo        |                       |
  * | `questions` | `id`       | one question; the client sees the id `ask-<id>`, never reused  | until it is answered  |
@@ -30,7 +30,7 @@ export type LedgerCall = {
 }
 
 const schema = `
-  CREATE TABLE calls (id INTEGER PRIMARY KEY, request TEXT, call TEXT);
+  CREATE TABLE calls (id INTEGER PRIMARY KEY AUTOINCREMENT, request TEXT, call TEXT);
   CREATE TABLE questions (id INTEGER PRIMARY KEY AUTOINCREMENT, call INTEGER, key TEXT);
 `
 
@@ -56,8 +56,11 @@ export class CallLedger {
     this.#sql.exec('UPDATE calls SET call = ? WHERE id = ?', JSON.stringify(call), row)
   }
 
-  end(row: number): void {
+  /** Returns the questions that were still open, as the client knows them. */
+  end(row: number): string[] {
     this.#sql.exec('DELETE FROM calls WHERE id = ?', row)
+    const open = this.#sql.exec<{ id: number }>('DELETE FROM questions WHERE call = ? RETURNING id', row).toArray()
+    return open.map(({ id }) => `ask-${id}`)
   }
 
   /** Opens questions of a call. Returns the id the client sees for each key. */
@@ -90,8 +93,11 @@ export class CallLedger {
     const call: LedgerCall = JSON.parse(text)
     call.memo = withAnswers(call.memo, { [asked.key]: answer })
     this.rewrite(row, call)
-    const isOpen = this.#sql.exec('SELECT 1 FROM questions WHERE call = ? LIMIT 1', row).toArray().length > 0
-    return isOpen ? undefined : { row, call }
+    return this.#waits(row) ? undefined : { row, call }
+  }
+
+  #waits(row: number): boolean {
+    return this.#sql.exec('SELECT 1 FROM questions WHERE call = ? LIMIT 1', row).toArray().length > 0
   }
 
   /** Is any call without an answer? */
@@ -110,12 +116,8 @@ export class CallLedger {
     const [row] = this.#sql
       .exec<{ id: number; call: string }>('SELECT id, call FROM calls WHERE request = ?', requestKey(request))
       .toArray()
-    const questions = this.#sql
-      .exec<{ id: number }>('DELETE FROM questions WHERE call = ? RETURNING id', row?.id ?? 0)
-      .toArray()
-      .map(({ id }) => `ask-${id}`)
-    if (!row || questions.length === 0) return undefined
-    this.end(row.id)
+    if (!row || !this.#waits(row.id)) return undefined
+    const questions = this.end(row.id)
     return { stream: JSON.parse(row.call).stream, questions }
   }
 

@@ -86,18 +86,24 @@ export class EventLog {
    */
   append(stream: number, data: string, now: number, said: Record<number, number> = {}): EventId | undefined {
     if (!this.tables.exist) return undefined
-    const [row] = this.#sql
+    // The event first: one that is refused for its size changes nothing.
+    const [event] = this.#sql
+      .exec<{ size: number }>(
+        'INSERT INTO events SELECT id, last + 1, ? FROM streams WHERE id = ? RETURNING length(data) AS size',
+        data,
+        stream,
+      )
+      .toArray()
+    if (!event) return undefined
+    let { first, last, bytes } = this.#sql
       .exec<{ first: number; last: number; bytes: number }>(
         'UPDATE streams SET last = last + 1, bytes = bytes + ?, at = ?, said = json_patch(said, ?) WHERE id = ? RETURNING first, last, bytes',
-        data.length,
+        event.size,
         now,
         JSON.stringify(said),
         stream,
       )
-      .toArray()
-    if (!row) return undefined
-    let { first, last, bytes } = row
-    this.#sql.exec('INSERT INTO events VALUES (?, ?, ?)', stream, last, data)
+      .one()
     const { count, bytes: most } = this.#bounds
     const oldest = first
     // The newest always stays.
@@ -122,7 +128,7 @@ export class EventLog {
     return JSON.parse(found?.said ?? '{}')[row] ?? 0
   }
 
-  /** A call is over: its row may be another call's next. */
+  /** A call is over. */
   unsay(row: number, stream: number): void {
     this.#sql.exec('UPDATE streams SET said = json_remove(said, ?) WHERE id = ?', `$."${row}"`, stream)
   }
@@ -138,10 +144,16 @@ export class EventLog {
     return row.unanswered === 0
   }
 
-  /** Are all events after this one still here? */
-  reaches({ stream, seq }: EventId): boolean {
+  /**
+   * From where a stream can go on after an event: `undefined` when what came after it is not known, or not any more.
+   *
+   * @param isLenient from the oldest event that is kept, if need be
+   */
+  onFrom({ stream, seq }: EventId, isLenient = false): EventId | undefined {
     const found = this.find(stream)
-    return found !== undefined && seq >= found.first - 1 && seq <= found.last
+    if (!found || seq > found.last) return undefined
+    const oldest = found.first - 1
+    return seq >= oldest ? { stream, seq } : isLenient ? { stream, seq: oldest } : undefined
   }
 
   *after({ stream, seq }: EventId): Generator<{ id: EventId; data: string }> {

@@ -14,6 +14,10 @@ const pageSize = 256 * 1024
 const moment = 100
 
 type FeedOptions = {
+  /** The connection of a client that this feed is for. */
+  feed: string
+  /** The client has not noticed that the feed before was lost. */
+  again: boolean
   /** The client knows priming events. */
   polling: boolean
   /** The stream is the session. */
@@ -33,13 +37,17 @@ export class Feeds {
   }
 
   /** Feeds a stream from after an event. This feed takes the place of the one before. */
-  open(start: EventId, { polling, overSse }: FeedOptions): Response {
+  open(start: EventId, { feed, again, polling, overSse }: FeedOptions): Response {
     const { stream } = start
+    // A connection that rested, or was cut off, must not take the place of one that its client has opened since.
+    if (again && this.#sockets(stream).some((socket) => attachmentOf(socket).feed !== feed)) {
+      return new Response(null, { status: 409 })
+    }
     for (const older of this.#sockets(stream)) older.close(feedClosed.replaced, 'replaced')
     const { 0: client, 1: socket } = new WebSocketPair()
     this.#ctx.acceptWebSocket(socket, [tagOf(stream)])
-    socket.serializeAttachment({ overSse })
-    if (polling) socket.send(primingFrame(eventIdText(start), retryAfter))
+    socket.serializeAttachment({ feed, overSse } satisfies Attachment)
+    if (polling && !again) socket.send(primingFrame(eventIdText(start), retryAfter))
     const released = this.#released.get(stream)
     this.#released.delete(stream)
     if (released !== undefined) sendAway(socket, released)
@@ -55,11 +63,14 @@ export class Feeds {
    */
   resume(after: string, options: FeedOptions): Response | undefined {
     const id = readEventId(after)
-    if (!id || !this.#log.reaches(id)) return undefined
-    const found = this.#log.find(id.stream)
-    if (found?.over && found.last === id.seq) return new Response(null, { status: 405 })
-    this.#released.delete(id.stream)
-    return this.open(id, options)
+    // A client that has noticed nothing has had all that was kept until a moment ago. Answers are the newest of it: what is
+    // lost was only said.
+    const start = id && this.#log.onFrom(id, options.again)
+    if (!start) return undefined
+    const found = this.#log.find(start.stream)
+    if (found?.over && found.last === start.seq) return new Response(null, { status: 405 })
+    this.#released.delete(start.stream)
+    return this.open(start, options)
   }
 
   /**
@@ -126,8 +137,11 @@ export class Feeds {
 }
 
 /** Was this socket opened as the stream of an HTTP+SSE session? */
-export const isOverSse = (socket: WebSocket): boolean =>
-  (socket.deserializeAttachment() as { overSse: boolean }).overSse
+export const isOverSse = (socket: WebSocket): boolean => attachmentOf(socket).overSse
+
+type Attachment = Pick<FeedOptions, 'feed' | 'overSse'>
+
+const attachmentOf = (socket: WebSocket) => socket.deserializeAttachment() as Attachment
 
 const tagOf = (stream: number) => `stream:${stream}`
 

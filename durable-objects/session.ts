@@ -6,11 +6,11 @@
  *
  * | key         | meaning                                                     | lifetime                           |
  * |-------------|-------------------------------------------------------------|------------------------------------|
- * | `handshake` | what was agreed on, for sessions over the HTTP+SSE transport | the session                        |
+ * | `handshake` | what was agreed on, `null` before, of sessions over HTTP+SSE | the session                        |
  * | `level`     | the least severe log line the client wants                  | the session                        |
- * | `listening` | the name it is registered under with the Updates object     | the session                        |
+ * | `listening` | this session is registered with the Updates object          | the session                        |
  * | `seen`      | milliseconds: roughly when the client last asked something  | the session                        |
- * | `expires`   | milliseconds: when the session's id is worth nothing        | the session                        |
+ * | `id`        | `Id`: what is known of the session's id                      | the session                        |
  * | `keeps`     | names of the objects that keep its handlers' state          | the session                        |
  * | `ended`     | tombstone: `expires` of a session that is over              | until then, by alarm               |
  *
@@ -44,7 +44,6 @@ import {
 } from '../worker/protocol/jsonrpc.ts'
 import { isLogLevel } from '../worker/protocol/meta.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
-import type { Revision } from '../worker/protocol/revision.ts'
 import { oldestRevision, revisionOf } from '../worker/protocol/revisions/index.ts'
 import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/types.ts'
 import { logLevels } from '../worker/protocol/types.ts'
@@ -114,6 +113,9 @@ const aloneFor = 5 * 60_000
 /** An alarm may run for fifteen minutes; a longer call is held by the next one. */
 const holdFor = 14 * 60_000
 
+/** `name`: the object's own, which one that is born by an alarm may not know. `expires`: milliseconds. */
+type Id = { name: string; expires: number }
+
 type Running = { abort: AbortController; work: Promise<void>; exchange: Exchange; job: Job }
 
 export class Session extends DurableObject implements SessionRpc {
@@ -141,10 +143,10 @@ export class Session extends DurableObject implements SessionRpc {
   async post(post: Post): Promise<Posted> {
     if (this.#isOver()) return { gone: true }
     const overSse = post.handshake === undefined
-    if (overSse && !this.ctx.storage.kv.get('expires')) return { gone: true }
+    if (overSse && !this.#id) return { gone: true }
     this.#recover()
     this.#touch()
-    const handshake = post.handshake ?? this.ctx.storage.kv.get<Handshake>('handshake')
+    const handshake = post.handshake ?? this.ctx.storage.kv.get<Handshake | null>('handshake') ?? undefined
     const revision = handshake && revisionOf(handshake.version)
 
     for (const message of post.messages) {
@@ -154,22 +156,21 @@ export class Session extends DurableObject implements SessionRpc {
     const requests = post.messages.filter(isRequest)
     if (requests.length === 0) return { status: 202 }
 
+    const exchange = new Exchange(revision ?? oldestRevision, {
+      streams: post.streams,
+      unanswered: requests.length,
+      stream: overSse ? standingStream : undefined,
+    })
+    for (const request of requests) this.#start(exchange, request, handshake, post)
     if (overSse) {
-      const exchange = new Exchange(revision ?? oldestRevision, {
-        streams: true,
-        unanswered: requests.length,
-        stream: standingStream,
-      })
-      for (const request of requests) this.#start(exchange, request, handshake, post)
       this.#holdAwake()
       return { status: 202 }
     }
-
-    const exchange = new Exchange(revision as Revision, { streams: post.streams, unanswered: requests.length })
-    for (const request of requests) this.#start(exchange, request, handshake, post)
     const timer = post.streams ? setTimeout(() => this.#streamOf(exchange, post.expires), this.#host.patience) : null
+    const life = this.#life
     await exchange.settled
     clearTimeout(timer)
+    if (life !== this.#life) return { gone: true }
     if (exchange.stream !== undefined) {
       this.#holdAwake()
       return { stream: exchange.stream }
@@ -187,43 +188,52 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   async changed(change: Change): Promise<boolean> {
-    if (this.#isOver() || !this.ctx.storage.kv.get('listening')) return false
+    // It may be registering right now. One without an id has ended without a trace.
+    if (this.#isOver() || !this.#id) return false
     if (this.#log.find(standingStream)) this.#feeds.send(standingStream, notificationText(changeNotification(change)))
     return true
   }
 
   /**
    * Opens a feed: `?after=<event id>` goes on after an event, `?stream=<number>` starts a stream, neither is the
-   * standing stream from now on. `polling`: the client knows priming events. `sse`: the stream is the session.
+   * standing stream from now on. `feed`, `again`, `polling`, `sse`: see `FeedOptions`.
    */
   override async fetch(request: Request): Promise<Response> {
     const { searchParams } = new URL(request.url)
-    const [after, stream] = ['after', 'stream'].map((name) => searchParams.get(name))
-    const [polling, overSse] = ['polling', 'sse'].map((name) => searchParams.has(name)) as [boolean, boolean]
+    const [after, stream] = [searchParams.get('after'), searchParams.get('stream')]
+    const overSse = searchParams.has('sse')
+    const options = {
+      feed: searchParams.get('feed') ?? '',
+      again: searchParams.has('again'),
+      polling: searchParams.has('polling'),
+      overSse,
+    }
     if (this.#isOver()) return new Response(null, { status: 404 })
     this.#recover()
     this.#touch()
     this.#aloneSince = undefined
     if (after) {
-      const resumed = this.#feeds.resume(after, { polling: false, overSse })
+      const resumed = this.#feeds.resume(after, { ...options, polling: false })
       if (resumed) return resumed
-      // The session cannot go on without a gap in its stream.
+      // The session cannot go on without its stream.
       if (overSse) await this.#finish()
       return new Response(null, { status: 400 })
     }
-    if (stream) return this.#feeds.open({ stream: Number(stream), seq: 0 }, { polling, overSse })
+    if (stream) return this.#feeds.open({ stream: Number(stream), seq: 0 }, options)
     this.#arm(Number(searchParams.get('expires')))
+    if (overSse && this.ctx.storage.kv.get('handshake') === undefined) this.ctx.storage.kv.put('handshake', null)
     if (!overSse && !(await this.#listen())) return new Response(null, { status: 404 })
     // Whoever dialled may be gone: a socket without another end would hold this session for ever.
     if (request.signal.aborted) return new Response(null, { status: 408 })
     this.#log.openStanding(Date.now())
     const { last } = this.#log.find(standingStream) as { last: number }
-    return this.#feeds.open({ stream: standingStream, seq: last }, { polling, overSse })
+    return this.#feeds.open({ stream: standingStream, seq: last }, options)
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    if (this.#isOver() || !this.#id) return
+    if (!isOverSse(socket)) return this.#touch()
     // Over HTTP+SSE the stream is the session.
-    if (!isOverSse(socket) || this.#isOver() || !this.ctx.storage.kv.get('expires')) return
     // Its id means nothing without the stream's handshake, so nothing has to remember that it is over.
     if (code === clientGone) return this.#finish()
     if (this.#feeds.isOpen(standingStream)) return
@@ -233,28 +243,36 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   override async alarm(): Promise<void> {
-    if (!this.#isOver()) this.#recover()
-    const works = [...this.#running.values()].map((running) => running.work)
-    if (works.length > 0) {
-      const timeout = new Promise((resolve) => setTimeout(resolve, holdFor))
-      await Promise.race([Promise.allSettled(works), timeout])
-    }
     const { kv } = this.ctx.storage
     const ended = kv.get<number>('ended')
-    const now = Date.now()
-    if (ended !== undefined && ended <= now) return this.ctx.storage.deleteAll()
-    if (ended !== undefined) return this.ctx.storage.setAlarm(ended)
-    if (this.#running.size > 0) return this.ctx.storage.setAlarm(now + holdAfter)
-    const isHeld = this.ctx.getWebSockets().length > 0
-    if (kv.get('handshake') && !isHeld) {
-      this.#aloneSince ??= now
-      const until = this.#aloneSince + aloneFor
-      return until <= now ? this.#finish() : this.ctx.storage.setAlarm(until)
+    if (ended !== undefined)
+      return ended <= Date.now() ? this.ctx.storage.deleteAll() : this.ctx.storage.setAlarm(ended)
+    this.#recover()
+    const works = [...this.#running.values()].map((running) => running.work)
+    if (works.length > 0) {
+      const time = Math.min(holdFor, this.#due() - Date.now())
+      await Promise.race([Promise.allSettled(works), new Promise((resolve) => setTimeout(resolve, time))])
     }
-    const idleSince = isHeld ? now : Math.max(this.#seen, kv.get<number>('seen') ?? 0)
-    const until = idleSince + this.#host.ttl
-    if (until > now) return this.ctx.storage.setAlarm(until)
-    return this.#finish(kv.get('expires'), kv.get('level') !== undefined || this.#ledger.isOpen)
+    if (this.#isOver()) return
+    const due = this.#due()
+    // However long a call of it runs: nobody waits for it.
+    if (due <= Date.now()) return this.#finish(this.#id?.expires, kv.get('level') !== undefined || this.#ledger.isOpen)
+    return this.ctx.storage.setAlarm(this.#running.size > 0 ? Math.min(due, Date.now() + holdAfter) : due)
+  }
+
+  /** Milliseconds: when this session is over, unless its client is heard of before. */
+  #due(): number {
+    const { kv } = this.ctx.storage
+    const now = Date.now()
+    const isHeld = this.ctx.getWebSockets().length > 0
+    // Noted, so that the stream's end does not make the session look older than it is.
+    if (isHeld) this.#touch()
+    const expires = this.#id?.expires ?? now
+    if (kv.get('handshake') !== undefined && !isHeld) {
+      this.#aloneSince ??= now
+      return Math.min(expires, this.#aloneSince + aloneFor)
+    }
+    return Math.min(expires, Math.max(this.#seen, kv.get<number>('seen') ?? 0) + this.#host.ttl)
   }
 
   // Calls
@@ -276,9 +294,7 @@ export class Session extends DurableObject implements SessionRpc {
       if (!exchange.revision.requests.has(method) || !isOffered) {
         throw new McpError('method_not_found', `Method not found: ${method}`)
       }
-      const own = this.#ownMethods[method]
-      if (!own) return this.#work(exchange, { ...post, request, handshake, memo: emptyMemo })
-      own(request.params ?? {}, post).then(answer, (thrown) => this.#fail(exchange, request.id, thrown))
+      this.#work(exchange, { ...post, request, handshake, memo: emptyMemo })
     } catch (thrown) {
       this.#fail(exchange, request.id, thrown)
     }
@@ -290,23 +306,26 @@ export class Session extends DurableObject implements SessionRpc {
       throw new McpError('invalid_request', 'This session is initialized already')
     }
     const handshake = readHandshake(request.params)
-    kv.put('handshake', handshake)
     const revision = revisionOf(handshake.version) ?? exchange.revision
-    await this.#listen()
+    kv.put('handshake', handshake)
+    // What fails now is done when its client next subscribes or, if it never does, not missed.
+    await this.#listen().catch(this.#host.report)
     return welcome(this.#host.server.registry, revision, { updates: true })
   }
 
-  readonly #ownMethods: Record<string, (params: Params, post: Post) => Promise<Result>> = {
-    'logging/setLevel': async ({ level }, post) => {
+  /** What a session does itself. What they wait for may outlast it. */
+  readonly #ownMethods: Record<string, (params: Params, job: Job, signal: AbortSignal) => Promise<Result>> = {
+    'logging/setLevel': async ({ level }, { expires }) => {
       if (!isLogLevel(level))
         throw new McpError('invalid_params', `params.level must be one of ${logLevels.join(', ')}`)
-      this.#arm(post.expires)
+      this.#arm(expires)
       this.ctx.storage.kv.put('level', level)
       return {}
     },
-    'resources/subscribe': async (params, post) => {
-      const uri = await readSubscription(this.#host.server.registry, { principal: post.principal }, params)
-      this.#arm(post.expires)
+    'resources/subscribe': async (params, { principal, expires }, signal) => {
+      const uri = await readSubscription(this.#host.server.registry, { principal }, params)
+      signal.throwIfAborted()
+      this.#arm(expires)
       const isThere = await this.#listen()
       if (isThere) await this.#host.updates().subscribe(this.#name, [topicOf({ resource: uri })])
       return {}
@@ -324,6 +343,7 @@ export class Session extends DurableObject implements SessionRpc {
     const { revision } = exchange
     const { request, handshake, principal, session, expires, memo } = job
     const abort = new AbortController()
+    const life = this.#life
     const key = requestKey(request.id)
     exchange.jobs.add(job)
     if (exchange.stream !== undefined) this.#enter(job, exchange.stream)
@@ -342,19 +362,22 @@ export class Session extends DurableObject implements SessionRpc {
       seals: this.#host.seals(principal),
       state: {
         object: this.#host.state,
-        session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires) },
+        session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires, life) },
       },
       updates: true,
       notify: (notification, said) => {
         const written = revision.notification(notification)
         if (written && !abort.signal.aborted) this.#say(exchange, notificationText(written), job, said)
       },
-      disconnect: (retry) => this.#release(exchange, expires, retry),
+      disconnect: (retry) => {
+        if (!abort.signal.aborted) this.#release(exchange, expires, retry)
+      },
       report: (problem) => this.#host.report(problem),
     }
     const step = async () => {
       try {
-        const outcome = await run(server, call, memo, world)
+        const own = this.#ownMethods[request.method]
+        const outcome = own ? { done: await own(call.params, job, abort.signal) } : await run(server, call, memo, world)
         if (abort.signal.aborted) return
         if ('done' in outcome) {
           const text = resultText(request.id, revision.result(request.method, outcome.done))
@@ -398,7 +421,7 @@ export class Session extends DurableObject implements SessionRpc {
   #recover(): void {
     if (!this.#isNew) return
     this.#isNew = false
-    const expires = this.ctx.storage.kv.get<number>('expires') ?? 0
+    const expires = this.#id?.expires ?? 0
     for (const { row, call } of this.#ledger.unasked()) {
       const exchange = exchangeOn(call)
       const job: Job = { ...call, row, principal: undefined, expires }
@@ -510,20 +533,25 @@ export class Session extends DurableObject implements SessionRpc {
     const life = this.#life
     await this.#host.updates().subscribe(this.#name, listTopics)
     const isThere = life === this.#life
-    if (isThere) kv.put('listening', this.#name)
+    if (isThere) kv.put('listening', true)
     else await this.#deregister()
     return isThere
   }
 
   // Life and death
 
-  /** An instance that was born by an alarm may not know its name. */
+  /** `undefined` until something is stored. */
+  get #id(): Id | undefined {
+    return this.ctx.storage.kv.get<Id>('id')
+  }
+
   get #name(): string {
-    return this.ctx.id.name ?? (this.ctx.storage.kv.get('listening') as string)
+    return this.ctx.id.name ?? (this.#id as Id).name
   }
 
   /** The end of this session is the end of this state. */
-  #keep(state: string, expires: number): void {
+  #keep(state: string, expires: number, life: number): void {
+    if (life !== this.#life) throw new McpError('session_not_found', 'The session has ended')
     const { kv } = this.ctx.storage
     const kept = kv.get<string[]>('keeps') ?? []
     if (kept.includes(state)) return
@@ -549,10 +577,11 @@ export class Session extends DurableObject implements SessionRpc {
     if (this.#armed) return
     this.#armed = true
     const { kv } = this.ctx.storage
-    if (kv.get('expires') !== undefined) return
-    kv.put('expires', expires)
-    kv.put('seen', Date.now())
-    void this.ctx.storage.setAlarm(Date.now() + this.#host.ttl)
+    if (this.#id) return
+    const now = Date.now()
+    kv.put('id', { name: this.#name, expires } satisfies Id)
+    kv.put('seen', now)
+    void this.ctx.storage.setAlarm(Math.min(now + this.#host.ttl, expires))
   }
 
   /** The alarm may be set to something earlier, such as holding a call. */

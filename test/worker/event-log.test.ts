@@ -18,7 +18,10 @@ test('a stream keeps its newest events, and knows which it has forgotten', () =>
     const stream = log.open(1, 0)
     for (let event = 1; event <= 5; event++) log.append(stream, `event ${event}`, 0)
     expect(seqs(log, stream, 2)).toEqual([3, 4, 5])
-    expect([0, 1, 2, 3, 4, 5, 6].map((seq) => log.reaches({ stream, seq }))).toEqual([
+    expect(log.onFrom({ stream, seq: 0 }, true)).toEqual({ stream, seq: 2 })
+    expect(log.onFrom({ stream, seq: 4 }, true)).toEqual({ stream, seq: 4 })
+    expect(log.onFrom({ stream, seq: 6 }, true)).toBeUndefined()
+    expect([0, 1, 2, 3, 4, 5, 6].map((seq) => log.onFrom({ stream, seq }) !== undefined)).toEqual([
       ...[false, false],
       ...[true, true, true, true],
       false,
@@ -32,9 +35,19 @@ test('a stream keeps no more than so many characters, but always the newest even
     expect(seqs(log, stream, 1)).toEqual([2, 3])
     log.append(stream, 'd'.repeat(50), 0)
     expect(seqs(log, stream, 3)).toEqual([4])
-    expect(log.reaches({ stream, seq: 2 })).toBe(false)
+    expect(log.onFrom({ stream, seq: 2 }) !== undefined).toBe(false)
     log.append(stream, 'e', 0)
     expect(seqs(log, stream, 4)).toEqual([5])
+  }))
+
+test('a stream that is full keeps as much of one script as of another', () =>
+  withLog({ count: 1000, bytes: 1000 }, (log) => {
+    const kept = ['x', '日', '😀'].map((character) => {
+      const stream = log.open(1, 0)
+      for (let event = 1; event <= 200; event++) log.append(stream, character.repeat(50), 0)
+      return seqs(log, stream, 0).length
+    })
+    expect(kept).toEqual([20, 20, 20])
   }))
 
 test('one stream takes nothing from another', () =>
@@ -55,7 +68,7 @@ test('a stream that ended long ago makes room, one that goes on does not', () =>
     expect(log.find(ended)).toMatchObject({ over: 1 })
     const last = log.open(1, 1001)
     expect(log.find(ended)).toBeUndefined()
-    expect(log.reaches({ stream: ended, seq: 1 })).toBe(false)
+    expect(log.onFrom({ stream: ended, seq: 1 }) !== undefined).toBe(false)
     expect(seqs(log, going, 0)).toEqual([1])
     expect(last).toBeGreaterThan(ended)
     expect(sql.exec('SELECT * FROM events WHERE stream = ?', ended).toArray()).toEqual([])
@@ -64,6 +77,6 @@ test('a stream that ended long ago makes room, one that goes on does not', () =>
 test('a log that nobody wrote to has no tables', () =>
   withLog({}, (log, sql) => {
     expect(log.find(1)).toBeUndefined()
-    expect(log.reaches({ stream: 1, seq: 0 })).toBe(false)
+    expect(log.onFrom({ stream: 1, seq: 0 }) !== undefined).toBe(false)
     expect(sql.exec("SELECT name FROM sqlite_master WHERE name IN ('streams', 'events')").toArray()).toEqual([])
   }))

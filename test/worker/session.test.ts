@@ -34,7 +34,10 @@ const valuesOf = (stub: Stub) =>
 const alarmOf = (stub: Stub) => runInDurableObject(stub, (_, state) => state.storage.getAlarm())
 
 async function open(stub: Stub, query: string) {
-  const response = await stub.fetch(new Request(`https://session/feed?${query}`, { headers: { Upgrade: 'websocket' } }))
+  const settings = `expires=${Date.now() + week}&${query}`
+  const response = await stub.fetch(
+    new Request(`https://session/feed?${settings}`, { headers: { Upgrade: 'websocket' } }),
+  )
   const frames: string[] = []
   const closed = Promise.withResolvers<number>()
   const socket = response.webSocket
@@ -139,6 +142,28 @@ describe('a stream', () => {
     expect(frames).toHaveLength(21)
   })
 
+  test('goes on without what was only said, when more was said than is kept while its client thought it heard', async () => {
+    const stub = session()
+    expect(await stub.post(call('pour', { lines: 1500, characters: 1 }))).toEqual({ stream: 1 })
+    expect((await open(stub, 'after=1.1&feed=a')).status).toBe(400)
+    const again = await open(stub, 'after=1.1&feed=a&again=1')
+    expect(await again.closed).toBe(1000)
+    expect(again.frames).toHaveLength(1000)
+    expect(again.frames.at(-1)).toContain('"id":1,"result"')
+  })
+
+  test('is not taken over by a connection that its client has given up', async () => {
+    const stub = session()
+    await open(stub, 'feed=a')
+    const newer = await open(stub, 'feed=b')
+    expect((await open(stub, 'feed=a&after=0.0&again=1')).status).toBe(409)
+    await stub.changed({ list: 'tools' })
+    await vi.waitFor(() => expect(newer.frames).toHaveLength(1))
+    const itself = await open(stub, 'feed=b&after=0.1&again=1')
+    expect([itself.status, await newer.closed]).toEqual([101, 4002])
+    itself.socket?.close(4000)
+  })
+
   test('says where it starts, so that whoever feeds from it misses nothing before its first event', async () => {
     const stub = session()
     const feed = await open(stub, '')
@@ -217,7 +242,7 @@ describe('a call that was running when its object was lost', () => {
 
   test('over HTTP+SSE says nothing twice, whatever was said before it', async () => {
     const stub = session()
-    const feed = await open(stub, `sse=1&expires=${Date.now() + week}`)
+    const feed = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
     await stub.post(post('initialize', hello, { handshake: undefined }))
     const said = (id: number) => vi.waitFor(() => expect(feed.frames.join('')).toContain(`"id":${id},"result"`))
@@ -300,9 +325,39 @@ describe('a session that is over', () => {
     const stub = session()
     const silent = stub.post(call('wait', { key: crypto.randomUUID() }))
     expect(await stub.end(Date.now() + week)).toBe(true)
-    expect(await silent).toEqual({ status: 202 })
+    expect(await silent).toEqual({ gone: true })
     expect(await tablesOf(stub)).toEqual([])
     expect(await valuesOf(stub)).toEqual(['ended'])
+  })
+
+  test('takes nothing more from a handler that goes on', async () => {
+    for (const [how, said] of [
+      ['state', 'McpError: The session has ended'],
+      ['disconnect', 'went on'],
+    ]) {
+      const stub = session()
+      const silent = stub.post(call('cling', { how }))
+      expect(await stub.end(Date.now() + week)).toBe(true)
+      expect(await silent).toEqual({ gone: true })
+      const stub2 = session()
+      await vi.waitFor(async () => expect(JSON.stringify(await stub2.post(call('clung')))).toContain(said))
+      expect(await tablesOf(stub)).toEqual([])
+      expect(await valuesOf(stub)).toEqual(['ended'])
+    }
+  })
+
+  test('takes no subscription that was on its way', async () => {
+    const stub = session()
+    const subscribing = stub.post(post('resources/subscribe', { uri: 'slow://1' }))
+    expect(await stub.end(Date.now() + week)).toBe(true)
+    expect(await subscribing).toEqual({ gone: true })
+    await scheduler.wait(100)
+    expect(await valuesOf(stub)).toEqual(['ended'])
+    const updates = (exports as unknown as { McpUpdates: { getByName(name: string): DurableObjectStub } }).McpUpdates
+    const rows = await runInDurableObject(updates.getByName('updates'), (_, { storage: { sql } }) =>
+      sql.exec("SELECT * FROM subscriptions WHERE topic = 'resource:slow://1'").toArray(),
+    )
+    expect(rows).toEqual([])
   })
 
   test.each([
@@ -354,9 +409,41 @@ describe('a session that is over', () => {
     feed.socket?.close(4000)
   })
 
+  test('not because its stream was open for long', async () => {
+    const stub = session()
+    await stub.post(post('logging/setLevel', { level: 'debug' }))
+    const feed = await open(stub, '')
+    await evictDurableObject(stub, { webSockets: 'hibernate' })
+    await runInDurableObject(stub, (_, state) => state.storage.kv.put('seen', Date.now() - 3 * 24 * 60 * 60_000))
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    const closing = Date.now() - 2
+    feed.socket?.close(4000)
+    await vi.waitFor(() =>
+      runInDurableObject(stub, (_, state) => expect(state.storage.kv.get('seen')).toBeGreaterThan(closing - 1000)),
+    )
+    await evictDurableObject(stub)
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await valuesOf(stub)).toContain('level')
+  })
+
+  test('by itself, however long a call of it runs', async () => {
+    const stub = session()
+    const forever = { name: 'wait', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
+    expect(await stub.post(post('tools/call', forever))).toEqual({ stream: 1 })
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 25 * 60 * 60_000 })
+    try {
+      expect(await runDurableObjectAlarm(stub)).toBe(true)
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(await tablesOf(stub)).toEqual([])
+    // A call was without its answer.
+    expect(await valuesOf(stub)).toEqual(['ended'])
+  })
+
   test('over HTTP+SSE leaves nothing, and stays over', async () => {
     const stub = session()
-    const feed = await open(stub, `sse=1&expires=${Date.now() + week}`)
+    const feed = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
     expect(await stub.post(post('initialize', hello, { handshake: undefined }))).toEqual({ status: 202 })
     feed.socket?.close(4000)
@@ -371,7 +458,7 @@ describe('a session that is over', () => {
 describe('a session over HTTP+SSE that lost its stream', () => {
   const begin = async () => {
     const stub = session()
-    const feed = await open(stub, `sse=1&expires=${Date.now() + week}`)
+    const feed = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
     await stub.post(post('initialize', hello, { handshake: undefined }))
     await vi.waitFor(() => expect(feed.frames).toHaveLength(1))
@@ -383,7 +470,7 @@ describe('a session over HTTP+SSE that lost its stream', () => {
   test('waits for it', async () => {
     const stub = await begin()
     expect(await runDurableObjectAlarm(stub)).toBe(true)
-    const again = await open(stub, `sse=1&after=0.1&expires=${Date.now() + week}`)
+    const again = await open(stub, 'sse=1&after=0.1')
     await stub.post(post('ping', {}, { handshake: undefined }))
     await vi.waitFor(() => expect(again.frames.join('')).toContain('"result":{}'))
     again.socket?.close(4000)
@@ -402,9 +489,17 @@ describe('a session over HTTP+SSE that lost its stream', () => {
     expect(await alarmOf(stub)).toBeNull()
   })
 
+  test('does not wait for ever either when nothing was ever said', async () => {
+    const stub = session()
+    await open(stub, 'sse=1')
+    await evictDurableObject(stub, { webSockets: 'close' })
+    expect(await runDurableObjectAlarm(stub)).toBe(true)
+    expect(await alarmOf(stub)).toBeLessThan(Date.now() + 6 * 60_000)
+  })
+
   test('is over when it cannot go on without a gap', async () => {
     const stub = await begin()
-    expect((await open(stub, `sse=1&after=0.9&expires=${Date.now() + week}`)).status).toBe(400)
+    expect((await open(stub, 'sse=1&after=0.9')).status).toBe(400)
     expect(await valuesOf(stub)).toEqual([])
     expect(await alarmOf(stub)).toBeNull()
   })

@@ -12,8 +12,12 @@ export type FeedOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
   /**
    * Opens the socket, from after an event id when one is known. The header `Last-Event-ID` of a socket's response is
    * where it starts; one without it starts anywhere, so its stream ends when its reader is slow.
+   *
+   * @param again for a client that had a socket before and has not noticed its loss
    */
-  dial(after: string | undefined): Promise<Response>
+  dial(after: string | undefined, again: boolean): Promise<Response>
+  /** The object has to hear of the client's going even if it has no socket at the time. */
+  farewell?: boolean
   /** Turns a message into frames; without it, messages are frames already. */
   frame?(message: string): string
   /** Sent before anything else, once the object listens. */
@@ -21,12 +25,15 @@ export type FeedOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
 }
 
 /** An event stream, or the object's refusal. */
-export async function openFeed({ dial, frame, greeting, ...options }: FeedOptions, after?: string): Promise<Response> {
+export async function openFeed(
+  { dial, farewell, frame, greeting, ...options }: FeedOptions,
+  after?: string,
+): Promise<Response> {
   let lastId = after
   let socket: WebSocket | undefined
   let gone = false
   let rests = false
-  const first = await dial(lastId)
+  const first = await dialUntilAnswered(false)
   if (!first.webSocket) return first
   const stream = new EventStream({
     ...options,
@@ -34,7 +41,7 @@ export async function openFeed({ dial, frame, greeting, ...options }: FeedOption
     onRoom() {
       if (!rests) return
       rests = false
-      redial(1)
+      redial()
     },
   })
   if (greeting !== undefined) stream.send(greeting)
@@ -43,10 +50,9 @@ export async function openFeed({ dial, frame, greeting, ...options }: FeedOption
 
   function leave(): void {
     gone = true
-    // A feed that rests has no socket to say it on.
     if (rests) {
       rests = false
-      redial(1)
+      if (farewell) redial()
     } else socket?.close(clientGone, 'client gone')
   }
 
@@ -59,7 +65,7 @@ export async function openFeed({ dial, frame, greeting, ...options }: FeedOption
       over = true
       if (closings.has(code)) stream.end()
       else if (code === feedRests && !stream.hasRoom) rests = true
-      else if (!gone) redial(1)
+      else if (!gone) redial()
     }
     dialled.addEventListener('message', ({ data }) => {
       if (over) return
@@ -79,20 +85,27 @@ export async function openFeed({ dial, frame, greeting, ...options }: FeedOption
     dialled.accept()
   }
 
-  async function redial(attempt: number): Promise<void> {
+  async function redial(): Promise<void> {
     try {
-      const next = await dial(lastId)
-      if (next.webSocket) {
-        attach(next.webSocket, next)
-        if (gone) leave()
-        return
-      }
+      const next = await dialUntilAnswered(true)
       // The object answers, but has nothing more for this stream.
-      stream.end()
+      if (!next.webSocket) return stream.end()
+      attach(next.webSocket, next)
+      if (gone) leave()
     } catch {
-      if (gone) return
-      if (attempt === mostDials) return stream.end()
-      setTimeout(() => redial(attempt + 1), 50 * 2 ** attempt)
+      stream.end()
+    }
+  }
+
+  /** An object that was lost comes back soon. @throws what the last dial threw */
+  async function dialUntilAnswered(again: boolean): Promise<Response> {
+    for (let attempt = 1; ; attempt++) {
+      try {
+        return await dial(lastId, again)
+      } catch (problem) {
+        if (gone || attempt === mostDials) throw problem
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** attempt))
     }
   }
 }

@@ -118,10 +118,14 @@ async function feedOf(
   const object = (host.objects as Objects).session(name)
   const settings = {
     ...query,
+    feed: crypto.randomUUID(),
     expires: String(expires),
     ...(revision.polling && { polling: '1' }),
   }
-  const feed = await openFeed({ ...host.limits, dial: (last) => object.fetch(feedRequest(settings, last)) }, after)
+  const feed = await openFeed(
+    { ...host.limits, dial: (last, again) => object.fetch(feedRequest(settings, last, again)) },
+    after,
+  )
   if (feed.status === 200) return feed
   if (feed.status === 404) return unknownSession([])
   // The stream has been heard to its end. Clients take this as "no stream here" and stop; an empty stream would bring
@@ -131,8 +135,12 @@ async function feedOf(
 }
 
 /** The request that opens a session's socket. */
-export function feedRequest(settings: Record<string, string>, after: string | undefined): Request {
-  const query = new URLSearchParams(after === undefined ? settings : { ...settings, after })
+export function feedRequest(settings: Record<string, string>, after: string | undefined, again: boolean): Request {
+  const query = new URLSearchParams({
+    ...settings,
+    ...(after !== undefined && { after }),
+    ...(again && { again: '1' }),
+  })
   return new Request(`https://session/feed?${query}`, { headers: { Upgrade: 'websocket' } })
 }
 

@@ -22,10 +22,11 @@ export async function openSse(request: Request, host: Host): Promise<Response> {
   const session: SseSession = { name: crypto.randomUUID(), expires: Date.now() + sessionLife }
   const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
   const object = host.objects.session(session.name)
-  const settings = { sse: '1', expires: String(session.expires) }
+  const settings = { sse: '1', feed: session.name, expires: String(session.expires) }
   return openFeed({
     ...host.limits,
-    dial: (after) => object.fetch(feedRequest(settings, after)),
+    dial: (after, again) => object.fetch(feedRequest(settings, after, again)),
+    farewell: true,
     greeting: `event: endpoint\ndata: ${host.paths.messages}?session=${encodeURIComponent(id)}\n\n`,
   })
 }

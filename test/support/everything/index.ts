@@ -2,6 +2,7 @@
 import { audio, createServer, embed, image, link, McpError, type Server, serve, text } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { page } from 'edgemcp/page'
+import { state } from 'edgemcp/state'
 import * as z from 'zod'
 
 const server = createServer({
@@ -209,6 +210,40 @@ server.tool(
     ctx.progress(steps + 1)
     return `run ${run}`
   },
+)
+
+server.tool(
+  'cling',
+  { description: 'Goes on after its call was aborted', input: z.object({ how: z.enum(['state', 'disconnect']) }) },
+  ({ how }, ctx) =>
+    new Promise<string>((resolve) => {
+      ctx.signal.addEventListener('abort', async () => {
+        try {
+          if (how === 'disconnect') ctx.disconnect()
+          else await ctx.state(cart).put('a', 1)
+          clung.push('went on')
+        } catch (problem) {
+          clung.push(String(problem))
+        }
+        resolve('went on')
+      })
+    }),
+)
+const cart = state<{ a: number }>('everything_cart', { scope: 'session' })
+const clung: string[] = []
+server.tool('clung', { description: 'What became of those that clung' }, () => clung.splice(0).join())
+
+server.resource(
+  'slow://{id}',
+  {
+    name: 'slow',
+    description: 'Takes its time to say who may read it',
+    enabled: async () => {
+      await scheduler.wait(50)
+      return true
+    },
+  },
+  ({ id }) => id,
 )
 
 server.tool('disconnect', { description: 'Sends the client away before it answers' }, async (_, ctx) => {

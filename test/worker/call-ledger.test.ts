@@ -1,0 +1,64 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { expect, test } from 'vitest'
+import { CallLedger, type LedgerCall } from '../../durable-objects/call-ledger.ts'
+import { emptyMemo } from '../../worker/engine/memo.ts'
+
+const namespace = (exports as unknown as { McpSession: DurableObjectNamespace }).McpSession
+
+/** A ledger of its own, in the storage of an object that nothing else uses. */
+const withLedger = (use: (ledger: CallLedger) => void) =>
+  runInDurableObject(namespace.getByName(crypto.randomUUID()), (_, { storage: { sql } }) => use(new CallLedger(sql)))
+
+const call = (id: number): LedgerCall => ({
+  request: { jsonrpc: '2.0', id, method: 'tools/call' },
+  stream: id,
+  memo: emptyMemo,
+  handshake: { version: '2025-11-25', capabilities: {}, client: { name: 'test', version: '1' } },
+  session: 'sealed',
+  isPersonal: false,
+  repeats: 0,
+})
+const yes = { result: { action: 'accept' } }
+
+test('a call goes on with the last of its answers', () =>
+  withLedger((ledger) => {
+    const row = ledger.begin(call(1))
+    const ids = ledger.ask(row, ['a', 'b'])
+    expect([...ids]).toEqual([
+      ['a', 'ask-1'],
+      ['b', 'ask-2'],
+    ])
+    expect(ledger.unasked()).toEqual([])
+    expect(ledger.answer('ask-2', yes)).toBeUndefined()
+    expect(ledger.answer('ask-2', { result: 'again' })).toBeUndefined()
+    const answered = ledger.answer('ask-1', yes)
+    expect(answered).toMatchObject({ row, call: { memo: { answers: { a: yes, b: yes } } } })
+    expect(ledger.unasked()).toMatchObject([{ row }])
+  }))
+
+test('the questions of a call end with it, and no other call inherits them', () =>
+  withLedger((ledger) => {
+    const first = ledger.begin(call(1))
+    ledger.ask(first, ['sure'])
+    expect(ledger.end(first)).toEqual(['ask-1'])
+    const second = ledger.begin(call(2))
+    expect(second).not.toBe(first)
+    expect(ledger.answer('ask-1', yes)).toBeUndefined()
+    ledger.ask(second, ['sure'])
+    expect(ledger.answer('ask-1', yes)).toBeUndefined()
+    expect(ledger.answer('ask-2', yes)).toMatchObject({ row: second })
+  }))
+
+test('a call that waits can be cancelled, one that runs is not here to be cancelled', () =>
+  withLedger((ledger) => {
+    const waits = ledger.begin(call(1))
+    ledger.ask(waits, ['a', 'b'])
+    ledger.begin(call(2))
+    expect(ledger.cancel(2)).toBeUndefined()
+    expect(ledger.cancel(3)).toBeUndefined()
+    expect(ledger.cancel(1)).toEqual({ stream: 1, questions: ['ask-1', 'ask-2'] })
+    expect(ledger.has(1)).toBe(false)
+    expect(ledger.has(2)).toBe(true)
+    expect(ledger.isOpen).toBe(true)
+  }))

@@ -1,0 +1,70 @@
+import { exports } from 'cloudflare:workers'
+import { expect, test, vi } from 'vitest'
+import type { SessionRpc } from '../../durable-objects/session.ts'
+import { openFeed } from '../../worker/http/feed.ts'
+import { feedRequest } from '../../worker/http/sessions.ts'
+
+type Stub = DurableObjectStub & SessionRpc
+const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
+const session = () => namespace.getByName(crypto.randomUUID())
+const week = 7 * 24 * 60 * 60_000
+const limits = { keepAlive: 15_000, backlog: 1_000_000 }
+
+/** The ways of one client's connection to the object, as the Worker dials them. */
+function connection(stub: Stub) {
+  const settings = { feed: crypto.randomUUID(), expires: String(Date.now() + week) }
+  return (after: string | undefined, again: boolean) => stub.fetch(feedRequest(settings, after, again))
+}
+
+/** Reads to the end; `text` is what has come so far. */
+function reading(response: Response) {
+  const read = { text: '', ended: false }
+  const decoder = new TextDecoder()
+  const pump = async () => {
+    for await (const chunk of response.body as ReadableStream<Uint8Array>) read.text += decoder.decode(chunk)
+    read.ended = true
+  }
+  pump()
+  return read
+}
+
+const change = (index: number) => ({ resource: `note://${'x'.repeat(1000)}/${index}` })
+
+test('an object that is lost while it is dialled for the first time is dialled again', async () => {
+  const dial = connection(session())
+  let dials = 0
+  const response = await openFeed({
+    ...limits,
+    dial(after, again) {
+      if (++dials < 3) throw new Error('Durable Object reset because its code was updated.')
+      return dial(after, again)
+    },
+  })
+  expect([response.status, dials]).toEqual([200, 3])
+  await response.body?.cancel()
+})
+
+test('a connection that rested does not take the place of the one that its client has opened since', async () => {
+  const stub = session()
+  const dead = await openFeed({ keepAlive: 100, backlog: 20_000, dial: connection(stub) })
+  for (let index = 1; index <= 60; index++) await stub.changed(change(index))
+  const live = reading(await openFeed({ ...limits, dial: connection(stub) }, '0.5'))
+  await vi.waitFor(() => expect(live.text).toContain('id: 0.60\n'))
+  // What nobody reads is noticed, and what waited for it is read after all.
+  await scheduler.wait(300)
+  const late = reading(dead)
+  await vi.waitFor(() => expect(late.ended).toBe(true))
+  await stub.changed(change(61))
+  await vi.waitFor(() => expect(live.text).toContain('id: 0.61\n'))
+  expect(live.ended).toBe(false)
+  expect(live.text.match(/^id: 0\.\d+$/gm)).toEqual(Array.from({ length: 56 }, (_, index) => `id: 0.${index + 6}`))
+})
+
+test('a reader that pauses gets everything once it reads', async () => {
+  const stub = session()
+  const response = await openFeed({ keepAlive: 15_000, backlog: 20_000, dial: connection(stub) })
+  for (let index = 1; index <= 200; index++) await stub.changed(change(index))
+  const read = reading(response)
+  await vi.waitFor(() => expect(read.text).toContain('id: 0.200\n'))
+  expect(read.text.match(/^id: 0\.\d+$/gm)).toEqual(Array.from({ length: 200 }, (_, index) => `id: 0.${index + 1}`))
+})
