@@ -53,6 +53,7 @@ import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
 import { EventLog, type LogBounds, standingStream } from './event-log.ts'
 import { Exchange, type Job } from './exchange.ts'
 import { Feeds, isOverSse } from './feeds.ts'
+import { type Claim, type RoundRpc, Rounds } from './rounds.ts'
 import type { UpdatesRpc } from './updates.ts'
 
 /** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
@@ -80,7 +81,7 @@ export type Posted =
   | { gone: true }
 
 /** What the Worker may ask of a session. */
-export interface SessionRpc {
+export interface SessionRpc extends RoundRpc {
   post(post: Post): Promise<Posted>
   /** Ends the session. False when it was over already. */
   end(expires: number): Promise<boolean>
@@ -123,6 +124,7 @@ export class Session extends DurableObject implements SessionRpc {
   readonly #log: EventLog
   readonly #feeds: Feeds
   readonly #ledger: CallLedger
+  readonly #rounds: Rounds
   readonly #running = new Map<string, Running>()
   /** Milliseconds: since when an HTTP+SSE session has been without its stream. */
   #aloneSince: number | undefined
@@ -137,6 +139,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#host = host
     this.#log = new EventLog(ctx.storage.sql, host.log)
     this.#feeds = new Feeds(ctx, this.#log)
+    this.#rounds = new Rounds(ctx.storage)
     this.#ledger = new CallLedger(ctx.storage.sql)
   }
 
@@ -228,6 +231,20 @@ export class Session extends DurableObject implements SessionRpc {
     this.#log.openStanding(Date.now())
     const { last } = this.#log.find(standingStream) as { last: number }
     return this.#feeds.open({ stream: standingStream, seq: last }, options)
+  }
+
+  // An object of this class that is no session may stand for one state of a stateless call.
+
+  keep(text: string, expires: number): Promise<void> {
+    return this.#rounds.keep(text, expires)
+  }
+
+  kept(): Promise<string | undefined> {
+    return this.#rounds.kept()
+  }
+
+  claim(use: string, expires: number): Promise<Claim> {
+    return this.#rounds.claim(use, expires)
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {

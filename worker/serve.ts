@@ -1,5 +1,5 @@
 /** The composition root: a server and its options become a Worker and its Durable Objects. */
-import { env, exports } from 'cloudflare:workers'
+import { env, exports, waitUntil } from 'cloudflare:workers'
 import { IttyRouter } from 'itty-router/IttyRouter'
 import { defaultLogBounds, type LogBounds } from '../durable-objects/event-log.ts'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
@@ -96,6 +96,8 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       paths: pathsOf(options.path ?? '/mcp'),
       objects,
       state,
+      round: (name) => object(names.session, `round ${name}`, sessions),
+      waitUntil,
       sealer: keyed,
       report,
     }

@@ -13,6 +13,8 @@ server.tool(
     description: 'Transfers an amount to somebody, after asking',
     input: z.object({ to: z.string(), amount: z.number().positive() }),
     annotations: { destructiveHint: true },
+    // An answer that is sent again, because its reply was lost, does not charge again.
+    single: true,
   },
   async ({ to, amount }, ctx) => {
     if (!ctx.can('elicitation')) return 'Nothing was transferred: this client cannot ask for your consent.'

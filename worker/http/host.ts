@@ -1,4 +1,5 @@
 /** What the endpoint needs from where it runs. */
+import type { RoundRpc } from '../../durable-objects/rounds.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import type { UpdatesRpc } from '../../durable-objects/updates.ts'
 import type { Auth } from '../auth/auth.ts'
@@ -20,6 +21,9 @@ export type Host = {
   readonly objects: Objects | undefined
   /** The object that keeps a state. */
   state(name: string): StateRpc
+  /** The object that stands for one state of a stateless call. */
+  round(name: string): RoundRpc
+  waitUntil(work: Promise<unknown>): void
   sealer(): Promise<Sealer>
   report(problem: unknown): void
 }
@@ -37,7 +41,7 @@ export type Paths = {
 }
 
 /** Milliseconds a person may take for an answer, and a client for the next page. */
-const sealLife = 24 * 60 * 60_000
+export const sealLife = 24 * 60 * 60_000
 
 /** The seals of one principal. */
 export const sealsOf = (sealer: () => Promise<Sealer>, principal: Principal | undefined): Seals => ({

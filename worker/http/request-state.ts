@@ -1,47 +1,118 @@
 /**
  * What a stateless client carries between the rounds of a call: the memo, sealed for this call and this principal.
  *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/multi-round-trip
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
+import type { RoundRpc } from '../../durable-objects/rounds.ts'
 import type { Call, Seals } from '../engine/call.ts'
 import { emptyMemo, isMemo, type Memo, withAnswers } from '../engine/memo.ts'
+import { isSingle } from '../engine/repeating.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
+import type { Params } from '../protocol/types.ts'
+import { type Host, sealLife } from './host.ts'
+import type { Answer } from './reply.ts'
 
 /** The methods that may ask; elsewhere both parameters mean nothing. */
 const withRounds = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
+/** Characters of a memo that a client is given to carry; a longer one is kept for it. */
+const mostCarried = 64 * 1024
+
+/** What is sealed: the memo, or the name it is kept under; and, of a call that is single, this state's own name. */
+type Carried = { memo?: Memo; kept?: string; name?: string }
+
+/** One round: what was learned before, and, of a call that is single, which state was used with what. */
+export type Round = { memo: Memo; use?: { name: string; answers: Params } }
 
 /**
  * What earlier rounds learned, and the answers that came with this one.
  *
  * @throws McpError `invalid_params` when either is not what was handed out
  */
-export async function readMemo(call: Call, seals: Seals): Promise<Memo> {
-  const { requestState, inputResponses } = call.params
-  if (!withRounds.has(call.method)) return emptyMemo
-  if (requestState === undefined && inputResponses === undefined) return emptyMemo
-  let memo = emptyMemo
-  if (requestState !== undefined) {
-    const opened = typeof requestState === 'string' ? await seals.open(await purposeOf(call), requestState) : undefined
-    if (!isMemo(opened)) {
-      throw new McpError('invalid_params', 'params.requestState is not valid for this request: start it again')
-    }
-    memo = opened
-  }
-  if (inputResponses === undefined) return memo
+export async function readRound(call: Call, seals: Seals, host: Host): Promise<Round> {
+  const { requestState, inputResponses = {} } = call.params
+  if (!withRounds.has(call.method)) return { memo: emptyMemo }
   if (!isObject(inputResponses)) throw new McpError('invalid_params', 'params.inputResponses must be an object')
-  const answers = Object.entries(inputResponses).map(([key, result]) => [key, { result }])
-  return withAnswers(memo, Object.fromEntries(answers))
+  const single = isSingle(host.server.registry, call)
+  if (requestState === undefined) {
+    // What nobody asked for could be used any number of times.
+    return { memo: single ? emptyMemo : answeredBy(emptyMemo, inputResponses) }
+  }
+  const { memo, name } = await open(call, requestState, seals, host)
+  // What has been answered stays answered.
+  const isNew = ([key]: [string, unknown]) =>
+    !Object.hasOwn(memo.answers, key) && (!single || Object.hasOwn(memo.asked, key))
+  const answers: Params = Object.fromEntries(Object.entries(inputResponses).filter(isNew))
+  const round = { memo: answeredBy(memo, answers) }
+  return name !== undefined && Object.keys(answers).length > 0 ? { ...round, use: { name, answers } } : round
 }
 
-export const sealMemo = async (call: Call, memo: Memo, seals: Seals): Promise<string> =>
-  seals.seal(await purposeOf(call), memo)
+const answeredBy = (memo: Memo, answers: Params) =>
+  withAnswers(memo, Object.fromEntries(Object.entries(answers).map(([key, result]) => [key, { result }])))
+
+async function open(call: Call, state: unknown, seals: Seals, host: Host): Promise<{ memo: Memo; name?: string }> {
+  const opened = typeof state === 'string' ? await seals.open(await purposeOf(call), state) : undefined
+  const { memo, kept, name } = (opened ?? {}) as Carried
+  const found = kept === undefined ? memo : JSON.parse((await host.round(kept).kept()) ?? 'null')
+  if (isMemo(found)) return { memo: found, name }
+  throw new McpError('invalid_params', 'params.requestState is not valid for this request: start it again')
+}
+
+export async function sealRound(call: Call, memo: Memo, seals: Seals, host: Host): Promise<string> {
+  const carried: Carried = isSingle(host.server.registry, call) ? { name: crypto.randomUUID() } : {}
+  const text = JSON.stringify(memo)
+  if (text.length > mostCarried) {
+    carried.kept = crypto.randomUUID()
+    await host.round(carried.kept).keep(text, Date.now() + sealLife)
+  } else carried.memo = memo
+  return seals.seal(await purposeOf(call), carried)
+}
+
+/**
+ * Answers a round of a call that is single once, however often it is sent: whoever lost the answer gets the same.
+ *
+ * @throws McpError `state_used` when the state was used with other answers
+ */
+export async function answerOnce(
+  { name, answers }: NonNullable<Round['use']>,
+  host: Host,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const round: RoundRpc = host.round(name)
+  const expires = Date.now() + sealLife
+  const claim = await round.claim(await digest(answers), expires)
+  switch (claim.is) {
+    case 'first': {
+      // Also for a client that has gone: it will ask again.
+      const answering = work().then(async (answer) => {
+        await round.keep(JSON.stringify(answer), expires)
+        return answer
+      })
+      host.waitUntil(answering)
+      return answering
+    }
+    case 'answered':
+      return JSON.parse(claim.text)
+    case 'lost': {
+      const data = { reason: 'interrupted', retryable: false }
+      throw new McpError('interrupted', 'This round was interrupted: nobody knows how far it came', data)
+    }
+    case 'other':
+      throw new McpError('state_used', 'This requestState was used with other answers: start the call again', {
+        reason: 'used',
+      })
+  }
+}
 
 /** A memo is good for the same method with the same arguments only. */
 async function purposeOf({ method, params }: Call): Promise<string> {
-  const salient = JSON.stringify([params.name ?? params.uri, sorted(params.arguments)])
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(salient))
-  return `memo:${method}:${btoa(String.fromCharCode(...new Uint8Array(digest)))}`
+  return `memo:${method}:${await digest([params.name ?? params.uri, params.arguments])}`
+}
+
+async function digest(value: unknown): Promise<string> {
+  const text = new TextEncoder().encode(JSON.stringify(sorted(value)))
+  return btoa(String.fromCharCode(...new Uint8Array(await crypto.subtle.digest('SHA-256', text))))
 }
 
 /** The same value whatever order a client writes its members in. */

@@ -16,7 +16,7 @@ import { type Host, sealsOf } from './host.ts'
 import { listen } from './listen.ts'
 import { refusal } from './refusal.ts'
 import { type Answer, type Line, reply } from './reply.ts'
-import { readMemo, sealMemo } from './request-state.ts'
+import { answerOnce, readRound, sealRound } from './request-state.ts'
 
 export async function serveStateless(
   request: Request,
@@ -91,18 +91,33 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
   }
   try {
     if (message.method === 'ping' && revision.requests.has('ping')) return done({})
-    const memo: Memo = revision.stateless ? await readMemo(call, seals) : emptyMemo
+    if (!revision.stateless) return await step(emptyMemo)
+    const { memo, use } = await readRound(call, seals, host)
+    if (!use) return await step(memo)
+    return withId(await answerOnce(use, host, () => step(memo).catch(failed)))
+  } catch (thrown) {
+    return failed(thrown)
+  }
+
+  async function step(memo: Memo): Promise<Answer> {
     const outcome = await run(host.server, call, memo, world)
     if ('done' in outcome) return done(outcome.done)
     return done({
       resultType: 'input_required',
       inputRequests: Object.fromEntries(Object.entries(outcome.asks).map(([key, ask]) => [key, revision.ask(ask)])),
-      requestState: await sealMemo(call, outcome.memo, seals),
+      requestState: await sealRound(call, outcome.memo, seals, host),
     })
-  } catch (thrown) {
+  }
+
+  function failed(thrown: unknown): Answer {
     const error = asMcpError(thrown, host.report)
     const numbers = revision.error(error.kind)
     return { status: numbers.status, text: errorText(message.id, error, numbers) }
+  }
+
+  /** An answer that was given before was given to another request. */
+  function withId({ status, text }: Answer): Answer {
+    return { status, text: JSON.stringify({ ...JSON.parse(text), id: message.id }) }
   }
 
   function done(result: Result): Answer {

@@ -15,6 +15,8 @@ export const errorTable = {
   resource_not_found: { code: -32602, status: 200 },
   /** Not made here, for somebody else, or lapsed: one answer for all of them. */
   unknown_handle: { code: -32602, status: 200 },
+  /** An answer was given before, and another one now. */
+  state_used: { code: -32602, status: 200 },
   internal_error: { code: -32603, status: 200 },
   /** The object that ran the call was lost, and running it again could do something twice. */
   interrupted: { code: -32603, status: 200 },

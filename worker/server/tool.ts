@@ -27,6 +27,11 @@ export type ToolDefinition<I extends Schema | undefined, O extends Schema | unde
   /** What the tool returns. Left out, it returns text or content. */
   output?: O
   annotations?: ToolAnnotations
+  /**
+   * Each answer of a stateless client is taken once: sent again, it gets the same outcome instead of running the handler
+   * once more. For tools that ask and then do what must not be done twice; costs two object requests an answer.
+   */
+  single?: boolean
   icons?: Icon[]
   _meta?: Meta
 }
@@ -48,6 +53,7 @@ export type Tool = {
   readonly output: Validator | undefined
   readonly mirrored: readonly MirroredParameter[]
   readonly enabled: Visibility['enabled']
+  readonly single: boolean
   readonly handler: (input: unknown, ctx: Context) => unknown
 }
 
@@ -60,7 +66,7 @@ export function defineTool(
   handler: Tool['handler'],
   reader?: JsonSchemaReader,
 ): Tool {
-  const { input, output, enabled, title, description, annotations, icons, _meta } = definition
+  const { input, output, enabled, single = false, title, description, annotations, icons, _meta } = definition
   if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
     throw new Error(`The tool name "${name}" must be 1 to 128 letters, digits, "_", "." or "-"`)
   }
@@ -92,6 +98,7 @@ export function defineTool(
     output: outputValidator,
     mirrored: readMirrored(name, inputSchema),
     enabled,
+    single,
     handler,
   }
 }

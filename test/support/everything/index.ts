@@ -123,6 +123,35 @@ server.tool('ask_twice', { description: 'Asks for two things, one after the othe
   return `${first.content.value} ${second.content.value} ${again - receipt}`
 })
 
+const charges = new Map<string, number>()
+for (const single of [true, false]) {
+  server.tool(
+    single ? 'pay_once' : 'pay',
+    { description: 'Asks, charges and asks again', single, input: z.object({ order: z.string() }) },
+    async ({ order }, ctx) => {
+      const consent = await ctx.elicit('consent', 'Pay?', z.object({ sure: z.boolean() }))
+      if (!consent.content?.sure) return 'Nothing was charged.'
+      const receipt = await ctx.once('charge', async () => {
+        await scheduler.wait(20)
+        charges.set(order, (charges.get(order) ?? 0) + 1)
+        return crypto.randomUUID()
+      })
+      const thanks = await ctx.elicit('thanks', 'Paid. A note?', z.object({ note: z.string().max(10) }))
+      return `${receipt} ${thanks.content?.note}`
+    },
+  )
+}
+server.tool('charged', { description: 'How often', input: z.object({ order: z.string() }) }, ({ order }) =>
+  String(charges.get(order) ?? 0),
+)
+
+server.tool('ask_much', { description: 'Learns much before it asks' }, async (_, ctx) => {
+  const much = await ctx.once('much', () => 'much '.repeat(40_000))
+  const first = await ctx.elicit('first', 'First?', z.object({ value: z.string() }))
+  const second = await ctx.elicit('second', 'Second?', z.object({ value: z.string() }))
+  return `${much.length} ${first.content?.value} ${second.content?.value}`
+})
+
 server.tool('ask_choices', { description: 'Asks with every kind of field' }, async (_, ctx) => {
   const answer = await ctx.elicit(
     'choices',

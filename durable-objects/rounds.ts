@@ -1,0 +1,58 @@
+/**
+ * What must not be carried by a stateless client: a memo that is too large, and whether a state has been used.
+ *
+ * | key     | meaning                                                              | lifetime               |
+ * |---------|----------------------------------------------------------------------|------------------------|
+ * | `use`   | what a state was used with                                           | `expires`, by alarm    |
+ * | `kept`  | the answer to that use, or a memo                                     | `expires`, by alarm    |
+ */
+
+/** What may be asked of an object that stands for one state of one call. */
+export interface RoundRpc {
+  /** @param expires milliseconds: until when to keep it */
+  keep(text: string, expires: number): Promise<void>
+  kept(): Promise<string | undefined>
+  /**
+   * Uses a state. The first use is the caller's to answer, with `keep`; the same use again waits for that answer.
+   *
+   * @param use what it is used with
+   */
+  claim(use: string, expires: number): Promise<Claim>
+}
+
+/** `lost`: it was used the same way, but whoever was to answer did not. `other`: it was used in another way. */
+export type Claim = { is: 'first' | 'lost' | 'other' } | { is: 'answered'; text: string }
+
+export class Rounds implements RoundRpc {
+  readonly #storage: DurableObjectStorage
+  /** Settles when the use that this instance has seen is answered. */
+  #answered: PromiseWithResolvers<string> | undefined
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage
+  }
+
+  async keep(text: string, expires: number): Promise<void> {
+    this.#storage.kv.put('kept', text)
+    await this.#storage.setAlarm(expires)
+    this.#answered?.resolve(text)
+  }
+
+  async kept(): Promise<string | undefined> {
+    return this.#storage.kv.get<string>('kept')
+  }
+
+  async claim(use: string, expires: number): Promise<Claim> {
+    const { kv } = this.#storage
+    const used = kv.get<string>('use')
+    if (used === undefined) {
+      kv.put('use', use)
+      this.#answered = Promise.withResolvers()
+      await this.#storage.setAlarm(expires)
+      return { is: 'first' }
+    }
+    if (used !== use) return { is: 'other' }
+    const text = (await this.kept()) ?? (await this.#answered?.promise)
+    return text === undefined ? { is: 'lost' } : { is: 'answered', text }
+  }
+}

@@ -1,0 +1,158 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { clientCapabilitiesKey, protocolVersionKey } from '../../worker/protocol/meta.ts'
+import { newestStateless } from '../../worker/protocol/revisions/index.ts'
+import { startEverything, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startEverything()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+type Outcome = {
+  id: number
+  result?: { content?: { text: string }[]; requestState?: string; inputRequests?: Record<string, unknown> }
+  error?: { code: number; message: string; data?: { reason?: string } }
+}
+let lastId = 0
+
+/** One round of a call of a stateless client. */
+async function round(name: string, args: object, more: { requestState?: string | undefined; inputResponses?: object }) {
+  const id = ++lastId
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      'MCP-Protocol-Version': newestStateless.date,
+      'Mcp-Method': 'tools/call',
+      'Mcp-Name': name,
+    },
+    body: JSON.stringify({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: {
+        name,
+        arguments: args,
+        _meta: { [protocolVersionKey]: newestStateless.date, [clientCapabilitiesKey]: { elicitation: {} } },
+        ...more,
+      },
+    }),
+  })
+  const outcome = (await response.json()) as Outcome
+  expect(outcome.id).toBe(id)
+  return outcome
+}
+
+const accepting = (content: object) => ({ action: 'accept', content })
+const yes = { consent: accepting({ sure: true }) }
+const no = { consent: accepting({ sure: false }) }
+const thanks = { thanks: accepting({ note: 'tea' }) }
+const textOf = ({ result }: Outcome) => result?.content?.[0]?.text
+const asks = ({ result }: Outcome) => Object.keys(result?.inputRequests ?? {})
+
+/** A payment of its own, up to its first question. */
+async function payment(tool = 'pay_once') {
+  const args = { order: crypto.randomUUID() }
+  const send = (requestState?: string, inputResponses?: object) =>
+    round(tool, args, {
+      ...(requestState !== undefined && { requestState }),
+      ...(inputResponses && { inputResponses }),
+    })
+  const first = await send()
+  expect(asks(first)).toEqual(['consent'])
+  return {
+    send,
+    state: first.result?.requestState as string,
+    charges: async () => textOf(await round('charged', args, {})),
+  }
+}
+
+describe('an answer to a tool that is single', () => {
+  test('is taken once, and whoever sends it again gets the same outcome', async () => {
+    const { send, state, charges } = await payment()
+    const { result } = await send(state, yes)
+    for (let time = 0; time < 3; time++) expect((await send(state, yes)).result).toEqual(result)
+    const last = await send(result?.requestState, thanks)
+    expect(textOf(last)).toMatch(/^[\da-f-]{36} tea$/)
+    expect((await send(result?.requestState, thanks)).result).toEqual(last.result)
+    expect((await send(state, yes)).result).toEqual(result)
+    expect(await charges()).toBe('1')
+  })
+
+  test('is taken once when it is sent several times at the same moment', async () => {
+    const { send, state, charges } = await payment()
+    const outcomes = await Promise.all(Array.from({ length: 5 }, () => send(state, yes)))
+    expect(new Set(outcomes.map(({ result }) => JSON.stringify(result))).size).toBe(1)
+    expect(asks(outcomes[0] as Outcome)).toEqual(['thanks'])
+    expect(await charges()).toBe('1')
+  })
+
+  test('cannot be changed afterwards', async () => {
+    for (const [one, other, charged] of [
+      [yes, no, '1'],
+      [no, yes, '0'],
+      [{ consent: accepting({ sure: 'perhaps' }) }, yes, '0'],
+    ] as const) {
+      const { send, state, charges } = await payment()
+      const first = await send(state, one)
+      expect((await send(state, other)).error).toEqual({
+        code: -32602,
+        message: 'This requestState was used with other answers: start the call again',
+        data: { reason: 'used' },
+      })
+      const again = await send(state, one)
+      expect([again.result, again.error]).toEqual([first.result, first.error])
+      expect(await charges()).toBe(charged)
+    }
+  })
+
+  test('needs a question', async () => {
+    const { send, charges } = await payment()
+    expect(asks(await send(undefined, { ...yes, ...thanks }))).toEqual(['consent'])
+    expect(await charges()).toBe('0')
+  })
+
+  test('is not used up by a state that comes back without one, or with one to something else', async () => {
+    const { send, state, charges } = await payment()
+    expect(asks(await send(state))).toEqual(['consent'])
+    expect(asks(await send(state, { other: 1 }))).toEqual(['consent'])
+    expect(asks(await send(state, { ...yes, other: 2 }))).toEqual(['thanks'])
+    expect(asks(await send(state, yes))).toEqual(['thanks'])
+    expect(await charges()).toBe('1')
+  })
+})
+
+test('what has been answered stays answered', async () => {
+  for (const tool of ['pay', 'pay_once']) {
+    const { send, state, charges } = await payment(tool)
+    const { result } = await send(state, yes)
+    expect(asks(await send(result?.requestState, no))).toEqual(['thanks'])
+    expect(textOf(await send(result?.requestState, { ...no, ...thanks }))).toMatch(/^[\da-f-]{36} tea$/)
+    expect(await charges()).toBe('1')
+  }
+})
+
+test('a tool that is not single takes an answer again', async () => {
+  const { send, state, charges } = await payment('pay')
+  for (let time = 0; time < 2; time++) expect(asks(await send(state, yes))).toEqual(['thanks'])
+  expect(await charges()).toBe('2')
+})
+
+test('a memo that is too large to be carried is kept, and only its name travels', async () => {
+  const first = await round('ask_much', {}, {})
+  const requestState = first.result?.requestState as string
+  expect(requestState.length).toBeLessThan(1000)
+  for (const id of await server.harness.getWorker().listDurableObjectIds('McpSession')) {
+    await server.harness.getWorker().evictDurableObject('McpSession', { id })
+  }
+  const second = await round('ask_much', {}, { requestState, inputResponses: { first: accepting({ value: 'a' }) } })
+  const last = await round(
+    'ask_much',
+    {},
+    { requestState: second.result?.requestState, inputResponses: { second: accepting({ value: 'b' }) } },
+  )
+  expect(textOf(last)).toBe('200000 a b')
+  const foreign = await round('ask_twice', {}, { requestState })
+  expect(foreign.error?.code).toBe(-32602)
+})
