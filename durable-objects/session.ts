@@ -130,6 +130,7 @@ export class Session extends DurableObject implements SessionRpc {
   #aloneSince: number | undefined
   #seen = 0
   #armed = false
+  #isEnding = false
   /** How often it has ended. */
   #life = 0
   #isNew = true
@@ -577,7 +578,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   #isOver(): boolean {
-    return this.ctx.storage.kv.get('ended') !== undefined
+    return this.#isEnding || this.ctx.storage.kv.get('ended') !== undefined
   }
 
   /** Notes that the client is there: in memory, and rarely on disk, so that an eviction does not make it look idle. */
@@ -621,8 +622,8 @@ export class Session extends DurableObject implements SessionRpc {
     for (const key of this.#running.keys()) this.#abandon(key, new Error('The session has ended'))
     this.#feeds.completeAll()
     const { kv } = this.ctx.storage
-    // Nothing new is begun while the rest is cleared away.
-    kv.put('ended', expires ?? 0)
+    // Nothing new is begun while the rest is cleared away, the mark that it has ended included.
+    this.#isEnding = true
     const hadSubscriptions = kv.get('listening') && (await this.#deregister())
     const kept = kv.get<string[]>('keeps') ?? []
     await Promise.all(kept.map((name) => this.#host.state(name).forget())).catch(this.#host.report)
@@ -630,9 +631,10 @@ export class Session extends DurableObject implements SessionRpc {
     this.#log.tables.forget()
     this.#ledger.tables.forget()
     this.#armed = false
-    if (expires === undefined || !(isMissed || hadSubscriptions || kept.length > 0)) return
-    kv.put('ended', expires)
-    await this.ctx.storage.setAlarm(Math.max(expires, Date.now() + 1000))
+    const leavesMark = expires !== undefined && (isMissed || hadSubscriptions || kept.length > 0)
+    if (leavesMark) kv.put('ended', expires)
+    this.#isEnding = false
+    if (leavesMark) await this.ctx.storage.setAlarm(Math.max(expires, Date.now() + 1000))
   }
 
   /** True when it was subscribed to resources, or may have been. */

@@ -13,6 +13,8 @@ test('every kind of error has its code, and its status when nothing has been sen
     '200 -32600 client_refused',
     '200 -32602 invalid_params',
     '200 -32602 resource_not_found',
+    '200 -32602 state_used',
+    '200 -32602 unknown_handle',
     '200 -32603 internal_error',
     '200 -32603 interrupted',
     '400 -32020 header_mismatch',

@@ -348,10 +348,12 @@ describe('a session that is over', () => {
 
   test('takes no subscription that was on its way', async () => {
     const stub = session()
+    await stub.post(call('slow', { on: true }))
     const subscribing = stub.post(post('resources/subscribe', { uri: 'slow://1' }))
     expect(await stub.end(Date.now() + week)).toBe(true)
     expect(await subscribing).toEqual({ gone: true })
     await scheduler.wait(100)
+    await session().post(call('slow', { on: false }))
     expect(await valuesOf(stub)).toEqual(['ended'])
     const updates = (exports as unknown as { McpUpdates: { getByName(name: string): DurableObjectStub } }).McpUpdates
     const rows = await runInDurableObject(updates.getByName('updates'), (_, { storage: { sql } }) =>

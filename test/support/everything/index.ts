@@ -268,11 +268,19 @@ server.resource(
     name: 'slow',
     description: 'Takes its time to say who may read it',
     enabled: async () => {
-      await scheduler.wait(50)
-      return true
+      if (isSlow) await scheduler.wait(50)
+      return isSlow
     },
   },
   ({ id }) => id,
+)
+let isSlow = false
+server.tool(
+  'slow',
+  { description: 'Shows slow://{id}, or hides it', input: z.object({ on: z.boolean() }) },
+  ({ on }) => {
+    isSlow = on
+  },
 )
 
 server.tool('disconnect', { description: 'Sends the client away before it answers' }, async (_, ctx) => {
