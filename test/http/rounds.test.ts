@@ -115,10 +115,14 @@ describe('an answer to a tool that is single', () => {
 
   test('is not used up by a state that comes back without one, or with one to something else', async () => {
     const { send, state, charges } = await payment()
-    expect(asks(await send(state))).toEqual(['consent'])
+    const again = await send(state)
+    expect(asks(again)).toEqual(['consent'])
     expect(asks(await send(state, { other: 1 }))).toEqual(['consent'])
-    expect(asks(await send(state, { ...yes, other: 2 }))).toEqual(['thanks'])
-    expect(asks(await send(state, yes))).toEqual(['thanks'])
+    const paid = await send(state, { ...yes, other: 2 })
+    expect(asks(paid)).toEqual(['thanks'])
+    expect((await send(state, yes)).result).toEqual(paid.result)
+    // Asked twice, a person may say yes twice.
+    expect((await send(again.result?.requestState, yes)).result).toEqual(paid.result)
     expect(await charges()).toBe('1')
   })
 })

@@ -22,8 +22,8 @@ const mostCarried = 64 * 1024
 /** What is sealed: the memo, or the name it is kept under; and, of a call that is single, this state's own name. */
 type Carried = { memo?: Memo; kept?: string; name?: string }
 
-/** One round: what was learned before, and, of a call that is single, which state was used with what. */
-export type Round = { memo: Memo; use?: { name: string; answers: Params } }
+/** One round: what was learned before, and, of a call that is single, its state's name and what it was used with. */
+export type Round = { memo: Memo; name?: string; answers?: Params }
 
 /**
  * What earlier rounds learned, and the answers that came with this one.
@@ -44,8 +44,8 @@ export async function readRound(call: Call, seals: Seals, host: Host): Promise<R
   const isNew = ([key]: [string, unknown]) =>
     !Object.hasOwn(memo.answers, key) && (!single || Object.hasOwn(memo.asked, key))
   const answers: Params = Object.fromEntries(Object.entries(inputResponses).filter(isNew))
-  const round = { memo: answeredBy(memo, answers) }
-  return name !== undefined && Object.keys(answers).length > 0 ? { ...round, use: { name, answers } } : round
+  const round = { memo: answeredBy(memo, answers), name }
+  return name !== undefined && Object.keys(answers).length > 0 ? { ...round, answers } : round
 }
 
 const answeredBy = (memo: Memo, answers: Params) =>
@@ -59,8 +59,11 @@ async function open(call: Call, state: unknown, seals: Seals, host: Host): Promi
   throw new McpError('invalid_params', 'params.requestState is not valid for this request: start it again')
 }
 
-export async function sealRound(call: Call, memo: Memo, seals: Seals, host: Host): Promise<string> {
-  const carried: Carried = isSingle(host.server.registry, call) ? { name: crypto.randomUUID() } : {}
+/** @param round the one that ends with questions, and this memo */
+export async function sealRound(call: Call, round: Round, memo: Memo, seals: Seals, host: Host): Promise<string> {
+  // Asked again is not asked anew: two states with names of their own would be used twice.
+  const name = round.answers ? undefined : round.name
+  const carried: Carried = isSingle(host.server.registry, call) ? { name: name ?? crypto.randomUUID() } : {}
   const text = JSON.stringify(memo)
   if (text.length > mostCarried) {
     carried.kept = crypto.randomUUID()
@@ -75,7 +78,8 @@ export async function sealRound(call: Call, memo: Memo, seals: Seals, host: Host
  * @throws McpError `state_used` when the state was used with other answers
  */
 export async function answerOnce(
-  { name, answers }: NonNullable<Round['use']>,
+  name: string,
+  answers: Params,
   host: Host,
   work: () => Promise<Answer>,
 ): Promise<Answer> {

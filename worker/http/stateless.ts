@@ -1,6 +1,6 @@
 /** Requests that stand alone: the whole call happens in this isolate, and the client brings what was learned before. */
 import type { Call, World } from '../engine/call.ts'
-import { emptyMemo, type Memo } from '../engine/memo.ts'
+import { emptyMemo } from '../engine/memo.ts'
 import { implementationOf } from '../engine/methods/discover.ts'
 import { mirroredIn } from '../engine/methods/tools.ts'
 import { run } from '../engine/run.ts'
@@ -16,7 +16,7 @@ import { type Host, sealsOf } from './host.ts'
 import { listen } from './listen.ts'
 import { refusal } from './refusal.ts'
 import { type Answer, type Line, reply } from './reply.ts'
-import { answerOnce, readRound, sealRound } from './request-state.ts'
+import { answerOnce, type Round, readRound, sealRound } from './request-state.ts'
 
 export async function serveStateless(
   request: Request,
@@ -91,21 +91,22 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
   }
   try {
     if (message.method === 'ping' && revision.requests.has('ping')) return done({})
-    if (!revision.stateless) return await step(emptyMemo)
-    const { memo, use } = await readRound(call, seals, host)
-    if (!use) return await step(memo)
-    return withId(await answerOnce(use, host, () => step(memo).catch(failed)))
+    if (!revision.stateless) return await step({ memo: emptyMemo })
+    const round = await readRound(call, seals, host)
+    const { name, answers } = round
+    if (name === undefined || !answers) return await step(round)
+    return withId(await answerOnce(name, answers, host, () => step(round).catch(failed)))
   } catch (thrown) {
     return failed(thrown)
   }
 
-  async function step(memo: Memo): Promise<Answer> {
-    const outcome = await run(host.server, call, memo, world)
+  async function step(round: Round): Promise<Answer> {
+    const outcome = await run(host.server, call, round.memo, world)
     if ('done' in outcome) return done(outcome.done)
     return done({
       resultType: 'input_required',
       inputRequests: Object.fromEntries(Object.entries(outcome.asks).map(([key, ask]) => [key, revision.ask(ask)])),
-      requestState: await sealRound(call, outcome.memo, seals, host),
+      requestState: await sealRound(call, round, outcome.memo, seals, host),
     })
   }
 
