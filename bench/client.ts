@@ -1,0 +1,101 @@
+/** Clients of one server: a few connections that are kept, and every answer held against what it must be. */
+import { deepStrictEqual } from 'node:assert/strict'
+import { once } from 'node:events'
+import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { text } from 'node:stream/consumers'
+import type { Dialect, Headers, Message } from './dialects.ts'
+import type { Scenario } from './scenarios.ts'
+
+/** How many requests are on their way at a time. */
+const connections = 32
+
+export class Clients {
+  readonly #url: URL
+  readonly #dialect: Dialect
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: connections })
+  readonly #opened: Headers[] = []
+  #lastId = 0
+
+  constructor(url: URL, dialect: Dialect) {
+    this.#url = url
+    this.#dialect = dialect
+  }
+
+  /** Lets there be at least so many clients. */
+  async open(count: number): Promise<void> {
+    while (this.#opened.length < count) {
+      this.#opened.push(
+        await this.#dialect.open(async (message, headers) => {
+          const { status, headers: answered, body } = await this.#post(message, headers)
+          if (status >= 300) throw new Error(`${message.method} was answered with ${status}: ${body}`)
+          return { headers: answered as Headers }
+        }),
+      )
+    }
+  }
+
+  /**
+   * Runs this many operations, the clients taking turns.
+   *
+   * @throws when an answer is not what it must be
+   */
+  async run(scenario: Scenario, operations: number): Promise<void> {
+    let started = 0
+    const work = async () => {
+      while (started < operations) {
+        const number = started++
+        await this.#operate(scenario, number)
+      }
+    }
+    await Promise.all(Array.from({ length: connections }, work))
+  }
+
+  async #operate({ clients, request, result }: Scenario, number: number): Promise<void> {
+    const asked = request(number)
+    const { headers, params } = this.#dialect.write(asked)
+    const id = ++this.#lastId
+    const answer = await this.#post(
+      { jsonrpc: '2.0', id, method: asked.method, params },
+      { ...this.#opened[number % clients], ...headers },
+    )
+    deepStrictEqual(
+      { status: answer.status, type: answer.headers['content-type'], message: parsed(answer.body) },
+      {
+        status: 200,
+        type: 'application/json',
+        message: { jsonrpc: '2.0', id, result: this.#dialect.result(asked.method, result(number)) },
+      },
+    )
+  }
+
+  async #post(message: Message, headers: Headers): Promise<Answer> {
+    const body = JSON.stringify(message)
+    const sent = httpRequest(this.#url, {
+      method: 'POST',
+      agent: this.#agent,
+      headers: {
+        'Content-Type': 'application/json',
+        'Content-Length': Buffer.byteLength(body),
+        Accept: 'application/json, text/event-stream',
+        ...headers,
+      },
+    }).end(body)
+    const [response] = await once(sent, 'response')
+    return { status: response.statusCode, headers: response.headers, body: await text(response) }
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+}
+
+type Answer = { status: number; headers: IncomingHttpHeaders; body: string }
+
+/** What is not JSON is shown as it is. */
+function parsed(body: string): unknown {
+  try {
+    return JSON.parse(body)
+  } catch {
+    return body
+  }
+}

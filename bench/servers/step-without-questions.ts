@@ -1,0 +1,21 @@
+/**
+ * Stands in for worker/engine/run.ts: a step that can only end. No round is opened, so nothing waits beside the handler
+ * for a question; its context can do nothing, which suits handlers that look at their input alone.
+ */
+import type { Call, Outcome, World } from '../../worker/engine/call.ts'
+import type { Memo } from '../../worker/engine/memo.ts'
+import { methods } from '../../worker/engine/methods/index.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
+import { progressToken } from '../../worker/protocol/meta.ts'
+import type { Context } from '../../worker/server/context.ts'
+import type { Server } from '../../worker/server/server.ts'
+
+export async function run(server: Server, call: Call, _memo: Memo, world: World): Promise<Outcome> {
+  const method = call.revision.requests.has(call.method) ? methods[call.method] : undefined
+  if (!method?.offered(server.registry, world))
+    throw new McpError('method_not_found', `Method not found: ${call.method}`)
+  progressToken(call.params)
+  const { principal, session, client } = call
+  const context = { signal: world.signal, principal, session, client } as Context
+  return { done: await method.answer({ server, call, world, context }) }
+}

@@ -1,0 +1,38 @@
+/** What is on the wire: the same tools and the same answers, whoever gives them. */
+
+export const serverInfo = { name: 'bench', version: '1.0.0' }
+
+type Property = { type: 'string' | 'number' }
+
+const tool = (name: string, description: string, properties: Record<string, Property>) => ({
+  name,
+  description,
+  inputSchema: {
+    $schema: 'https://json-schema.org/draft/2020-12/schema',
+    type: 'object',
+    properties,
+    required: Object.keys(properties),
+  },
+})
+
+/** The tools, as they are listed. */
+export const tools = {
+  echo: tool('echo', 'Says what it is told', { text: { type: 'string' } }),
+  add: tool('add', 'Adds two numbers', { a: { type: 'number' }, b: { type: 'number' } }),
+  greet: tool('greet', 'Greets someone by name', { name: { type: 'string' } }),
+}
+
+export type Request = { method: string; params: { name?: string; arguments?: Record<string, unknown> } }
+export type Result = Record<string, unknown>
+
+export const listed: Result = { tools: Object.values(tools) }
+
+export const said = (text: unknown): Result => ({ content: [{ type: 'text', text }] })
+
+/** A result as 2026-07-28 wants it; older revisions take it as it is. */
+export const statelessResult = (method: string, result: Result): Result => ({
+  resultType: 'complete',
+  ...result,
+  ...(method === 'tools/list' && { ttlMs: 0, cacheScope: 'private' }),
+  _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo },
+})
