@@ -390,6 +390,11 @@ export class Session extends DurableObject implements SessionRpc {
       disconnect: (retry) => {
         if (!abort.signal.aborted) this.#release(exchange, expires, retry)
       },
+      completed: (question) => {
+        const params = { elicitationId: elicitationId(job.row, question) }
+        const written = revision.notification({ method: 'notifications/elicitation/complete', params })
+        if (written && !abort.signal.aborted) this.#feeds.send(this.#streamOf(exchange, expires), notificationText(written))
+      },
       report: (problem) => this.#host.report(problem),
     }
     const step = async () => {
@@ -409,7 +414,7 @@ export class Session extends DurableObject implements SessionRpc {
         this.#ledger.rewrite(row, entryOf({ ...job, memo: outcome.memo }, stream))
         const ids = this.#ledger.ask(row, Object.keys(outcome.asks))
         for (const [name, ask] of Object.entries(outcome.asks)) {
-          const written = revision.ask(ask)
+          const written = revision.ask(ask, elicitationId(row, name))
           if (written) this.#feeds.send(stream, requestText(ids.get(name) as string, written.method, written.params))
         }
       } catch (thrown) {
@@ -658,6 +663,9 @@ const entryOf = ({ request, handshake, session, principal, memo }: Job, stream: 
   isPersonal: principal !== undefined,
   repeats: 0,
 })
+
+/** Names a question in its session, for good. */
+const elicitationId = (row: number | undefined, key: string) => `${row}-${key}`
 
 /** The rest of an exchange whose POST has been answered with a stream. */
 const exchangeOn = ({ handshake, stream }: LedgerCall): Exchange =>

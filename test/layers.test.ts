@@ -278,7 +278,7 @@ describe('the rules themselves', () => {
   test.each<[string, string, string]>([
     ['worker/protocol/b.ts', `import { a } from '../server/a.ts'`, 'imports worker/server/a.ts'],
     ['worker/protocol/b.ts', `import type { A } from '../server/a.ts'`, 'imports worker/server/a.ts'],
-    ['worker/protocol/b.ts', `import { base64url } from 'jose'`, 'imports jose'],
+    ['worker/protocol/b.ts', `import { SignJWT } from 'jose'`, 'imports jose'],
     ['worker/protocol/deep/b.ts', `import { a } from '../../engine/a.ts'`, 'imports worker/engine/a.ts'],
     ['worker/protocol/b.ts', `export { a } from '../http/a.ts'`, 'imports worker/http/a.ts'],
     ['worker/protocol/b.ts', `export * from '../http/a.ts'`, 'imports worker/http/a.ts'],
@@ -340,7 +340,7 @@ describe('the rules themselves', () => {
     ['worker/server/b.ts', `import { a } from '../protocol/a.ts'`],
     ['worker/server/b.ts', `import { a } from '../protocol/a.ts'`],
     ['worker/engine/b.ts', `import { a } from '../server/a.ts'\nimport type { B } from '../protocol/a.ts'`],
-    ['worker/auth/b.ts', `import { base64url } from 'jose'\nimport { a } from '../protocol/a.ts'`],
+    ['worker/auth/b.ts', `import { SignJWT } from 'jose'\nimport { a } from '../protocol/a.ts'`],
     [
       'worker/http/b.ts',
       `import type { A } from '../server/a.ts'\nexport type { B } from '../../durable-objects/a.ts'`,

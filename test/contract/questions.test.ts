@@ -46,6 +46,43 @@ behaviour(
   noElicitation('ask_name', named),
 )
 
+behaviour(
+  'a person is sent to a page, and the client hears when they are done there',
+  async ({ connect, kind }) => {
+    const asked: Params[] = []
+    const elicit: Answers['elicit'] = (params) => {
+      asked.push(params)
+      return { action: 'accept' }
+    }
+    const client = await connect({ answers: { elicit }, capabilities: { elicitation: { form: {}, url: {} } } })
+    const { content } = await client.callTool('ask_url')
+    expect(content).toEqual([{ type: 'text', text: 'The page: accept' }])
+    const names = kind.revision === '2025-11-25'
+    expect(asked).toEqual([
+      {
+        mode: 'url',
+        message: 'Connect your account',
+        url: 'https://example.com/connect?flow=1',
+        ...(names && { elicitationId: expect.any(String) }),
+      },
+    ])
+    const done = client.notifications.filter(({ method }) => method === 'notifications/elicitation/complete')
+    expect(done.map(({ params }) => params)).toEqual(names ? [{ elicitationId: asked[0]?.elicitationId }] : [])
+    // A client that can show forms only is not asked.
+    const other = await connect({ answers: { elicit } })
+    const refused = await other.callTool('ask_url').catch((problem) => problem)
+    expect(JSON.stringify(refused.content ?? refused.message)).toContain(
+      'This needs a client that supports elicitation.url',
+    )
+    expect(asked).toHaveLength(1)
+  },
+  {
+    revisions: ['2024-11-05', '2025-03-26', '2025-06-18'],
+    because: 'pages came with 2025-11-25',
+    instead: says({ elicit: () => ({ action: 'accept' }) }, 'ask_url'),
+  },
+)
+
 for (const action of ['decline', 'cancel']) {
   behaviour(
     `a person may ${action}`,

@@ -331,6 +331,34 @@ describe('what a client is asked', () => {
   })
 })
 
+describe('a page that a person is sent to', () => {
+  const capabilities = { elicitation: { url: {} } }
+  const visit = (url: string, answer: unknown = decline) =>
+    talk(async (ctx) => (await ctx.elicitUrl('a', 'm', url)).action, { a: answer }, { capabilities })
+
+  test.each(['accept', 'decline', 'cancel'])('may be answered with %s', async (action) => {
+    const { result, asked } = await visit('https://example.com/a?b=c', { action, content: { ignored: true } })
+    expect(textOf(result)).toBe(action)
+    expect(asked.a).toEqual({
+      method: 'elicitation/create',
+      params: { mode: 'url', message: 'm', url: 'https://example.com/a?b=c' },
+    })
+  })
+
+  test('is on the web, and private', async () => {
+    for (const url of ['http://example.com/', 'javascript:alert(1)', 'file:///etc/passwd', 'data:text/html,x']) {
+      const { result } = await visit(url)
+      expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('use https')])
+    }
+    expect((await visit('nowhere')).result.isError).toBe(true)
+    expect(textOf((await visit('http://localhost:8787/connect')).result)).toBe('decline')
+  })
+
+  test.each([null, {}, { action: 'yes' }, 'accept'])('is not answered by %j', async (answer) => {
+    await expect(visit('https://example.com/', answer)).rejects.toMatchObject({ kind: 'invalid_params' })
+  })
+})
+
 describe('the fields of a form', () => {
   const field = async (property: object) => {
     const schema = { type: 'object', properties: { field: property } }

@@ -47,6 +47,7 @@ export type Played = {
   said: Notification[]
   reported: unknown[]
   disconnected: (number | undefined)[]
+  completed: string[]
 }
 
 /** Seals that keep what they seal. */
@@ -75,7 +76,7 @@ const nowhere: StateHost = {
 /** One round of a call. */
 export async function play(server: Server, method: string, params: Params, setting: Setting = {}): Promise<Played> {
   const { date = '2026-07-28', capabilities = everything, memo = emptyMemo, updates = true } = setting
-  const played: Omit<Played, 'outcome'> = { said: [], reported: [], disconnected: [] }
+  const played: Omit<Played, 'outcome'> = { said: [], reported: [], disconnected: [], completed: [] }
   const call: Call = {
     method,
     params,
@@ -93,6 +94,7 @@ export async function play(server: Server, method: string, params: Params, setti
     updates,
     notify: (notification) => void played.said.push(notification),
     disconnect: (retry) => void played.disconnected.push(retry),
+    completed: (key) => void played.completed.push(key),
     report(problem) {
       played.reported.push(problem)
       setting.report?.(problem)

@@ -4,8 +4,8 @@
  *
  * @see https://www.rfc-editor.org/rfc/rfc5116
  */
-import { base64url } from 'jose'
 import { type Principal, principalKey } from '../protocol/principal.ts'
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
 
 /** Keys by id, base64url of 32 bytes each. The current one seals; all of them open. */
 export type KeyRing = { readonly current: string; readonly keys: Readonly<Record<string, string>> }
@@ -26,7 +26,7 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
   function keyOf(id: string): Promise<CryptoKey> | undefined {
     const known = imported.get(id)
     if (known || !Object.hasOwn(ring.keys, id)) return known
-    const bytes = new Uint8Array(base64url.decode(ring.keys[id] as string))
+    const bytes = decodeBase64url(ring.keys[id] as string)
     const key = crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt'])
     imported.set(id, key)
     return key
@@ -42,7 +42,7 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
       const sealed = new Uint8Array(ivBytes + cipher.byteLength)
       sealed.set(iv)
       sealed.set(new Uint8Array(cipher), ivBytes)
-      return `${ring.current}.${base64url.encode(sealed)}`
+      return `${ring.current}.${encodeBase64url(sealed)}`
     },
 
     async open(purpose, principal, sealed) {
@@ -50,9 +50,9 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
       const key = await keyOf(sealed.slice(0, dot))
       if (!key) return undefined
       try {
-        const bytes = new Uint8Array(base64url.decode(sealed.slice(dot + 1)))
+        const bytes = decodeBase64url(sealed.slice(dot + 1))
         // One text, one spelling: what decodes to the same bytes from other characters is not what was handed out.
-        if (base64url.encode(bytes) !== sealed.slice(dot + 1)) return undefined
+        if (encodeBase64url(bytes) !== sealed.slice(dot + 1)) return undefined
         const settings = algorithm(bytes.subarray(0, ivBytes), purpose, principal)
         const plain = await crypto.subtle.decrypt(settings, key, bytes.subarray(ivBytes))
         const [expires, value] = JSON.parse(new TextDecoder().decode(plain))
@@ -72,8 +72,8 @@ const algorithm = (iv: Uint8Array<ArrayBuffer>, purpose: string, principal: Prin
 
 /** A ring with one fresh key. */
 export function mintKeyRing(): KeyRing {
-  const id = base64url.encode(crypto.getRandomValues(new Uint8Array(6)))
-  return { current: id, keys: { [id]: base64url.encode(crypto.getRandomValues(new Uint8Array(32))) } }
+  const id = encodeBase64url(crypto.getRandomValues(new Uint8Array(6)))
+  return { current: id, keys: { [id]: encodeBase64url(crypto.getRandomValues(new Uint8Array(32))) } }
 }
 
 /**

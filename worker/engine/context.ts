@@ -4,7 +4,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import { progressToken } from '../protocol/meta.ts'
 import type { ClientCapabilities, CreateMessageResult, InputRequest, Params, Root } from '../protocol/types.ts'
 import { logLevels } from '../protocol/types.ts'
-import type { Context, Elicited, Feature, Sampled, SampleRequest } from '../server/context.ts'
+import type { Context, Elicited, Feature, Sampled, SampleRequest, Visited } from '../server/context.ts'
 import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
 import type { HandledState, ScopedState } from '../server/state.ts'
 import type { Call, Outcome, World } from './call.ts'
@@ -137,6 +137,19 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
       })
     },
 
+    async elicitUrl(key, message, url) {
+      const { href, protocol, hostname } = new URL(url)
+      if (protocol !== 'https:' && hostname !== 'localhost') {
+        throw new Error(`The question "${key}" sends people to ${href}: use https`)
+      }
+      const params: Params = { mode: 'url', message, url: href }
+      return ask(key, ['elicitation.url'], { method: 'elicitation/create', params }, readVisited)
+    },
+
+    completed(key) {
+      if (!muted()) world.completed(key)
+    },
+
     async sample(key, request) {
       const params = samplingParams(request)
       return ask(key, samplingFeatures(params), { method: 'sampling/createMessage', params }, readSampled)
@@ -236,6 +249,7 @@ function endless(rounds: number, unused: readonly string[], asks: readonly strin
 
 const requirements: Record<Feature, ClientCapabilities> = {
   elicitation: { elicitation: { form: {} } },
+  'elicitation.url': { elicitation: { url: {} } },
   sampling: { sampling: {} },
   'sampling.tools': { sampling: { tools: {} } },
   'sampling.context': { sampling: { context: {} } },
@@ -246,6 +260,8 @@ function can(capabilities: ClientCapabilities, feature: Feature): boolean {
   switch (feature) {
     case 'elicitation':
       return isObject(capabilities.elicitation) && isObject(capabilities.elicitation.form)
+    case 'elicitation.url':
+      return isObject(capabilities.elicitation) && isObject(capabilities.elicitation.url)
     case 'sampling':
       return isObject(capabilities.sampling)
     case 'sampling.tools':
@@ -279,6 +295,11 @@ const hasToolBlocks = (messages: unknown) =>
   (messages as { content: { type: string } | { type: string }[] }[]).some(({ content }) =>
     [content].flat().some(({ type }) => type === 'tool_use' || type === 'tool_result'),
   )
+
+function readVisited(result: unknown): Visited | undefined {
+  const action = isObject(result) ? result.action : undefined
+  return action === 'accept' || action === 'decline' || action === 'cancel' ? { action } : undefined
+}
 
 function readSampled(result: unknown): Sampled | undefined {
   if (!isObject(result) || typeof result.role !== 'string' || typeof result.model !== 'string') return undefined

@@ -87,6 +87,7 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
       if (written) line.say(notificationText(written))
     },
     disconnect: () => {},
+    completed: () => {},
     report: host.report,
   }
   try {

@@ -33,8 +33,12 @@ export interface Revision {
   result(method: string, result: Result): Result
   /** `undefined`: this revision has no word for it. */
   notification(notification: Notification): Notification | undefined
-  /** `undefined`: a client of this revision cannot be asked this. */
-  ask(request: InputRequest): InputRequest | undefined
+  /**
+   * `undefined`: a client of this revision cannot be asked this.
+   *
+   * @param id names what is asked, where a revision has a place for it
+   */
+  ask(request: InputRequest, id?: string): InputRequest | undefined
   error(kind: ErrorKind): ErrorNumbers
 }
 
@@ -54,7 +58,7 @@ export type Difference = {
   everyResult?: (result: Result) => Result
   results?: Record<string, (result: Result) => Result>
   notifications?: Record<string, (params: Params) => Params | undefined>
-  asks?: Record<string, (params: Params) => Params | undefined>
+  asks?: Record<string, (params: Params, id?: string) => Params | undefined>
   errors?: Partial<Record<ErrorKind, Partial<ErrorNumbers>>>
 }
 
@@ -86,9 +90,9 @@ export function before(newer: Revision, difference: Difference): Revision {
       const written = newer.notification(notification)
       return written && reword(written, difference.notifications)
     },
-    ask(request) {
-      const written = newer.ask(request)
-      return written && reword(written, difference.asks)
+    ask(request, id) {
+      const written = newer.ask(request, id)
+      return written && reword(written, difference.asks, id)
     },
     error: (kind) => ({ ...newer.error(kind), ...difference.errors?.[kind] }),
   }
@@ -97,10 +101,11 @@ export function before(newer: Revision, difference: Difference): Revision {
 function reword<T extends { method: string; params?: unknown }>(
   message: T,
   changes: Difference['asks'],
+  id?: string,
 ): T | undefined {
   const change = changes?.[message.method]
   if (!change) return message
-  const params = change((message.params ?? {}) as Params)
+  const params = change((message.params ?? {}) as Params, id)
   return params && { ...message, params }
 }
 

@@ -225,6 +225,8 @@ export type Notification =
   | { method: 'notifications/resources/updated'; params: { uri: string; _meta?: Meta } }
   | { method: 'notifications/subscriptions/acknowledged'; params: Params }
   | { method: 'notifications/cancelled'; params: { requestId: RequestId; reason?: string } }
+  /** Older revisions only. */
+  | { method: 'notifications/elicitation/complete'; params: { elicitationId: string } }
 
 /** What a `subscriptions/listen` request asks to hear. */
 export type SubscriptionFilter = {

@@ -15,12 +15,15 @@ import type { HandledState, ScopedState } from './state.ts'
 export type Awaitable<T> = T | Promise<T>
 
 /** What a client may be able to do. */
-export type Feature = 'elicitation' | 'sampling' | 'sampling.tools' | 'sampling.context' | 'roots'
+export type Feature = 'elicitation' | 'elicitation.url' | 'sampling' | 'sampling.tools' | 'sampling.context' | 'roots'
 
 /** A person's answer to a form. */
 export type Elicited<T> =
   | { readonly action: 'accept'; readonly content: T }
   | { readonly action: 'decline' | 'cancel'; readonly content?: undefined }
+
+/** What a person said to being sent to a page: to `accept` is to go there, not to be done there. */
+export type Visited = { readonly action: 'accept' | 'decline' | 'cancel' }
 
 /** What to ask the client's model: `prompt` is short for one user message of text. */
 export type SampleRequest = Omit<CreateMessageParams, 'messages'> &
@@ -55,6 +58,19 @@ export interface Context {
    * @throws McpError `missing_client_capability` when the client cannot be asked
    */
   elicit<const S extends Schema>(key: string, message: string, schema: S): Promise<Elicited<Infer<S>>>
+
+  /**
+   * Sends the person to a page, for what must not pass through the client: passwords, payments, other sites' consent. The
+   * page must find out by itself who opens it: it may not be whom this call is for.
+   *
+   * @param url https, without anything personal in it and without a login of its own
+   * @throws McpError `missing_client_capability` when the client cannot send anybody anywhere
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode
+   */
+  elicitUrl(key: string, message: string, url: string | URL): Promise<Visited>
+
+  /** Tells the client that a person is done on the page that this question sent them to. Not every revision has a word for it. */
+  completed(key: string): void
 
   /**
    * Asks the client's model.

@@ -171,6 +171,12 @@ server.tool('ask_model', { description: 'Asks the client for a completion' }, as
   return `The model says: ${answer.text}`
 })
 
+server.tool('ask_url', { description: 'Sends a person to a page' }, async (_, ctx) => {
+  const visited = await ctx.elicitUrl('connect', 'Connect your account', 'https://example.com/connect?flow=1')
+  if (visited.action === 'accept') ctx.completed('connect')
+  return `The page: ${visited.action}`
+})
+
 server.tool('ask_roots', { description: 'Asks where the client works' }, async (_, ctx) => {
   const roots = await ctx.roots()
   return roots.map((root) => root.uri).join(' ')

@@ -34,6 +34,7 @@ export const rev20250618 = before(rev20251125, {
     ...(isObject(capabilities.elicitation) && { elicitation: { form: {} } }),
     ...(isObject(capabilities.sampling) && { sampling: { context: {} } }),
   }),
+  notifications: { 'notifications/elicitation/complete': () => undefined },
   asks: {
     'elicitation/create': (params) => (params.mode === 'url' ? undefined : plainForm(params)),
     'sampling/createMessage': (params) =>

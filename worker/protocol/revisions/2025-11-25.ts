@@ -29,6 +29,11 @@ export const rev20251125 = before(rev20260728, {
     'tools/call': (result) => (isObject(result.structuredContent) ? result : without('structuredContent')(result)),
   },
 
+  // A person who was sent to a page was named, to tell later that they are done there.
+  asks: {
+    'elicitation/create': (params, id) => (params.mode === 'url' ? { ...params, elicitationId: id } : params),
+  },
+
   // Ordinary failures of a request kept HTTP 200; a missing resource had a code of its own.
   errors: {
     method_not_found: { status: 200 },
