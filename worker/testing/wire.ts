@@ -17,9 +17,13 @@ export type Event = { id: string | undefined; event: string | undefined; data: s
 /** @param base the endpoint; the in-process target is taken to serve `http://localhost/mcp` */
 export function wireTo(target: Target, onMessage: Wire['onMessage']): Wire {
   const base = typeof target === 'function' ? 'http://localhost/mcp' : String(target)
-  const fetcher = typeof target === 'function' ? target : (request: Request) => fetch(request)
   return {
-    send: (path, init) => fetcher(new Request(path === undefined ? base : new URL(path, base), init)),
+    send(path, init) {
+      const request = new Request(path === undefined ? base : new URL(path, base), init)
+      if (typeof target === 'function') return target(request)
+      // The signal once more: that of a request which has been collected as garbage aborts nothing in Node.
+      return fetch(request, { signal: init.signal ?? null })
+    },
     onMessage,
   }
 }
