@@ -25,11 +25,14 @@ export type Claim = { is: 'first' | 'lost' | 'other' } | { is: 'answered'; text:
 
 export class Rounds implements RoundRpc {
   readonly #storage: DurableObjectStorage
+  readonly #patience: number
   /** Settles when the use that this instance has seen is answered. */
   #answered: PromiseWithResolvers<string> | undefined
 
-  constructor(storage: DurableObjectStorage) {
+  /** @param patience milliseconds to wait for an answer that somebody else was to give: they may be gone */
+  constructor(storage: DurableObjectStorage, patience = 25_000) {
     this.#storage = storage
+    this.#patience = patience
   }
 
   async keep(text: string, expires: number): Promise<void> {
@@ -52,7 +55,16 @@ export class Rounds implements RoundRpc {
       return { is: 'first' }
     }
     if (used !== use) return { is: 'other' }
-    const text = (await this.kept()) ?? (await this.#answered?.promise)
+    const text = (await this.kept()) ?? (await this.#answer())
     return text === undefined ? { is: 'lost' } : { is: 'answered', text }
+  }
+
+  async #answer(): Promise<string | undefined> {
+    if (!this.#answered) return undefined
+    const { promise: gone, resolve } = Promise.withResolvers<undefined>()
+    const timer = setTimeout(resolve, this.#patience)
+    const text = await Promise.race([this.#answered.promise, gone])
+    clearTimeout(timer)
+    return text
   }
 }

@@ -77,24 +77,21 @@ export async function sealRound(call: Call, round: Round, memo: Memo, seals: Sea
  *
  * @throws McpError `state_used` when the state was used with other answers
  */
-export async function answerOnce(
-  name: string,
-  answers: Params,
-  host: Host,
-  work: () => Promise<Answer>,
-): Promise<Answer> {
-  const round: RoundRpc = host.round(name)
+export function answerOnce(name: string, answers: Params, host: Host, work: () => Promise<Answer>): Promise<Answer> {
+  const answering = claimAndAnswer(host.round(name), answers, work)
+  // Also for a client that has gone: it will ask again.
+  host.waitUntil(answering.catch(() => {}))
+  return answering
+}
+
+async function claimAndAnswer(round: RoundRpc, answers: Params, work: () => Promise<Answer>): Promise<Answer> {
   const expires = Date.now() + sealLife
   const claim = await round.claim(await digest(answers), expires)
   switch (claim.is) {
     case 'first': {
-      // Also for a client that has gone: it will ask again.
-      const answering = work().then(async (answer) => {
-        await round.keep(JSON.stringify(answer), expires)
-        return answer
-      })
-      host.waitUntil(answering)
-      return answering
+      const answer = await work()
+      await round.keep(JSON.stringify(answer), expires)
+      return answer
     }
     case 'answered':
       return JSON.parse(claim.text)
@@ -102,10 +99,10 @@ export async function answerOnce(
       const data = { reason: 'interrupted', retryable: false }
       throw new McpError('interrupted', 'This round was interrupted: nobody knows how far it came', data)
     }
-    case 'other':
-      throw new McpError('state_used', 'This requestState was used with other answers: start the call again', {
-        reason: 'used',
-      })
+    case 'other': {
+      const data = { reason: 'used' }
+      throw new McpError('state_used', 'This requestState was used with other answers: start the call again', data)
+    }
   }
 }
 
