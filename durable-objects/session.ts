@@ -393,8 +393,8 @@ export class Session extends DurableObject implements SessionRpc {
       completed: (question) => {
         const params = { elicitationId: elicitationId(job.row, question) }
         const written = revision.notification({ method: 'notifications/elicitation/complete', params })
-        if (written && !abort.signal.aborted)
-          this.#feeds.send(this.#streamOf(exchange, expires), notificationText(written))
+        if (!written || abort.signal.aborted) return
+        this.#feeds.send(this.#streamOf(exchange, expires), notificationText(written))
       },
       report: (problem) => this.#host.report(problem),
     }
