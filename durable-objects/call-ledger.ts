@@ -7,6 +7,7 @@
  * | `calls`     | `id`       | one call, never reused                                         | until it is answered or cancelled |
  * |             | `request`  | the key of its JSON-RPC id, to cancel it by                    |                       |
  * |             | `call`     | `LedgerCall` as JSON: the request, its stream, its memo        |                       |
+ * |             | `due`      | milliseconds: when it is too late for its answers              |                       |
  * | `questions` | `id`       | one question; the client sees the id `ask-<id>`, never reused  | until it is answered  |
  * |             | `call`, `key` | which question of which call                                |                       |
  */
@@ -30,7 +31,7 @@ export type LedgerCall = {
 }
 
 const schema = `
-  CREATE TABLE calls (id INTEGER PRIMARY KEY AUTOINCREMENT, request TEXT, call TEXT);
+  CREATE TABLE calls (id INTEGER PRIMARY KEY AUTOINCREMENT, request TEXT, call TEXT, due INTEGER);
   CREATE TABLE questions (id INTEGER PRIMARY KEY AUTOINCREMENT, call INTEGER, key TEXT);
 `
 
@@ -52,8 +53,21 @@ export class CallLedger {
       .one().id
   }
 
-  rewrite(row: number, call: LedgerCall): void {
-    this.#sql.exec('UPDATE calls SET call = ? WHERE id = ?', JSON.stringify(call), row)
+  /** @param due milliseconds: until when it waits for answers */
+  rewrite(row: number, call: LedgerCall, due: number | null = null): void {
+    this.#sql.exec('UPDATE calls SET call = ?, due = ifnull(?, due) WHERE id = ?', JSON.stringify(call), due, row)
+  }
+
+  /** Calls that have waited too long. */
+  overdue(now: number): { row: number; call: LedgerCall }[] {
+    return this.#select('due <= ? AND id IN (SELECT call FROM questions)', now)
+  }
+
+  /** Milliseconds: when a call that waits will have waited too long; `Infinity`: none does. */
+  get due(): number {
+    if (!this.tables.exist) return Number.POSITIVE_INFINITY
+    const waiting = 'SELECT min(due) AS due FROM calls WHERE id IN (SELECT call FROM questions)'
+    return this.#sql.exec<{ due: number | null }>(waiting).one().due ?? Number.POSITIVE_INFINITY
   }
 
   /** Returns the questions that were still open, as the client knows them. */
@@ -123,9 +137,13 @@ export class CallLedger {
 
   /** Calls that wait for nobody: in a new instance, those that were running in the last one. */
   unasked(): { row: number; call: LedgerCall }[] {
+    return this.#select('id NOT IN (SELECT call FROM questions)')
+  }
+
+  #select(where: string, ...bindings: number[]): { row: number; call: LedgerCall }[] {
     if (!this.tables.exist) return []
     return this.#sql
-      .exec<{ id: number; call: string }>('SELECT id, call FROM calls WHERE id NOT IN (SELECT call FROM questions)')
+      .exec<{ id: number; call: string }>(`SELECT id, call FROM calls WHERE ${where}`, ...bindings)
       .toArray()
       .map(({ id, call }) => ({ row: id, call: JSON.parse(call) }))
   }

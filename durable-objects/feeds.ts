@@ -43,7 +43,7 @@ export class Feeds {
     if (again && this.#sockets(stream).some((socket) => attachmentOf(socket).feed !== feed)) {
       return new Response(null, { status: 409 })
     }
-    for (const older of this.#sockets(stream)) older.close(feedClosed.replaced, 'replaced')
+    for (const older of this.#sockets(stream)) older.close(feedClosed.replaced)
     const { 0: client, 1: socket } = new WebSocketPair()
     this.#ctx.acceptWebSocket(socket, [tagOf(stream)])
     socket.serializeAttachment({ feed, overSse } satisfies Attachment)
@@ -84,19 +84,19 @@ export class Feeds {
     const sockets = this.#sockets(stream)
     const floods = sockets.length > 0 && this.#floods(text.length)
     for (const socket of sockets) {
-      if (floods) socket.close(feedRests, 'more to come')
+      if (floods) socket.close(feedRests)
       else socket.send(eventFrame(text, eventIdText(id)))
     }
   }
 
   /** Everything has been said on this stream. */
   complete(stream: number): void {
-    for (const socket of this.#sockets(stream)) socket.close(feedClosed.complete, 'complete')
+    for (const socket of this.#sockets(stream)) socket.close(feedClosed.complete)
   }
 
   completeAll(): void {
     this.#released.clear()
-    for (const socket of this.#ctx.getWebSockets()) socket.close(feedClosed.complete, 'session ended')
+    for (const socket of this.#ctx.getWebSockets()) socket.close(feedClosed.complete)
   }
 
   /** The connection ends, the stream does not: the client comes back for the rest after so many milliseconds. */
@@ -119,11 +119,11 @@ export class Feeds {
   #catchUp(socket: WebSocket, start: EventId): void {
     let room = pageSize
     for (const event of this.#log.after(start)) {
-      if (room <= 0) return socket.close(feedRests, 'more to come')
+      if (room <= 0) return socket.close(feedRests)
       room -= event.data.length
       socket.send(eventFrame(event.data, eventIdText(event.id)))
     }
-    if (this.#log.find(start.stream)?.over) socket.close(feedClosed.complete, 'complete')
+    if (this.#log.find(start.stream)?.over) socket.close(feedClosed.complete)
   }
 
   /** Has so much just been sent that more would wait in this object's memory? */
@@ -147,5 +147,5 @@ const tagOf = (stream: number) => `stream:${stream}`
 
 function sendAway(socket: WebSocket, retry: number): void {
   socket.send(retryFrame(retry))
-  socket.close(feedClosed.released, 'released')
+  socket.close(feedClosed.released)
 }

@@ -107,6 +107,8 @@ export type SessionHost = {
 
 /** Milliseconds until the alarm that holds the object awake for a call whose POST has been answered with a stream. */
 const holdAfter = 20_000
+/** Milliseconds that a person may take for an answer. */
+const longestWait = 24 * 60 * 60_000
 /** How often a call is run again before its interruption is admitted. */
 const mostRepeats = 2
 /** Milliseconds that an HTTP+SSE session outlives its stream, in case the Worker dials again. */
@@ -266,6 +268,11 @@ export class Session extends DurableObject implements SessionRpc {
     if (ended !== undefined)
       return ended <= Date.now() ? this.ctx.storage.deleteAll() : this.ctx.storage.setAlarm(ended)
     this.#recover()
+    for (const { row, call } of this.#ledger.overdue(Date.now())) {
+      this.#withdraw(call.stream, this.#ledger.end(row), 'It took too long')
+      const late = new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
+      this.#fail(exchangeOn(call), call.request.id, late, { ...call, row, principal: undefined, expires: 0 })
+    }
     const works = [...this.#running.values()].map((running) => running.work)
     if (works.length > 0) {
       const time = Math.min(holdFor, this.#due() - Date.now())
@@ -275,7 +282,8 @@ export class Session extends DurableObject implements SessionRpc {
     const due = this.#due()
     // However long a call of it runs: nobody waits for it.
     if (due <= Date.now()) return this.#finish(this.#id?.expires, kv.get('level') !== undefined || this.#ledger.isOpen)
-    return this.ctx.storage.setAlarm(this.#running.size > 0 ? Math.min(due, Date.now() + holdAfter) : due)
+    const hold = this.#running.size > 0 ? Date.now() + holdAfter : due
+    return this.ctx.storage.setAlarm(Math.min(due, hold, this.#ledger.due))
   }
 
   /** Milliseconds: when this session is over, unless its client is heard of before. */
@@ -412,8 +420,10 @@ export class Session extends DurableObject implements SessionRpc {
         }
         const stream = this.#streamOf(exchange, expires)
         const row = job.row as number
-        this.#ledger.rewrite(row, entryOf({ ...job, memo: outcome.memo }, stream))
+        const due = Date.now() + Math.min(outcome.patience, longestWait)
+        this.#ledger.rewrite(row, entryOf({ ...job, memo: outcome.memo }, stream), due)
         const ids = this.#ledger.ask(row, Object.keys(outcome.asks))
+        void this.#wakeBy(due)
         for (const [name, ask] of Object.entries(outcome.asks)) {
           const written = revision.ask(ask, elicitationId(row, name))
           if (written) this.#feeds.send(stream, requestText(ids.get(name) as string, written.method, written.params))
@@ -471,11 +481,15 @@ export class Session extends DurableObject implements SessionRpc {
     const cancelled = this.#ledger.cancel(id)
     if (!cancelled) return
     const { stream } = cancelled
-    for (const requestId of cancelled.questions) {
-      const withdrawn = { requestId, reason: 'The request that asked was cancelled' }
-      this.#feeds.send(stream, notificationText({ method: 'notifications/cancelled', params: withdrawn }))
-    }
+    this.#withdraw(stream, cancelled.questions, 'The request that asked was cancelled')
     this.#settle(stream)
+  }
+
+  #withdraw(stream: number, questions: readonly string[], reason: string): void {
+    for (const requestId of questions) {
+      const params = { requestId, reason }
+      this.#feeds.send(stream, notificationText({ method: 'notifications/cancelled', params }))
+    }
   }
 
   // What goes out

@@ -199,9 +199,7 @@ describe('a handler that asks differently when it is run again', () => {
       (ctx) => name(ctx, `key ${++asked}`),
       () => yes,
     )
-    expect(message).toBe(
-      'The answers to "key 1", "key 2" are not asked for any more, but "key 3" is: keys must be the same in each round',
-    )
+    expect(message).toBe('Keys must be the same in each round: "key 1", "key 2" is not asked for any more, but "key 3"')
   })
 
   test('one key of which changes, is told which in the end', async () => {
@@ -213,7 +211,9 @@ describe('a handler that asks differently when it is run again', () => {
       },
       () => yes,
     )
-    expect(message).toMatch(/^The answers to "key 1", .* are not asked for any more, but "key 100" is/)
+    expect(message).toMatch(
+      /^Keys must be the same in each round: "key 1", .* is not asked for any more, but "key 100"$/,
+    )
   })
 
   test('that never stops asking, is stopped', async () => {
@@ -223,7 +223,7 @@ describe('a handler that asks differently when it is run again', () => {
       },
       () => yes,
     )
-    expect(message).toBe('This call asks for the 101th time, now "turn 101": that is not allowed')
+    expect(message).toBe('This call has asked 100 times: that is enough')
   })
 
   test('by chance, because its branches race, loses no answer', async () => {

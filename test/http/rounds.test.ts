@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { clientCapabilitiesKey, protocolVersionKey } from '../../worker/protocol/meta.ts'
 import { newestStateless } from '../../worker/protocol/revisions/index.ts'
 import { startEverything, type TestServer } from '../support/server.ts'
@@ -141,6 +141,17 @@ test('a tool that is not single takes an answer again', async () => {
   const { send, state, charges } = await payment('pay')
   for (let time = 0; time < 2; time++) expect(asks(await send(state, yes))).toEqual(['thanks'])
   expect(await charges()).toBe('2')
+})
+
+test('an answer that comes too late is refused', async () => {
+  const first = await round('ask_soon', {}, {})
+  const requestState = first.result?.requestState
+  const inputResponses = { soon: accepting({ value: 'yes' }) }
+  expect(textOf(await round('ask_soon', {}, { requestState, inputResponses }))).toBe('yes')
+  await vi.waitFor(async () => {
+    const { error } = await round('ask_soon', {}, { requestState, inputResponses })
+    expect(error?.message).toBe('params.requestState is not valid for this request: start it again')
+  }, 5000)
 })
 
 test('a memo that is too large to be carried is kept, and only its name travels', async () => {

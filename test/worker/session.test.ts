@@ -98,6 +98,29 @@ describe('a stream', () => {
     }
   })
 
+  test('of a question that nobody answered in time ends with an error that says so', async () => {
+    const stub = session()
+    await stub.post(call('ask_name'))
+    await stub.post({ ...call('ask_soon'), messages: [{ ...call('ask_soon').messages[0], id: 2 } as RequestMessage] })
+    expect(await alarmOf(stub)).toBeLessThan(Date.now() + 1000)
+    const [patient, hasty] = [await open(stub, 'stream=1'), await open(stub, 'stream=2')]
+    await evictDurableObject(stub, { webSockets: 'hibernate' })
+    expect(await hasty.closed).toBe(1000)
+    expect(hasty.frames.slice(-2)).toEqual([
+      'id: 2.2\ndata: {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"ask-2","reason":"It took too long"}}\n\n',
+      'id: 2.3\ndata: {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Nobody answered in time","data":{"reason":"timeout","retryable":true}}}\n\n',
+    ])
+    const late = { jsonrpc: '2.0' as const, id: 'ask-2', result: { action: 'accept', content: { value: 'late' } } }
+    expect(await stub.post({ ...post(''), messages: [late] })).toEqual({ status: 202 })
+    // The other has a day.
+    await vi.waitFor(async () => expect(await alarmOf(stub)).toBeGreaterThan(Date.now() + 23 * 60 * 60_000))
+    const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
+    await stub.post({ ...post(''), messages: [answer] })
+    expect(await patient.closed).toBe(1000)
+    expect(patient.frames.join('')).toContain('Hello, Ada!')
+    expect(hasty.frames).toHaveLength(3)
+  })
+
   test('of a cancelled question ends without an answer, and the question is withdrawn', async () => {
     const stub = session()
     await stub.post(call('ask_name'))

@@ -53,4 +53,9 @@ export interface World {
 export type Outcome =
   | { readonly done: Result }
   /** Open questions, by key, and what to bring to the next round besides their answers. */
-  | { readonly asks: Readonly<Record<string, InputRequest>>; readonly memo: Memo }
+  | {
+      readonly asks: Readonly<Record<string, InputRequest>>
+      readonly memo: Memo
+      /** Milliseconds until an answer is too late; `Infinity`: the handler does not say. */
+      readonly patience: number
+    }

@@ -4,7 +4,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import { progressToken } from '../protocol/meta.ts'
 import type { ClientCapabilities, CreateMessageResult, InputRequest, Params, Root } from '../protocol/types.ts'
 import { logLevels } from '../protocol/types.ts'
-import type { Context, Elicited, Feature, Sampled, SampleRequest, Visited } from '../server/context.ts'
+import type { AskOptions, Context, Elicited, Feature, Sampled, SampleRequest, Visited } from '../server/context.ts'
 import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
 import type { HandledState, ScopedState } from '../server/state.ts'
 import type { Call, Outcome, World } from './call.ts'
@@ -32,6 +32,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   const effects = new Map(Object.entries(memo.effects))
   const used = new Set<string>()
   const running = new Set<Promise<unknown>>()
+  let patience = Number.POSITIVE_INFINITY
   let closed = false
   let said = 0
   let lastProgress = Number.NEGATIVE_INFINITY
@@ -50,7 +51,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     const unused = [...answers.keys()].filter((key) => !used.has(key))
     const strays = answers.size > 0 && unused.length === answers.size ? memo.strays + 1 : 0
     const rounds = memo.rounds + 1
-    if (strays === mostStrays || rounds > mostRounds) return void blame(endless(rounds, unused, [...asks.keys()]))
+    if (strays === mostStrays || rounds > mostRounds) return void blame(endless(unused, [...asks.keys()]))
     block({
       asks: Object.fromEntries(asks),
       memo: {
@@ -61,6 +62,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
         rounds,
         strays,
       },
+      patience,
     })
   }
 
@@ -81,6 +83,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     features: readonly Feature[],
     request: InputRequest,
     read: (result: unknown) => T | undefined | Promise<T | undefined>,
+    { timeout = patience }: AskOptions = {},
   ): Promise<T> {
     claim(key, 'question')
     for (const feature of features) if (!can(call.capabilities, feature)) throw cannotAsk(feature)
@@ -98,6 +101,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
       // the same breath travel together.
       if (asks.size === 0) queueMicrotask(closeRound)
       asks.set(key, request)
+      patience = Math.min(patience, timeout)
       return new Promise<never>(() => {})
     }
     answers.set(key, answer)
@@ -118,10 +122,10 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     meta: isObject(call.params._meta) ? call.params._meta : {},
     can: (feature) => can(call.capabilities, feature),
 
-    async elicit(key, message, schema) {
+    async elicit(key, message, schema, options) {
       const form = readForm(schema, key, reader)
       const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
-      return ask(key, ['elicitation'], { method: 'elicitation/create', params }, async (result) => {
+      const read = async (result: unknown): Promise<Elicited<never> | undefined> => {
         if (!isObject(result)) return undefined
         if (result.action === 'decline' || result.action === 'cancel') return { action: result.action }
         if (result.action !== 'accept') return undefined
@@ -134,25 +138,26 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
           ),
         )
         return undefined
-      })
+      }
+      return ask(key, ['elicitation'], { method: 'elicitation/create', params }, read, options)
     },
 
-    async elicitUrl(key, message, url) {
+    async elicitUrl(key, message, url, options) {
       const { href, protocol, hostname } = new URL(url)
       if (protocol !== 'https:' && hostname !== 'localhost') {
         throw new Error(`The question "${key}" sends people to ${href}: use https`)
       }
       const params: Params = { mode: 'url', message, url: href }
-      return ask(key, ['elicitation.url'], { method: 'elicitation/create', params }, readVisited)
+      return ask(key, ['elicitation.url'], { method: 'elicitation/create', params }, readVisited, options)
     },
 
     completed(key) {
       if (!muted()) world.completed(key)
     },
 
-    async sample(key, request) {
+    async sample(key, request, options) {
       const params = samplingParams(request)
-      return ask(key, samplingFeatures(params), { method: 'sampling/createMessage', params }, readSampled)
+      return ask(key, samplingFeatures(params), { method: 'sampling/createMessage', params }, readSampled, options)
     },
 
     async roots(key = 'roots') {
@@ -237,15 +242,13 @@ const changed = (key: string) =>
     `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`,
   )
 
-function endless(rounds: number, unused: readonly string[], asks: readonly string[]): McpError {
-  const advice = 'keys must be the same in each round'
-  return new McpError(
+const endless = (unused: readonly string[], asks: readonly string[]) =>
+  new McpError(
     'internal_error',
     unused.length > 0
-      ? `The answers to ${list(unused)} are not asked for any more, but ${list(asks)} is: ${advice}`
-      : `This call asks for the ${rounds}th time, now ${list(asks)}: that is not allowed`,
+      ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(asks)}`
+      : `This call has asked ${mostRounds} times: that is enough`,
   )
-}
 
 const requirements: Record<Feature, ClientCapabilities> = {
   elicitation: { elicitation: { form: {} } },

@@ -53,7 +53,7 @@ export async function openFeed(
     if (rests) {
       rests = false
       if (farewell) redial()
-    } else socket?.close(clientGone, 'client gone')
+    } else socket?.close(clientGone)
   }
 
   function attach(dialled: WebSocket, { headers }: Response): void {
@@ -76,7 +76,7 @@ export async function openFeed(
       // The rest is in the log; here it would fill the memory that all requests share.
       over = true
       rests = lastId !== undefined
-      if (rests) return dialled.close(feedRests, 'reader is slow')
+      if (rests) return dialled.close(feedRests)
       stream.end()
       leave()
     })

@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
 import type { RoundRpc } from '../../durable-objects/rounds.ts'
-import type { Call, Seals } from '../engine/call.ts'
+import type { Call, Outcome, Seals } from '../engine/call.ts'
 import { emptyMemo, isMemo, type Memo, withAnswers } from '../engine/memo.ts'
 import { isSingle } from '../engine/repeating.ts'
 import { McpError } from '../protocol/errors.ts'
@@ -24,6 +24,8 @@ type Carried = { memo?: Memo; kept?: string; name?: string }
 
 /** One round: what was learned before, and, of a call that is single, its state's name and what it was used with. */
 export type Round = { memo: Memo; name?: string; answers?: Params }
+
+type Asking = Extract<Outcome, { asks: unknown }>
 
 /**
  * What earlier rounds learned, and the answers that came with this one.
@@ -59,8 +61,14 @@ async function open(call: Call, state: unknown, seals: Seals, host: Host): Promi
   throw new McpError('invalid_params', 'params.requestState is not valid for this request: start it again')
 }
 
-/** @param round the one that ends with questions, and this memo */
-export async function sealRound(call: Call, round: Round, memo: Memo, seals: Seals, host: Host): Promise<string> {
+/** @param round the one that has this outcome */
+export async function sealRound(
+  call: Call,
+  round: Round,
+  { memo, patience }: Asking,
+  seals: Seals,
+  host: Host,
+): Promise<string> {
   // Asked again is not asked anew: two states with names of their own would be used twice.
   const name = round.answers ? undefined : round.name
   const carried: Carried = isSingle(host.server.registry, call) ? { name: name ?? crypto.randomUUID() } : {}
@@ -69,7 +77,7 @@ export async function sealRound(call: Call, round: Round, memo: Memo, seals: Sea
     carried.kept = crypto.randomUUID()
     await host.round(carried.kept).keep(text, Date.now() + sealLife)
   } else carried.memo = memo
-  return seals.seal(await purposeOf(call), carried)
+  return seals.seal(await purposeOf(call), carried, Math.min(patience, sealLife))
 }
 
 /**

@@ -107,7 +107,7 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
     return done({
       resultType: 'input_required',
       inputRequests: Object.fromEntries(Object.entries(outcome.asks).map(([key, ask]) => [key, revision.ask(ask)])),
-      requestState: await sealRound(call, round, outcome.memo, seals, host),
+      requestState: await sealRound(call, round, outcome, seals, host),
     })
   }
 

@@ -32,6 +32,11 @@ export type SampleRequest = Omit<CreateMessageParams, 'messages'> &
 /** What the client's model answered; `text` is its text blocks put together. */
 export type Sampled = CreateMessageResult & { readonly text: string }
 
+export type AskOptions = {
+  /** Milliseconds until an answer is too late, and the call ends. Default and most: a day. */
+  timeout?: number
+}
+
 export interface Context {
   /** Aborted when the client cancels the call, or, in stateless revisions, closes its connection. */
   readonly signal: AbortSignal
@@ -57,7 +62,12 @@ export interface Context {
    * @param schema an object of plain fields: text, numbers, booleans, choices
    * @throws McpError `missing_client_capability` when the client cannot be asked
    */
-  elicit<const S extends Schema>(key: string, message: string, schema: S): Promise<Elicited<Infer<S>>>
+  elicit<const S extends Schema>(
+    key: string,
+    message: string,
+    schema: S,
+    options?: AskOptions,
+  ): Promise<Elicited<Infer<S>>>
 
   /**
    * Sends the person to a page, for what must not pass through the client: passwords, payments, other sites' consent. The
@@ -67,7 +77,7 @@ export interface Context {
    * @throws McpError `missing_client_capability` when the client cannot send anybody anywhere
    * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode
    */
-  elicitUrl(key: string, message: string, url: string | URL): Promise<Visited>
+  elicitUrl(key: string, message: string, url: string | URL, options?: AskOptions): Promise<Visited>
 
   /** Tells the client that a person is done on the page that this question sent them to. Not every revision has a word for it. */
   completed(key: string): void
@@ -77,7 +87,7 @@ export interface Context {
    *
    * @throws McpError `missing_client_capability` when the client cannot be asked; `client_refused` when it refused
    */
-  sample(key: string, request: SampleRequest): Promise<Sampled>
+  sample(key: string, request: SampleRequest, options?: AskOptions): Promise<Sampled>
 
   /**
    * The folders the client works in.

@@ -114,6 +114,11 @@ server.tool('ask_name', { description: 'Asks who is there' }, async (_, ctx) => 
   return `Hello, ${answer.content.name}!`
 })
 
+server.tool('ask_soon', { description: 'Wants an answer soon' }, async (_, ctx) => {
+  const answer = await ctx.elicit('soon', 'Soon?', z.object({ value: z.string() }), { timeout: 1000 })
+  return `${answer.content?.value}`
+})
+
 server.tool('ask_twice', { description: 'Asks for two things, one after the other' }, async (_, ctx) => {
   const receipt = await ctx.once('receipt', () => ++effects)
   const first = await ctx.elicit('first', 'First?', z.object({ value: z.string() }))
