@@ -647,6 +647,31 @@ describe('a client that cannot be asked', () => {
     expect([kind, data]).toEqual(['missing_client_capability', { requiredCapabilities }])
   })
 
+  test('is not asked anything by a call that cannot go on', async () => {
+    const person = (ctx: Context) => name(ctx, 'a')
+    const model = (ctx: Context) => ctx.sample('m', { prompt: 'p', maxTokens: 5 })
+    for (const order of [
+      [person, model],
+      [model, person],
+    ] as const) {
+      const handler = async (ctx: Context) => Promise.all(order.map(async (ask) => ask(ctx)))
+      const { result, rounds } = await talk(
+        handler,
+        { m: sampled('Hi') },
+        { capabilities: { sampling: {} }, date: '2025-11-25' },
+      )
+      expect([rounds, result.isError]).toEqual([[], true])
+      expect(textOf(result)).toContain('This needs a client that supports elicitation')
+    }
+    // One that can goes on.
+    const { rounds } = await talk(
+      async (ctx) => (await Promise.all([person(ctx).catch(() => 'nobody'), model(ctx)])).length,
+      { m: sampled('Hi') },
+      { capabilities: { sampling: {} }, date: '2025-11-25' },
+    )
+    expect(rounds).toEqual([['m']])
+  })
+
   test('is asked what it can be asked', async () => {
     const setting = { capabilities: { sampling: {} } }
     for (const more of [{}, { includeContext: 'none' }]) {

@@ -91,7 +91,7 @@ export function parseKeyRing(secret: string): KeyRing {
   }
   const keys: Record<string, string> = Object.fromEntries(entries)
   if (Object.keys(keys).length < entries.length) {
-    throw new Error('The secret EDGEMCP_KEYS must name each id once: an id that changes its key would lock clients out')
+    throw new Error('The secret EDGEMCP_KEYS must name each id once')
   }
   return { current: (entries[0] as [string, string])[0], keys }
 }

@@ -34,6 +34,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   const running = new Set<Promise<unknown>>()
   let patience = Number.POSITIVE_INFINITY
   let closed = false
+  let refused = false
   let said = 0
   let lastProgress = Number.NEGATIVE_INFINITY
 
@@ -47,6 +48,9 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   async function closeRound(): Promise<void> {
     // Effects that run beside a question are part of this round: their results must travel with it.
     while (running.size > 0) await Promise.allSettled(running)
+    // What cannot be asked may be the end of the handler: nobody is asked anything before that is known.
+    for (let turn = 0; refused && turn < 50; turn++) await undefined
+    if (closed) return
     closed = true
     const unused = [...answers.keys()].filter((key) => !used.has(key))
     const strays = answers.size > 0 && unused.length === answers.size ? memo.strays + 1 : 0
@@ -86,8 +90,10 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     { timeout = patience }: AskOptions = {},
   ): Promise<T> {
     claim(key, 'question')
-    for (const feature of features) if (!can(call.capabilities, feature)) throw cannotAsk(feature)
-    if (!call.revision.ask(request)) {
+    const missing = features.find((feature) => !can(call.capabilities, feature))
+    if (missing || !call.revision.ask(request)) {
+      refused = true
+      if (missing) throw cannotAsk(missing)
       const reason = `Revision ${call.revision.date} has no words for the question "${key}"`
       throw new McpError('missing_client_capability', reason)
     }

@@ -105,7 +105,7 @@ async function claimAndAnswer(round: RoundRpc, answers: Params, work: () => Prom
       return JSON.parse(claim.text)
     case 'lost': {
       const data = { reason: 'interrupted', retryable: false }
-      throw new McpError('interrupted', 'This round was interrupted: nobody knows how far it came', data)
+      throw new McpError('interrupted', 'The call was interrupted', data)
     }
     case 'other': {
       const data = { reason: 'used' }
