@@ -269,8 +269,8 @@ export class Session extends DurableObject implements SessionRpc {
       return ended <= Date.now() ? this.ctx.storage.deleteAll() : this.ctx.storage.setAlarm(ended)
     this.#recover()
     for (const { row, call } of this.#ledger.overdue(Date.now())) {
-      this.#withdraw(call.stream, this.#ledger.end(row), 'It took too long')
       const late = new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
+      this.#withdraw(call.stream, this.#ledger.end(row), late.message)
       this.#fail(exchangeOn(call), call.request.id, late, { ...call, row, principal: undefined, expires: 0 })
     }
     const works = [...this.#running.values()].map((running) => running.work)

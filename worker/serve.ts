@@ -193,8 +193,8 @@ function hasObjects(names: { session: string; updates: string }, { sessions }: S
 
 /** One sentence, and the lines to add. */
 const missingExports = (names: readonly string[]) =>
-  `edgemcp runs without sessions, streams and updates, because this Worker has no Durable Object class ${names.join(' and ')}: ` +
-  `add to it\n\nexport const { ${names.join(', ')} } = worker\n\nand to its wrangler.toml\n\n` +
+  `edgemcp runs without sessions, streams and updates: this Worker has no Durable Object class ${names.join(' and ')}. ` +
+  `Add to it\n\nexport const { ${names.join(', ')} } = worker\n\nand to its wrangler.toml\n\n` +
   `[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["${names.join('", "')}"]`
 
 /** From the secret when there is one; otherwise minted once and kept by the Updates object. */

@@ -107,7 +107,7 @@ describe('a stream', () => {
     await evictDurableObject(stub, { webSockets: 'hibernate' })
     expect(await hasty.closed).toBe(1000)
     expect(hasty.frames.slice(-2)).toEqual([
-      'id: 2.2\ndata: {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"ask-2","reason":"It took too long"}}\n\n',
+      'id: 2.2\ndata: {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"ask-2","reason":"Nobody answered in time"}}\n\n',
       'id: 2.3\ndata: {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Nobody answered in time","data":{"reason":"timeout","retryable":true}}}\n\n',
     ])
     const late = { jsonrpc: '2.0' as const, id: 'ask-2', result: { action: 'accept', content: { value: 'late' } } }

@@ -94,7 +94,7 @@ export function answerOnce(name: string, answers: Params, host: Host, work: () =
 
 async function claimAndAnswer(round: RoundRpc, answers: Params, work: () => Promise<Answer>): Promise<Answer> {
   const expires = Date.now() + sealLife
-  const claim = await round.claim(await digest(answers), expires)
+  const claim = await round.claim(await digest(distinct(answers)), expires)
   switch (claim.is) {
     case 'first': {
       const answer = await work()
@@ -103,32 +103,31 @@ async function claimAndAnswer(round: RoundRpc, answers: Params, work: () => Prom
     }
     case 'answered':
       return JSON.parse(claim.text)
-    case 'lost': {
-      const data = { reason: 'interrupted', retryable: false }
-      throw new McpError('interrupted', 'The call was interrupted', data)
-    }
-    case 'other': {
-      const data = { reason: 'used' }
-      throw new McpError('state_used', 'This requestState was used with other answers: start the call again', data)
-    }
+    case 'lost':
+      throw new McpError('interrupted', 'The call was interrupted', { reason: 'interrupted', retryable: false })
+    case 'other':
+      throw new McpError('state_used', 'This requestState was used with other answers', { reason: 'used' })
   }
 }
 
 /** A memo is good for the same method with the same arguments only. */
 async function purposeOf({ method, params }: Call): Promise<string> {
-  return `memo:${method}:${await digest([params.name ?? params.uri, params.arguments])}`
+  const target = method === 'resources/read' ? params.uri : params.name
+  return `memo:${method}:${await digest([target, distinct(params.arguments)])}`
 }
 
 async function digest(value: unknown): Promise<string> {
-  const text = new TextEncoder().encode(JSON.stringify(sorted(value)))
+  const text = new TextEncoder().encode(JSON.stringify(value))
   return btoa(String.fromCharCode(...new Uint8Array(await crypto.subtle.digest('SHA-256', text))))
 }
 
-/** The same value whatever order a client writes its members in. */
-function sorted(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(sorted)
-  if (!isObject(value)) return value
-  return Object.keys(value)
-    .sort()
-    .map((key) => [key, sorted(value[key])])
+/** The same text for the same value only, whatever order a client writes its members in. */
+function distinct(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(distinct)
+  if (isObject(value)) {
+    const members = Object.keys(value).sort()
+    return Object.fromEntries(members.map((key) => [key, distinct(value[key])]))
+  }
+  // As a text every number is itself, those beyond all numbers too; texts are marked.
+  return typeof value === 'string' ? `"${value}` : typeof value === 'number' ? `${value}` : value
 }

@@ -1,0 +1,435 @@
+/**
+ * Answers within a session that are none, are to something else, or come twice, late or from somewhere else.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic#responses
+ */
+import { expect } from 'vitest'
+import type { Params } from '../hostile-row.ts'
+import { type AskedCall, type Posted, Session } from './asked-call.ts'
+import { accepting, honest, type Stage } from './stage.ts'
+
+/** What is done to a call that waits for its answer, what the last POST of it gets, and what becomes of the call. */
+export type SessionRow = {
+  name: string
+  attack: (asked: AskedCall, stage: Stage) => Promise<Posted>
+  answer: { status: number; error?: Params }
+  fate: Fate
+}
+
+/**
+ * `waiting`: an honest answer is still taken, and so often handlers of other calls got past their questions meanwhile.
+ * `over`: there is no end to hear.
+ */
+export type Fate = { waiting: number } | 'over' | { error: Params } | { result: Params; passed: number }
+
+const row = (
+  name: string,
+  attack: SessionRow['attack'],
+  answer: SessionRow['answer'],
+  fate: Fate = { waiting: 0 },
+): SessionRow => ({ name, attack, answer, fate })
+
+const taken = { status: 202 }
+const malformed = (message: string) => ({ status: 400, error: { code: -32600, message } })
+const unknownSession = {
+  status: 404,
+  error: { code: -32600, message: 'Session not found: send initialize again' },
+}
+const says = (word: string): Fate => ({ result: { content: [{ type: 'text', text: `ada says ${word}` }] }, passed: 1 })
+const noWord: Fate = {
+  error: { code: -32602, message: 'The answer to "word" is not a valid elicitation/create result' },
+}
+const misfit: Fate = {
+  error: { code: -32602, message: expect.stringMatching(/^The answer to "word" does not fit its schema: /) },
+}
+
+const json = JSON.stringify
+const evil = accepting({ word: 'evil' })
+
+/** A response to this question. */
+const response = (asked: AskedCall, more: Params): Params => ({ jsonrpc: '2.0', id: asked.question, ...more })
+const posting = (more: Params) => (asked: AskedCall) => asked.session.post(response(asked, more))
+const writing = (text: (id: string) => string) => (asked: AskedCall) => asked.session.post(text(json(asked.question)))
+const cancelling = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
+const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
+
+const ids = [
+  'ask-2',
+  'ask-0',
+  'ask--1',
+  'ask-01',
+  'ask-1.0',
+  'ask-1e0',
+  'ask-1 ',
+  ' ask-1',
+  'ASK-1',
+  'ask-',
+  'ask-\uff11',
+  'ask-999999999999999',
+  'ask-9999999999999999',
+  "ask-1' OR 1=1 --",
+  'ask-1\u0000',
+  '1',
+  '',
+  'word',
+  '__proto__',
+  1,
+  0,
+  -1,
+  2 ** 53 - 1,
+]
+
+const unknownIds: SessionRow[] = [
+  ...ids.map((id) => row(`an answer to ${json(id)} is to nothing`, posting({ id, result: evil }), taken)),
+  ...[null, true, 1.5, 2 ** 53, [], ['ask-1'], {}].map((id) =>
+    row(
+      `an answer to ${json(id)} is none`,
+      posting({ id, result: evil }),
+      malformed('"id" must be a string or a safe integer, not null or a fraction'),
+    ),
+  ),
+  row(
+    'an answer to nothing is none',
+    posting({ id: undefined, result: evil }),
+    malformed('A result needs the id of its request'),
+  ),
+  ...[null, undefined, true, []].map((id) =>
+    row(`an error about ${json(id)} refuses nothing`, posting({ id, error: { code: -1, message: 'no' } }), taken),
+  ),
+  row(
+    'the last of two ids counts',
+    writing((id) => `{"jsonrpc":"2.0","id":${id},"result":${json(evil)},"id":"ask-7"}`),
+    taken,
+  ),
+]
+
+const notResponses: SessionRow[] = [
+  row(
+    'what has both a result and an error is neither',
+    posting({ result: evil, error: { code: -1, message: 'no' } }),
+    malformed('A response has a result or an error, not both'),
+  ),
+  row(
+    'what has both a result and no error is neither',
+    posting({ result: evil, error: null }),
+    malformed('A response has a result or an error, not both'),
+  ),
+  row(
+    'what has neither a result nor an error is no response',
+    posting({}),
+    malformed('A message has a method, a result or an error'),
+  ),
+  row(
+    'what has a method and a result is no response',
+    posting({ method: 'ping', result: evil }),
+    malformed('A message has a method or a result, not both'),
+  ),
+  ...[null, true, 1, 'evil', [], [evil]].map((result) =>
+    row(`the result ${json(result)} is none`, posting({ result }), malformed('"result" must be an object')),
+  ),
+  ...[
+    null,
+    true,
+    -1,
+    'no',
+    [],
+    {},
+    { code: -1 },
+    { message: 'no' },
+    { code: '-1', message: 'no' },
+    { code: 1.5, message: 'no' },
+    { code: -1, message: null },
+  ].map((error) =>
+    row(
+      `the error ${json(error)} is none`,
+      posting({ error }),
+      malformed('"error" must be an object with an integer code and a message'),
+    ),
+  ),
+  ...[undefined, null, '1.0', 2, '2.00'].map((jsonrpc) =>
+    row(
+      `an answer of JSON-RPC ${json(jsonrpc)} is none`,
+      posting({ jsonrpc, result: evil }),
+      malformed('"jsonrpc" must be "2.0"'),
+    ),
+  ),
+  row('a request by the name of the question is a request', posting({ method: 'nothing', params: evil }), {
+    status: 200,
+    error: { code: -32601, message: 'Method not found: nothing' },
+  }),
+  row(
+    'a batch of answers is none',
+    (asked) => asked.session.post([response(asked, { result: evil })]),
+    malformed('Revision 2025-11-25 has no batches: send one message at a time'),
+  ),
+  row(
+    'an answer that breaks off is none',
+    writing((id) => `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept"`),
+    { status: 400, error: { code: -32700, message: 'The body is not valid JSON' } },
+  ),
+  row(
+    'an answer nested 1,000 deep is not looked at',
+    writing((id) => `{"jsonrpc":"2.0","id":${id},"result":${nested(1_000)}}`),
+    malformed('The body is nested deeper than 128 levels'),
+  ),
+  row(
+    'an answer of more than the server reads is not read',
+    posting({ result: { ...evil, more: 'a'.repeat(4 * 1024 * 1024) } }),
+    { status: 413, error: { code: -32600, message: expect.stringMatching(/body/i) } },
+  ),
+]
+
+const elsewhere: SessionRow[] = [
+  row(
+    'an answer in another session is to nothing',
+    async (asked, stage) => (await stage.session()).post(response(asked, { result: evil })),
+    taken,
+  ),
+  row(
+    'an answer in another session is to its own question',
+    async (_, stage) => {
+      const other = await (await stage.session()).call()
+      const posted = await other.answer(evil)
+      await other.next()
+      return posted
+    },
+    taken,
+    { waiting: 1 },
+  ),
+  row(
+    "an answer to another session's second question is to nothing here",
+    async (asked, stage) => {
+      const session = await stage.session()
+      const [first, second] = [await session.call('ask', 1), await session.call('ask', 2)]
+      const posted = await asked.session.post(response(second, { result: evil }))
+      for (const one of [first, second]) {
+        await session.post({ ...cancelling, params: { requestId: one === first ? 1 : 2 } })
+      }
+      return posted
+    },
+    taken,
+  ),
+  row(
+    "Bob's answer in Ada's session is to nothing he knows",
+    (asked, stage) => new Session(stage.url(), asked.session.id, 'bob').post(response(asked, { result: evil })),
+    unknownSession,
+  ),
+  row(
+    "Bob's answer in his own session is to nothing",
+    async (asked, stage) => (await stage.session({ as: 'bob' })).post(response(asked, { result: evil })),
+    taken,
+  ),
+  row(
+    "nobody's answer is refused for who they are",
+    (asked) => asked.session.post(response(asked, { result: evil }), { Authorization: undefined }),
+    { status: 401, error: { code: -32600, message: 'Say who you are' } },
+  ),
+  row(
+    'an answer in no session is refused',
+    (asked) => asked.session.post(response(asked, { result: evil }), { 'Mcp-Session-Id': undefined }),
+    malformed('Missing header Mcp-Session-Id: send initialize first'),
+  ),
+  row(
+    'an answer in a session cut off is refused',
+    (asked) =>
+      asked.session.post(response(asked, { result: evil }), { 'Mcp-Session-Id': asked.session.id.slice(0, -1) }),
+    unknownSession,
+  ),
+  row(
+    'an answer under a state of a stateless call is refused',
+    async (asked, stage) =>
+      asked.session.post(response(asked, { result: evil }), { 'Mcp-Session-Id': await stage.state() }),
+    unknownSession,
+  ),
+  row(
+    'an answer of a stateless client is refused',
+    (asked) => asked.session.post(response(asked, { result: evil }), { 'MCP-Protocol-Version': '2026-07-28' }),
+    malformed('A stateless client sends no responses'),
+  ),
+  row(
+    'an answer of a client of no version is refused',
+    (asked) => asked.session.post(response(asked, { result: evil }), { 'MCP-Protocol-Version': '2020-01-01' }),
+    malformed('Unsupported MCP-Protocol-Version 2020-01-01'),
+  ),
+  row(
+    'a second call with the state of the first does not answer it',
+    (asked) =>
+      asked.session.post({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: { name: 'ask', inputResponses: { word: evil } },
+      }),
+    malformed('The id 1 belongs to a request in progress'),
+  ),
+]
+
+const wrong: SessionRow[] = [
+  ...[
+    {},
+    { action: null },
+    { action: 'yes' },
+    { action: ['accept'], content: { word: 'evil' } },
+    { word: 'evil' },
+    { content: { word: 'evil' } },
+    { word: evil },
+    { result: evil },
+    { role: 'assistant', model: 'm', content: { type: 'text', text: 'evil' } },
+    { roots: [{ uri: 'file:///evil' }] },
+  ].map((result) => row(`${json(result)} is no answer`, posting({ result }), taken, noWord)),
+  ...[
+    undefined,
+    null,
+    'evil',
+    [],
+    {},
+    { word: null },
+    { word: 1 },
+    { word: '' },
+    { word: 'more than twenty characters' },
+    { word: ['evil'] },
+    { Word: 'evil' },
+  ].map((content) =>
+    row(
+      `${json(content)} is no content to accept with`,
+      posting({ result: { action: 'accept', content } }),
+      taken,
+      misfit,
+    ),
+  ),
+  row(
+    'a word of a megabyte does not fit',
+    posting({ result: accepting({ word: 'a'.repeat(1_000_000) }) }),
+    taken,
+    misfit,
+  ),
+  row(
+    'a result is none for what its prototype would be',
+    writing((id) => `{"jsonrpc":"2.0","id":${id},"result":{"__proto__":${json(evil)}}}`),
+    taken,
+    noWord,
+  ),
+  row(
+    'content does not fit for what its prototype would be',
+    writing(
+      (id) => `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept","content":{"__proto__":{"word":"evil"}}}}`,
+    ),
+    taken,
+    misfit,
+  ),
+  ...[
+    { code: -1, message: 'no' },
+    { code: -32602, message: '' },
+    { code: 0, message: 'accept', data: evil },
+  ].map((error) =>
+    row(`the error ${json(error)} is a refusal`, posting({ error }), taken, {
+      result: { isError: true, content: [{ type: 'text', text: `The client refused "word": ${error.message}` }] },
+      passed: 0,
+    }),
+  ),
+]
+
+/** One answer after another, to the same question. */
+const twice = (first: Params, second: Params) => async (asked: AskedCall) => {
+  await asked.session.post(response(asked, first))
+  return asked.session.post(response(asked, second))
+}
+
+const late: SessionRow[] = [
+  row('the same answer twice is one', twice({ result: honest.word }, { result: honest.word }), taken, says('honest')),
+  row('another answer comes too late', twice({ result: honest.word }, { result: evil }), taken, says('honest')),
+  row(
+    'a refusal after an answer comes too late',
+    twice({ result: honest.word }, { error: { code: -1, message: 'no' } }),
+    taken,
+    says('honest'),
+  ),
+  row('an answer after a wrong one comes too late', twice({ result: {} }, { result: evil }), taken, noWord),
+  row(
+    'an answer after one that was declined comes too late',
+    twice({ result: { action: 'decline' } }, { result: evil }),
+    taken,
+    says('decline'),
+  ),
+  row(
+    'the same answer ten times at once is one',
+    async (asked) => {
+      const posted = await Promise.all(Array.from({ length: 10 }, () => asked.answer(honest.word)))
+      return posted.find(({ status }) => status !== 202) ?? (posted[0] as Posted)
+    },
+    taken,
+    says('honest'),
+  ),
+  row(
+    'an answer to a call that was cancelled is to nothing',
+    async (asked) => {
+      await asked.session.post(cancelling)
+      expect(await asked.next()).toMatchObject({
+        method: 'notifications/cancelled',
+        params: { requestId: asked.question },
+      })
+      return asked.answer(evil)
+    },
+    taken,
+    'over',
+  ),
+  row(
+    'an answer in a session that has ended is refused',
+    async (asked) => {
+      await asked.session.end()
+      return asked.answer(evil)
+    },
+    unknownSession,
+    'over',
+  ),
+  row(
+    'whoever cancels the question cancels nothing',
+    (asked) => asked.session.post({ ...cancelling, params: { requestId: asked.question } }),
+    taken,
+  ),
+]
+
+/** Meant to go on: nothing of what is odd about them reaches a handler. */
+const harmless: SessionRow[] = [
+  row('an honest answer is taken', posting({ result: honest.word }), taken, says('honest')),
+  row(
+    'what was declined with content is declined',
+    posting({ result: { action: 'decline', content: { word: 'evil' } } }),
+    taken,
+    says('decline'),
+  ),
+  row(
+    'what was cancelled with content is cancelled',
+    posting({ result: { action: 'cancel', content: 1 } }),
+    taken,
+    says('cancel'),
+  ),
+  row(
+    'what an answer has besides is left out',
+    posting({ result: { ...honest.word, isError: true }, more: 1 }),
+    taken,
+    says('honest'),
+  ),
+  row(
+    'what content has besides is left out',
+    posting({
+      result: accepting({
+        ...Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`key ${index}`, 1])),
+        word: 'honest',
+      }),
+    }),
+    taken,
+    says('honest'),
+  ),
+  row(
+    'what content has as __proto__ is left out',
+    writing(
+      (id) =>
+        `{"jsonrpc":"2.0","id":${id},"result":{"action":"accept","content":{"word":"honest","__proto__":{"word":"evil"}}}}`,
+    ),
+    taken,
+    says('honest'),
+  ),
+]
+
+export const sessionAnswers = { unknownIds, notResponses, elsewhere, wrong, late, harmless }
