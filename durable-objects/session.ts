@@ -107,8 +107,6 @@ export type SessionHost = {
 
 /** Milliseconds until the alarm that holds the object awake for a call whose POST has been answered with a stream. */
 const holdAfter = 20_000
-/** Milliseconds that a person may take for an answer. */
-const longestWait = 24 * 60 * 60_000
 /** How often a call is run again before its interruption is admitted. */
 const mostRepeats = 2
 /** Milliseconds that an HTTP+SSE session outlives its stream, in case the Worker dials again. */
@@ -420,7 +418,7 @@ export class Session extends DurableObject implements SessionRpc {
         }
         const stream = this.#streamOf(exchange, expires)
         const row = job.row as number
-        const due = Date.now() + Math.min(outcome.patience, longestWait)
+        const due = Date.now() + outcome.patience
         this.#ledger.rewrite(row, entryOf({ ...job, memo: outcome.memo }, stream), due)
         const ids = this.#ledger.ask(row, Object.keys(outcome.asks))
         void this.#wakeBy(due)

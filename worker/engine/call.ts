@@ -56,6 +56,6 @@ export type Outcome =
   | {
       readonly asks: Readonly<Record<string, InputRequest>>
       readonly memo: Memo
-      /** Milliseconds until an answer is too late; `Infinity`: the handler does not say. */
+      /** Milliseconds until an answer is too late. */
       readonly patience: number
     }

@@ -9,7 +9,7 @@ import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
 import type { HandledState, ScopedState } from '../server/state.ts'
 import type { Call, Outcome, World } from './call.ts'
 import { readForm } from './form.ts'
-import type { Memo } from './memo.ts'
+import { longestWait, type Memo } from './memo.ts'
 
 /** A round: a context for the handler, and what happens if the handler cannot go on without the client. */
 export type Round = {
@@ -32,7 +32,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   const effects = new Map(Object.entries(memo.effects))
   const used = new Set<string>()
   const running = new Set<Promise<unknown>>()
-  let patience = Number.POSITIVE_INFINITY
+  let patience = longestWait
   let closed = false
   let refused = false
   let said = 0

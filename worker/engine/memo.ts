@@ -18,6 +18,9 @@ export type Memo = {
   readonly strays: number
 }
 
+/** Milliseconds that anybody may take for an answer, whoever keeps the memo meanwhile. */
+export const longestWait = 24 * 60 * 60_000
+
 export const emptyMemo: Memo = { answers: {}, effects: {}, said: 0, asked: {}, rounds: 0, strays: 0 }
 
 /** The memo with these answers added. The latest answer to a key counts. */

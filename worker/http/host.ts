@@ -5,6 +5,7 @@ import type { UpdatesRpc } from '../../durable-objects/updates.ts'
 import type { Auth } from '../auth/auth.ts'
 import type { Sealer } from '../auth/seal.ts'
 import type { Seals } from '../engine/call.ts'
+import { longestWait } from '../engine/memo.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Server } from '../server/server.ts'
 import type { StateRpc } from '../server/state.ts'
@@ -40,11 +41,8 @@ export type Paths = {
   messages: string
 }
 
-/** Milliseconds a person may take for an answer, and a client for the next page. */
-export const sealLife = 24 * 60 * 60_000
-
 /** The seals of one principal. */
 export const sealsOf = (sealer: () => Promise<Sealer>, principal: Principal | undefined): Seals => ({
-  seal: async (purpose, value, life = sealLife) => (await sealer()).seal(purpose, principal, value, life),
+  seal: async (purpose, value, life = longestWait) => (await sealer()).seal(purpose, principal, value, life),
   open: async (purpose, sealed) => (await sealer()).open(purpose, principal, sealed),
 })

@@ -5,12 +5,12 @@
  */
 import type { RoundRpc } from '../../durable-objects/rounds.ts'
 import type { Call, Outcome, Seals } from '../engine/call.ts'
-import { emptyMemo, isMemo, type Memo, withAnswers } from '../engine/memo.ts'
+import { emptyMemo, isMemo, longestWait, type Memo, withAnswers } from '../engine/memo.ts'
 import { isSingle } from '../engine/repeating.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
-import { type Host, sealLife } from './host.ts'
+import type { Host } from './host.ts'
 import type { Answer } from './reply.ts'
 
 /** The methods that may ask; elsewhere both parameters mean nothing. */
@@ -75,9 +75,9 @@ export async function sealRound(
   const text = JSON.stringify(memo)
   if (text.length > mostCarried) {
     carried.kept = crypto.randomUUID()
-    await host.round(carried.kept).keep(text, Date.now() + sealLife)
+    await host.round(carried.kept).keep(text, Date.now() + longestWait)
   } else carried.memo = memo
-  return seals.seal(await purposeOf(call), carried, Math.min(patience, sealLife))
+  return seals.seal(await purposeOf(call), carried, patience)
 }
 
 /**
@@ -93,7 +93,7 @@ export function answerOnce(name: string, answers: Params, host: Host, work: () =
 }
 
 async function claimAndAnswer(round: RoundRpc, answers: Params, work: () => Promise<Answer>): Promise<Answer> {
-  const expires = Date.now() + sealLife
+  const expires = Date.now() + longestWait
   const claim = await round.claim(await digest(distinct(answers)), expires)
   switch (claim.is) {
     case 'first': {
