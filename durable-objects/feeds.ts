@@ -47,7 +47,7 @@ export class Feeds {
     const { 0: client, 1: socket } = new WebSocketPair()
     this.#ctx.acceptWebSocket(socket, [tagOf(stream)])
     socket.serializeAttachment({ feed, overSse } satisfies Attachment)
-    if (polling && !again) socket.send(primingFrame(eventIdText(start), retryAfter))
+    if (polling) socket.send(primingFrame(eventIdText(start), retryAfter))
     const released = this.#released.get(stream)
     this.#released.delete(stream)
     if (released !== undefined) sendAway(socket, released)
