@@ -628,7 +628,7 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** Calls whose POST has been answered run on in an alarm: nothing else keeps an object in memory. */
   #holdAwake(): void {
-    if (this.#running.size > 0) void this.ctx.storage.setAlarm(Date.now() + holdAfter)
+    if (this.#running.size > 0) void this.ctx.storage.setAlarm(Math.min(Date.now() + holdAfter, this.#ledger.due))
   }
 
   /**

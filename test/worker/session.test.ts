@@ -121,6 +121,18 @@ describe('a stream', () => {
     expect(hasty.frames).toHaveLength(3)
   })
 
+  test('of a question that is wanted soon is watched over beside calls that run', async () => {
+    const stub = session()
+    await stub.post(call('ask_soon'))
+    const { params } = post('tools/call', {
+      name: 'wait',
+      arguments: { key: crypto.randomUUID() },
+      _meta: { progressToken: 'p' },
+    }).messages[0] as RequestMessage
+    await stub.post({ ...post(''), messages: [{ jsonrpc: '2.0', id: 2, method: 'tools/call', params }] })
+    expect(await alarmOf(stub)).toBeLessThan(Date.now() + 1000)
+  })
+
   test('of a cancelled question ends without an answer, and the question is withdrawn', async () => {
     const stub = session()
     await stub.post(call('ask_name'))
