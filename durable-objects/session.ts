@@ -381,6 +381,10 @@ export class Session extends DurableObject implements SessionRpc {
       session: { id: session },
       logLevel: this.ctx.storage.kv.get<LogLevel>('level') ?? 'info',
     }
+    const notify: World['notify'] = (notification, said) => {
+      const written = revision.notification(notification)
+      if (written && !abort.signal.aborted) this.#say(exchange, notificationText(written), job, said)
+    }
     const world: World = {
       signal: abort.signal,
       seals: this.#host.seals(principal),
@@ -389,18 +393,13 @@ export class Session extends DurableObject implements SessionRpc {
         session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires, life) },
       },
       updates: true,
-      notify: (notification, said) => {
-        const written = revision.notification(notification)
-        if (written && !abort.signal.aborted) this.#say(exchange, notificationText(written), job, said)
-      },
+      notify,
       disconnect: (retry) => {
         if (!abort.signal.aborted) this.#release(exchange, expires, retry)
       },
-      completed: (question) => {
+      completed(question, said) {
         const params = { elicitationId: elicitationId(job.row, question) }
-        const written = revision.notification({ method: 'notifications/elicitation/complete', params })
-        if (!written || abort.signal.aborted) return
-        this.#feeds.send(this.#streamOf(exchange, expires), notificationText(written))
+        notify({ method: 'notifications/elicitation/complete', params }, said)
       },
       report: (problem) => this.#host.report(problem),
     }

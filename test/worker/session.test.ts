@@ -265,6 +265,19 @@ describe('a call that was running when its object was lost', () => {
     expect(steps(feed.frames).slice(-3)).toEqual(heard)
   })
 
+  test('and had told that a person is done on a page, does not tell it twice', async () => {
+    const stub = session()
+    const handshake = { ...post('').handshake, capabilities: { elicitation: { url: {} } } } as Post['handshake']
+    expect(await stub.post({ ...call('ask_url_twice'), handshake })).toEqual({ stream: 1 })
+    const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept' } }
+    await stub.post({ ...post(''), handshake, messages: [answer] })
+    await evictDurableObject(stub)
+    const feed = await open(stub, 'stream=1')
+    expect(await feed.closed).toBe(1000)
+    expect(feed.frames.join('')).toContain('"text":"done"')
+    expect(feed.frames.filter((frame) => frame.includes('notifications/elicitation/complete'))).toHaveLength(1)
+  })
+
   test('beside another of its batch, says nothing twice and swallows nothing', async () => {
     const stub = session()
     const handshake = { ...post('').handshake, version: '2025-03-26' } as Post['handshake']

@@ -44,8 +44,8 @@ export interface World {
   /** @param said how many notifications the call has come to, those of replayed stretches included */
   notify(notification: Notification, said: number): void
   disconnect(retry: number | undefined): void
-  /** What the client was asked under this key happens elsewhere, and is done. */
-  completed(key: string): void
+  /** What the client was asked under this key happens elsewhere, and is done. @param said see `notify` */
+  completed(key: string, said: number): void
   /** Somebody should look at this; the client is not told. */
   report(problem: unknown): void
 }

@@ -158,7 +158,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     },
 
     completed(key) {
-      if (!muted()) world.completed(key)
+      if (!muted()) world.completed(key, said)
     },
 
     async sample(key, request, options) {

@@ -182,6 +182,18 @@ server.tool('ask_url', { description: 'Sends a person to a page' }, async (_, ct
   return `The page: ${visited.action}`
 })
 
+let isLeft = false
+server.tool(
+  'ask_url_twice',
+  { description: 'Does not end the first time a person is back', annotations: { readOnlyHint: true } },
+  async (_, ctx) => {
+    await ctx.elicitUrl('connect', 'Connect your account', 'https://example.com/connect?flow=1')
+    ctx.completed('connect')
+    isLeft = !isLeft
+    return isLeft ? new Promise<never>(() => {}) : 'done'
+  },
+)
+
 server.tool('ask_roots', { description: 'Asks where the client works' }, async (_, ctx) => {
   const roots = await ctx.roots()
   return roots.map((root) => root.uri).join(' ')
