@@ -34,7 +34,7 @@ test('an object whose client only listens sleeps, and its next event arrives on 
   const visitor = await Visitor.arrive(server.url)
   const stream = events(await visitor.stream())
   await messagesOf(await visitor.ask('resources/subscribe', { uri: 'note://1' }))
-  const isAnother = await fallAsleep('McpSession', await server.nameOf(visitor.session))
+  const isAnother = await fallAsleep('McpSession', await server.objectOf(visitor.session))
   await touch('1')
   await readUntil(stream, ({ method }) => method === 'notifications/resources/updated')
   await isAnother()
@@ -45,7 +45,7 @@ test('an object that waits for a person sleeps, and the call ends on the same st
   const visitor = await Visitor.arrive(server.url)
   const stream = events(await visitor.call('ask'))
   const { id } = await readUntil(stream, ({ method }) => method === 'elicitation/create')
-  const isAnother = await fallAsleep('McpSession', await server.nameOf(visitor.session))
+  const isAnother = await fallAsleep('McpSession', await server.objectOf(visitor.session))
   expect((await visitor.post({ id, result: word })).status).toBe(202)
   const { result } = await readUntil(stream, (message) => 'result' in message)
   expect(result?.content?.[0]?.text).toBe('Good morning')
@@ -66,7 +66,7 @@ test('the object behind streams of changes sleeps, and the next change arrives o
 
 test('an object sleeps behind HTTP+SSE, while its client is idle and while it waits for a person', async () => {
   const { visitor, session, stream, leave } = await Visitor.arriveOverSse(server.url)
-  const name = await server.nameOf(session)
+  const name = await server.objectOf(session)
   const isAnother = await fallAsleep('McpSession', name)
   await visitor.call('ask')
   const { id } = await readUntil(stream, ({ method }) => method === 'elicitation/create')

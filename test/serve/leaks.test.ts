@@ -38,7 +38,7 @@ test('a session over HTTP+SSE is over when its client does not read, and holds n
   const connection = await Connection.open(server.url, { path: '/sse' })
   await connection.readUntil('\n\n')
   const session = sessionIn(connection.text)
-  const name = await server.nameOf(session)
+  const name = await server.objectOf(session)
   const visitor = new Visitor(new URL(`/messages?session=${encodeURIComponent(session)}`, server.url))
   await visitor.post({ id: 0, ...initialize })
   await connection.readUntil('"id":0')

@@ -7,16 +7,12 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sealer } from '../../worker/auth/seal.ts'
+import { startWithObjects } from '../support/objects.ts'
 import { type Chance, chance } from '../support/random.ts'
-import { startServer, type TestServer } from '../support/server.ts'
 import { SessionPayment } from './payments/in-session.ts'
 import type { Conversation, Endpoint, Fail, Move } from './payments/scene.ts'
 import { Session } from './payments/session.ts'
 import { StatelessPayment, type Tool } from './payments/stateless.ts'
-
-const key = 'cGF5bWVudHMtcGF5bWVudHMtcGF5bWVudHMtcGF5bWU'
-const seals = sealer({ current: 'test', keys: { test: key } })
 
 const tools: readonly Tool[] = [
   { name: 'transfer', charges: 'each run', isSingle: false },
@@ -24,21 +20,13 @@ const tools: readonly Tool[] = [
   { name: 'transfer_once', charges: 'each run', isSingle: true },
 ]
 
-let server: TestServer
-let endpoint: Endpoint
+let server: Endpoint
 beforeAll(async () => {
-  server = await startServer('test/serve/payments', { EDGEMCP_KEYS: `test:${key}` })
-  const worker = server.harness.getWorker()
-  endpoint = {
-    url: server.url,
-    objectOf: async (session) => ((await seals.open('session', undefined, session)) as { name: string }).name,
-    async evict(name, webSockets) {
-      await worker.evictDurableObject('McpSession', { name, webSockets }).catch((problem: Error) => {
-        if (!problem.message.includes('not currently running')) throw problem
-      })
-    },
+  const started = await startWithObjects('test/serve/payments')
+  server = {
+    ...started,
     async lose(name) {
-      await fetch(new URL(`/lose?session=${name}`, server.url))
+      await fetch(new URL(`/lose?session=${name}`, started.url))
     },
   }
 })
@@ -57,8 +45,8 @@ type People = (by: Chance, seed: number, fail: Fail) => Promise<Conversation[]>
 const honest: People = async (by, seed, fail) => {
   const tool = by.one(tools)
   const names = by.some(1, 2, (index) => `honest ${seed}.${index + 1}`)
-  if (by.often(0.5)) return names.map((to) => new StatelessPayment(to, tool, endpoint.url, by, fail, false))
-  const session = new Session(`session ${seed}`, by.one(['2025-11-25', '2025-06-18']), endpoint, fail)
+  if (by.often(0.5)) return names.map((to) => new StatelessPayment(to, tool, server.url, by, fail, false))
+  const session = new Session(`session ${seed}`, by.one(['2025-11-25', '2025-06-18']), server, fail)
   await session.open()
   return names.map((to) => new SessionPayment(to, tool.name, session, by, fail))
 }
@@ -67,7 +55,7 @@ const honest: People = async (by, seed, fail) => {
 const repeating: People = async (by, seed, fail) => {
   const tool = by.one(tools)
   const names = by.some(1, 2, (index) => `repeating ${seed}.${index + 1}`)
-  return names.map((to) => new StatelessPayment(to, tool, endpoint.url, by, fail, true))
+  return names.map((to) => new StatelessPayment(to, tool, server.url, by, fail, true))
 }
 
 class Case {

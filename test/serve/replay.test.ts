@@ -5,29 +5,14 @@
  * `REPLAY_SEEDS=17` plays one schedule again, `REPLAY_SEEDS=1000-3000` others than usual.
  */
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { sealer } from '../../worker/auth/seal.ts'
+import { type ServerWithObjects, startWithObjects } from '../support/objects.ts'
 import { type Chance, chance } from '../support/random.ts'
-import { startServer, type TestServer } from '../support/server.ts'
-import { type Endpoint, Session, type Step } from './replay/session.ts'
+import { Session, type Step } from './replay/session.ts'
 import type { Stream } from './replay/stream.ts'
 
-const key = 'cmVwbGF5LXJlcGxheS1yZXBsYXktcmVwbGF5LXJlcGw'
-const seals = sealer({ current: 'test', keys: { test: key } })
-
-let server: TestServer
-let endpoint: Endpoint
+let server: ServerWithObjects
 beforeAll(async () => {
-  server = await startServer('test/serve/replay', { EDGEMCP_KEYS: `test:${key}` })
-  const worker = server.harness.getWorker()
-  endpoint = {
-    url: server.url,
-    objectOf: async (session) => ((await seals.open('session', undefined, session)) as { name: string }).name,
-    async evict(name, webSockets) {
-      await worker.evictDurableObject('McpSession', { name, webSockets }).catch((problem: Error) => {
-        if (!problem.message.includes('not currently running')) throw problem
-      })
-    },
-  }
+  server = await startWithObjects('test/serve/replay')
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -57,7 +42,7 @@ class Case {
     }
     const revision = by.rarely(5) ? '2025-06-18' : '2025-11-25'
     const names = by.rarely(4) ? ['Ada', 'Bob'] : ['Ada']
-    this.sessions = names.map((name) => new Session(`${name} ${seed}`, revision, endpoint, this.#fail))
+    this.sessions = names.map((name) => new Session(`${name} ${seed}`, revision, server, this.#fail))
     this.#notes = [`all-${seed}`, ...names.map((name) => `${name}-${seed}`)]
   }
 

@@ -144,7 +144,7 @@ export async function abandon(server: LeakyServer, count: number): Promise<Aband
   const leaveSome = async () => {
     while (next < count) {
       const [way, { remains, leave }] = every[next++ % every.length] as [string, Way]
-      abandoned.push({ way, remains, name: await server.nameOf(await leave(server)) })
+      abandoned.push({ way, remains, name: await server.objectOf(await leave(server)) })
     }
   }
   await Promise.all(Array.from({ length: 10 }, leaveSome))

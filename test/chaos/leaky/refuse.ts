@@ -12,7 +12,7 @@ const error = { code: -1, message: 'The person has gone' }
  */
 export async function refuse(server: LeakyServer, count: number): Promise<void> {
   const visitor = await Visitor.arrive(server.url)
-  const name = await server.nameOf(visitor.session)
+  const name = await server.objectOf(visitor.session)
   const atOnce = 10
   for (let sent = 0; sent < count; sent += 2 * atOnce) {
     await Promise.all(Array.from({ length: atOnce }, (_, index) => refuseOne(visitor, sent + index)))

@@ -1,8 +1,6 @@
 /** Starts the server whose objects can be asked what they hold. */
-import { randomBytes } from 'node:crypto'
-import { parseKeyRing, sealer } from '../../../worker/auth/seal.ts'
 import type { Limits } from '../../../worker/http/limits.ts'
-import { startServer, type TestServer } from '../../support/server.ts'
+import { type ServerWithObjects, startWithObjects } from '../../support/objects.ts'
 import type { Inventory } from './inventory.ts'
 
 /** Those options of `serve` that matter here. */
@@ -17,9 +15,7 @@ type When = { alone?: boolean; due?: boolean }
 /** Milliseconds an object may take until it is alone. */
 const patience = 25_000
 
-export type LeakyServer = TestServer & {
-  /** The name of a session's object. */
-  nameOf(session: string): Promise<string>
+export type LeakyServer = ServerWithObjects & {
   /** What a session's object holds. */
   session(name: string, when?: When): Promise<Inventory>
   /** What the Updates object holds. */
@@ -36,10 +32,7 @@ Object.assign(process.env, {
 })
 
 export async function startLeaky(options: LeakyOptions): Promise<LeakyServer> {
-  // The key is known here too, because only a session's id knows the name of its object.
-  const ring = `test:${randomBytes(32).toString('base64url')}`
-  const seals = sealer(parseKeyRing(ring))
-  const server = await startServer('test/chaos/leaky', { EDGEMCP_KEYS: ring, OPTIONS: JSON.stringify(options) })
+  const server = await startWithObjects('test/chaos/leaky', { OPTIONS: JSON.stringify(options) })
   async function inspect(object: string, { alone, due }: When = {}): Promise<Inventory> {
     const url = new URL(`/objects/${object}${alone ? '?until=alone' : ''}`, server.url)
     const response = await fetch(url, { method: due ? 'POST' : 'GET', signal: AbortSignal.timeout(patience) })
@@ -48,10 +41,6 @@ export async function startLeaky(options: LeakyOptions): Promise<LeakyServer> {
   }
   return {
     ...server,
-    async nameOf(session) {
-      const opened = (await seals.open('session', undefined, session)) ?? (await seals.open('sse', undefined, session))
-      return (opened as { name: string }).name
-    },
     session: (name, when) => inspect(`session/${name}`, when),
     updates: (when) => inspect('updates/updates', when),
     async openStreams(name) {

@@ -18,23 +18,23 @@ type Client = { connection: Connection; name: string }
 
 /** Each prepares a client, and resolves to what opens its stream. */
 const places: Record<string, (server: LeakyServer) => Promise<() => Promise<Client>>> = {
-  async 'a standing stream'({ url, nameOf }) {
+  async 'a standing stream'({ url, objectOf }) {
     const { session } = await Visitor.arrive(url)
-    const name = await nameOf(session)
+    const name = await objectOf(session)
     return async () => ({ name, connection: await Connection.open(url, { headers: headersOf(session) }) })
   },
-  async 'a call with a stream'({ url, nameOf }) {
+  async 'a call with a stream'({ url, objectOf }) {
     const { session } = await Visitor.arrive(url)
-    const name = await nameOf(session)
+    const name = await objectOf(session)
     const params = { name: 'linger', arguments: { milliseconds: 60_000 } }
     const request = { headers: headersOf(session), message: { id: 1, method: 'tools/call', params } }
     return async () => ({ name, connection: await Connection.open(url, request) })
   },
-  async 'HTTP+SSE'({ url, nameOf }) {
+  async 'HTTP+SSE'({ url, objectOf }) {
     return async () => {
       const connection = await Connection.open(url, { path: '/sse' })
       await connection.readUntil('\n\n')
-      return { name: await nameOf(sessionIn(connection.text)), connection }
+      return { name: await objectOf(sessionIn(connection.text)), connection }
     }
   },
 }

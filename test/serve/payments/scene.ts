@@ -1,11 +1,8 @@
 /** What a test needs to know of the people who pay, whichever way they talk to the server. */
-export type Endpoint = {
-  readonly url: URL
-  /** The object behind a session's id. */
-  objectOf(session: string): Promise<string>
-  /** Waits until it has nothing to do. */
-  evict(object: string, webSockets: 'close' | 'hibernate'): Promise<void>
-  /** In the middle of whatever it does. */
+import type { ServerWithObjects } from '../../support/objects.ts'
+
+export type Endpoint = ServerWithObjects & {
+  /** Loses a session's object in the middle of whatever it does. */
   lose(object: string): Promise<void>
 }
 

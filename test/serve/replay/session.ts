@@ -1,4 +1,5 @@
 /** A session of the model: what its calls must say, and the requests that let them. */
+import type { ServerWithObjects } from '../../support/objects.ts'
 import { type Line, Stream } from './stream.ts'
 
 export type Step = 'report' | 'log' | 'ask' | 'ask together' | 'wait' | 'leave'
@@ -20,13 +21,6 @@ export type Call = {
   repeats: number
 }
 
-export type Endpoint = {
-  readonly url: URL
-  /** The object behind a session's id. */
-  objectOf(session: string): Promise<string>
-  evict(object: string, webSockets: 'close' | 'hibernate'): Promise<void>
-}
-
 /** An interrupted call is run again so often, and no more. */
 const mostRepeats = 2
 
@@ -41,7 +35,7 @@ export class Session implements Line {
   isListening = false
   /** Its sockets were cut once; the Worker dials again when it likes. */
   wasCut = false
-  readonly #endpoint: Endpoint
+  readonly #endpoint: ServerWithObjects
   readonly #revision: string
   readonly #fail: (problem: string) => void
   readonly #headers: Record<string, string> = {
@@ -55,7 +49,7 @@ export class Session implements Line {
   #object = ''
   #isAsleep = false
 
-  constructor(name: string, revision: string, endpoint: Endpoint, fail: (problem: string) => void) {
+  constructor(name: string, revision: string, endpoint: ServerWithObjects, fail: (problem: string) => void) {
     this.name = name
     this.polling = revision >= '2025-11-25'
     this.#endpoint = endpoint

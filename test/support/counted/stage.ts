@@ -1,5 +1,7 @@
 /** A client of the counting server: it does one thing after another, and what each cost is put on a bill. */
+
 import { clientCapabilitiesKey, protocolVersionKey } from '../../../worker/protocol/meta.ts'
+import { evict } from '../objects.ts'
 import type { TestServer } from '../server.ts'
 import type { Left, Tallies, Tally } from './tally.ts'
 
@@ -112,16 +114,8 @@ export class Stage implements AsyncDisposable {
 
   async #putToSleep(): Promise<void> {
     await this.#tallies()
-    const worker = this.#server.harness.getWorker()
-    const objects = [...this.#names].map((name) => ['McpSession', name] as const)
-    for (const [type, name] of [...objects, ['McpUpdates', 'updates'] as const]) {
-      try {
-        // Fails when something keeps the object awake.
-        await worker.evictDurableObject(type, { name, webSockets: 'hibernate' })
-      } catch (problem) {
-        if (!String(problem).includes('not currently running')) throw problem
-      }
-    }
+    for (const name of this.#names) await evict(this.#server, 'McpSession', name, 'hibernate')
+    await evict(this.#server, 'McpUpdates', 'updates', 'hibernate')
   }
 
   // Requests
