@@ -1,10 +1,10 @@
 /** Kills the whole server while it streams, over and over, and counts what its clients miss: nothing. */
 import assert from 'node:assert/strict'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { type ServerProcess, serverProcess } from '../support/process.ts'
 import { type Chance, chance } from '../support/random.ts'
 import { type Diary, openDiary } from './diary.ts'
 import { inTime } from './in-time.ts'
-import { type ServerProcess, serverProcess } from './server-process.ts'
 import { ask, bodyOf, events, onlyBroken, openSession, type Session } from './session.ts'
 import { StreamedCall } from './streamed-call.ts'
 import { judge, reruns, type Tool } from './verdict.ts'
@@ -25,7 +25,7 @@ type Absence = { call: StreamedCall; due: number; back: boolean }
 export async function kill({ seed = 1, rounds = 55 } = {}): Promise<string> {
   const began = performance.now()
   await using diary = await openDiary()
-  await using server = await serverProcess()
+  await using server = await serverProcess(({ port, data }) => ['test/chaos/serve.ts', port, data])
   const chaos = new Chaos(server, diary, chance(seed))
   await server.start()
   for (let round = 1; round <= rounds; round++) {

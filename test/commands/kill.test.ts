@@ -1,10 +1,11 @@
 import { expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { events } from '../../worker/testing/wire.ts'
-import { startProcess } from '../support/process.ts'
+import { exampleProcess } from '../support/process.ts'
 
 test('a conversation goes on where it was when the whole process is killed between any two of its rounds', async () => {
-  using server = await startProcess('confirm')
+  await using server = await exampleProcess('confirm')
+  await server.start()
   const headers: Record<string, string> = {
     'Content-Type': 'application/json',
     Accept: 'application/json, text/event-stream',
@@ -36,7 +37,7 @@ test('a conversation goes on where it was when the whole process is killed betwe
     }
   }
   async function restart(): Promise<void> {
-    server.kill()
+    await server.kill()
     await stream.return(undefined).catch(() => {})
     await server.start()
     stream = events(await fetch(server.url, { headers: { ...headers, 'Last-Event-ID': lastId } }))
@@ -55,13 +56,14 @@ test('a conversation goes on where it was when the whole process is killed betwe
 }, 120_000)
 
 test('a session that lapses after the process was killed is registered for changes no more', async () => {
-  using server = await startProcess('../test/serve/lapsing')
+  await using server = await exampleProcess('../test/serve/lapsing')
+  await server.start()
   const registered = async () =>
     (await fetch(new URL('/registered', server.url))).json() as Promise<{ topic: string }[]>
   const client = await connect(server.url, { revision: '2025-11-25' })
   await client.request('resources/subscribe', { uri: 'note://1' })
   expect((await registered()).map(({ topic }) => topic)).toContain('resource:note://1')
-  server.kill()
+  await server.kill()
   await server.start()
   await vi.waitFor(async () => expect(await registered()).toEqual([]), { timeout: 30_000, interval: 200 })
 }, 120_000)

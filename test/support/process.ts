@@ -1,50 +1,112 @@
-/** A server in a process of its own, that can be killed. */
-import { type ChildProcess, spawn } from 'node:child_process'
+/** A server in processes of its own, one after another on the same port and the same data, each ended by `kill -9`. */
+import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { createInterface } from 'node:readline'
+import { promisify } from 'node:util'
 import { freePort } from './free-port.ts'
 
+const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
 
 export type ServerProcess = {
   readonly url: URL
-  /** Ends the process and everything it started, at once. */
-  kill(): void
-  /** Starts it again, with the same port and data. */
+  /** Resolves when it answers. */
   start(): Promise<void>
-} & Disposable
+  /** Kills everything that was started, at once. Resolves when nothing of it is left. */
+  kill(): Promise<void>
+} & AsyncDisposable
 
-/** @param example as `npm run example` takes it: a folder, seen from examples/ */
-export async function startProcess(example: string): Promise<ServerProcess> {
-  const data = mkdtempSync(join(tmpdir(), 'edgemcp-process-'))
+/**
+ * It is not started yet.
+ *
+ * @param command a script, seen from the root, and its arguments; it says `ready` when it answers
+ */
+export async function serverProcess(
+  command: (where: { port: string; data: string }) => readonly string[],
+): Promise<ServerProcess> {
+  const folder = mkdtempSync(join(tmpdir(), 'edgemcp-process-'))
+  const [data, temporary] = [join(folder, 'data'), join(folder, 'tmp')]
+  mkdirSync(temporary)
   const port = await freePort()
-  const args = ['scripts/start.ts', example, '--port', String(port), '--data', data]
   let child: ChildProcess | undefined
+  // Nothing may outlive this process either, however it ends.
+  const end = () => {
+    if (child?.pid) killGroup(child.pid)
+    rmSync(folder, { recursive: true, force: true })
+  }
+  const quit = () => process.exit(1)
+  process.on('exit', end).on('SIGINT', quit).on('SIGTERM', quit)
+
   const server: ServerProcess = {
     url: new URL(`http://127.0.0.1:${port}/mcp`),
-    kill() {
-      if (child?.pid) process.kill(-child.pid, 'SIGKILL')
-      child = undefined
-    },
     async start() {
-      child = spawn(process.execPath, args, {
+      const started = spawn(process.execPath, command({ port: String(port), data }), {
         cwd: root,
         // A process group of its own, to be killed as one.
         detached: true,
-        stdio: ['ignore', 'pipe', 'ignore'],
+        // What is killed does not clear its temporary files away.
+        env: { ...process.env, TMPDIR: temporary },
+        stdio: ['ignore', 'pipe', 'pipe'],
       })
-      const lines = createInterface({ input: child.stdout as NodeJS.ReadableStream })
-      const [line] = await once(lines, 'line')
-      if (!String(line).includes('ready on ')) throw new Error(`It did not start: ${line}`)
+      child = started
+      let errors = ''
+      started.stderr.on('data', (chunk) => {
+        errors += chunk
+      })
+      const lines = createInterface({ input: started.stdout })
+      const ready = once(lines, 'line').then(([line]) => /^ready\b/.test(line))
+      const failed = once(started, 'close').then(() => false)
+      if (!(await Promise.race([ready, failed]))) throw new Error(`The server did not start:\n${errors}`)
     },
-    [Symbol.dispose]() {
-      server.kill()
-      rmSync(data, { recursive: true, force: true })
+    async kill() {
+      if (!child?.pid) return
+      const { pid, exitCode } = child
+      const closed = exitCode === null && once(child, 'close')
+      killGroup(pid)
+      child = undefined
+      await closed
+      // What the killed process had started tells nobody of its end.
+      while ((await livingMembers(pid)).length > 0) await new Promise((resolve) => setTimeout(resolve, 10))
+      await expectSilence(port)
+    },
+    async [Symbol.asyncDispose]() {
+      await server.kill()
+      process.off('exit', end).off('SIGINT', quit).off('SIGTERM', quit)
+      end()
     },
   }
-  await server.start()
   return server
+}
+
+/** @param example as `npm run example` takes it: a folder, seen from examples/ */
+export const exampleProcess = (example: string): Promise<ServerProcess> =>
+  serverProcess(({ port, data }) => ['scripts/start.ts', example, '--port', port, '--data', data])
+
+function killGroup(pid: number): void {
+  try {
+    process.kill(-pid, 'SIGKILL')
+  } catch {
+    // Nobody is left.
+  }
+}
+
+/** Processes of a group that are more than an entry in a table. */
+async function livingMembers(group: number): Promise<number[]> {
+  const { stdout } = await run('ps', ['-A', '-o', 'pid=,pgid=,stat='])
+  return stdout.split('\n').flatMap((line) => {
+    const [pid, of, state = ''] = line.trim().split(/\s+/)
+    return Number(of) === group && !state.startsWith('Z') ? [Number(pid)] : []
+  })
+}
+
+/** An older process that had escaped its group would answer in the place of the next one. */
+async function expectSilence(port: number): Promise<void> {
+  const answered = await fetch(`http://127.0.0.1:${port}/`).then(
+    () => true,
+    () => false,
+  )
+  if (answered) throw new Error('Something still answers after everything was killed')
 }
