@@ -33,6 +33,8 @@ for (const { name, source, external, isCounted } of bundles) {
     write: false,
     format: 'esm',
     target: 'es2024',
+    // As a deployment defines it: what only helps developers is left out.
+    define: { 'globalThis.process.env.NODE_ENV': '"production"' },
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:*', 'node:*', ...external],
     absWorkingDir: root,

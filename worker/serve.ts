@@ -7,6 +7,7 @@ import { Session, type SessionHost, type SessionRpc } from '../durable-objects/s
 import { Updates, type UpdatesHost, type UpdatesRpc } from '../durable-objects/updates.ts'
 import type { Auth } from './auth/auth.ts'
 import { type KeyRing, parseKeyRing, sealer } from './auth/seal.ts'
+import * as developing from './development/index.ts'
 import { guard, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, type Paths, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
@@ -16,6 +17,12 @@ import { openSse, postSse } from './http/sse-2024.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
 import type { Server } from './server/server.ts'
 import type { StateRpc } from './server/state.ts'
+
+/**
+ * `wrangler deploy` puts "production" in the place of this expression, `wrangler dev` "development", and so do other
+ * bundlers. Written out here, and not imported, so that they see that a deployment needs nothing of it.
+ */
+const development = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : developing
 
 export type ServeOptions = Partial<Policy> & {
   /** Where the endpoint is. Default `/mcp`; the 2024-11-05 pair `/sse` and `/messages` lies beside it. */
@@ -187,15 +194,9 @@ function object<T>(className: string, name: string, placement: Placement): T {
 function hasObjects(names: { session: string; updates: string }, { sessions }: ServeOptions): boolean {
   if (sessions === false) return false
   const missing = [names.session, names.updates].filter((name) => typeof exported[name]?.getByName !== 'function')
-  if (missing.length > 0) console.warn(missingExports(missing))
+  if (missing.length > 0) development?.warnOfMissingExports(missing)
   return missing.length === 0
 }
-
-/** One sentence, and the lines to add. */
-const missingExports = (names: readonly string[]) =>
-  `edgemcp runs without sessions, streams and updates: this Worker has no Durable Object class ${names.join(' and ')}. ` +
-  `Add to it\n\nexport const { ${names.join(', ')} } = worker\n\nand to its wrangler.toml\n\n` +
-  `[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["${names.join('", "')}"]`
 
 /** From the secret when there is one; otherwise minted once and kept by the Updates object. */
 async function keyRing(minted: () => Promise<KeyRing>): Promise<KeyRing> {

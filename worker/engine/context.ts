@@ -256,35 +256,24 @@ const endless = (unused: readonly string[], asks: readonly string[]) =>
       : `This call has asked ${mostRounds} times: that is enough`,
   )
 
-const requirements: Record<Feature, ClientCapabilities> = {
-  elicitation: { elicitation: { form: {} } },
-  'elicitation.url': { elicitation: { url: {} } },
-  sampling: { sampling: {} },
-  'sampling.tools': { sampling: { tools: {} } },
-  'sampling.context': { sampling: { context: {} } },
-  roots: { roots: {} },
-}
+/** Where a feature stands among the capabilities: under a name, in a mode of its own or not. */
+const placeOf = (feature: Feature) =>
+  (feature === 'elicitation' ? ['elicitation', 'form'] : feature.split('.')) as [keyof ClientCapabilities, string?]
 
 function can(capabilities: ClientCapabilities, feature: Feature): boolean {
-  switch (feature) {
-    case 'elicitation':
-      return isObject(capabilities.elicitation) && isObject(capabilities.elicitation.form)
-    case 'elicitation.url':
-      return isObject(capabilities.elicitation) && isObject(capabilities.elicitation.url)
-    case 'sampling':
-      return isObject(capabilities.sampling)
-    case 'sampling.tools':
-      return isObject(capabilities.sampling) && isObject(capabilities.sampling.tools)
-    case 'sampling.context':
-      return isObject(capabilities.sampling) && isObject(capabilities.sampling.context)
-    case 'roots':
-      return isObject(capabilities.roots)
-  }
+  const [name, mode] = placeOf(feature)
+  const declared = capabilities[name] as Params | undefined
+  return isObject(declared) && (mode === undefined || isObject(declared[mode]))
+}
+
+function requirementOf(feature: Feature): ClientCapabilities {
+  const [name, mode] = placeOf(feature)
+  return { [name]: mode ? { [mode]: {} } : {} }
 }
 
 const cannotAsk = (feature: Feature) =>
   new McpError('missing_client_capability', `This needs a client that supports ${feature}`, {
-    requiredCapabilities: requirements[feature],
+    requiredCapabilities: requirementOf(feature),
   })
 
 function samplingParams({ prompt, messages, ...rest }: SampleRequest): Params {

@@ -53,7 +53,7 @@ export function welcome(registry: Registry, revision: Revision, world: Pick<Worl
     protocolVersion: revision.date,
     capabilities: revision.server(world.updates ? { logging, ...others } : others),
     serverInfo: revision.implementation(implementationOf(registry)),
-    ...(instructions && { instructions }),
+    instructions,
   }
 }
 

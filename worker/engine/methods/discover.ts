@@ -15,7 +15,7 @@ export const discover: Method = {
     return {
       supportedVersions,
       capabilities: capabilitiesOf(registry, world),
-      ...(registry.options.instructions && { instructions: registry.options.instructions }),
+      instructions: registry.options.instructions,
       ...(registry.options.caching ?? uncached),
     }
   },
@@ -34,12 +34,6 @@ export function capabilitiesOf(registry: Registry, { updates }: Pick<World, 'upd
 
 export function implementationOf({ options }: Registry): Implementation {
   const { name, version, title, description, icons, websiteUrl } = options
-  return {
-    name,
-    version,
-    ...(title && { title }),
-    ...(description && { description }),
-    ...(icons && { icons }),
-    ...(websiteUrl && { websiteUrl }),
-  }
+  // What is undefined is not sent.
+  return { name, version, title, description, icons, websiteUrl }
 }

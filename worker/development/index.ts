@@ -1,0 +1,2 @@
+/** What helps whoever develops a server. A deployment's bundle has nothing of it: see `serve.ts`. */
+export * from './missing-exports.ts'
