@@ -65,15 +65,16 @@ export class CallLedger {
 
   /** Milliseconds: when a call that waits will have waited too long; `Infinity`: none does. */
   get due(): number {
-    if (!this.tables.exist) return Number.POSITIVE_INFINITY
-    const waiting = 'SELECT min(due) AS due FROM calls WHERE id IN (SELECT call FROM questions)'
-    return this.#sql.exec<{ due: number | null }>(waiting).one().due ?? Number.POSITIVE_INFINITY
+    const [first] = this.tables.query<{ due: number | null }>(
+      'SELECT min(due) AS due FROM calls WHERE id IN (SELECT call FROM questions)',
+    )
+    return first?.due ?? Number.POSITIVE_INFINITY
   }
 
   /** Returns the questions that were still open, as the client knows them. */
   end(row: number): string[] {
     this.#sql.exec('DELETE FROM calls WHERE id = ?', row)
-    const open = this.#sql.exec<{ id: number }>('DELETE FROM questions WHERE call = ? RETURNING id', row).toArray()
+    const open = this.tables.query<{ id: number }>('DELETE FROM questions WHERE call = ? RETURNING id', row)
     return open.map(({ id }) => `ask-${id}`)
   }
 
@@ -95,44 +96,37 @@ export class CallLedger {
    */
   answer(question: RequestId, answer: Answer): { row: number; call: LedgerCall } | undefined {
     const id = typeof question === 'string' ? /^ask-([1-9]\d{0,14})$/.exec(question)?.[1] : undefined
-    if (!id || !this.tables.exist) return undefined
-    const [asked] = this.#sql
-      .exec<{ call: number; key: string }>('DELETE FROM questions WHERE id = ? RETURNING call, key', Number(id))
-      .toArray()
-    if (!asked) return undefined
-    const row = asked.call
-    const [{ call: text }] = this.#sql.exec<{ call: string }>('SELECT call FROM calls WHERE id = ?', row).toArray() as [
-      { call: string },
-    ]
-    const call: LedgerCall = JSON.parse(text)
+    if (!id) return undefined
+    const [asked] = this.tables.query<{ call: number; key: string }>(
+      'DELETE FROM questions WHERE id = ? RETURNING call, key',
+      Number(id),
+    )
+    const [found] = asked ? this.#select('id = ?', asked.call) : []
+    if (!asked || !found) return undefined
+    const { row, call } = found
     call.memo = withAnswers(call.memo, { [asked.key]: answer })
     this.rewrite(row, call)
-    return this.#waits(row) ? undefined : { row, call }
+    return this.#waits(row) ? undefined : found
   }
 
   #waits(row: number): boolean {
-    return this.#sql.exec('SELECT 1 FROM questions WHERE call = ? LIMIT 1', row).toArray().length > 0
+    return this.tables.query('SELECT 1 FROM questions WHERE call = ? LIMIT 1', row).length > 0
   }
 
   /** Is any call without an answer? */
   get isOpen(): boolean {
-    return this.tables.exist && this.#sql.exec('SELECT 1 FROM calls LIMIT 1').toArray().length > 0
+    return this.tables.query('SELECT 1 FROM calls LIMIT 1').length > 0
   }
 
   has(request: RequestId): boolean {
-    if (!this.tables.exist) return false
-    return this.#sql.exec('SELECT 1 FROM calls WHERE request = ?', requestKey(request)).toArray().length > 0
+    return this.tables.query('SELECT 1 FROM calls WHERE request = ?', requestKey(request)).length > 0
   }
 
   /** Forgets a call that waits. Returns its stream and the questions that were still open. */
   cancel(request: RequestId): { stream: number; questions: string[] } | undefined {
-    if (!this.tables.exist) return undefined
-    const [row] = this.#sql
-      .exec<{ id: number; call: string }>('SELECT id, call FROM calls WHERE request = ?', requestKey(request))
-      .toArray()
-    if (!row || !this.#waits(row.id)) return undefined
-    const questions = this.end(row.id)
-    return { stream: JSON.parse(row.call).stream, questions }
+    const [found] = this.#select('request = ?', requestKey(request))
+    if (!found || !this.#waits(found.row)) return undefined
+    return { stream: found.call.stream, questions: this.end(found.row) }
   }
 
   /** Calls that wait for nobody: in a new instance, those that were running in the last one. */
@@ -140,12 +134,10 @@ export class CallLedger {
     return this.#select('id NOT IN (SELECT call FROM questions)')
   }
 
-  #select(where: string, ...bindings: number[]): { row: number; call: LedgerCall }[] {
-    if (!this.tables.exist) return []
-    return this.#sql
-      .exec<{ id: number; call: string }>(`SELECT id, call FROM calls WHERE ${where}`, ...bindings)
-      .toArray()
-      .map(({ id, call }) => ({ row: id, call: JSON.parse(call) }))
+  #select(where: string, ...bindings: SqlStorageValue[]): { row: number; call: LedgerCall }[] {
+    return this.tables
+      .query<{ row: number; call: string }>(`SELECT id AS row, call FROM calls WHERE ${where}`, ...bindings)
+      .map(({ row, call }) => ({ row, call: JSON.parse(call) }))
   }
 }
 

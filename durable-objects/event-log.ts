@@ -55,9 +55,10 @@ export class EventLog {
   /** A stream for one POST with this many requests. Streams that ended too long ago make room for it. */
   open(unanswered: number, now: number): number {
     this.tables.create()
-    const old = this.#sql
-      .exec<{ id: number }>('DELETE FROM streams WHERE unanswered = 0 AND at < ? RETURNING id', now - this.#bounds.age)
-      .toArray()
+    const old = this.tables.query<{ id: number }>(
+      'DELETE FROM streams WHERE unanswered = 0 AND at < ? RETURNING id',
+      now - this.#bounds.age,
+    )
     for (const { id } of old) this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
     return this.#sql
       .exec<{ id: number }>('INSERT INTO streams (unanswered, at) VALUES (?, ?) RETURNING id', unanswered, now)
@@ -71,13 +72,11 @@ export class EventLog {
 
   /** The events of a stream that are kept, and whether no more will come; `undefined` for a stream that is not here. */
   find(stream: number): { first: number; last: number; over: number } | undefined {
-    if (!this.tables.exist) return undefined
-    return this.#sql
-      .exec<{ first: number; last: number; over: number }>(
-        'SELECT first, last, unanswered = 0 AS over FROM streams WHERE id = ?',
-        stream,
-      )
-      .toArray()[0]
+    const [found] = this.tables.query<{ first: number; last: number; over: number }>(
+      'SELECT first, last, unanswered = 0 AS over FROM streams WHERE id = ?',
+      stream,
+    )
+    return found
   }
 
   /**
@@ -85,15 +84,12 @@ export class EventLog {
    * @returns `undefined`: there is no such stream any more
    */
   append(stream: number, data: string, now: number, said: Record<number, number> = {}): EventId | undefined {
-    if (!this.tables.exist) return undefined
     // The event first: one that is refused for its size changes nothing.
-    const [event] = this.#sql
-      .exec<{ size: number }>(
-        'INSERT INTO events SELECT id, last + 1, ? FROM streams WHERE id = ? RETURNING length(data) AS size',
-        data,
-        stream,
-      )
-      .toArray()
+    const [event] = this.tables.query<{ size: number }>(
+      'INSERT INTO events SELECT id, last + 1, ? FROM streams WHERE id = ? RETURNING length(data) AS size',
+      data,
+      stream,
+    )
     if (!event) return undefined
     let { first, last, bytes } = this.#sql
       .exec<{ first: number; last: number; bytes: number }>(
@@ -124,7 +120,7 @@ export class EventLog {
 
   /** How many notifications a call has come to, whatever of them is still kept. */
   saidBy(row: number, stream: number): number {
-    const [found] = this.#sql.exec<{ said: string }>('SELECT said FROM streams WHERE id = ?', stream).toArray()
+    const [found] = this.tables.query<{ said: string }>('SELECT said FROM streams WHERE id = ?', stream)
     return JSON.parse(found?.said ?? '{}')[row] ?? 0
   }
 
@@ -153,7 +149,7 @@ export class EventLog {
     const found = this.find(stream)
     if (!found || seq > found.last) return undefined
     const oldest = found.first - 1
-    return seq >= oldest ? { stream, seq } : isLenient ? { stream, seq: oldest } : undefined
+    return seq >= oldest || isLenient ? { stream, seq: Math.max(seq, oldest) } : undefined
   }
 
   *after({ stream, seq }: EventId): Generator<{ id: EventId; data: string }> {

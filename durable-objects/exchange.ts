@@ -26,9 +26,7 @@ export class Exchange {
   readonly jobs = new Set<Job>()
   /** Answers kept back while silent. */
   readonly replies: Reply[] = []
-  /** Settles when every request has its answer, or the exchange has become a stream. */
-  readonly settled: Promise<void>
-  readonly #settle: () => void
+  readonly #settling = Promise.withResolvers<void>()
   stream: number | undefined
   unanswered: number
 
@@ -37,21 +35,23 @@ export class Exchange {
     this.streams = options.streams
     this.stream = options.stream
     this.unanswered = options.unanswered
-    const { promise, resolve } = Promise.withResolvers<void>()
-    this.settled = promise
-    this.#settle = resolve
+  }
+
+  /** Settles when every request has its answer, or the exchange has become a stream. */
+  get settled(): Promise<void> {
+    return this.#settling.promise
   }
 
   /** From now on everything is said on this stream. */
   become(stream: number): void {
     this.stream = stream
-    this.#settle()
+    this.#settling.resolve()
   }
 
   /** One request has its answer, or, when it was cancelled, none. */
   keep(reply: Reply | undefined): void {
     this.unanswered -= 1
     if (reply) this.replies.push(reply)
-    if (this.unanswered === 0) this.#settle()
+    if (this.unanswered === 0) this.#settling.resolve()
   }
 }

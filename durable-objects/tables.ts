@@ -26,6 +26,11 @@ export class Tables {
     this.#exist = true
   }
 
+  /** The rows that a statement returns: none as long as there are no tables. */
+  query<Row extends Record<string, SqlStorageValue>>(statement: string, ...bindings: SqlStorageValue[]): Row[] {
+    return this.exist ? this.#sql.exec<Row>(statement, ...bindings).toArray() : []
+  }
+
   /** The storage has been deleted. */
   forget(): void {
     this.#exist = false

@@ -57,7 +57,11 @@ export class Updates extends DurableObject implements UpdatesRpc {
     for (const socket of this.ctx.getWebSockets()) {
       if (hears(socket.deserializeAttachment() as SubscriptionFilter, change)) socket.send(message)
     }
-    await Promise.all(this.#subscribers(topicOf(change)).map((session) => this.#tell(session, change)))
+    const subscribers = this.#tables.query<{ session: string }>(
+      'SELECT session FROM subscriptions WHERE topic = ?',
+      topicOf(change),
+    )
+    await Promise.all(subscribers.map(({ session }) => this.#tell(session, change)))
   }
 
   async subscribe(session: string, topics: readonly string[]): Promise<void> {
@@ -68,17 +72,16 @@ export class Updates extends DurableObject implements UpdatesRpc {
   }
 
   async unsubscribe(session: string, topics: readonly string[]): Promise<void> {
-    if (!this.#tables.exist) return
     for (const topic of topics) {
-      this.ctx.storage.sql.exec('DELETE FROM subscriptions WHERE topic = ? AND session = ?', topic, session)
+      this.#tables.query('DELETE FROM subscriptions WHERE topic = ? AND session = ?', topic, session)
     }
   }
 
   async leave(session: string): Promise<boolean> {
-    if (!this.#tables.exist) return false
-    const left = this.ctx.storage.sql
-      .exec<{ topic: string }>('DELETE FROM subscriptions WHERE session = ? RETURNING topic', session)
-      .toArray()
+    const left = this.#tables.query<{ topic: string }>(
+      'DELETE FROM subscriptions WHERE session = ? RETURNING topic',
+      session,
+    )
     return left.some(({ topic }) => !(listTopics as readonly string[]).includes(topic))
   }
 
@@ -106,13 +109,5 @@ export class Updates extends DurableObject implements UpdatesRpc {
       // One session that fails must not keep the change from the others.
       this.#host.report(problem)
     }
-  }
-
-  #subscribers(topic: string): string[] {
-    if (!this.#tables.exist) return []
-    return this.ctx.storage.sql
-      .exec<{ session: string }>('SELECT session FROM subscriptions WHERE topic = ?', topic)
-      .toArray()
-      .map((row) => row.session)
   }
 }

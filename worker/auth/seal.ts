@@ -36,7 +36,7 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
     async seal(purpose, principal, value, life) {
       const key = await keyOf(ring.current)
       if (!key) throw new Error(`The key ring has no key "${ring.current}"`)
-      const iv = crypto.getRandomValues(new Uint8Array(ivBytes))
+      const iv = randomBytes(ivBytes)
       const plain = encoder.encode(JSON.stringify([now() + life, value]))
       const cipher = await crypto.subtle.encrypt(algorithm(iv, purpose, principal), key, plain)
       const sealed = new Uint8Array(ivBytes + cipher.byteLength)
@@ -72,9 +72,11 @@ const algorithm = (iv: Uint8Array<ArrayBuffer>, purpose: string, principal: Prin
 
 /** A ring with one fresh key. */
 export function mintKeyRing(): KeyRing {
-  const id = encodeBase64url(crypto.getRandomValues(new Uint8Array(6)))
-  return { current: id, keys: { [id]: encodeBase64url(crypto.getRandomValues(new Uint8Array(32))) } }
+  const id = encodeBase64url(randomBytes(6))
+  return { current: id, keys: { [id]: encodeBase64url(randomBytes(32)) } }
 }
+
+const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(length))
 
 /**
  * Reads a key ring from a secret: `id:key`, comma separated, newest first; each key the base64url of 32 bytes.
@@ -82,16 +84,14 @@ export function mintKeyRing(): KeyRing {
  * @throws Error that says what is wrong, without repeating the secret
  */
 export function parseKeyRing(secret: string): KeyRing {
-  const entries = secret.split(',').map((entry) => entry.trim().split(':'))
-  for (const [id, key, ...rest] of entries) {
-    const isKey = key !== undefined && /^[A-Za-z0-9_-]{43}$/.test(key)
-    if (!id || !/^[A-Za-z0-9_-]+$/.test(id) || !isKey || rest.length > 0) {
-      throw new Error('The secret EDGEMCP_KEYS must be "id:key", comma separated, each key the base64url of 32 bytes')
-    }
+  const entries = secret.split(',').map((entry) => entry.trim())
+  if (!entries.every((entry) => /^[\w-]+:[\w-]{43}$/.test(entry))) {
+    throw new Error('The secret EDGEMCP_KEYS must be "id:key", comma separated, each key the base64url of 32 bytes')
   }
-  const keys: Record<string, string> = Object.fromEntries(entries)
+  const pairs = entries.map((entry) => entry.split(':') as [string, string])
+  const keys = Object.fromEntries(pairs)
   if (Object.keys(keys).length < entries.length) {
     throw new Error('The secret EDGEMCP_KEYS must name each id once')
   }
-  return { current: (entries[0] as [string, string])[0], keys }
+  return { current: pairs[0]?.[0] as string, keys }
 }

@@ -3,7 +3,7 @@ export type Accepts = { readonly json: boolean; readonly stream: boolean }
 
 /** @see https://www.rfc-editor.org/rfc/rfc9110#name-accept */
 export function accepts(header: string | null): Accepts {
-  if (header === null || header.trim() === '') return { json: true, stream: true }
+  if (!header?.trim()) return { json: true, stream: true }
   const ranges = new Map<string, boolean>()
   for (const range of header.toLowerCase().split(',')) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim())

@@ -8,7 +8,7 @@ export async function readBody(request: Request, limits: Limits): Promise<string
     throw new McpError('unsupported_media_type', 'Content-Type must be application/json')
   }
   const encoding = request.headers.get('Content-Encoding') ?? 'identity'
-  if (encoding.trim().toLowerCase() !== 'identity') {
+  if (encoding.toLowerCase() !== 'identity') {
     throw new McpError('unsupported_media_type', 'Send the body without Content-Encoding')
   }
   const bytes = await readBytes(request, limits)
@@ -30,7 +30,7 @@ const patienceFactor = 16
 
 async function readBytes(request: Request, limits: Limits): Promise<ArrayBuffer> {
   if (!request.body) return new ArrayBuffer()
-  const announced = Number(request.headers.get('Content-Length') ?? 0)
+  const announced = Number(request.headers.get('Content-Length'))
   const reader = request.body.getReader()
   let late = false
   const timer = setTimeout(() => {
@@ -57,9 +57,9 @@ async function readBytes(request: Request, limits: Limits): Promise<ArrayBuffer>
   } finally {
     clearTimeout(timer)
   }
-  if (length > limits.body || announced > limits.body) throw tooLarge(limits)
+  if (length > limits.body || announced > limits.body) {
+    throw new McpError('content_too_large', `The body is larger than ${limits.body} bytes`)
+  }
   if (late) throw new McpError('request_timeout', `The body did not arrive within ${limits.bodyTimeout} ms`)
   return new Blob(chunks).arrayBuffer()
 }
-
-const tooLarge = (limits: Limits) => new McpError('content_too_large', `The body is larger than ${limits.body} bytes`)

@@ -50,8 +50,10 @@ export class EventStream {
         start: (controller) => {
           this.#controller = controller
         },
-        pull: onRoom && (() => onRoom()),
-        cancel: () => this.#gone(),
+        pull: onRoom,
+        cancel: () => {
+          if (this.#stop()) onGone()
+        },
       },
       new ByteLengthQueuingStrategy({ highWaterMark: backlog }),
     )
@@ -72,10 +74,7 @@ export class EventStream {
   }
 
   end(): void {
-    if (!this.#open) return
-    this.#open = false
-    clearInterval(this.#timer)
-    this.#controller.close()
+    if (this.#stop()) this.#controller.close()
   }
 
   get #room(): number {
@@ -93,10 +92,11 @@ export class EventStream {
     this.#read = read
   }
 
-  #gone(): void {
-    if (!this.#open) return
+  /** False when it had stopped before. */
+  #stop(): boolean {
+    const wasOpen = this.#open
     this.#open = false
     clearInterval(this.#timer)
-    this.#onGone()
+    return wasOpen
   }
 }

@@ -18,7 +18,7 @@ export type FeedOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
   dial(after: string | undefined, again: boolean): Promise<Response>
   /** The object has to hear of the client's going even if it has no socket at the time. */
   farewell?: boolean
-  /** Turns a message into frames; without it, messages are frames already. */
+  /** Turns a message into a frame; without it, each message is a frame already. */
   frame?(message: string): string
   /** Sent before anything else, once the object listens. */
   greeting?: string
@@ -70,7 +70,7 @@ export async function openFeed(
     dialled.addEventListener('message', ({ data }) => {
       if (over) return
       const text = String(data)
-      lastId = lastIdIn(text) ?? lastId
+      lastId = idIn(text) ?? lastId
       stream.send(frame ? frame(text) : text)
       if (stream.hasRoom) return
       // The rest is in the log; here it would fill the memory that all requests share.
@@ -110,11 +110,5 @@ export async function openFeed(
   }
 }
 
-/** The id of the last event in a text of frames. Data lines never start with `id: `: JSON keeps its line breaks escaped. */
-function lastIdIn(frames: string): string | undefined {
-  const at = frames.startsWith('id: ')
-    ? Math.max(0, frames.lastIndexOf('\nid: ') + 1)
-    : frames.lastIndexOf('\nid: ') + 1
-  if (!frames.startsWith('id: ', at)) return undefined
-  return frames.slice(at + 4, frames.indexOf('\n', at))
-}
+/** The id that a frame starts with, if it has one. */
+const idIn = (frame: string) => /^id: (.*)/.exec(frame)?.[1]

@@ -21,8 +21,8 @@ export function guard(request: Request, { origins, hosts }: Policy): McpError | 
   }
   const origin = request.headers.get('Origin')
   if (origin === null || origins.includes('*') || origins.includes(origin)) return undefined
-  const from = URL.canParse(origin) ? new URL(origin) : undefined
-  if (from?.host === url.host && from.protocol === url.protocol) return undefined
+  const from = URL.parse(origin)
+  if (from?.origin === url.origin) return undefined
   // A page on this machine may call a server on this machine, whatever the ports.
   if (from && isLoopback(from.hostname) && isLoopback(url.hostname)) return undefined
   return new McpError('forbidden', 'This origin may not call this server: add it to the option origins')
@@ -32,22 +32,10 @@ export function guard(request: Request, { origins, hosts }: Policy): McpError | 
 const isKnownHost = (url: URL, hosts: readonly string[]) =>
   hosts.length > 0 ? hosts.includes(url.hostname) : url.protocol === 'https:'
 
-const isLoopback = (hostname: string) =>
-  hostname === 'localhost' ||
-  hostname.endsWith('.localhost') ||
-  hostname === '[::1]' ||
-  /^127(?:\.\d{1,3}){3}$/.test(hostname)
+const isLoopback = (hostname: string) => /^(?:(?:.*\.)?localhost|\[::1\]|127(?:\.\d{1,3}){3})$/.test(hostname)
 
-const allowedHeaders = [
-  'Accept',
-  'Authorization',
-  'Content-Type',
-  'Last-Event-ID',
-  'MCP-Protocol-Version',
-  'Mcp-Method',
-  'Mcp-Name',
-  'Mcp-Session-Id',
-]
+const allowedHeaders =
+  'Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id'
 const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate, Retry-After, Allow'
 
 /** Answers a preflight: everything a client of any revision sends, and the mirrored parameters it names. */
@@ -58,7 +46,7 @@ export function preflight(request: Request, methods: string): Response {
     status: 204,
     headers: {
       'Access-Control-Allow-Methods': methods,
-      'Access-Control-Allow-Headers': [...allowedHeaders, ...mirrored].join(', '),
+      'Access-Control-Allow-Headers': [allowedHeaders, ...mirrored].join(', '),
       'Access-Control-Max-Age': '86400',
     },
   })

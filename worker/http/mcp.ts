@@ -52,7 +52,7 @@ export async function post(request: Request, host: Host): Promise<Response> {
 export async function get(request: Request, host: Host): Promise<Response> {
   const principal = await host.auth?.authenticate(request)
   if (!accepts(request.headers.get('Accept')).stream) {
-    return refusal(new McpError('not_acceptable', 'Accept must include text/event-stream'))
+    throw new McpError('not_acceptable', 'Accept must include text/event-stream')
   }
   if (!host.objects) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))

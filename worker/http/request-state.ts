@@ -7,6 +7,7 @@ import type { RoundRpc } from '../../durable-objects/rounds.ts'
 import type { Call, Outcome, Seals } from '../engine/call.ts'
 import { emptyMemo, isMemo, longestWait, type Memo, withAnswers } from '../engine/memo.ts'
 import { isSingle } from '../engine/repeating.ts'
+import { encodeBase64 } from '../protocol/base64.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
@@ -118,7 +119,7 @@ async function purposeOf({ method, params }: Call): Promise<string> {
 
 async function digest(value: unknown): Promise<string> {
   const text = new TextEncoder().encode(JSON.stringify(value))
-  return btoa(String.fromCharCode(...new Uint8Array(await crypto.subtle.digest('SHA-256', text))))
+  return encodeBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', text)))
 }
 
 /** The same text for the same value only, whatever order a client writes its members in. */

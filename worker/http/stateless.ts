@@ -25,16 +25,7 @@ export async function serveStateless(
   forms: Accepts,
   { stateless: message, revision, envelope }: { stateless: RequestMessage; revision: Revision; envelope: Envelope },
 ): Promise<Response> {
-  const call: Call = {
-    method: message.method,
-    params: message.params ?? {},
-    revision,
-    capabilities: envelope.capabilities,
-    client: envelope.client,
-    principal,
-    session: undefined,
-    logLevel: envelope.logLevel,
-  }
+  const call = callOf(message, revision, principal, envelope)
   try {
     checkStandardHeaders(request.headers, call.method, call.params)
     if (revision.requests.has(call.method) && call.method === 'subscriptions/listen' && host.objects) {
@@ -45,7 +36,7 @@ export async function serveStateless(
   } catch (thrown) {
     return refusal(asMcpError(thrown, host.report), message.id)
   }
-  return reply(request, forms, host.limits, async (line) => answer(message, call, host, line))
+  return reply(request, forms, host.limits, (line) => answer(message, call, host, line))
 }
 
 /** Requests of an older client on a server without sessions. */
@@ -56,23 +47,23 @@ export async function serveAlone(
   forms: Accepts,
   { requests, batch, revision }: { requests: RequestMessage[]; batch: boolean; revision: Revision },
 ): Promise<Response> {
-  const callOf = (message: RequestMessage): Call => ({
-    method: message.method,
-    params: message.params ?? {},
-    revision,
-    // Nothing was agreed on, and an answer could not find its way back here.
-    capabilities: {},
-    client: undefined,
-    principal,
-    session: undefined,
-    logLevel: undefined,
-  })
+  // Nothing was agreed on, and an answer could not find its way back here.
+  const envelope: Envelope = { capabilities: {} }
   return reply(request, forms, host.limits, async (line) => {
-    const answers = await Promise.all(requests.map((message) => answer(message, callOf(message), host, line)))
+    const answers = await Promise.all(
+      requests.map((message) => answer(message, callOf(message, revision, principal, envelope), host, line)),
+    )
     const [first] = answers as [Answer]
     return batch ? { status: 200, text: `[${answers.map(({ text }) => text).join(',')}]` } : first
   })
 }
+
+const callOf = (
+  { method, params = {} }: RequestMessage,
+  revision: Revision,
+  principal: Principal | undefined,
+  { capabilities, client, logLevel }: Envelope,
+): Call => ({ method, params, revision, capabilities, client, principal, session: undefined, logLevel })
 
 async function answer(message: RequestMessage, call: Call, host: Host, line: Line): Promise<Answer> {
   const { revision } = call
@@ -131,7 +122,7 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
 
 /** The result with the server's name on it; discovery tells the rest of what there is to tell. */
 function signedBy(host: Host, method: string, result: Result): Result {
-  const { name, version, ...rest } = implementationOf(host.server.registry)
-  const info = method === 'server/discover' ? { name, version, ...rest } : { name, version }
+  const all = implementationOf(host.server.registry)
+  const info = method === 'server/discover' ? all : { name: all.name, version: all.version }
   return { ...result, _meta: { ...result._meta, [serverInfoKey]: info } }
 }

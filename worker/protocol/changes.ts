@@ -7,42 +7,35 @@ import { McpError } from './errors.ts'
 import { isObject } from './jsonrpc.ts'
 import type { Notification, Params, SubscriptionFilter } from './types.ts'
 
-export type Change = { list: 'tools' | 'prompts' | 'resources' } | { resource: string }
+/** The topics of list changes: what every open session stream hears. */
+export const listTopics = ['tools', 'prompts', 'resources'] as const
 
-const listNotifications = {
-  tools: 'notifications/tools/list_changed',
-  prompts: 'notifications/prompts/list_changed',
-  resources: 'notifications/resources/list_changed',
-} as const
+type List = (typeof listTopics)[number]
 
-const listFilters = {
-  tools: 'toolsListChanged',
-  prompts: 'promptsListChanged',
-  resources: 'resourcesListChanged',
-} as const
+export type Change = { list: List } | { resource: string }
+
+/** What a filter calls the changes of a list. */
+const filterNameOf = (list: List) => `${list}ListChanged` as const
 
 export const changeNotification = (change: Change): Notification =>
   'list' in change
-    ? { method: listNotifications[change.list] }
+    ? { method: `notifications/${change.list}/list_changed` }
     : { method: 'notifications/resources/updated', params: { uri: change.resource } }
 
 /** Does a listener with this filter hear the change? */
 export const hears = (filter: SubscriptionFilter, change: Change): boolean =>
   'list' in change
-    ? filter[listFilters[change.list]] === true
-    : (filter.resourceSubscriptions?.includes(change.resource) ?? false)
+    ? filter[filterNameOf(change.list)] === true
+    : filter.resourceSubscriptions?.includes(change.resource) === true
 
 /** One text per change, for storing who wants it. */
 export const topicOf = (change: Change): string => ('list' in change ? change.list : `resource:${change.resource}`)
-
-/** The topics of list changes: what every open session stream hears. */
-export const listTopics = ['tools', 'prompts', 'resources'] as const
 
 /** @throws McpError `invalid_params` when the filter is missing or has the wrong shape */
 export function readFilter(params: Params | undefined): SubscriptionFilter {
   const filter = params?.notifications
   if (!isObject(filter)) throw new McpError('invalid_params', 'params.notifications must be an object')
-  for (const name of Object.values(listFilters)) {
+  for (const name of listTopics.map(filterNameOf)) {
     if (filter[name] !== undefined && typeof filter[name] !== 'boolean') {
       throw new McpError('invalid_params', `params.notifications.${name} must be true or false`)
     }
@@ -55,14 +48,10 @@ export function readFilter(params: Params | undefined): SubscriptionFilter {
 }
 
 /** The part of a filter that this server honours: what it acknowledges. */
-export function honoured(
-  filter: SubscriptionFilter,
-  offered: { tools: boolean; prompts: boolean; resources: boolean },
-): SubscriptionFilter {
+export function honoured(filter: SubscriptionFilter, offered: Readonly<Record<List, boolean>>): SubscriptionFilter {
+  const lists = listTopics.filter((list) => offered[list] && filter[filterNameOf(list)])
   return {
-    ...(filter.toolsListChanged && offered.tools && { toolsListChanged: true }),
-    ...(filter.promptsListChanged && offered.prompts && { promptsListChanged: true }),
-    ...(filter.resourcesListChanged && offered.resources && { resourcesListChanged: true }),
-    ...(filter.resourceSubscriptions && offered.resources && { resourceSubscriptions: filter.resourceSubscriptions }),
+    ...Object.fromEntries(lists.map((list) => [filterNameOf(list), true])),
+    resourceSubscriptions: offered.resources ? filter.resourceSubscriptions : undefined,
   }
 }

@@ -40,22 +40,21 @@ export function parse(text: string): Parsed {
     return { malformed: new McpError('parse_error', 'The body is not valid JSON') }
   }
   if (text.length > 2 * maxDepth && deeperThan(value, maxDepth)) {
-    const id = isObject(value) && isRequestId(value.id) ? value.id : undefined
-    return { malformed: new McpError('invalid_request', `The body is nested deeper than ${maxDepth} levels`), id }
+    return refuse(`The body is nested deeper than ${maxDepth} levels`, idOf(value))
   }
   if (!Array.isArray(value)) return shape(value)
-  if (value.length === 0) return { malformed: new McpError('invalid_request', 'A batch must not be empty') }
+  if (value.length === 0) return refuse('A batch must not be empty')
   if (value.length > maxBatch) return refuse(`A batch holds at most ${maxBatch} messages`)
   return { batch: value.map(shape) }
 }
 
 function shape(value: unknown): Exclude<Parsed, { batch: unknown }> {
   if (!isObject(value)) return refuse('A JSON-RPC message is an object')
-  const id = isRequestId(value.id) ? value.id : undefined
+  const id = idOf(value)
   if (value.jsonrpc !== '2.0') return refuse('"jsonrpc" must be "2.0"', 'method' in value ? id : undefined)
-  if ('id' in value && id === undefined) {
-    // An error about an unreadable request legitimately has a null or absent id; a request or result never has.
-    if (!('error' in value)) return refuse('"id" must be a string or a safe integer, not null or a fraction')
+  // An error about an unreadable request legitimately has a null or absent id; a request or result never has.
+  if ('id' in value && id === undefined && !('error' in value)) {
+    return refuse('"id" must be a string or a safe integer, not null or a fraction')
   }
   if ('method' in value) {
     if (typeof value.method !== 'string') return refuse('"method" must be a string', id)
@@ -84,26 +83,26 @@ export const isObject = (value: unknown): value is Params =>
 export const isRequestId = (value: unknown): value is RequestId =>
   typeof value === 'string' || Number.isSafeInteger(value)
 
+const idOf = (message: unknown) => (isObject(message) && isRequestId(message.id) ? message.id : undefined)
+
 const isErrorBody = (value: unknown) =>
   isObject(value) && Number.isInteger(value.code) && typeof value.message === 'string'
 
-function deeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
-  for (const member of Object.values(value)) if (deeperThan(member, levels - 1)) return true
-  return false
-}
+const deeperThan = (value: unknown, levels: number): boolean =>
+  typeof value === 'object' &&
+  value !== null &&
+  (levels === 0 || Object.values(value).some((member) => deeperThan(member, levels - 1)))
 
 // Writing. Each returns the text of one message on one line.
 
 export const resultText = (id: RequestId, result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, result })
 
 /** An error answer. `id` is left out when it could not be read: JSON-RPC's `null` is not allowed in MCP. */
-export const errorText = (id: RequestId | undefined, error: McpError, numbers: ErrorNumbers): string =>
-  JSON.stringify({ jsonrpc: '2.0', id, error: { code: numbers.code, message: error.message, data: error.data } })
+export const errorText = (id: RequestId | undefined, { message, data }: McpError, { code }: ErrorNumbers): string =>
+  JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
 
-export const notificationText = (notification: Notification): string =>
-  JSON.stringify({ jsonrpc: '2.0', method: notification.method, params: notification.params })
+export const notificationText = ({ method, params }: Notification): string =>
+  JSON.stringify({ jsonrpc: '2.0', method, params })
 
 export const requestText = (id: RequestId, method: string, params: unknown): string =>
   JSON.stringify({ jsonrpc: '2.0', id, method, params })

@@ -22,9 +22,11 @@ export type Envelope = {
   logLevel?: LogLevel
 }
 
+export const metaOf = (params: Params | undefined): Params | undefined =>
+  isObject(params?._meta) ? params._meta : undefined
+
 /** The protocol version a request claims in its envelope; `undefined` when it claims none. */
-export const claimedVersion = (params: Params | undefined): unknown =>
-  isObject(params?._meta) ? params._meta[protocolVersionKey] : undefined
+export const claimedVersion = (params: Params | undefined): unknown => metaOf(params)?.[protocolVersionKey]
 
 /**
  * Reads the envelope of a stateless request.
@@ -32,8 +34,8 @@ export const claimedVersion = (params: Params | undefined): unknown =>
  * @throws McpError `invalid_envelope` naming the key that is missing or has the wrong type
  */
 export function readEnvelope(params: Params | undefined): Envelope & { version: string } {
-  const meta = params?._meta
-  if (!isObject(meta)) throw new McpError('invalid_envelope', 'Missing params._meta')
+  const meta = metaOf(params)
+  if (!meta) throw new McpError('invalid_envelope', 'Missing params._meta')
   const version = meta[protocolVersionKey]
   if (typeof version !== 'string') throw missing(protocolVersionKey, 'a string')
   const capabilities = meta[clientCapabilitiesKey]
@@ -48,7 +50,7 @@ export function readEnvelope(params: Params | undefined): Envelope & { version: 
 
 /** The token a request wants its progress reported under. */
 export function progressToken(params: Params | undefined): RequestId | undefined {
-  const token = isObject(params?._meta) ? params._meta.progressToken : undefined
+  const token = metaOf(params)?.progressToken
   if (token === undefined || isRequestId(token)) return token
   throw new McpError('invalid_params', 'params._meta.progressToken must be a string or an integer')
 }

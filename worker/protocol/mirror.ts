@@ -3,6 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
  */
+import { decodeBase64 } from './base64.ts'
 import { isObject } from './jsonrpc.ts'
 import type { JsonSchema, Params } from './types.ts'
 
@@ -15,7 +16,10 @@ export type MirroredParameter = {
 }
 
 const annotation = 'x-mcp-header'
-const token = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/
+const token = /^[\w!#$%&'*+.^`|~-]+$/
+
+/** Keywords whose values are not schemas. */
+const literals = new Set(['const', 'enum', 'default', 'examples'])
 
 /**
  * The mirrored parameters of an input schema.
@@ -28,14 +32,10 @@ export function mirroredParameters(schema: JsonSchema): MirroredParameter[] {
   return found
 
   function visit(node: unknown, path: readonly string[], reachable: boolean): void {
-    if (Array.isArray(node)) {
-      for (const entry of node) visit(entry, path, false)
-      return
-    }
-    if (!isObject(node)) return
+    if (typeof node !== 'object' || node === null) return
     if (annotation in node) add(node, path, reachable)
     for (const [keyword, value] of Object.entries(node)) {
-      if (keyword === 'const' || keyword === 'enum' || keyword === 'default' || keyword === 'examples') continue
+      if (literals.has(keyword)) continue
       if (keyword === 'properties' && isObject(value)) {
         for (const [name, property] of Object.entries(value)) visit(property, [...path, name], reachable)
       } else visit(value, path, false)
@@ -75,12 +75,11 @@ export function argumentAt(args: unknown, path: readonly string[]): unknown {
 /** Reads a mirrored header value. `undefined` when it is none that a client may send. */
 export function decodeHeader(value: string): string | undefined {
   if (/[^\t\x20-\x7e]/.test(value)) return undefined
-  if (!value.startsWith('=?base64?') || !value.endsWith('?=') || value.length < 11) return value
-  const payload = value.slice(9, -2)
-  if (!/^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$/.test(payload)) return undefined
+  const [, payload] = /^=\?base64\?(.*)\?=$/.exec(value) ?? []
+  if (payload === undefined) return value
+  if (payload.length % 4 > 0 || !/^[a-z\d+/]*={0,2}$/i.test(payload)) return undefined
   try {
-    const bytes = Uint8Array.from(atob(payload), (character) => character.charCodeAt(0))
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(decodeBase64(payload))
   } catch {
     return undefined
   }

@@ -13,7 +13,7 @@ import {
   type Parsed,
   type RequestMessage,
 } from './jsonrpc.ts'
-import { claimedVersion, clientCapabilitiesKey, type Envelope, protocolVersionKey, readEnvelope } from './meta.ts'
+import { claimedVersion, clientCapabilitiesKey, type Envelope, metaOf, readEnvelope } from './meta.ts'
 import type { Revision } from './revision.ts'
 import { newestStateless, revisionOf, supportedVersions } from './revisions/index.ts'
 
@@ -71,12 +71,12 @@ function recogniseBatch(batch: Exclude<Parsed, { batch: unknown }>[], claims: bo
 function recogniseStateless(message: RequestMessage, header: string | null): Recognised {
   try {
     const { version, ...envelope } = readEnvelope(message.params)
-    if (header === null) return refuse('header_mismatch', 'Missing header MCP-Protocol-Version', message.id)
+    if (header === null) throw new McpError('header_mismatch', 'Missing header MCP-Protocol-Version')
     if (header !== version) {
-      return refuse('header_mismatch', `MCP-Protocol-Version is ${header}, the body says ${version}`, message.id)
+      throw new McpError('header_mismatch', `MCP-Protocol-Version is ${header}, the body says ${version}`)
     }
     const revision = revisionOf(version)
-    if (!revision?.stateless) return { refused: unsupportedVersion(version), id: message.id }
+    if (!revision?.stateless) throw unsupportedVersion(version)
     return {
       stateless: message,
       revision,
@@ -106,6 +106,5 @@ const claimsStateless = (version: unknown): boolean =>
 
 /** An `initialize` that carries an envelope is a stateless request for a method that is not there. */
 function isStatelessClaim({ params }: RequestMessage): boolean {
-  const meta = params?._meta
-  return isObject(meta) && claimsStateless(meta[protocolVersionKey]) && isObject(meta[clientCapabilitiesKey])
+  return claimsStateless(claimedVersion(params)) && isObject(metaOf(params)?.[clientCapabilitiesKey])
 }

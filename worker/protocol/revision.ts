@@ -64,46 +64,32 @@ export type Difference = {
 
 /** The revision just before `newer`, described by what `newer` changed. */
 export function before(newer: Revision, difference: Difference): Revision {
-  const lacks = new Set(difference.lacks)
+  const { adds = [], lacks = [] } = difference
   return {
-    date: difference.date,
-    stateless: difference.stateless ?? newer.stateless,
-    batching: difference.batching ?? newer.batching,
-    polling: difference.polling ?? newer.polling,
-    requests: new Set([...newer.requests].filter((method) => !lacks.has(method)).concat(difference.adds ?? [])),
+    ...newer,
+    // Its date and its traits. The members below weave its changes into what the newer one writes.
+    ...difference,
+    requests: new Set([...newer.requests, ...adds].filter((method) => !lacks.includes(method))),
     // Upwards the older wire is read first; downwards the newer one is written first.
-    client: (capabilities) => newer.client(difference.client?.(capabilities) ?? capabilities),
-    server(capabilities) {
-      const written = newer.server(capabilities)
-      return difference.server?.(written) ?? written
-    },
-    implementation(info) {
-      const written = newer.implementation(info)
-      return difference.implementation?.(written) ?? written
-    },
-    result(method, result) {
-      let written = newer.result(method, result)
-      written = difference.everyResult?.(written) ?? written
-      return difference.results?.[method]?.(written) ?? written
-    },
-    notification(notification) {
-      const written = newer.notification(notification)
-      return written && reword(written, difference.notifications)
-    },
-    ask(request, id) {
-      const written = newer.ask(request, id)
-      return written && reword(written, difference.asks, id)
-    },
+    client: (capabilities) => newer.client(changed(capabilities, difference.client)),
+    server: (capabilities) => changed(newer.server(capabilities), difference.server),
+    implementation: (info) => changed(newer.implementation(info), difference.implementation),
+    result: (method, result) =>
+      changed(changed(newer.result(method, result), difference.everyResult), difference.results?.[method]),
+    notification: (notification) => reword(newer.notification(notification), difference.notifications),
+    ask: (request, id) => reword(newer.ask(request, id), difference.asks, id),
     error: (kind) => ({ ...newer.error(kind), ...difference.errors?.[kind] }),
   }
 }
 
+const changed = <T>(value: T, change?: (value: T) => T): T => (change ? change(value) : value)
+
 function reword<T extends { method: string; params?: unknown }>(
-  message: T,
+  message: T | undefined,
   changes: Difference['asks'],
   id?: string,
 ): T | undefined {
-  const change = changes?.[message.method]
+  const change = message && changes?.[message.method]
   if (!change) return message
   const params = change((message.params ?? {}) as Params, id)
   return params && { ...message, params }

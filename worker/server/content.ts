@@ -1,4 +1,5 @@
 /** Content blocks, and how what a handler returns becomes what the protocol wants. */
+import { encodeBase64 } from '../protocol/base64.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type {
@@ -15,7 +16,7 @@ import type {
   ResourceLink,
   TextContent,
 } from '../protocol/types.ts'
-import { issuesText, type Validator } from './schema.ts'
+import { type Issues, issuesText, type Validator } from './schema.ts'
 
 export const text = (value: string): TextContent => ({ type: 'text', text: value })
 
@@ -60,10 +61,10 @@ export async function toolResult(value: unknown, output: Validator | undefined):
   if (output) {
     const checked = await output.check(value)
     if ('value' in checked) return structured(checked.value)
-    if (!isFullResult(value)) throw brokenOutput(issuesText(checked.issues))
+    if (!isFullResult(value)) throw brokenOutput(checked.issues)
     if (value.isError) return value
     const inner = await output.check(value.structuredContent)
-    if ('issues' in inner) throw brokenOutput(issuesText(inner.issues))
+    if ('issues' in inner) throw brokenOutput(inner.issues)
     return { ...value, structuredContent: inner.value }
   }
   if (value === undefined || value === null) return { content: [] }
@@ -84,16 +85,13 @@ const structured = (value: unknown): CallToolResult => ({
 const isFullResult = (value: unknown): value is CallToolResult => isObject(value) && isBlocks(value.content)
 
 const brokenResult = (message: string) => new McpError('internal_error', message)
-const brokenOutput = (detail: string) =>
-  brokenResult(`The tool returned something other than its output schema says: ${detail}`)
+const brokenOutput = (issues: Issues) =>
+  brokenResult(`The tool returned something other than its output schema says: ${issuesText(issues)}`)
 
 /** What a prompt returned, as messages: text and blocks are said by the user. */
 export function promptResult(value: unknown, description: string | undefined): GetPromptResult {
-  if (isObject(value) && Array.isArray(value.messages)) {
-    return { description, ...value, messages: value.messages.map(promptMessage) }
-  }
-  const parts = Array.isArray(value) ? value : [value]
-  return { description, messages: parts.map(promptMessage) }
+  const result = isObject(value) && Array.isArray(value.messages) ? value : { messages: [value].flat() }
+  return { description, ...result, messages: (result.messages as unknown[]).map(promptMessage) }
 }
 
 function promptMessage(part: unknown): PromptMessage {
@@ -110,21 +108,17 @@ function promptMessage(part: unknown): PromptMessage {
  * @throws McpError `resource_not_found` for `undefined` and `null`
  */
 export function resourceResult(value: unknown, uri: string, mimeType: string | undefined): ReadResourceResult {
-  if (value === undefined || value === null) throw resourceNotFound(uri)
-  if (isObject(value) && Array.isArray(value.contents)) {
-    if (value.contents.length === 0) throw resourceNotFound(uri)
-    return value as unknown as ReadResourceResult
-  }
-  const parts = Array.isArray(value) ? value : [value]
+  const full = isObject(value) && Array.isArray(value.contents) ? (value as unknown as ReadResourceResult) : undefined
+  const parts: readonly unknown[] = full ? full.contents : [value ?? []].flat()
   if (parts.length === 0) throw resourceNotFound(uri)
-  return { contents: parts.map((part) => contentsOf(part, uri, mimeType)) }
+  return full ?? { contents: parts.map((part) => contentsOf(part, uri, mimeType)) }
 }
 
 function contentsOf(part: unknown, uri: string, mimeType: string | undefined): ResourceContents {
   const described = mimeType === undefined ? { uri } : { uri, mimeType }
   if (typeof part === 'string') return { ...described, text: part }
-  if (part instanceof Uint8Array) return { ...described, blob: asBase64(part) }
-  if (part instanceof ArrayBuffer) return { ...described, blob: asBase64(new Uint8Array(part)) }
+  if (part instanceof ArrayBuffer) return contentsOf(new Uint8Array(part), uri, mimeType)
+  if (part instanceof Uint8Array) return { ...described, blob: encodeBase64(part) }
   if (isObject(part) && (typeof part.text === 'string' || typeof part.blob === 'string')) {
     return { ...described, ...(part as Partial<ResourceContents>) } as ResourceContents
   }
@@ -134,12 +128,4 @@ function contentsOf(part: unknown, uri: string, mimeType: string | undefined): R
 export const resourceNotFound = (uri: string): McpError =>
   new McpError('resource_not_found', `Resource not found: ${uri}`, { uri })
 
-function asBase64(data: string | Uint8Array): string {
-  if (typeof data === 'string') return data
-  let binary = ''
-  // One call per slice: a spread of a large array would overflow the stack.
-  for (let at = 0; at < data.length; at += 0x8000) {
-    binary += String.fromCharCode(...data.subarray(at, at + 0x8000))
-  }
-  return btoa(binary)
-}
+const asBase64 = (data: string | Uint8Array): string => (typeof data === 'string' ? data : encodeBase64(data))

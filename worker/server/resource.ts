@@ -81,7 +81,7 @@ export function checkCaching(caching: Caching | undefined, owner: string): void 
 export function defineResource(uri: string, definition: ResourceDefinition<string>, handler: unknown): Resource {
   const { name = uri, title, description, mimeType, size, annotations, icons, _meta } = definition
   const { caching, enabled, list, complete = {} } = definition
-  if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(uri)) {
+  if (!/^[a-z][a-z\d+.-]*:/i.test(uri)) {
     throw new Error(`The resource "${uri}" needs a URI with a scheme, such as "note://${uri}"`)
   }
   if (typeof description !== 'string' || description === '')

@@ -124,7 +124,7 @@ export function readSchema(
 }
 
 export const isStandard = (schema: Schema): schema is StandardSchema =>
-  (typeof schema === 'object' || typeof schema === 'function') && schema !== null && '~standard' in schema
+  (schema as Partial<StandardSchema> | null | undefined)?.['~standard'] !== undefined
 
 function readStandard(schema: StandardSchema, side: 'input' | 'output', owner: string): Validator {
   const standard = schema['~standard']

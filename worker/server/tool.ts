@@ -67,7 +67,7 @@ export function defineTool(
   reader?: JsonSchemaReader,
 ): Tool {
   const { input, output, enabled, single = false, title, description, annotations, icons, _meta } = definition
-  if (!/^[A-Za-z0-9_.-]{1,128}$/.test(name)) {
+  if (!/^[\w.-]{1,128}$/.test(name)) {
     throw new Error(`The tool name "${name}" must be 1 to 128 letters, digits, "_", "." or "-"`)
   }
   if (typeof description !== 'string' || description === '') {

@@ -178,29 +178,24 @@ function find(parts: readonly Part[], uri: string): Record<string, string | stri
     const { lead, run, isOptional } = part
     const ends = begins
     const runs = places()
-    for (let found = run?.exec(uri); found; found = run?.exec(uri)) runs.fill(true, found.index, run?.lastIndex)
-    const running = places()
+    for (const { 0: found, index } of run ? uri.matchAll(run) : []) runs.fill(true, index, index + found.length)
+    /** How far the part may take what runs on from a place. */
+    const reach = new Array<number | undefined>(end + 1)
     begins = places()
     for (let at = end; at >= 0; at--) {
-      running[at] = ends[at] || (runs[at] && running[at + 1]) || false
+      reach[at] = (runs[at] ? reach[at + 1] : undefined) ?? (ends[at] ? at : undefined)
       const isWithinEncoded = uri[at - 1] === '%' || uri[at - 2] === '%'
-      const fits = (isOptional && ends[at]) || (uri.startsWith(lead, at) && running[at + lead.length])
-      begins[at] = (fits && !isWithinEncoded) || false
+      const fits = (isOptional && ends[at]) || (uri.startsWith(lead, at) && reach[at + lead.length] !== undefined)
+      begins[at] = fits && !isWithinEncoded
     }
-    return { part, ends, runs }
+    return { part, reach }
   })
   if (!begins[0]) return undefined
   const values = new Map<string, string | string[]>()
   let at = 0
-  for (const { part, ends, runs } of steps.reverse()) {
+  for (const { part, reach } of steps.reverse()) {
     const start = at + part.lead.length
-    let last: number | undefined
-    if (uri.startsWith(part.lead, at)) {
-      for (let to = start; to <= end; to++) {
-        if (ends[to]) last = to
-        if (!runs[to]) break
-      }
-    }
+    const last = uri.startsWith(part.lead, at) ? reach[start] : undefined
     part.take?.(last === undefined ? undefined : uri.slice(start, last), values)
     at = last ?? at
   }

@@ -39,29 +39,46 @@ export async function page<E>(
   personal: boolean,
 ): Promise<Result> {
   const { pageSize = 1000, caching = uncached } = server.registry.options
-  const start = await startOf(entries, identify)
-  const end = Math.min(start + pageSize, entries.length)
+  const purpose = `cursor:${call.method}`
+  const start = await startOf(call.params.cursor)
+  const end = start + pageSize
   const last = entries[end - 1]
   const result: Result = {
-    [name]: start === 0 && end === entries.length ? entries : entries.slice(start, end),
+    [name]: entries.slice(start, end),
     ttlMs: caching.ttlMs,
     cacheScope: personal ? 'private' : caching.cacheScope,
   }
   if (end < entries.length && last !== undefined) {
     const position: Position = { index: end, after: identify(last) }
-    result.nextCursor = await world.seals.seal(`cursor:${call.method}`, position)
+    result.nextCursor = await world.seals.seal(purpose, position)
   }
   return result
 
-  async function startOf(entries: readonly E[], identify: (entry: E) => string): Promise<number> {
-    const { cursor } = call.params
+  async function startOf(cursor: unknown): Promise<number> {
     // An empty text is a cursor too, just not one of ours.
     if (cursor === undefined) return 0
-    const opened = typeof cursor === 'string' ? await world.seals.open(`cursor:${call.method}`, cursor) : undefined
-    if (!opened) throw new McpError('invalid_params', 'Invalid cursor: list again from the first page')
-    const position = opened as Position
+    const position = typeof cursor === 'string' && ((await world.seals.open(purpose, cursor)) as Position | undefined)
+    if (!position) throw new McpError('invalid_params', 'Invalid cursor: list again from the first page')
     const found = entries.findIndex((entry) => identify(entry) === position.after)
     // An entry that is listed twice does less harm than one that is missed.
-    return found === -1 ? Math.min(position.index - 1, entries.length) : found + 1
+    return found === -1 ? position.index - 1 : found + 1
   }
+}
+
+/**
+ * One page of what was registered, as far as this caller may see it.
+ *
+ * @param name, identify see `page`
+ */
+export async function listing<I>(
+  asked: Asked,
+  name: string,
+  entries: Iterable<Visibility & { readonly item: I }>,
+  identify: (item: I) => string,
+): Promise<Result> {
+  const all = [...entries]
+  const seen = await visible(all, { principal: asked.call.principal })
+  const items = seen.map((entry) => entry.item)
+  const personal = all.some((entry) => entry.enabled)
+  return page(asked, name, items, identify, personal)
 }

@@ -4,25 +4,14 @@ import type { Result } from '../../protocol/types.ts'
 import { promptResult } from '../../server/content.ts'
 import { issuesText } from '../../server/schema.ts'
 import type { Registry } from '../../server/server.ts'
-import { isVisible, page, visible } from './lists.ts'
+import { isVisible, listing } from './lists.ts'
 import { type Method, readText, readTexts } from './method.ts'
 
 const offered = (registry: Registry) => registry.prompts.size > 0
 
 export const listPrompts: Method = {
   offered,
-  async answer(asked) {
-    const prompts = [...asked.server.registry.prompts.values()]
-    const seen = await visible(prompts, { principal: asked.call.principal })
-    const items = seen.map((prompt) => prompt.item)
-    return page(
-      asked,
-      'prompts',
-      items,
-      (item) => item.name,
-      prompts.some((prompt) => prompt.enabled),
-    )
-  },
+  answer: (asked) => listing(asked, 'prompts', asked.server.registry.prompts.values(), (item) => item.name),
 }
 
 export const getPrompt: Method = {

@@ -5,7 +5,7 @@ import type { Caller } from '../../server/caller.ts'
 import { resourceNotFound, resourceResult } from '../../server/content.ts'
 import type { Resource } from '../../server/resource.ts'
 import type { Registry } from '../../server/server.ts'
-import { isVisible, page, uncached, visible } from './lists.ts'
+import { isVisible, listing, page, uncached, visible } from './lists.ts'
 import { type Method, readText } from './method.ts'
 
 export const hasResources = (registry: Registry) => registry.resources.size > 0 || registry.templates.size > 0
@@ -13,40 +13,35 @@ export const hasResources = (registry: Registry) => registry.resources.size > 0 
 export const listResources: Method = {
   offered: hasResources,
   async answer(asked) {
-    const { registry } = asked.server
+    const { resources, templates } = asked.server.registry
     const caller = { principal: asked.call.principal }
-    const fixed = await visible(registry.resources.values(), caller)
-    const listing = (await visible(registry.templates.values(), caller)).filter((template) => template.list)
-    const listed = await Promise.all(listing.map((template) => listedBy(template, caller)))
-    const items = [...fixed.map((resource) => resource.item as ResourceItem), ...listed.flat()]
-    const all = [...registry.resources.values(), ...registry.templates.values()]
+    const all = [...resources.values(), ...templates.values()]
+    const listed = await Promise.all((await visible(all, caller)).map((resource) => listedBy(resource, caller)))
     const personal = all.some((resource) => resource.list || resource.enabled)
-    return page(asked, 'resources', items, (item) => item.uri, personal)
+    return page(asked, 'resources', listed.flat(), (item) => item.uri, personal)
   },
 }
 
-/** The resources that a template lists, each described by the template where it does not describe itself. */
-async function listedBy(resource: Resource, caller: Caller): Promise<ResourceItem[]> {
-  const { template, list } = resource
-  if (!template || !list) return []
-  const { uriTemplate: _, ...common } = resource.item as ResourceTemplateItem
-  return (await list(caller)).map((entry) => {
-    const { name, title, description, mimeType, size, annotations, icons, _meta } = entry as Partial<ResourceItem>
+/** A fixed resource; or those that a template lists, described by the template where they do not describe themselves. */
+async function listedBy({ item, template, list }: Resource, caller: Caller): Promise<ResourceItem[]> {
+  if (!template) return [item as ResourceItem]
+  const { uriTemplate: _, ...common } = item as ResourceTemplateItem
+  const entries = (await list?.(caller)) ?? []
+  return entries.map((entry) => {
     const uri = template.expand(entry)
-    const own = { name: name ?? uri, title, description, mimeType, size, annotations, icons, _meta }
-    const given = Object.entries(own).filter(([, value]) => value !== undefined)
-    return { uri, ...common, ...Object.fromEntries(given) } as ResourceItem
+    const own = Object.entries(entry).filter(([name, value]) => describing.has(name) && value !== undefined)
+    return { uri, ...common, name: uri, ...Object.fromEntries(own) }
   })
 }
 
+/** The members of an entry that are not only variables of its template. */
+const describing = new Set(['name', 'title', 'description', 'mimeType', 'size', 'annotations', 'icons', '_meta'])
+
 export const listResourceTemplates: Method = {
   offered: hasResources,
-  async answer(asked) {
-    const templates = [...asked.server.registry.templates.values()]
-    const seen = await visible(templates, { principal: asked.call.principal })
-    const items = seen.map((resource) => resource.item as ResourceTemplateItem)
-    const personal = templates.some((resource) => resource.enabled)
-    return page(asked, 'resourceTemplates', items, (item) => item.uriTemplate, personal)
+  answer(asked) {
+    const templates = asked.server.registry.templates.values()
+    return listing(asked, 'resourceTemplates', templates, (item) => (item as ResourceTemplateItem).uriTemplate)
   },
 }
 
@@ -77,10 +72,10 @@ export function findResource(registry: Registry, uri: string) {
 
 /** @throws McpError `invalid_params` for what is not a URI, or climbs out of where it points */
 export function readUri(uri: string): string {
-  if (!/^[A-Za-z][A-Za-z0-9+.-]*:/.test(uri)) {
+  if (!/^[a-z][a-z\d+.-]*:/i.test(uri)) {
     throw new McpError('invalid_params', 'params.uri must be a URI with a scheme')
   }
-  if (/(?:^|[/\\:])\.\.(?:[/\\?#]|$)/.test(uri.replace(/%2e/gi, '.').replace(/%2f/gi, '/').replace(/%5c/gi, '\\'))) {
+  if (/(?:^|[/\\:]|%2f|%5c)(?:\.|%2e){2}(?:[/\\?#]|%2f|%5c|$)/i.test(uri)) {
     throw new McpError('invalid_params', 'params.uri must not contain ".." segments')
   }
   return uri

@@ -17,7 +17,7 @@ export const rev20241105 = before(rev20250326, {
   // Tool annotations and audio were added.
   results: {
     'tools/list': each('tools', without('annotations')),
-    ...blocks((block) => withoutAudio(block)),
+    ...blocks(withoutAudio),
   },
   asks: {
     'sampling/createMessage': (params) => (hasAudio(params) ? undefined : params),
@@ -28,8 +28,9 @@ export const rev20241105 = before(rev20250326, {
   server: without('completions'),
 })
 
-const withoutAudio = (block: Params): Params =>
-  block.type === 'audio' ? { type: 'text', text: `[audio, ${block.mimeType}]` } : block
+function withoutAudio(block: Params): Params {
+  return block.type === 'audio' ? { type: 'text', text: `[audio, ${block.mimeType}]` } : block
+}
 
 const hasAudio = (params: Params) =>
   Array.isArray(params.messages) && params.messages.some((message) => message.content?.type === 'audio')

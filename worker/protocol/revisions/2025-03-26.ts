@@ -9,7 +9,8 @@ import { rev20250618 } from './2025-06-18.ts'
 import { all, blocks, each, inside, without } from './rewording.ts'
 
 const untitled = without('title', '_meta')
-const plainBlocks = blocks((block) => plainBlock(block))
+const undated = inside('annotations', without('lastModified'))
+const plainBlocks = blocks(plainBlock)
 
 export const rev20250326 = before(rev20250618, {
   date: '2025-03-26',
@@ -24,11 +25,8 @@ export const rev20250326 = before(rev20250618, {
     'tools/call': all(without('structuredContent'), plainBlocks['tools/call']),
     'prompts/list': each('prompts', all(untitled, each('arguments', without('title')))),
     'prompts/get': plainBlocks['prompts/get'],
-    'resources/list': each('resources', all(untitled, inside('annotations', without('lastModified')))),
-    'resources/templates/list': each(
-      'resourceTemplates',
-      all(untitled, inside('annotations', without('lastModified'))),
-    ),
+    'resources/list': each('resources', all(untitled, undated)),
+    'resources/templates/list': each('resourceTemplates', all(untitled, undated)),
     'resources/read': each('contents', without('_meta')),
   },
 
@@ -36,16 +34,13 @@ export const rev20250326 = before(rev20250618, {
   client: without('elicitation') as (capabilities: ClientCapabilities) => ClientCapabilities,
   asks: {
     'elicitation/create': () => undefined,
-    'sampling/createMessage': each(
-      'messages',
-      inside('content', (block) => plainBlock(block)),
-    ),
+    'sampling/createMessage': each('messages', inside('content', plainBlock)),
   },
 })
 
 /** A link becomes a line of text, so that the model still sees the address. */
 function plainBlock(block: Params): Params {
   if (block.type === 'resource_link') return { type: 'text', text: `${block.title ?? block.name}: ${block.uri}` }
-  const plain = inside('annotations', without('lastModified'))(without('_meta')(block))
+  const plain = undated(without('_meta')(block))
   return plain.type === 'resource' ? inside('resource', without('_meta'))(plain) : plain
 }

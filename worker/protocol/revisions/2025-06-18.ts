@@ -7,7 +7,7 @@ import { isObject } from '../jsonrpc.ts'
 import { before } from '../revision.ts'
 import type { ClientCapabilities, Params } from '../types.ts'
 import { rev20251125 } from './2025-11-25.ts'
-import { blocks, each, inside, without } from './rewording.ts'
+import { blocks, each, without } from './rewording.ts'
 
 const noIcons = without('icons')
 
@@ -47,9 +47,7 @@ function plainForm(params: Params): Params | undefined {
   const properties = Object.entries(schema.properties as Record<string, Params>)
   if (properties.some(([, property]) => property.type === 'array')) return undefined
   const plain = Object.fromEntries(properties.map(([name, property]) => [name, plainProperty(property)]))
-  return inside('requestedSchema', (form) => ({ ...without('$schema')(form), properties: plain }))(
-    without('mode')(params),
-  )
+  return { ...without('mode')(params), requestedSchema: { ...without('$schema')(schema), properties: plain } }
 }
 
 function plainProperty(property: Params): Params {
