@@ -31,6 +31,7 @@ export default defineConfig({
           alias: [
             { find: 'edgemcp/json-schema', replacement: source('worker/json-schema/index.ts') },
             { find: 'edgemcp/page', replacement: source('worker/page/index.ts') },
+            { find: 'edgemcp/sampling', replacement: source('worker/sampling/index.ts') },
             { find: 'edgemcp/state', replacement: source('worker/state/index.ts') },
             { find: 'edgemcp', replacement: source('worker/index.ts') },
           ],

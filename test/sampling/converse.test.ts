@@ -1,0 +1,183 @@
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { jsonSchema } from '../../worker/json-schema/index.ts'
+import type { InputRequest, SamplingMessage } from '../../worker/protocol/types.ts'
+import { converse, type ModelTool } from '../../worker/sampling/index.ts'
+import { failure } from '../../worker/server/content.ts'
+import type { Context } from '../../worker/server/context.ts'
+import { newServer, converse as play, refusal, textOf } from '../engine/stage.ts'
+
+type Use = { name: string; input?: object; id?: string }
+type Asked = { messages: SamplingMessage[]; tools: unknown[]; toolChoice?: { mode: string } }
+
+const uses = (...those: Use[]) => ({
+  role: 'assistant',
+  model: 'm',
+  stopReason: 'toolUse',
+  content: those.map(({ name, input = {}, id = name }) => ({ type: 'tool_use', id, name, input })),
+})
+const says = (text: string) => ({
+  role: 'assistant',
+  model: 'm',
+  stopReason: 'endTurn',
+  content: { type: 'text', text },
+})
+
+/** Plays a conversation with a model that answers this, one after the other. */
+async function talk(handler: (ctx: Context) => Promise<unknown>, ...answers: object[]) {
+  const server = newServer().tool('t', { description: 'd' }, async (_, ctx) => JSON.stringify(await handler(ctx)))
+  const asked: Asked[] = []
+  const model = (_: string, { params }: InputRequest) => {
+    asked.push(params as Asked)
+    const answer = answers.shift()
+    return answer && { result: answer }
+  }
+  const played = await play(server, 'tools/call', { name: 't' }, model)
+  return { ...played, asked, text: textOf(played.result) }
+}
+
+const add: ModelTool<typeof Sum> = {
+  description: 'Adds two numbers',
+  input: z.object({ a: z.number(), b: z.number() }),
+  run: ({ a, b }) => a + b,
+}
+const Sum = z.object({ a: z.number(), b: z.number() })
+const request = { prompt: 'How much?', maxTokens: 10 }
+const told = (asked: Asked | undefined) => asked?.messages.at(-1)
+
+test('a model calls a tool, hears what came of it, and answers', async () => {
+  const { asked, text, rounds } = await talk(
+    async (ctx) => {
+      const { text, turns, messages, stopReason } = await converse(ctx, 'sum', { ...request, tools: { add } })
+      return [text, turns, messages.length, stopReason]
+    },
+    uses({ name: 'add', input: { a: 1, b: 2 } }),
+    says('It is 3'),
+  )
+  expect(JSON.parse(text)).toEqual(['It is 3', 2, 4, 'endTurn'])
+  expect(rounds).toEqual([['sum-1'], ['sum-2']])
+  const tools = [
+    { name: 'add', description: 'Adds two numbers', inputSchema: expect.objectContaining({ type: 'object' }) },
+  ]
+  expect(asked).toEqual([
+    { messages: [{ role: 'user', content: { type: 'text', text: 'How much?' } }], tools, maxTokens: 10 },
+    {
+      messages: [
+        { role: 'user', content: { type: 'text', text: 'How much?' } },
+        { role: 'assistant', content: [{ type: 'tool_use', id: 'add', name: 'add', input: { a: 1, b: 2 } }] },
+        {
+          role: 'user',
+          content: [{ type: 'tool_result', toolUseId: 'add', content: [{ type: 'text', text: '3' }] }],
+        },
+      ],
+      tools,
+      maxTokens: 10,
+    },
+  ])
+})
+
+test('tools that are called together run together, each once, and each call gets its result', async () => {
+  let running = 0
+  let runs = 0
+  let most = 0
+  const slow: ModelTool = {
+    description: 'd',
+    input: z.object({ n: z.number() }),
+    async run({ n }) {
+      runs += 1
+      running += 1
+      most = Math.max(most, running)
+      await undefined
+      running -= 1
+      return { n }
+    },
+  }
+  const { asked } = await talk(
+    (ctx) => converse(ctx, 'c', { ...request, tools: { slow } }),
+    uses({ name: 'slow', input: { n: 1 }, id: 'x' }, { name: 'slow', input: { n: 2 }, id: 'y' }),
+    uses({ name: 'slow', input: { n: 3 }, id: 'x' }),
+    says('done'),
+  )
+  expect([most, runs]).toEqual([2, 3])
+  expect(told(asked[1])?.content).toEqual([
+    { type: 'tool_result', toolUseId: 'x', content: [{ type: 'text', text: '{"n":1}' }] },
+    { type: 'tool_result', toolUseId: 'y', content: [{ type: 'text', text: '{"n":2}' }] },
+  ])
+})
+
+test.each([
+  ['an unknown name', { name: 'subtract' }, 'There is no tool "subtract"'],
+  ['a name that every object has', { name: 'toString' }, 'There is no tool "toString"'],
+  ['arguments that do not fit', { name: 'add', input: { a: 1 } }, /^Invalid arguments for add: b: /],
+  ['a tool that throws', { name: 'broken' }, 'It broke'],
+  ['a tool that says it failed', { name: 'failing' }, 'No'],
+  ['a tool that returns nothing that can be told', { name: 'odd' }, /not a function$/],
+])('%s is told to the model', async (_, use, message) => {
+  const tools = {
+    add,
+    broken: {
+      description: 'd',
+      input: z.object({}),
+      run() {
+        throw new Error('It broke')
+      },
+    },
+    failing: { description: 'd', input: z.object({}), run: () => failure('No') },
+    odd: { description: 'd', input: z.object({}), run: () => () => 1 },
+  }
+  const { asked } = await talk((ctx) => converse(ctx, 'c', { ...request, tools }), uses(use), says('Sorry'))
+  expect(told(asked[1])?.content).toEqual([
+    {
+      type: 'tool_result',
+      toolUseId: use.name,
+      isError: true,
+      content: [{ type: 'text', text: expect.stringMatching(message) }],
+    },
+  ])
+})
+
+test('the last turn may call nothing, and the first as it is told', async () => {
+  const { asked, text } = await talk(
+    async (ctx) => {
+      const options = { ...request, tools: { add }, mostTurns: 3, toolChoice: { mode: 'required' as const } }
+      return (await converse(ctx, 'c', options)).turns
+    },
+    uses({ name: 'add', input: { a: 1, b: 2 } }),
+    uses({ name: 'add', input: { a: 3, b: 2 } }),
+    uses({ name: 'add', input: { a: 4, b: 2 } }),
+  )
+  expect(asked.map(({ toolChoice }) => toolChoice?.mode)).toEqual(['required', undefined, 'none'])
+  expect(text).toBe('3')
+})
+
+test('goes on with messages, and with a plain JSON Schema', async () => {
+  const echo = {
+    description: 'd',
+    input: { type: 'object', properties: { x: { type: 'string' } }, required: ['x'] },
+    run: ({ x }: { x: string }) => x,
+  } as const
+  const messages: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: 'Go on' } }]
+  const { asked } = await talk(
+    (ctx) => converse(ctx, 'c', { messages, maxTokens: 5, tools: { echo }, jsonSchema }),
+    uses({ name: 'echo', input: { x: 'hi' } }),
+    says('done'),
+  )
+  expect(told(asked[0])).toEqual(messages[0])
+  expect(told(asked[1])?.content).toMatchObject([{ content: [{ text: 'hi' }] }])
+  expect(messages).toHaveLength(1)
+})
+
+test('a client whose model cannot call tools is not asked', async () => {
+  const server = newServer().tool('t', { description: 'd' }, async (_, ctx) => {
+    return (await converse(ctx, 'c', { ...request, tools: { add } })).text
+  })
+  const { data } = await refusal(server, 'tools/call', { name: 't' }, { capabilities: { sampling: {} } })
+  expect(data).toEqual({ requiredCapabilities: { sampling: { tools: {} } } })
+})
+
+test('a tool whose input is no object is a failure that names it', async () => {
+  const odd = { description: 'd', input: z.string(), run: () => '' }
+  const { text, result } = await talk((ctx) => converse(ctx, 'c', { ...request, tools: { odd } }))
+  expect(result.isError).toBe(true)
+  expect(text).toBe('The input of the model\'s tool "odd" must be an object schema')
+})

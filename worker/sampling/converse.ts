@@ -1,0 +1,114 @@
+/**
+ * The loop of a model that calls tools: ask it, do what it wants done, tell it what came of it, ask again.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#multi-turn-tool-loop
+ */
+import type { CallToolResult, SamplingContent, SamplingMessage, ToolItem } from '../protocol/types.ts'
+import { failure, toolResult } from '../server/content.ts'
+import type { AskOptions, Awaitable, Context, Sampled, SampleRequest } from '../server/context.ts'
+import {
+  type Infer,
+  issuesText,
+  type JsonSchemaReader,
+  readSchema,
+  type Schema,
+  type Validator,
+} from '../server/schema.ts'
+
+/** What a model may call while it thinks. */
+export type ModelTool<S extends Schema = Schema> = {
+  /** Models choose tools by it. */
+  description: string
+  input: S
+  /**
+   * Returns what a tool of a server may return. What it throws, the model is told. It runs once, in `once`, so it asks nobody
+   * anything itself.
+   */
+  run(input: Infer<S>): Awaitable<unknown>
+}
+
+export type ConverseRequest<S extends Record<string, Schema>> = Omit<SampleRequest, 'tools'> & {
+  /** By name. */
+  tools: { readonly [K in keyof S]: ModelTool<S[K]> }
+  /** How often the model is asked at most; the last time it may call nothing. Default 10. */
+  mostTurns?: number
+  /** The checker for plain JSON Schemas, of `edgemcp/json-schema`, if an input is one. */
+  jsonSchema?: JsonSchemaReader
+}
+
+/** The model's last answer, and how it got there. */
+export type Conversed = Sampled & {
+  /** How often it was asked. */
+  readonly turns: number
+  /** Everything that was said, its last answer included. */
+  readonly messages: readonly SamplingMessage[]
+}
+
+type ToolUse = Extract<SamplingContent, { type: 'tool_use' }>
+
+/**
+ * Asks the client's model, and lets it call tools until it has its answer. Tools that it calls together run together.
+ * Arguments that do not fit, unknown names and failures are told to the model, which may do better.
+ *
+ * @param key names the conversation in this call; its questions are `<key>-1`, `<key>-2` …
+ * @throws McpError `missing_client_capability` when the client's model cannot call tools; `client_refused` when the client
+ *   refused
+ * @throws Error when a tool's input is not the schema of an object
+ */
+export async function converse<const S extends Record<string, Schema>>(
+  ctx: Context,
+  key: string,
+  { tools, mostTurns = 10, jsonSchema, toolChoice, prompt = '', messages: begun, ...request }: ConverseRequest<S>,
+  options?: AskOptions,
+): Promise<Conversed> {
+  const inputs = new Map(
+    Object.entries(tools).map(([name, { input }]) => [
+      name,
+      readSchema(input, 'input', `input of the model's tool "${name}"`, jsonSchema),
+    ]),
+  )
+  const items = [...inputs].map(([name, { jsonSchema }]): ToolItem => {
+    if (jsonSchema.type !== 'object')
+      throw new Error(`The input of the model's tool "${name}" must be an object schema`)
+    return { name, description: tools[name]?.description, inputSchema: jsonSchema }
+  })
+  const messages: SamplingMessage[] = begun ? [...begun] : [{ role: 'user', content: { type: 'text', text: prompt } }]
+
+  for (let turn = 1; ; turn++) {
+    const choice = turn === mostTurns ? { mode: 'none' as const } : turn === 1 ? toolChoice : undefined
+    const asked = { ...request, messages: [...messages], tools: items, ...(choice && { toolChoice: choice }) }
+    const answer = await ctx.sample(`${key}-${turn}`, asked, options)
+    messages.push({ role: 'assistant', content: answer.content })
+    const uses = [answer.content].flat().filter((block) => block.type === 'tool_use')
+    if (uses.length === 0 || turn >= mostTurns) return { ...answer, turns: turn, messages }
+    const results = await Promise.all(
+      uses.map((use, index) => ctx.once(`${key}-${turn} ${use.name} ${index}`, () => call(use, tools, inputs))),
+    )
+    messages.push({
+      role: 'user',
+      // Nothing else may stand beside results.
+      content: results.map((result, index) => ({
+        type: 'tool_result',
+        toolUseId: (uses[index] as ToolUse).id,
+        ...result,
+      })),
+    })
+  }
+}
+
+/** Never throws: the model is told. */
+async function call(
+  { name, input }: ToolUse,
+  tools: Readonly<Record<string, ModelTool>>,
+  inputs: ReadonlyMap<string, Validator>,
+): Promise<CallToolResult> {
+  const validator = inputs.get(name)
+  if (!validator) return failure(`There is no tool "${name}"`)
+  try {
+    const checked = await validator.check(input)
+    if ('issues' in checked) return failure(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
+    return await toolResult(await (tools[name] as ModelTool).run(checked.value), undefined)
+  } catch (thrown) {
+    return failure(thrown instanceof Error && thrown.message !== '' ? thrown.message : 'The tool failed')
+  }
+}
