@@ -7,7 +7,9 @@
  * | key         | meaning                                                     | lifetime                           |
  * |-------------|-------------------------------------------------------------|------------------------------------|
  * | `handshake` | what was agreed on, `null` before, of sessions over HTTP+SSE | the session                        |
+ * | `roots`     | what the client last said its folders are, if it tells of changes | until it does, or the session ends |
  * | `level`     | the least severe log line the client wants                  | the session                        |
+ * | `unheard`   | a question's time was over when nobody was there to hear it | the session                        |
  * | `listening` | this session is registered with the Updates object          | the session                        |
  * | `seen`      | milliseconds: roughly when the client last asked something  | the session                        |
  * | `id`        | `Id`: what is known of the session's id                      | the session                        |
@@ -20,6 +22,7 @@
  */
 import { DurableObject } from 'cloudflare:workers'
 import type { Call, Seals, World } from '../worker/engine/call.ts'
+import { readRoots } from '../worker/engine/context.ts'
 import { type Handshake, readHandshake, welcome } from '../worker/engine/handshake.ts'
 import { type Answer, emptyMemo } from '../worker/engine/memo.ts'
 import { readText } from '../worker/engine/methods/method.ts'
@@ -155,7 +158,7 @@ export class Session extends DurableObject implements SessionRpc {
 
     for (const message of post.messages) {
       if (isResponse(message)) this.#receive(message, post)
-      else if (isNotification(message) && message.method === 'notifications/cancelled') this.#cancel(message.params)
+      else if (isNotification(message)) this.#hear(message.method, message.params)
     }
     const requests = post.messages.filter(isRequest)
     if (requests.length === 0) return { status: 202 }
@@ -268,6 +271,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#recover()
     for (const { row, call } of this.#ledger.overdue(Date.now())) {
       const late = new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
+      if (!this.#feeds.isOpen(call.stream)) kv.put('unheard', true)
       this.#withdraw(call.stream, this.#ledger.end(row), late.message)
       this.#fail(exchangeOn(call), call.request.id, late, { ...call, row, principal: undefined, expires: 0 })
     }
@@ -279,7 +283,9 @@ export class Session extends DurableObject implements SessionRpc {
     if (this.#isOver()) return
     const due = this.#due()
     // However long a call of it runs: nobody waits for it.
-    if (due <= Date.now()) return this.#finish(this.#id?.expires, kv.get('level') !== undefined || this.#ledger.isOpen)
+    if (due <= Date.now()) {
+      return this.#finish(this.#id?.expires, kv.get('level') !== undefined || kv.get('unheard') || this.#ledger.isOpen)
+    }
     const hold = this.#running.size > 0 ? Date.now() + holdAfter : due
     return this.ctx.storage.setAlarm(Math.min(due, hold, this.#ledger.due))
   }
@@ -393,6 +399,7 @@ export class Session extends DurableObject implements SessionRpc {
         session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires, life) },
       },
       updates: true,
+      known: ({ method }) => (method === 'roots/list' ? this.ctx.storage.kv.get<Answer>('roots') : undefined),
       notify,
       disconnect: (retry) => {
         if (!abort.signal.aborted) this.#release(exchange, expires, retry)
@@ -444,6 +451,10 @@ export class Session extends DurableObject implements SessionRpc {
     const answered = this.#ledger.answer(message.id, answer)
     if (!answered) return
     const { row, call } = answered
+    const { roots } = call.handshake.capabilities
+    if (roots?.listChanged === true && 'result' in answer && readRoots(answer.result)) {
+      this.ctx.storage.kv.put('roots', answer)
+    }
     this.#work(exchangeOn(call), { ...call, row, principal: post.principal, expires: post.expires })
     this.#holdAwake()
   }
@@ -468,6 +479,11 @@ export class Session extends DurableObject implements SessionRpc {
       this.#fail(exchange, call.request.id, new McpError('interrupted', 'The call was interrupted', data), job)
     }
     this.#holdAwake()
+  }
+
+  #hear(method: string, params: Params | undefined): void {
+    if (method === 'notifications/cancelled') this.#cancel(params)
+    if (method === 'notifications/roots/list_changed') this.ctx.storage.kv.delete('roots')
   }
 
   /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation */

@@ -7,7 +7,17 @@ export type * from './protocol/types.ts'
 export { type EdgeWorker, type Page, type ServeOptions, serve } from './serve.ts'
 export type { Caller } from './server/caller.ts'
 export { audio, embed, failure, image, link, text } from './server/content.ts'
-export type { AskOptions, Context, Elicited, Feature, Sampled, SampleRequest, Visited } from './server/context.ts'
+export type {
+  AskOptions,
+  Context,
+  Elicited,
+  Feature,
+  Input,
+  Sampled,
+  SampleRequest,
+  Visited,
+  VisitOptions,
+} from './server/context.ts'
 export type { PromptDefinition, PromptHandler } from './server/prompt.ts'
 export type { ResourceDefinition, ResourceHandler } from './server/resource.ts'
 export type { Infer, InferInput, Schema, StandardSchema } from './server/schema.ts'

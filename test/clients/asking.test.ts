@@ -25,6 +25,7 @@ const answers: Record<string, Json> = {
   'Which seat?': accept({ place: 'aisle', fare: 'biz', seats: 2, luggage: 7.5, meal: false, day: '2026-12-24' }),
   'Which meals?': accept({ meals: ['lunch', 'dinner'] }),
   'Pay here': { action: 'accept' },
+  'Enrol here': { action: 'accept' },
   'Where do you want to go?': accept({ city: 'Oslo' }),
   'Where to?': accept({ city: 'Oslo' }),
   'To Oslo, really?': accept({ sure: true }),
@@ -132,6 +133,12 @@ const scenarios: Record<string, Scenario> = {
     questions: 1,
     unless: [noForms()],
   },
+  'a form, raw': {
+    play: calls('greet_raw'),
+    outcome: 'Hello, Ada!',
+    questions: 1,
+    unless: [noForms()],
+  },
   'a form, declined': {
     play: calls('greet', declining),
     outcome: 'No name: decline',
@@ -174,6 +181,20 @@ const scenarios: Record<string, Scenario> = {
     outcome: 'Not paid: decline',
     questions: 1,
     unless: [noPages],
+  },
+  'a page that comes first': {
+    play: calls('enrol'),
+    outcome: 'Enrolled: accept',
+    questions: 1,
+    unless: [
+      {
+        revisions: ['2025-11-25'],
+        because: '2025-11-25 has an error for it: the client sends the person there and makes its request again',
+        outcome: 'error -32042: Enrol here',
+        questions: 0,
+      },
+      { ...noPages, outcome: `failed: ${needs('elicitation.url')}` },
+    ],
   },
   'told when done on a page': {
     async play(connect) {
@@ -423,15 +444,17 @@ const expected = `\
                               client 2.4.0 client 2.4.0 sdk 1.32.2   sdk 1.32.2   sdk 1.23.1   sdk 1.12.3   sdk 1.9.0
                               pinned       legacy                    HTTP+SSE                               HTTP+SSE
 a form                        same         same         same         same         same         a            a
+a form, raw                   same         same         same         same         same         a            a
 a form, declined              same         same         same         same         same         a            a
 a form, cancelled             same         same         same         same         same         a            a
 choices, numbers, yes or no   same         same         same         same         same         a            a
 several of some choices       same         same         same         same         b            a            a
 a page                        same         same         same         same         c            c            c
 a page, declined              same         same         same         same         c            c            c
-told when done on a page      d            same         same         same         c            c            c
+a page that comes first       same         d            d            d            c            c            c
+told when done on a page      e            same         same         same         c            c            c
 a prompt for the model        same         same         same         same         same         same         same
-a model that calls tools      same         same         same         same         e            e            e
+a model that calls tools      same         same         same         same         f            f            f
 folders                       same         same         same         same         same         same         same
 a person and a model at once  same         same         same         same         same         a            a
 a model and folders at once   same         same         same         same         same         same         same
@@ -443,17 +466,18 @@ a prompt asks a model         same         same         same         same       
 a resource asks a person      same         same         same         same         same         a            a
 a resource asks for folders   same         same         same         same         same         same         same
 an answer that does not fit   same         same         same         same         same         a            a
-a model that refuses          f            same         same         same         same         same         same
-what the client can           same         same         same         same         g            h            h
+a model that refuses          g            same         same         same         same         same         same
+what the client can           same         same         same         same         h            i            i
 nobody there, and it looks    same         same         same         same         same         same         same
-nobody there, asked anyway    same         i            i            i            i            i            i
+nobody there, asked anyway    same         j            j            j            j            j            j
 
 a: forms came with 2025-06-18: refused
 b: choosing several came with 2025-11-25: refused
 c: pages came with 2025-11-25: refused
-d: 2026-07-28 has no word for it any more: paid, and not told
-e: sampling with tools came with 2025-11-25: refused
-f: with 2026-07-28 nobody waits for its answer: the client gives up by itself
-g: less than it says, as 2025-06-18 has less
-h: less than it says, as revisions before 2025-06-18 have less
-i: the error came with 2026-07-28: before, the tool fails with the same words`
+d: 2025-11-25 has an error for it: the client sends the person there and makes its request again
+e: 2026-07-28 has no word for it any more: paid, and not told
+f: sampling with tools came with 2025-11-25: refused
+g: with 2026-07-28 nobody waits for its answer: the client gives up by itself
+h: less than it says, as 2025-06-18 has less
+i: less than it says, as revisions before 2025-06-18 have less
+j: the error came with 2026-07-28: before, the tool fails with the same words`

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { expect } from 'vitest'
 import type { Message } from '../../worker/protocol/jsonrpc.ts'
 import type { Params } from '../../worker/protocol/types.ts'
@@ -83,6 +84,48 @@ behaviour(
   },
 )
 
+behaviour(
+  'a person has to go to a page before a call can do anything',
+  async ({ connect, kind }) => {
+    const asked: Params[] = []
+    const elicit: Answers['elicit'] = (params) => {
+      asked.push(params)
+      return { action: 'accept' }
+    }
+    const client = await connect({ answers: { elicit }, capabilities: { elicitation: { url: {} } } })
+    const who = randomUUID()
+    const page = { mode: 'url', message: 'Sign in first', url: `https://example.com/in?who=${who}` }
+    if (kind.revision === '2025-11-25') {
+      const refused = await client.callTool('sign_in', { who }).catch((problem) => problem)
+      const again = await client.callTool('sign_in', { who }).catch((problem) => problem)
+      const elicitations = [{ ...page, elicitationId: expect.any(String) }]
+      expect(refused).toMatchObject({ code: -32042, message: 'Sign in first', data: { elicitations } })
+      expect(again.data.elicitations[0].elicitationId).not.toBe(refused.data.elicitations[0].elicitationId)
+      expect(asked).toEqual([])
+    } else {
+      expect((await client.callTool('sign_in', { who })).content).toMatchObject([
+        { text: 'Say when you have signed in' },
+      ])
+      expect(asked).toEqual([page])
+    }
+    await client.callTool('signed_in', { who })
+    expect((await client.callTool('sign_in', { who })).content).toMatchObject([{ text: 'Signed in' }])
+    // One that can show forms only is told neither.
+    const other = await connect({ answers: { elicit }, capabilities: { elicitation: { form: {} } } })
+    const refused = await other.callTool('sign_in', { who: randomUUID() }).catch((problem) => problem)
+    expect(JSON.stringify(refused.content ?? refused.message)).toContain('supports elicitation.url')
+  },
+  {
+    revisions: ['2024-11-05', '2025-03-26', '2025-06-18'],
+    because: 'pages came with 2025-11-25',
+    async instead({ connect }) {
+      const client = await connect({ answers: { elicit: () => ({ action: 'accept' }) } })
+      const result = await client.callTool('sign_in', { who: randomUUID() })
+      expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('elicitation.url') }] })
+    },
+  },
+)
+
 for (const action of ['decline', 'cancel']) {
   behaviour(
     `a person may ${action}`,
@@ -154,6 +197,43 @@ behaviour("a tool asks the client's model", async ({ connect }) => {
 behaviour('a tool asks where the client works', async ({ connect }) => {
   const client = await connect({ answers: { roots: () => ({ roots: [{ uri: 'file:///a' }, { uri: 'file:///b' }] }) } })
   expect((await client.callTool('ask_roots')).content).toEqual([{ type: 'text', text: 'file:///a file:///b' }])
+})
+
+behaviour(
+  'a client that tells when its folders change is asked for them again only then',
+  async ({ connect, kind }) => {
+    let asked = 0
+    let uri = 'file:///a'
+    const roots = () => {
+      asked += 1
+      return { roots: [{ uri }] }
+    }
+    const client = await connect({ answers: { roots }, capabilities: { roots: { listChanged: true } } })
+    const read = async () => (await client.callTool('ask_roots')).content
+    expect(await read()).toMatchObject([{ text: 'file:///a' }])
+    expect(await read()).toMatchObject([{ text: 'file:///a' }])
+    const isStateless = kind.revision === '2026-07-28'
+    expect(asked).toBe(isStateless ? 2 : 1)
+    if (isStateless) return
+    uri = 'file:///b'
+    await client.notify('notifications/roots/list_changed')
+    expect(await read()).toMatchObject([{ text: 'file:///b' }])
+    expect(asked).toBe(2)
+
+    // One that does not tell is asked each time.
+    const silent = await connect({ answers: { roots }, capabilities: { roots: {} } })
+    await silent.callTool('ask_roots')
+    await silent.callTool('ask_roots')
+    expect(asked).toBe(4)
+  },
+)
+
+behaviour('an answer that is no list of folders is not remembered', async ({ connect }) => {
+  const answers = [{ roots: [{ name: 'no address' }] }, { roots: [{ uri: 'file:///a' }] }]
+  const roots = () => answers.shift() as Params
+  const client = await connect({ answers: { roots }, capabilities: { roots: { listChanged: true } } })
+  await expect(client.callTool('ask_roots')).rejects.toMatchObject({ code: -32602 })
+  expect((await client.callTool('ask_roots')).content).toMatchObject([{ text: 'file:///a' }])
 })
 
 behaviour(

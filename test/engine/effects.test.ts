@@ -52,6 +52,17 @@ describe('once', () => {
     expect(seen).toEqual([expected, expected])
   })
 
+  test('an effect that asks, and would wait for its own end, is an error that says so', async () => {
+    const asks = async (ctx: Context) => question(ctx, 'a')
+    for (const effect of [asks, async (ctx: Context) => ctx.ask({ a: { method: 'roots/list' } })]) {
+      const { result } = await talk((ctx) => ctx.once('effect', () => effect(ctx)))
+      expect(textOf(result)).toBe('The question "a" is asked inside once: ask before it')
+    }
+    // Beside one that runs, everything may be asked.
+    const { rounds } = await talk((ctx) => Promise.all([ctx.once('effect', async () => undefined), asks(ctx)]))
+    expect(rounds).toEqual([['a']])
+  })
+
   test('effects run beside a question, and their results are kept', async () => {
     const runs: string[] = []
     const { result, rounds } = await talk(async (ctx) => {

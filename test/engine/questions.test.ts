@@ -359,6 +359,17 @@ describe('a page that a person is sent to', () => {
   })
 })
 
+test('a form that no client can show is an error at start-up', () => {
+  const server = newServer()
+  expect(() => server.form(z.object({ tags: z.array(z.string()) }))).toThrow(
+    'The form cannot ask for "tags": use text, numbers, booleans, or choices among texts',
+  )
+  expect(() => server.form(z.string())).toThrow('The schema of the form must be an object with at least one property')
+  expect(server.form(Name)).toBe(Name)
+  const literal = { type: 'object', properties: { size: { type: 'integer' } } } as const
+  expect(server.form(literal)).toBe(literal)
+})
+
 describe('the fields of a form', () => {
   const field = async (property: object) => {
     const schema = { type: 'object', properties: { field: property } }

@@ -11,6 +11,7 @@ test('every kind of error has its code, and its status when nothing has been sen
   const table = Object.entries(errorTable).map(([kind, { code, status }]) => `${status} ${code} ${kind}`)
   expect(table.sort()).toEqual([
     '200 -32600 client_refused',
+    '200 -32600 url_elicitation_required',
     '200 -32602 invalid_params',
     '200 -32602 resource_not_found',
     '200 -32602 state_used',

@@ -10,6 +10,7 @@ import {
   type Root,
   type Sampled,
 } from 'edgemcp'
+import { converse } from 'edgemcp/sampling'
 import * as v from 'valibot'
 import * as z from 'zod'
 import { type Equal, is } from './equal.ts'
@@ -121,4 +122,46 @@ export function write(ctx: Context) {
 createServer({ name: 'types', version: '1' }).tool('asks', { description: 'd' }, async (_, ctx) => {
   const { content } = await ctx.elicit('name', 'Who?', z.object({ name: z.string() }))
   return content?.name ?? 'nobody'
+})
+
+const server = createServer({ name: 'n', version: '1' })
+const Size = server.form(z.object({ size: z.number() }))
+export async function askWithForm(ctx: Context) {
+  const { content } = await ctx.elicit('size', 'm', Size)
+  is<Equal<typeof content, { size: number } | undefined>>()
+}
+
+export async function converseWith(ctx: Context) {
+  const { text, turns } = await converse(ctx, 'c', {
+    prompt: 'p',
+    maxTokens: 5,
+    tools: {
+      add: {
+        description: 'd',
+        input: z.object({ a: z.number() }),
+        run(input) {
+          is<Equal<typeof input, { a: number }>>()
+          return input.a
+        },
+      },
+      greet: {
+        description: 'd',
+        input: type({ name: 'string' }),
+        run(input) {
+          is<Equal<typeof input, { name: string }>>()
+        },
+      },
+    },
+  })
+  is<Equal<typeof text, string>>()
+  is<Equal<typeof turns, number>>()
+}
+
+/** In the raw form, any handler may return what it asks. */
+server.tool('raw', { description: 'd', output: z.object({ a: z.string() }) }, async (_, ctx) => {
+  const name = ctx.input('name')
+  if (!name) return ctx.ask({ name: { method: 'elicitation/create', params: { message: 'm' } } })
+  // @ts-expect-error it may have been declined
+  name.content.a
+  return { a: String(name.content?.a) }
 })

@@ -447,6 +447,20 @@ describe('a session that is over', () => {
     expect(await valuesOf(stub)).toEqual(['ended'])
   })
 
+  test.each([['together with'], ['some time after']])(
+    'by itself, %s a question that nobody heard time out, says so',
+    async (when) => {
+      const stub = session()
+      await stub.post(call('ask_name'))
+      await evictDurableObject(stub)
+      await runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec('UPDATE calls SET due = 1'))
+      if (when === 'some time after') expect(await runDurableObjectAlarm(stub)).toBe(true)
+      await lapse(stub)
+      expect(await stub.post(post('ping'))).toEqual({ gone: true })
+      expect(await valuesOf(stub)).toEqual(['ended'])
+    },
+  )
+
   test('not while a client holds a stream, and looks again a day later only', async () => {
     const stub = session()
     const feed = await open(stub, '')

@@ -11,7 +11,7 @@ import type {
   Result,
 } from '../protocol/types.ts'
 import type { StateHost } from '../server/state.ts'
-import type { Memo } from './memo.ts'
+import type { Answer, Memo } from './memo.ts'
 
 export type Call = {
   readonly method: string
@@ -42,6 +42,8 @@ export interface World {
   /** Does a change announced here reach anyone? */
   readonly updates: boolean
   /** @param said how many notifications the call has come to, those of replayed stretches included */
+  /** What the client has said to this in another call, if that still holds. */
+  known?(request: InputRequest): Answer | undefined
   notify(notification: Notification, said: number): void
   disconnect(retry: number | undefined): void
   /** What the client was asked under this key happens elsewhere, and is done. @param said see `notify` */

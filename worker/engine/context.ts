@@ -4,12 +4,21 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import { progressToken } from '../protocol/meta.ts'
 import type { ClientCapabilities, CreateMessageResult, InputRequest, Params, Root } from '../protocol/types.ts'
 import { logLevels } from '../protocol/types.ts'
-import type { AskOptions, Context, Elicited, Feature, Sampled, SampleRequest, Visited } from '../server/context.ts'
+import type {
+  AskOptions,
+  Context,
+  Elicited,
+  Feature,
+  Input,
+  Sampled,
+  SampleRequest,
+  Visited,
+} from '../server/context.ts'
+import { readForm } from '../server/form.ts'
 import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
 import type { HandledState, ScopedState } from '../server/state.ts'
 import type { Call, Outcome, World } from './call.ts'
-import { readForm } from './form.ts'
-import { longestWait, type Memo } from './memo.ts'
+import { type Answer, longestWait, type Memo } from './memo.ts'
 
 /** A round: a context for the handler, and what happens if the handler cannot go on without the client. */
 export type Round = {
@@ -31,10 +40,14 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   const answers = new Map(Object.entries(memo.answers).filter(([key]) => asked.has(key)))
   const effects = new Map(Object.entries(memo.effects))
   const used = new Set<string>()
+  /** Keys of answers that somebody wanted to hear. */
+  const heard = new Set<string>()
   const running = new Set<Promise<unknown>>()
   let patience = longestWait
   let closed = false
   let refused = false
+  /** An effect is being started. */
+  let starting = false
   let said = 0
   let lastProgress = Number.NEGATIVE_INFINITY
 
@@ -52,7 +65,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     for (let turn = 0; refused && turn < 50; turn++) await undefined
     if (closed) return
     closed = true
-    const unused = [...answers.keys()].filter((key) => !used.has(key))
+    const unused = [...answers.keys()].filter((key) => !heard.has(key))
     const strays = answers.size > 0 && unused.length === answers.size ? memo.strays + 1 : 0
     const rounds = memo.rounds + 1
     if (strays === mostStrays || rounds > mostRounds) return void blame(endless(unused, [...asks.keys()]))
@@ -77,44 +90,62 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     return new Promise<never>(() => {})
   }
 
+  function misuse(message: string): Error {
+    refused = true
+    return new Error(message)
+  }
+
   function claim(key: string, kind: string): void {
-    if (used.has(key)) throw new Error(`The ${kind} key "${key}" is used twice in one call: give each its own`)
+    if (starting && kind === 'question') throw misuse(`The question "${key}" is asked inside once: ask before it`)
+    if (used.has(key)) throw misuse(`The ${kind} key "${key}" is used twice in one call: give each its own`)
     used.add(key)
   }
 
   async function ask<T>(
     key: string,
-    features: readonly Feature[],
     request: InputRequest,
     read: (result: unknown) => T | undefined | Promise<T | undefined>,
-    { timeout = patience }: AskOptions = {},
+    options?: AskOptions,
   ): Promise<T> {
     claim(key, 'question')
-    const missing = features.find((feature) => !can(call.capabilities, feature))
-    if (missing || !call.revision.ask(request)) {
-      refused = true
-      if (missing) throw cannotAsk(missing)
-      const reason = `Revision ${call.revision.date} has no words for the question "${key}"`
-      throw new McpError('missing_client_capability', reason)
-    }
+    check(key, request)
     const print = fingerprint(request)
-    const answer = Object.hasOwn(memo.answers, key) ? memo.answers[key] : undefined
-    const before = asked.get(key)
-    if (answer && before !== undefined && before !== print) return blame(changed(key))
+    if (Object.hasOwn(memo.answers, key) && (asked.get(key) ?? print) !== print) return blame(changed(key))
     asked.set(key, print)
-    if (!answer) {
-      // An open question never settles, so no catch in the handler can mistake it for a failure. Questions asked in
-      // the same breath travel together.
-      if (asks.size === 0) queueMicrotask(closeRound)
-      asks.set(key, request)
-      patience = Math.min(patience, timeout)
-      return new Promise<never>(() => {})
-    }
-    answers.set(key, answer)
-    if ('error' in answer) throw new McpError('client_refused', `The client refused "${key}": ${answer.error.message}`)
-    const value = await read(answer.result)
+    const result = answerTo(key, world.known?.(request))
+    if (result === undefined) return open(key, request, options)
+    const value = await read(result)
     if (value !== undefined) return value
     fail(new McpError('invalid_params', `The answer to "${key}" is not a valid ${request.method} result`))
+    return new Promise<never>(() => {})
+  }
+
+  /** @throws McpError when this client cannot be asked */
+  function check(key: string, request: InputRequest): void {
+    const missing = featuresOf(request).find((feature) => !can(call.capabilities, feature))
+    if (!missing && call.revision.ask(request)) return
+    refused = true
+    if (missing) throw cannotAsk(missing)
+    const reason = `Revision ${call.revision.date} has no words for the question "${key}"`
+    throw new McpError('missing_client_capability', reason)
+  }
+
+  /** @throws McpError when the client would not answer */
+  function answerTo(key: string, known?: Answer): unknown {
+    const answer = Object.hasOwn(memo.answers, key) ? memo.answers[key] : known
+    if (!answer) return undefined
+    heard.add(key)
+    answers.set(key, answer)
+    if ('error' in answer) throw new McpError('client_refused', `The client refused "${key}": ${answer.error.message}`)
+    return answer.result
+  }
+
+  /** An open question never settles, so no catch in the handler can mistake it for a failure. */
+  function open(key: string, request: InputRequest, { timeout = patience }: AskOptions = {}): Promise<never> {
+    // Questions asked in the same breath travel together.
+    if (asks.size === 0) queueMicrotask(closeRound)
+    asks.set(key, request)
+    patience = Math.min(patience, timeout)
     return new Promise<never>(() => {})
   }
 
@@ -129,7 +160,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     can: (feature) => can(call.capabilities, feature),
 
     async elicit(key, message, schema, options) {
-      const form = readForm(schema, key, reader)
+      const form = readForm(schema, `question "${key}"`, reader)
       const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
       const read = async (result: unknown): Promise<Elicited<never> | undefined> => {
         if (!isObject(result)) return undefined
@@ -145,7 +176,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
         )
         return undefined
       }
-      return ask(key, ['elicitation'], { method: 'elicitation/create', params }, read, options)
+      return ask(key, { method: 'elicitation/create', params }, read, options)
     },
 
     async elicitUrl(key, message, url, options) {
@@ -154,7 +185,11 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
         throw new Error(`The question "${key}" sends people to ${href}: use https`)
       }
       const params: Params = { mode: 'url', message, url: href }
-      return ask(key, ['elicitation.url'], { method: 'elicitation/create', params }, readVisited, options)
+      const request: InputRequest = { method: 'elicitation/create', params }
+      if (!options?.required || call.revision.stateless) return ask(key, request, readVisited, options)
+      check(key, request)
+      const elicitation = { ...params, elicitationId: await world.seals.seal('elicitation', key) }
+      throw new McpError('url_elicitation_required', message, { elicitations: [elicitation] })
     },
 
     completed(key) {
@@ -163,11 +198,29 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 
     async sample(key, request, options) {
       const params = samplingParams(request)
-      return ask(key, samplingFeatures(params), { method: 'sampling/createMessage', params }, readSampled, options)
+      return ask(key, { method: 'sampling/createMessage', params }, readSampled, options)
     },
 
     async roots(key = 'roots') {
-      return ask(key, ['roots'], { method: 'roots/list', params: {} }, readRoots)
+      return ask(key, { method: 'roots/list', params: {} }, readRoots)
+    },
+
+    input: (key) => answerTo(key) as Input | undefined,
+
+    async ask(requests, options) {
+      const asking = Object.entries(requests)
+      if (asking.length === 0) throw new Error('There is nothing to ask: give ask at least one question')
+      for (const [key, request] of asking) {
+        claim(key, 'question')
+        check(key, request)
+      }
+      for (const [key, request] of asking) {
+        // Asked again, it is to be answered again.
+        answers.delete(key)
+        asked.set(key, fingerprint(request))
+        open(key, request, options)
+      }
+      return new Promise<never>(() => {})
     },
 
     async once(key, effect) {
@@ -178,7 +231,14 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
       if (closed) return new Promise<never>(() => {})
       // Started in a microtask, so that a throw is a rejection; later rounds get JSON, so this one does too.
       const work = Promise.resolve()
-        .then(effect)
+        .then(() => {
+          starting = true
+          try {
+            return effect()
+          } finally {
+            starting = false
+          }
+        })
         .then((value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value))))
       running.add(work)
       try {
@@ -281,10 +341,13 @@ function samplingParams({ prompt, messages, ...rest }: SampleRequest): Params {
   return { messages: said, ...rest }
 }
 
-function samplingFeatures(params: Params): Feature[] {
-  const { tools, toolChoice, includeContext = 'none' } = params
+/** What a client must support to be asked this. */
+function featuresOf({ method, params = {} }: InputRequest): Feature[] {
+  if (method === 'roots/list') return ['roots']
+  if (method === 'elicitation/create') return [params.mode === 'url' ? 'elicitation.url' : 'elicitation']
+  const { tools, toolChoice, includeContext = 'none', messages } = params
   const features: Feature[] = ['sampling']
-  if (tools || toolChoice || hasToolBlocks(params.messages)) features.push('sampling.tools')
+  if (tools || toolChoice || hasToolBlocks(messages)) features.push('sampling.tools')
   if (includeContext !== 'none') features.push('sampling.context')
   return features
 }
@@ -310,7 +373,7 @@ function readSampled(result: unknown): Sampled | undefined {
 const isSampledBlock = (block: unknown) =>
   isObject(block) && typeof block.type === 'string' && (block.type !== 'text' || typeof block.text === 'string')
 
-function readRoots(result: unknown): Root[] | undefined {
+export function readRoots(result: unknown): Root[] | undefined {
   if (!isObject(result) || !Array.isArray(result.roots)) return undefined
   return result.roots.every((root) => isObject(root) && typeof root.uri === 'string') ? result.roots : undefined
 }

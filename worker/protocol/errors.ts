@@ -20,6 +20,8 @@ export const errorTable = {
   internal_error: { code: -32603, status: 200 },
   /** The object that ran the call was lost, and running it again could do something twice. */
   interrupted: { code: -32603, status: 200 },
+  /** The person has to go to a page first. Only 2025-11-25 has a code for it; later clients are asked. */
+  url_elicitation_required: { code: -32600, status: 200 },
   /** The client was asked something and answered with an error. */
   client_refused: { code: -32600, status: 200 },
   header_mismatch: { code: -32020, status: 400 },

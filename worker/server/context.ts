@@ -3,9 +3,12 @@ import type { Principal } from '../protocol/principal.ts'
 import type {
   CreateMessageParams,
   CreateMessageResult,
+  ElicitResult,
   Implementation,
+  InputRequest,
   LogLevel,
   Meta,
+  Params,
   Root,
   SamplingMessage,
 } from '../protocol/types.ts'
@@ -32,9 +35,23 @@ export type SampleRequest = Omit<CreateMessageParams, 'messages'> &
 /** What the client's model answered; `text` is its text blocks put together. */
 export type Sampled = CreateMessageResult & { readonly text: string }
 
+/** A client's answer to any question, unchecked. */
+export type Input = Partial<ElicitResult> & Partial<CreateMessageResult> & { readonly roots?: readonly Root[] }
+
 export type AskOptions = {
   /** Milliseconds until an answer is too late, and the call ends. Default and most: a day. */
   timeout?: number
+}
+
+export type VisitOptions = AskOptions & {
+  /**
+   * Nothing can be done before the person has been there: a 2025-11-25 client gets the error `-32042`, and makes its request
+   * again afterwards, instead of being asked while the call waits. Look into your own state for whether they are done, before
+   * you ask.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
+   */
+  required?: boolean
 }
 
 export interface Context {
@@ -77,7 +94,7 @@ export interface Context {
    * @throws McpError `missing_client_capability` when the client cannot send anybody anywhere
    * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode
    */
-  elicitUrl(key: string, message: string, url: string | URL, options?: AskOptions): Promise<Visited>
+  elicitUrl(key: string, message: string, url: string | URL, options?: VisitOptions): Promise<Visited>
 
   /** Tells the client that a person is done on the page that this question sent them to. Not every revision has a word for it. */
   completed(key: string): void
@@ -95,6 +112,24 @@ export interface Context {
    * @throws McpError `missing_client_capability` when the client cannot be asked; `client_refused` when it refused
    */
   roots(key?: string): Promise<readonly Root[]>
+
+  /**
+   * The raw form: opens questions as they are in the protocol, and ends the round. The handler is run again when the client
+   * has answered; it finds what was said with `input`. A key that is asked again is to be answered again.
+   *
+   * @param requests by key, at least one
+   * @returns never: `return` it, so that the types know too
+   * @throws McpError `missing_client_capability` when the client cannot be asked that
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+   */
+  ask(requests: Readonly<Record<string, InputRequest>>, options?: AskOptions): Promise<never>
+
+  /**
+   * What the client answered to a question, as it came and not checked: `undefined` when it has not been answered yet.
+   *
+   * @throws McpError `client_refused` when it answered with an error
+   */
+  input(key: string): Input | undefined
 
   /**
    * Runs an effect once in a conversation, however many rounds of questions it takes. Later rounds get the first
@@ -126,4 +161,14 @@ export interface Context {
    * nothing where a revision knows no polling.
    */
   disconnect(retry?: number): void
+}
+
+/** Looks on while a handler runs, through the context that it is given instead of its own. */
+export type Watch = (
+  call: { readonly method: string; readonly params: Params },
+  context: Context,
+) => {
+  readonly context: Context
+  /** The handler is done, or goes on in another round. */
+  end(): void
 }

@@ -1,5 +1,7 @@
 import type { Change } from '../protocol/changes.ts'
 import type { Caching, Implementation } from '../protocol/types.ts'
+import type { Watch } from './context.ts'
+import { readForm } from './form.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
 import {
   checkCaching,
@@ -51,6 +53,8 @@ export type Registry = {
   readonly templates: Map<string, Resource>
   readonly prompts: Map<string, Prompt>
   publish: (change: Change) => Promise<void>
+  /** Looks over the handlers' shoulders; in development only. */
+  watch?: Watch | undefined
 }
 
 /** What a developer declares: tools, resources and prompts, each once, for every revision of the protocol. */
@@ -129,6 +133,17 @@ export class Server {
     )
     this.#add('prompts', 'prompt', prompt.item.name, prompt)
     return this
+  }
+
+  /**
+   * The schema of a question, read now: what no form can show is an error at start-up, not when a handler first asks.
+   *
+   * @returns the schema, for `ctx.elicit`
+   * @throws Error with one sentence that names the field and the fix
+   */
+  form<const S extends Schema>(schema: S): S {
+    readForm(schema, 'form', this.registry.options.jsonSchema)
+    return schema
   }
 
   /** Plugs a module in. `prefix` goes before the names of its tools and prompts; URIs have their schemes. */

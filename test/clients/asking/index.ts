@@ -1,5 +1,6 @@
 /** A travel desk that asks in every way there is. Nothing in here knows of revisions. */
-import { createServer, type Feature, type SamplingMessage, serve } from 'edgemcp'
+import { createServer, type Feature, serve } from 'edgemcp'
+import { converse } from 'edgemcp/sampling'
 import * as z from 'zod'
 
 const server = createServer({ name: 'asking', version: '1.0.0' })
@@ -42,37 +43,26 @@ server.tool('describe', { description: "Asks the client's model" }, async (_, ct
   return `${answer.model} says: ${answer.text}`
 })
 
-const weather = {
-  name: 'weather',
-  description: 'How the weather is in a city',
-  inputSchema: { type: 'object' as const, properties: { city: { type: 'string' } }, required: ['city'] },
-}
 const skies: Record<string, string> = { Oslo: 'snow', Rome: 'sun' }
+const weather = {
+  description: 'How the weather is in a city',
+  input: z.object({ city: z.string() }),
+  run: ({ city }: { city: string }) => skies[city] ?? 'unknown',
+}
 server.tool('pack', { description: "Lets the client's model call a tool, until it knows enough" }, async (_, ctx) => {
-  const messages: SamplingMessage[] = [
-    { role: 'user', content: { type: 'text', text: 'What to pack for Oslo and Rome?' } },
-  ]
-  for (let turn = 1; turn < 5; turn++) {
-    const { content, text, stopReason } = await ctx.sample(`turn-${turn}`, {
-      messages: [...messages],
-      tools: [weather],
-      toolChoice: { mode: turn === 1 ? 'required' : 'auto' },
-      maxTokens: 100,
-    })
-    const blocks = [content].flat()
-    const uses = blocks.filter((block) => block.type === 'tool_use')
-    if (uses.length === 0) return `${text} (${stopReason}, turn ${turn})`
-    messages.push({ role: 'assistant', content: blocks })
-    messages.push({
-      role: 'user',
-      content: uses.map(({ id, input }) => ({
-        type: 'tool_result',
-        toolUseId: id,
-        content: [{ type: 'text', text: skies[String(input.city)] ?? 'unknown' }],
-      })),
-    })
-  }
-  return 'The model never had enough'
+  const { text, stopReason, turns } = await converse(ctx, 'luggage', {
+    prompt: 'What to pack for Oslo and Rome?',
+    tools: { weather },
+    toolChoice: { mode: 'required' },
+    maxTokens: 100,
+    mostTurns: 5,
+  })
+  return `${text} (${stopReason}, turn ${turns})`
+})
+
+server.tool('enrol', { description: 'Does nothing before a person was on a page' }, async (_, ctx) => {
+  const visited = await ctx.elicitUrl('enrol', 'Enrol here', 'https://example.com/enrol', { required: true })
+  return `Enrolled: ${visited.action}`
 })
 
 server.tool('locate', { description: 'Asks where the client works' }, async (_, ctx) => {
@@ -126,6 +116,16 @@ server.tool('tour', { description: 'Asks for one stop after another' }, async (_
     stops.push(await ctx.once(`note-${turn}`, () => `${turn}. ${next.content.city}`))
   }
   return 'Too far'
+})
+
+server.tool('greet_raw', { description: 'Asks who is there, in the words of the protocol' }, async (_, ctx) => {
+  const requestedSchema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
+  const name = ctx.input('name')
+  if (!name) {
+    const params = { mode: 'form', message: 'What is your name?', requestedSchema }
+    return ctx.ask({ name: { method: 'elicitation/create', params } })
+  }
+  return name.action === 'accept' ? `Hello, ${name.content?.name}!` : `No name: ${name.action}`
 })
 
 server.prompt('postcard', { description: 'Asks a person whom to write to' }, async (_, ctx) => {

@@ -182,6 +182,22 @@ server.tool('ask_url', { description: 'Sends a person to a page' }, async (_, ct
   return `The page: ${visited.action}`
 })
 
+/** Who has signed in, by the state that the page was given. */
+const signedIn = new Set<string>()
+server.tool(
+  'sign_in',
+  { description: 'Needs a person to have signed in before', input: z.object({ who: z.string() }) },
+  async ({ who }, ctx) => {
+    if (signedIn.has(who)) return 'Signed in'
+    const options = { required: true }
+    const { action } = await ctx.elicitUrl('sign-in', 'Sign in first', `https://example.com/in?who=${who}`, options)
+    return action === 'accept' ? 'Say when you have signed in' : `Not signed in: ${action}`
+  },
+)
+server.tool('signed_in', { description: 'Says that somebody has', input: z.object({ who: z.string() }) }, ({ who }) => {
+  signedIn.add(who)
+})
+
 let isLeft = false
 server.tool(
   'ask_url_twice',

@@ -34,10 +34,11 @@ export const rev20251125 = before(rev20260728, {
     'elicitation/create': (params, id) => (params.mode === 'url' ? { ...params, elicitationId: id } : params),
   },
 
-  // Ordinary failures of a request kept HTTP 200; a missing resource had a code of its own.
+  // Ordinary failures of a request kept HTTP 200; a missing resource and a page to be visited first had codes of their own.
   errors: {
     method_not_found: { status: 200 },
     resource_not_found: { code: -32002 },
+    url_elicitation_required: { code: -32042 },
     missing_client_capability: { code: -32600, status: 200 },
   },
 })

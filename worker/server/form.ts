@@ -5,35 +5,34 @@
  */
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../protocol/types.ts'
-import { type JsonSchemaReader, readSchema, type Schema, type Validator } from '../server/schema.ts'
+import { type JsonSchemaReader, readSchema, type Schema, type Validator } from './schema.ts'
 
 const forms = new WeakMap<object, Validator>()
 
 /**
  * Reads the schema of a question.
  *
+ * @param asker for errors: whose schema it is
  * @throws Error when it has a field that no form can show; the message names it
  */
-export function readForm(schema: Schema, key: string, reader?: JsonSchemaReader): Validator {
+export function readForm(schema: Schema, asker: string, reader?: JsonSchemaReader): Validator {
   let form = forms.get(schema)
   if (!form) {
-    const validator = readSchema(schema, 'input', `schema of the question "${key}"`, reader)
-    form = { ...validator, jsonSchema: formSchema(validator.jsonSchema, key) }
+    const validator = readSchema(schema, 'input', `schema of the ${asker}`, reader)
+    form = { ...validator, jsonSchema: formSchema(validator.jsonSchema, asker) }
     forms.set(schema, form)
   }
   return form
 }
 
-function formSchema(schema: JsonSchema, key: string): JsonSchema {
+function formSchema(schema: JsonSchema, asker: string): JsonSchema {
   if (schema.type !== 'object' || !isObject(schema.properties)) {
-    throw new Error(`The schema of the question "${key}" must be an object with at least one property`)
+    throw new Error(`The schema of the ${asker} must be an object with at least one property`)
   }
   const properties = Object.entries(schema.properties).map(([name, property]) => {
     const field = isObject(property) ? fieldSchema(property) : undefined
     if (!field) {
-      throw new Error(
-        `The question "${key}" cannot ask for "${name}": use text, numbers, booleans, or choices among texts`,
-      )
+      throw new Error(`The ${asker} cannot ask for "${name}": use text, numbers, booleans, or choices among texts`)
     }
     return [name, field]
   })

@@ -1,0 +1,151 @@
+import { describe, expect, test } from 'vitest'
+import type { Context } from '../../worker/server/context.ts'
+import { accept, converse, everything, newServer, play, refusal, sampled, textOf } from './stage.ts'
+
+/** A server whose tool does this. */
+const doing = (handler: (ctx: Context) => unknown) =>
+  newServer().tool('t', { description: 'd' }, async (_, ctx) => String(await handler(ctx)))
+const call = { name: 't' }
+
+const talk = (handler: (ctx: Context) => unknown, answers: Parameters<typeof converse>[3]) =>
+  converse(doing(handler), 'tools/call', call, answers)
+
+const form = (message: string) => ({
+  method: 'elicitation/create' as const,
+  params: {
+    mode: 'form',
+    message,
+    requestedSchema: { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] },
+  },
+})
+
+describe('the raw form', () => {
+  test('asks, and finds the answers of all rounds before', async () => {
+    const { result, rounds, asked } = await talk(
+      (ctx) => {
+        const [name, trip] = [ctx.input('name'), ctx.input('trip')]
+        if (!name) return ctx.ask({ name: form('Who?') })
+        if (!trip) return ctx.ask({ trip: form(`Where to, ${name.content?.name}?`), roots: { method: 'roots/list' } })
+        return `${name.content?.name} to ${trip.content?.name} with ${ctx.input('roots')?.roots?.length}`
+      },
+      { name: accept({ name: 'Ada' }), trip: accept({ name: 'Oslo' }), roots: { roots: [{ uri: 'file:///a' }] } },
+    )
+    expect(rounds).toEqual([['name'], ['trip', 'roots']])
+    expect(asked.trip).toEqual(form('Where to, Ada?'))
+    expect(textOf(result)).toBe('Ada to Oslo with 1')
+  })
+
+  test('mixes with plain questions and effects', async () => {
+    let effects = 0
+    const { result, rounds } = await talk(
+      async (ctx) => {
+        const { text } = await ctx.sample('m', { prompt: 'p', maxTokens: 5 })
+        await ctx.once('e', () => {
+          effects += 1
+        })
+        if (!ctx.input('name')) await ctx.ask({ name: form('Who?') })
+        return `${text} ${ctx.input('name')?.content?.name}`
+      },
+      { m: sampled('Hello'), name: accept({ name: 'Ada' }) },
+    )
+    expect(rounds).toEqual([['m'], ['name']])
+    expect(textOf(result)).toBe('Hello Ada')
+    expect(effects).toBe(1)
+  })
+
+  test('may ask again for what was not answered well', async () => {
+    const names = ['', 'Ada']
+    const { result, rounds } = await talk(
+      (ctx) => {
+        const name = ctx.input('name')?.content?.name
+        return name ? `Hello, ${name}` : ctx.ask({ name: form('Who?') })
+      },
+      () => ({ result: accept({ name: names.shift() }) }),
+    )
+    expect(rounds).toEqual([['name'], ['name']])
+    expect(textOf(result)).toBe('Hello, Ada')
+  })
+
+  test('cannot ask for ever', async () => {
+    const server = doing((ctx) => ctx.ask({ name: form('Who?') }))
+    await expect(converse(server, 'tools/call', call, { name: accept({}) })).rejects.toThrow(/"name"|100 times/)
+  })
+
+  test('hears a refusal as an error', async () => {
+    const { result } = await talk(
+      async (ctx) => ctx.input('name') ?? (await ctx.ask({ name: form('Who?') })),
+      () => ({ error: { code: -1, message: 'Not today' } }),
+    )
+    expect(result.isError).toBe(true)
+    expect(textOf(result)).toBe('The client refused "name": Not today')
+  })
+
+  test('hears an answer of null', async () => {
+    const { result } = await talk(async (ctx) => (ctx.input('x') === null ? 'null' : await ctx.ask({ x: form('?') })), {
+      x: null,
+    })
+    expect(textOf(result)).toBe('null')
+  })
+
+  test('asks nothing that the client cannot be asked, and then nothing at all', async () => {
+    const server = doing((ctx) => ctx.ask({ name: form('Who?'), roots: { method: 'roots/list' } }))
+    const { code, data } = await refusal(server, 'tools/call', call, {
+      capabilities: { elicitation: { form: {} } },
+    }).then(({ kind, data }) => ({ code: kind, data }))
+    expect(code).toBe('missing_client_capability')
+    expect(data).toEqual({ requiredCapabilities: { roots: {} } })
+  })
+
+  test.each([
+    ['a page', { method: 'elicitation/create' as const, params: { mode: 'url' } }, { elicitation: { url: {} } }],
+    ['a form', form('Who?'), { elicitation: { form: {} } }],
+    ['a form by default', { method: 'elicitation/create' as const, params: {} }, { elicitation: { form: {} } }],
+    ['a model', { method: 'sampling/createMessage' as const, params: { messages: [] } }, { sampling: {} }],
+  ])('needs the capability for %s', async (_, request, requiredCapabilities) => {
+    const server = doing((ctx) => ctx.ask({ x: request }))
+    const { data } = await refusal(server, 'tools/call', call, { capabilities: {} })
+    expect(data).toEqual({ requiredCapabilities })
+  })
+
+  test('needs a question, and a key for each', async () => {
+    const nothing = await play(
+      doing((ctx) => ctx.ask({})),
+      'tools/call',
+      call,
+      { capabilities: everything },
+    )
+    expect(nothing.outcome).toMatchObject({ done: { isError: true } })
+    const twice = await play(
+      doing((ctx) => Promise.all([ctx.ask({ a: form('?') }), ctx.ask({ a: form('!') })])),
+      'tools/call',
+      call,
+    )
+    expect(JSON.stringify(twice.outcome)).toContain('is used twice')
+  })
+
+  test('says how long an answer may take', async () => {
+    const { outcome } = await play(
+      doing((ctx) => ctx.ask({ a: form('?') }, { timeout: 5000 })),
+      'tools/call',
+      call,
+    )
+    expect(outcome).toMatchObject({ patience: 5000 })
+  })
+
+  test('works in prompts and resources', async () => {
+    const server = newServer()
+    server.prompt('p', { description: 'd' }, async (_, ctx) => {
+      const who = ctx.input('who')
+      return who ? `Write to ${who.content?.name}` : ctx.ask({ who: form('Whom?') })
+    })
+    server.resource('x://y', { description: 'd' }, async (_, ctx) => {
+      const who = ctx.input('who')
+      return who ? `Of ${who.content?.name}` : ctx.ask({ who: form('Whose?') })
+    })
+    const answers = { who: accept({ name: 'Ada' }) }
+    const prompt = await converse(server, 'prompts/get', { name: 'p' }, answers)
+    expect(JSON.stringify(prompt.result)).toContain('Write to Ada')
+    const resource = await converse(server, 'resources/read', { uri: 'x://y' }, answers)
+    expect(JSON.stringify(resource.result)).toContain('Of Ada')
+  })
+})
