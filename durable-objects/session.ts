@@ -269,12 +269,7 @@ export class Session extends DurableObject implements SessionRpc {
     if (ended !== undefined)
       return ended <= Date.now() ? this.ctx.storage.deleteAll() : this.ctx.storage.setAlarm(ended)
     this.#recover()
-    for (const { row, call } of this.#ledger.overdue(Date.now())) {
-      const late = new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
-      if (!this.#feeds.isOpen(call.stream)) kv.put('unheard', true)
-      this.#withdraw(call.stream, this.#ledger.end(row), late.message)
-      this.#fail(exchangeOn(call), call.request.id, late, { ...call, row, principal: undefined, expires: 0 })
-    }
+    this.#endOverdue()
     const works = [...this.#running.values()].map((running) => running.work)
     if (works.length > 0) {
       const time = Math.min(holdFor, this.#due() - Date.now())
@@ -288,6 +283,16 @@ export class Session extends DurableObject implements SessionRpc {
     }
     const hold = this.#running.size > 0 ? Date.now() + holdAfter : due
     return this.ctx.storage.setAlarm(Math.min(due, hold, this.#ledger.due))
+  }
+
+  /** Calls whose answers are too late by now end. */
+  #endOverdue(): void {
+    for (const { row, call } of this.#ledger.overdue(Date.now())) {
+      const late = new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
+      if (!this.#feeds.isOpen(call.stream)) this.ctx.storage.kv.put('unheard', true)
+      this.#withdraw(call.stream, this.#ledger.end(row), late.message)
+      this.#fail(exchangeOn(call), call.request.id, late, { ...call, row, principal: undefined, expires: 0 })
+    }
   }
 
   /** Milliseconds: when this session is over, unless its client is heard of before. */
@@ -448,6 +453,8 @@ export class Session extends DurableObject implements SessionRpc {
   #receive(message: Message, post: Post): void {
     if (!isResponse(message) || message.id === undefined || message.id === null) return
     const answer: Answer = 'result' in message ? { result: message.result } : { error: message.error }
+    // The alarm for them may not have come yet.
+    this.#endOverdue()
     const answered = this.#ledger.answer(message.id, answer)
     if (!answered) return
     const { row, call } = answered

@@ -121,6 +121,18 @@ describe('a stream', () => {
     expect(hasty.frames).toHaveLength(3)
   })
 
+  test('of a question whose time is over is not given to its call, also before the alarm has said so', async () => {
+    const stub = session()
+    await stub.post(call('ask_name'))
+    const feed = await open(stub, 'stream=1')
+    await runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec('UPDATE calls SET due = 1'))
+    const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
+    expect(await stub.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+    expect(await feed.closed).toBe(1000)
+    expect(feed.frames.join('')).toContain('"reason":"timeout"')
+    expect(feed.frames.join('')).not.toContain('Hello')
+  })
+
   test('of a question that is wanted soon is watched over beside calls that run', async () => {
     const stub = session()
     await stub.post(call('ask_soon'))
