@@ -1,31 +1,20 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools */
 import { McpError } from '../../protocol/errors.ts'
 import type { MirroredParameter } from '../../protocol/mirror.ts'
-import type { Result } from '../../protocol/types.ts'
+import type { Result, ToolItem } from '../../protocol/types.ts'
 import { failure, toolResult } from '../../server/content.ts'
 import { issuesText } from '../../server/schema.ts'
 import type { Registry } from '../../server/server.ts'
 import type { Tool } from '../../server/tool.ts'
 import type { Call } from '../call.ts'
-import { isVisible, page, visible } from './lists.ts'
+import { isVisible, listing } from './lists.ts'
 import { type Asked, type Method, readObject, readText } from './method.ts'
 
 const offered = (registry: Registry) => registry.tools.size > 0
 
 export const listTools: Method = {
   offered,
-  async answer(asked) {
-    const tools = [...asked.server.registry.tools.values()]
-    const seen = await visible(tools, { principal: asked.call.principal })
-    const items = seen.map((tool) => tool.item)
-    return page(
-      asked,
-      'tools',
-      items,
-      (item) => item.name,
-      tools.some((tool) => tool.enabled),
-    )
-  },
+  answer: (asked) => listing(asked, 'tools', asked.server.registry.tools.values(), (item) => (item as ToolItem).name),
 }
 
 export const callTool: Method = {
