@@ -19,10 +19,10 @@ import type { Server } from './server/server.ts'
 import type { StateRpc } from './server/state.ts'
 
 /**
- * `wrangler deploy` puts "production" in the place of this expression, `wrangler dev` "development", and so do other
- * bundlers. Written out here, and not imported, so that they see that a deployment needs nothing of it.
+ * `wrangler dev` puts "development" in the place of this expression, `wrangler deploy` "production". Written out here, and
+ * not imported, so that bundlers see that a deployment needs nothing of it.
  */
-const development = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : developing
+const development = globalThis.process?.env?.NODE_ENV === 'development' ? developing : undefined
 
 export type ServeOptions = Partial<Policy> & {
   /** Where the endpoint is. Default `/mcp`; the 2024-11-05 pair `/sse` and `/messages` lies beside it. */
@@ -80,6 +80,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const state = (name: string): StateRpc => object(names.state, name, sessions)
   const keyed = once(async () => sealer(await keyRing(() => updates().keys())))
   server.registry.publish = (change) => updates().publish(change)
+  development?.watchEffects(server.registry, env)
 
   const sessionHost: SessionHost = {
     server,
@@ -130,32 +131,25 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   }
 }
 
-function router(host: Host, options: ServeOptions) {
+type Handler = (request: Request, host: Host, methods: string) => Response | Promise<Response>
+
+function router(host: Host, { page }: ServeOptions) {
   const { mcp, sse, messages } = host.paths
   const router = IttyRouter()
-  router
-    .post(mcp, (request) => post(request, host))
-    .get(mcp, (request) => get(request, host))
-    .delete(mcp, (request) => remove(request, host))
-    .options(mcp, (request) => preflight(request, 'GET, POST, DELETE, OPTIONS'))
-    .all(mcp, () => notAllowed('GET, POST, DELETE, OPTIONS'))
+  const route = (path: string, handlers: Readonly<Record<string, Handler>>) => {
+    const methods = Object.keys(handlers).join(', ')
+    for (const [method, handler] of Object.entries(handlers)) {
+      router[method]?.(path, (request: Request) => handler(request, host, methods))
+    }
+    router.all(path, () => notAllowed(methods))
+  }
+  const OPTIONS: Handler = (request, _, methods) => preflight(request, methods)
+  route(mcp, { GET: get, POST: post, DELETE: remove, OPTIONS })
   if (sse) {
-    router
-      .get(sse, (request) => openSse(request, host))
-      .options(sse, (request) => preflight(request, 'GET, OPTIONS'))
-      .all(sse, () => notAllowed('GET, OPTIONS'))
-      .post(messages, (request) => postSse(request, host))
-      .options(messages, (request) => preflight(request, 'POST, OPTIONS'))
-      .all(messages, () => notAllowed('POST, OPTIONS'))
+    route(sse, { GET: openSse, OPTIONS })
+    route(messages, { POST: postSse, OPTIONS })
   }
-  const { page } = options
-  if (page) {
-    const show = (request: Request) => page(request, host)
-    router
-      .get('/', show)
-      .head('/', show)
-      .all('/', () => notAllowed('GET, HEAD'))
-  }
+  if (page) route('/', { GET: page, HEAD: page })
   return router.all('*', () => new Response(`Not found. The MCP endpoint is ${mcp}\n`, { status: 404 }))
 }
 

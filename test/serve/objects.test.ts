@@ -1,12 +1,15 @@
 import { randomBytes } from 'node:crypto'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 describe('a Worker that forgot to export the Durable Objects', () => {
   let server: TestServer
   beforeAll(async () => {
+    // What is missing is told in development.
+    vi.stubEnv('NODE_ENV', 'development')
     server = await startServer('test/serve/bare')
+    vi.unstubAllEnvs()
   })
   afterAll(() => server[Symbol.asyncDispose]())
 

@@ -18,10 +18,12 @@ export async function run(server: Server, call: Call, memo: Memo, world: World):
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
   const round = openRound(call, memo, world, server.registry.options.jsonSchema)
+  const watched = server.registry.watch?.(call, round.context)
   try {
-    const finished = method.answer({ server, call, world, context: round.context })
+    const finished = method.answer({ server, call, world, context: watched?.context ?? round.context })
     return await Promise.race([finished.then((done) => ({ done })), round.blocked])
   } finally {
     round.close()
+    watched?.end()
   }
 }
