@@ -21,8 +21,8 @@
  * Otherwise nothing remains.
  */
 import { DurableObject } from 'cloudflare:workers'
+import { readRoots } from '../worker/engine/answers.ts'
 import type { Call, Seals, World } from '../worker/engine/call.ts'
-import { readRoots } from '../worker/engine/context.ts'
 import { type Handshake, readHandshake, welcome } from '../worker/engine/handshake.ts'
 import { type Answer, emptyMemo } from '../worker/engine/memo.ts'
 import { readText } from '../worker/engine/methods/method.ts'

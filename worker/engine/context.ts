@@ -2,22 +2,15 @@
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { progressToken } from '../protocol/meta.ts'
-import type { ClientCapabilities, CreateMessageResult, InputRequest, Params, Root } from '../protocol/types.ts'
+import type { InputRequest, Params } from '../protocol/types.ts'
 import { logLevels } from '../protocol/types.ts'
-import type {
-  AskOptions,
-  Context,
-  Elicited,
-  Feature,
-  Input,
-  Sampled,
-  SampleRequest,
-  Visited,
-} from '../server/context.ts'
+import type { AskOptions, Context, Elicited, Feature, Input, SampleRequest } from '../server/context.ts'
 import { readForm } from '../server/form.ts'
 import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
 import type { HandledState, ScopedState } from '../server/state.ts'
+import { readRoots, readSampled, readVisited } from './answers.ts'
 import type { Call, Outcome, World } from './call.ts'
+import { can, featuresOf, requirementOf } from './features.ts'
 import { type Answer, longestWait, type Memo } from './memo.ts'
 
 /** A round: a context for the handler, and what happens if the handler cannot go on without the client. */
@@ -316,21 +309,6 @@ const endless = (unused: readonly string[], asks: readonly string[]) =>
       : `This call has asked ${mostRounds} times: that is enough`,
   )
 
-/** Where a feature stands among the capabilities: under a name, in a mode of its own or not. */
-const placeOf = (feature: Feature) =>
-  (feature === 'elicitation' ? ['elicitation', 'form'] : feature.split('.')) as [keyof ClientCapabilities, string?]
-
-function can(capabilities: ClientCapabilities, feature: Feature): boolean {
-  const [name, mode] = placeOf(feature)
-  const declared = capabilities[name] as Params | undefined
-  return isObject(declared) && (mode === undefined || isObject(declared[mode]))
-}
-
-function requirementOf(feature: Feature): ClientCapabilities {
-  const [name, mode] = placeOf(feature)
-  return { [name]: mode ? { [mode]: {} } : {} }
-}
-
 const cannotAsk = (feature: Feature) =>
   new McpError('missing_client_capability', `This needs a client that supports ${feature}`, {
     requiredCapabilities: requirementOf(feature),
@@ -339,41 +317,4 @@ const cannotAsk = (feature: Feature) =>
 function samplingParams({ prompt, messages, ...rest }: SampleRequest): Params {
   const said = messages ?? [{ role: 'user', content: { type: 'text', text: prompt } }]
   return { messages: said, ...rest }
-}
-
-/** What a client must support to be asked this. */
-function featuresOf({ method, params = {} }: InputRequest): Feature[] {
-  if (method === 'roots/list') return ['roots']
-  if (method === 'elicitation/create') return [params.mode === 'url' ? 'elicitation.url' : 'elicitation']
-  const { tools, toolChoice, includeContext = 'none', messages } = params
-  const features: Feature[] = ['sampling']
-  if (tools || toolChoice || hasToolBlocks(messages)) features.push('sampling.tools')
-  if (includeContext !== 'none') features.push('sampling.context')
-  return features
-}
-
-const hasToolBlocks = (messages: unknown) =>
-  (messages as { content: { type: string } | { type: string }[] }[]).some(({ content }) =>
-    [content].flat().some(({ type }) => type === 'tool_use' || type === 'tool_result'),
-  )
-
-function readVisited(result: unknown): Visited | undefined {
-  const action = isObject(result) ? result.action : undefined
-  return action === 'accept' || action === 'decline' || action === 'cancel' ? { action } : undefined
-}
-
-function readSampled(result: unknown): Sampled | undefined {
-  if (!isObject(result) || typeof result.role !== 'string' || typeof result.model !== 'string') return undefined
-  const blocks = Array.isArray(result.content) ? result.content : [result.content]
-  if (!blocks.every(isSampledBlock)) return undefined
-  const text = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
-  return { ...(result as unknown as CreateMessageResult), text }
-}
-
-const isSampledBlock = (block: unknown) =>
-  isObject(block) && typeof block.type === 'string' && (block.type !== 'text' || typeof block.text === 'string')
-
-export function readRoots(result: unknown): Root[] | undefined {
-  if (!isObject(result) || !Array.isArray(result.roots)) return undefined
-  return result.roots.every((root) => isObject(root) && typeof root.uri === 'string') ? result.roots : undefined
 }

@@ -1,0 +1,25 @@
+/** What clients answer to questions: `undefined` for what is no such answer. */
+import { isObject } from '../protocol/jsonrpc.ts'
+import type { CreateMessageResult, Root } from '../protocol/types.ts'
+import type { Sampled, Visited } from '../server/context.ts'
+
+export function readVisited(result: unknown): Visited | undefined {
+  const action = isObject(result) ? result.action : undefined
+  return action === 'accept' || action === 'decline' || action === 'cancel' ? { action } : undefined
+}
+
+export function readSampled(result: unknown): Sampled | undefined {
+  if (!isObject(result) || typeof result.role !== 'string' || typeof result.model !== 'string') return undefined
+  const blocks = Array.isArray(result.content) ? result.content : [result.content]
+  if (!blocks.every(isSampledBlock)) return undefined
+  const text = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
+  return { ...(result as unknown as CreateMessageResult), text }
+}
+
+const isSampledBlock = (block: unknown) =>
+  isObject(block) && typeof block.type === 'string' && (block.type !== 'text' || typeof block.text === 'string')
+
+export function readRoots(result: unknown): Root[] | undefined {
+  if (!isObject(result) || !Array.isArray(result.roots)) return undefined
+  return result.roots.every((root) => isObject(root) && typeof root.uri === 'string') ? result.roots : undefined
+}
