@@ -33,6 +33,7 @@ export default defineConfig({
             { find: 'edgemcp/page', replacement: source('worker/page/index.ts') },
             { find: 'edgemcp/sampling', replacement: source('worker/sampling/index.ts') },
             { find: 'edgemcp/state', replacement: source('worker/state/index.ts') },
+            { find: 'edgemcp/updates', replacement: source('worker/updates/index.ts') },
             { find: 'edgemcp', replacement: source('worker/index.ts') },
           ],
         },

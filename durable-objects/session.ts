@@ -10,7 +10,7 @@
  * | `roots`     | what the client last said its folders are, if it tells of changes | until it does, or the session ends |
  * | `level`     | the least severe log line the client wants                  | the session                        |
  * | `unheard`   | a question's time was over when nobody was there to hear it | the session                        |
- * | `listening` | this session is registered with the Updates object          | the session                        |
+ * | `listening` | the shard of the Updates objects it is registered with      | the session                        |
  * | `seen`      | milliseconds: roughly when the client last asked something  | the session                        |
  * | `id`        | `Id`: what is known of the session's id                      | the session                        |
  * | `keeps`     | names of the objects that keep its handlers' state          | the session                        |
@@ -31,7 +31,7 @@ import { isRepeatable } from '../worker/engine/repeating.ts'
 import { run } from '../worker/engine/run.ts'
 import { readSubscription } from '../worker/engine/subscribing.ts'
 import { clientGone } from '../worker/http/feed-codes.ts'
-import { type Change, changeNotification, listTopics, topicOf } from '../worker/protocol/changes.ts'
+import { type Change, changeNotification, listChanges, type Scope, topicsFor } from '../worker/protocol/changes.ts'
 import { asMcpError, McpError } from '../worker/protocol/errors.ts'
 import {
   errorText,
@@ -57,7 +57,7 @@ import { EventLog, type LogBounds, standingStream } from './event-log.ts'
 import { Exchange, type Job } from './exchange.ts'
 import { Feeds, isOverSse } from './feeds.ts'
 import { type Claim, type RoundRpc, Rounds } from './rounds.ts'
-import type { UpdatesRpc } from './updates.ts'
+import type { Shards, UpdatesRpc } from './updates.ts'
 
 /** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
 export type Post = {
@@ -104,7 +104,8 @@ export type SessionHost = {
   readonly log: LogBounds
   seals(principal: Principal | undefined): Seals
   state(name: string): StateRpc
-  updates(): UpdatesRpc
+  /** `undefined`: nobody is told of changes. */
+  readonly shards: Shards | undefined
   report(problem: unknown): void
 }
 
@@ -229,7 +230,8 @@ export class Session extends DurableObject implements SessionRpc {
     if (stream) return this.#feeds.open({ stream: Number(stream), seq: 0 }, options)
     this.#arm(Number(searchParams.get('expires')))
     if (overSse && this.ctx.storage.kv.get('handshake') === undefined) this.ctx.storage.kv.put('handshake', null)
-    if (!overSse && !(await this.#listen())) return new Response(null, { status: 404 })
+    if (!overSse && !(await this.#listen({ tenant: searchParams.get('tenant') ?? undefined })))
+      return new Response(null, { status: 404 })
     // Whoever dialled may be gone: a socket without another end would hold this session for ever.
     if (request.signal.aborted) return new Response(null, { status: 408 })
     this.#log.openStanding(Date.now())
@@ -325,8 +327,9 @@ export class Session extends DurableObject implements SessionRpc {
       }
       if (!handshake) throw new McpError('invalid_request', 'The first request must be initialize')
       const { method } = request
-      const isOffered = !method.startsWith('resources/') || hasResources(this.#host.server.registry)
-      if (!exchange.revision.requests.has(method) || !isOffered) {
+      const { server, shards } = this.#host
+      const isOffered = !method.startsWith('resources/') || hasResources(server.registry)
+      if (!exchange.revision.requests.has(method) || !isOffered || (!shards && method.endsWith('subscribe'))) {
         throw new McpError('method_not_found', `Method not found: ${method}`)
       }
       this.#work(exchange, { ...post, request, handshake, memo: emptyMemo })
@@ -344,8 +347,8 @@ export class Session extends DurableObject implements SessionRpc {
     const revision = revisionOf(handshake.version) ?? exchange.revision
     kv.put('handshake', handshake)
     // What fails now is done when its client next subscribes or, if it never does, not missed.
-    await this.#listen().catch(this.#host.report)
-    return welcome(this.#host.server.registry, revision, { updates: true })
+    await this.#listen(post.principal).catch(this.#host.report)
+    return welcome(this.#host.server.registry, revision, { updates: this.#host.shards !== undefined })
   }
 
   /** What a session does itself. What they wait for may outlast it. */
@@ -361,13 +364,13 @@ export class Session extends DurableObject implements SessionRpc {
       const uri = await readSubscription(this.#host.server.registry, { principal }, params)
       signal.throwIfAborted()
       this.#arm(expires)
-      const isThere = await this.#listen()
-      if (isThere) await this.#host.updates().subscribe(this.#name, [topicOf({ resource: uri })])
+      const isThere = await this.#listen(principal)
+      if (isThere) await this.#updates?.subscribe(this.#name, topicsFor([{ resource: uri }], principal ?? {}))
       return {}
     },
-    'resources/unsubscribe': async (params) => {
-      const uri = readText(params, 'uri')
-      await this.#host.updates().unsubscribe(this.#name, [topicOf({ resource: uri })])
+    'resources/unsubscribe': async (params, { principal }) => {
+      const topics = topicsFor([{ resource: readText(params, 'uri') }], principal ?? {})
+      await this.#updates?.unsubscribe(this.#name, topics)
       return {}
     },
   }
@@ -403,7 +406,7 @@ export class Session extends DurableObject implements SessionRpc {
         object: this.#host.state,
         session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires, life) },
       },
-      updates: true,
+      updates: this.#host.shards !== undefined,
       known: ({ method }) => (method === 'roots/list' ? this.ctx.storage.kv.get<Answer>('roots') : undefined),
       notify,
       disconnect: (retry) => {
@@ -585,15 +588,23 @@ export class Session extends DurableObject implements SessionRpc {
    * Registers this session for list changes, once. Written down afterwards: what failed half-way is done again. False
    * when the session ended meanwhile.
    */
-  async #listen(): Promise<boolean> {
+  async #listen(scope: Scope = {}): Promise<boolean> {
     const { kv } = this.ctx.storage
-    if (kv.get('listening')) return true
+    const { shards } = this.#host
+    if (!shards || kv.get('listening') !== undefined) return true
     const life = this.#life
-    await this.#host.updates().subscribe(this.#name, listTopics)
+    const shard = shards.of(this.#name)
+    await shards.at(shard).subscribe(this.#name, topicsFor(listChanges, scope))
     const isThere = life === this.#life
-    if (isThere) kv.put('listening', true)
+    if (isThere) kv.put('listening', shard)
     else await this.#deregister()
     return isThere
+  }
+
+  /** Where it is registered, or would be. More shards later do not move it. */
+  get #updates(): UpdatesRpc | undefined {
+    const { shards } = this.#host
+    return shards?.at(this.ctx.storage.kv.get<number>('listening') ?? shards.of(this.#name))
   }
 
   // Life and death
@@ -664,7 +675,7 @@ export class Session extends DurableObject implements SessionRpc {
     const { kv } = this.ctx.storage
     // Nothing new is begun while the rest is cleared away, the mark that it has ended included.
     this.#isEnding = true
-    const hadSubscriptions = kv.get('listening') && (await this.#deregister())
+    const hadSubscriptions = kv.get('listening') !== undefined && (await this.#deregister())
     const kept = kv.get<string[]>('keeps') ?? []
     await Promise.all(kept.map((name) => this.#host.state(name).forget())).catch(this.#host.report)
     await this.ctx.storage.deleteAll()
@@ -680,7 +691,7 @@ export class Session extends DurableObject implements SessionRpc {
   /** True when it was subscribed to resources, or may have been. */
   async #deregister(): Promise<boolean> {
     try {
-      return await this.#host.updates().leave(this.#name)
+      return (await this.#updates?.leave(this.#name)) ?? false
     } catch (problem) {
       this.#host.report(problem)
       return true

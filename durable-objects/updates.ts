@@ -1,38 +1,72 @@
 /**
- * What the isolates of a server share: who wants to hear of changes, and the key ring.
+ * Who wants to hear of changes.
  *
- * Listeners of stateless clients are hibernatable sockets; their filter is the socket's attachment. Sessions are rows:
+ * There is one such object, or as many as the option `updates.shards` says: each listener and each session belongs to one
+ * of them. A change is published to the first, which hands it on to the next sixteen, and so on. Each writes it down
+ * before it says that it has it.
  *
- * | table           | column             | meaning                                                   | lifetime                   |
- * |-----------------|--------------------|-----------------------------------------------------------|----------------------------|
+ * Listeners of stateless clients are hibernatable sockets; their topics are the socket's attachment. Sessions are rows:
+ *
+ * | table           | column             | meaning                                                    | lifetime                   |
+ * |-----------------|--------------------|------------------------------------------------------------|----------------------------|
  * | `subscriptions` | `topic`, `session` | the session with this object name wants to hear of a topic | until it unsubscribes or ends |
  *
- * | key    | meaning                                            | lifetime       |
- * |--------|----------------------------------------------------|----------------|
- * | `keys` | the key ring of a server that has no secret for it | as the server  |
+ * | key         | meaning                                                        | lifetime                       |
+ * |-------------|----------------------------------------------------------------|--------------------------------|
+ * | `shards`    | how many objects there are; first object                       | as the server: it only grows   |
+ * | `joined`    | the first object knows of this one                             | as the server                  |
+ * | `listeners` | somebody listens, or did a moment ago                          | until nobody has for `keptFor` |
+ * | `pruned`    | the last change that is not kept any more                      | as the server                  |
+ *
+ * For `changes` see `change-log.ts`.
  */
-import { DurableObject } from 'cloudflare:workers'
-import { type KeyRing, mintKeyRing } from '../worker/auth/seal.ts'
-import { type Change, hears, listTopics, topicOf } from '../worker/protocol/changes.ts'
-import type { SubscriptionFilter } from '../worker/protocol/types.ts'
+import type { Change } from '../worker/protocol/changes.ts'
+import { ChangeLog, changesSchema, keptFor } from './change-log.ts'
+import { Keys, type KeysRpc } from './keys.ts'
 import type { SessionRpc } from './session.ts'
 import { Tables } from './tables.ts'
 
-/** What Workers and sessions may ask of it. */
-export interface UpdatesRpc {
-  /** Tells everyone who wants to hear of this change. Resolves when it has been handed on. */
-  publish(change: Change): Promise<void>
+/** What Workers, sessions and other objects of its kind may ask of it. */
+export interface UpdatesRpc extends KeysRpc {
+  /**
+   * Tells everyone who listens to one of the topics. Resolves when that is certain to happen.
+   *
+   * @param shards how many objects it goes to: known to the first, told to the others
+   */
+  publish(change: Change, topics: readonly string[], shards?: number): Promise<void>
   subscribe(session: string, topics: readonly string[]): Promise<void>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
   /** Forgets a session. True when it was subscribed to resources. */
   leave(session: string): Promise<boolean>
-  /** The key ring, minted the first time somebody asks. */
-  keys(): Promise<KeyRing>
-  /** Opens a feed of changes, one JSON `Change` a message; `?filter=` is a `SubscriptionFilter` as JSON. */
+  /** The first object hears that there is another one. */
+  join(shard: number): Promise<void>
+  /**
+   * Opens a feed of changes: each message is the line `id: <seq>` and a `Change` as JSON. `?topics=` is a JSON list,
+   * `?listener=` names whose it is, `?after=` goes on after a message. 410: it is not kept any more. 429: too many.
+   */
   fetch(request: Request): Promise<Response>
 }
 
+/** The objects of a server that hear of changes. */
+export type Shards = {
+  /** The one that a listener or a session belongs to, by a text that names it; any for nobody. */
+  of(name: string): number
+  at(shard: number): UpdatesRpc
+}
+
+/** How many may listen, and how they are spread. */
+export type UpdatesOptions = {
+  /** Objects that listeners are spread over. Default 1; may be raised at any time, never lowered. */
+  shards: number
+  /** Streams of changes that one object holds. Default 10,000. */
+  listeners: number
+  /** Streams of changes that one principal may hold. Default 100. */
+  listenersEach: number
+}
+
 export type UpdatesHost = {
+  readonly options: UpdatesOptions
+  readonly shards: Shards
   session(name: string): SessionRpc
   report(problem: unknown): void
 }
@@ -40,34 +74,51 @@ export type UpdatesHost = {
 const schema = `
   CREATE TABLE subscriptions (topic TEXT, session TEXT, PRIMARY KEY (topic, session)) WITHOUT ROWID;
   CREATE INDEX by_session ON subscriptions (session);
+  ${changesSchema}
 `
+/** How many objects one hands a change on to. */
+const breadth = 16
+/** Milliseconds in which the same change is told only once more. */
+const coalescedFor = 100
+/** Sessions that are told at once, and how often before others get a turn. */
+const [together, turns] = [100, 5]
+/** Milliseconds after which what is left undone is gone on with. */
+const retryAfter = 10_000
 
-export class Updates extends DurableObject implements UpdatesRpc {
+export class Updates extends Keys implements UpdatesRpc {
   readonly #host: UpdatesHost
   readonly #tables: Tables
+  readonly #log: ChangeLog
+  /** The sockets of each topic, and all of them. Made when it is first needed. */
+  #sockets: { byTopic: Map<string, Set<WebSocket>>; count: number } | undefined
+  /** When a change was last told, by its first topic. */
+  readonly #told = new Map<string, number>()
+  /** Changes that are told in a moment, by their first topic: where they are logged. */
+  readonly #waiting = new Map<string, number>()
+  #isTelling = false
+  /** Milliseconds: since when nobody has listened. */
+  #aloneSince: number | undefined
 
   constructor(ctx: DurableObjectState, env: never, host: UpdatesHost) {
     super(ctx, env)
     this.#host = host
     this.#tables = new Tables(ctx.storage.sql, 'subscriptions', schema)
+    this.#log = new ChangeLog(this.#tables, ctx.storage.kv)
   }
 
-  async publish(change: Change): Promise<void> {
-    const message = JSON.stringify(change)
-    for (const socket of this.ctx.getWebSockets()) {
-      if (hears(socket.deserializeAttachment() as SubscriptionFilter, change)) socket.send(message)
-    }
-    const subscribers = this.#tables.query<{ session: string }>(
-      'SELECT session FROM subscriptions WHERE topic = ?',
-      topicOf(change),
-    )
-    await Promise.all(subscribers.map(({ session }) => this.#tell(session, change)))
+  async publish(change: Change, topics: readonly string[], shards?: number): Promise<void> {
+    const count = shards ?? this.ctx.storage.kv.get<number>('shards') ?? 1
+    this.#accept(JSON.stringify(change), topics)
+    const first = this.#shard * breadth + 1
+    const next = Array.from({ length: Math.min(breadth, count - first) }, (_, at) => first + at)
+    await Promise.all(next.map((shard) => this.#host.shards.at(shard).publish(change, topics, count)))
   }
 
   async subscribe(session: string, topics: readonly string[]): Promise<void> {
+    await this.#join()
     this.#tables.create()
     for (const topic of topics) {
-      this.ctx.storage.sql.exec('INSERT OR IGNORE INTO subscriptions (topic, session) VALUES (?, ?)', topic, session)
+      this.#tables.query('INSERT OR IGNORE INTO subscriptions (topic, session) VALUES (?, ?)', topic, session)
     }
   }
 
@@ -82,27 +133,114 @@ export class Updates extends DurableObject implements UpdatesRpc {
       'DELETE FROM subscriptions WHERE session = ? RETURNING topic',
       session,
     )
-    return left.some(({ topic }) => !(listTopics as readonly string[]).includes(topic))
+    return left.some(({ topic }) => topic.includes('resource:'))
   }
 
-  async keys(): Promise<KeyRing> {
+  async join(shard: number): Promise<void> {
     const { kv } = this.ctx.storage
-    const kept = kv.get<KeyRing>('keys')
-    if (kept) return kept
-    const minted = mintKeyRing()
-    kv.put('keys', minted)
-    return minted
+    if (shard >= (kv.get<number>('shards') ?? 1)) kv.put('shards', shard + 1)
   }
 
   override async fetch(request: Request): Promise<Response> {
-    const filter: SubscriptionFilter = JSON.parse(new URL(request.url).searchParams.get('filter') ?? '{}')
+    const { searchParams } = new URL(request.url)
+    const topics: string[] = JSON.parse(searchParams.get('topics') ?? '[]')
+    const [after, listener] = [searchParams.get('after'), searchParams.get('listener')]
+    await this.#join()
+    const isFull = this.#listeners.count >= this.#host.options.listeners
+    const tags = listener ? [listener.slice(0, 256)] : []
+    const hasMany = tags.some((tag) => this.ctx.getWebSockets(tag).length >= this.#host.options.listenersEach)
+    if (isFull || hasMany) return new Response(null, { status: 429 })
+    const missed = after ? this.#log.after(Number(after)) : []
+    if (!missed) return new Response(null, { status: 410 })
     const { 0: client, 1: socket } = new WebSocketPair()
-    this.ctx.acceptWebSocket(socket)
-    socket.serializeAttachment(filter)
-    return new Response(null, { status: 101, webSocket: client })
+    this.ctx.acceptWebSocket(socket, tags)
+    socket.serializeAttachment(topics)
+    this.#enter(socket, topics)
+    const { kv } = this.ctx.storage
+    if (!kv.get('listeners')) kv.put('listeners', true)
+    const waiting = new Set(this.#waiting.values())
+    for (const { seq, change, topics: told } of missed) {
+      const concerns = (JSON.parse(told) as string[]).some((topic) => topics.includes(topic))
+      if (concerns && !waiting.has(seq)) socket.send(frameOf(seq, change))
+    }
+    const headers = { 'Last-Event-ID': String(this.#log.last) }
+    return new Response(null, { status: 101, webSocket: client, headers })
   }
 
-  async #tell(session: string, change: Change): Promise<void> {
+  override webSocketClose(socket: WebSocket): void {
+    if (!this.#sockets) return
+    for (const topic of socket.deserializeAttachment() as string[]) {
+      const those = this.#sockets.byTopic.get(topic)
+      if (those?.delete(socket) && those.size === 0) this.#sockets.byTopic.delete(topic)
+    }
+    this.#sockets.count = this.ctx.getWebSockets().length
+  }
+
+  override async alarm(): Promise<void> {
+    await this.#tell()
+    this.#log.prune(Date.now())
+  }
+
+  get #shard(): number {
+    return Number(/^updates (\d+)$/.exec(this.ctx.id.name ?? '')?.[1] ?? 0)
+  }
+
+  /** The first object has to know of the others before anybody relies on them. */
+  async #join(): Promise<void> {
+    const { kv } = this.ctx.storage
+    if (this.#shard === 0 || kv.get('joined')) return
+    await this.#host.shards.at(0).join(this.#shard)
+    kv.put('joined', true)
+  }
+
+  // Telling
+
+  #accept(change: string, topics: readonly string[]): void {
+    const now = Date.now()
+    const [key = ''] = topics
+    if (this.#waiting.has(key)) return
+    const hasSessions = this.#subscribers(JSON.stringify(topics), '', 1).length > 0
+    if (!this.#isHeard(now) && !hasSessions) return
+    const seq = this.#log.append(change, topics, now, hasSessions)
+    void this.#wakeBy(now + (hasSessions ? retryAfter : keptFor))
+    const rest = (this.#told.get(key) ?? 0) + coalescedFor - now
+    if (rest <= 0) return this.#send(seq, change, topics)
+    this.#waiting.set(key, seq)
+    setTimeout(() => {
+      this.#waiting.delete(key)
+      // It moves behind what has been told meanwhile, so that numbers only grow.
+      this.#send(this.#log.moveToEnd(seq), change, topics)
+    }, rest)
+  }
+
+  #send(seq: number, change: string, topics: readonly string[]): void {
+    if (this.#told.size > 10_000) this.#told.clear()
+    this.#told.set(topics[0] ?? '', Date.now())
+    const { byTopic } = this.#listeners
+    const frame = frameOf(seq, change)
+    for (const socket of new Set(topics.flatMap((topic) => [...(byTopic.get(topic) ?? [])]))) socket.send(frame)
+    this.ctx.waitUntil(this.#tell())
+  }
+
+  /** Tells sessions what they have not been told, some at a time. */
+  async #tell(): Promise<void> {
+    if (this.#isTelling) return
+    this.#isTelling = true
+    try {
+      for (let turn = 0; turn < turns; turn++) {
+        const row = this.#log.untold(this.#waiting.values())
+        if (!row) return
+        const sessions = this.#subscribers(row.topics, row.told, together)
+        await Promise.all(sessions.map((session) => this.#tellSession(session, JSON.parse(row.change))))
+        this.#log.tell(row.seq, sessions.length < together ? null : (sessions.at(-1) as string))
+      }
+      await this.#wakeBy(Date.now())
+    } finally {
+      this.#isTelling = false
+    }
+  }
+
+  async #tellSession(session: string, change: Change): Promise<void> {
     try {
       if (!(await this.#host.session(session).changed(change))) await this.leave(session)
     } catch (problem) {
@@ -110,4 +248,57 @@ export class Updates extends DurableObject implements UpdatesRpc {
       this.#host.report(problem)
     }
   }
+
+  /** @param topics as JSON */
+  #subscribers(topics: string, after: string, most: number): string[] {
+    return this.#tables
+      .query<{ session: string }>(
+        `SELECT DISTINCT session FROM subscriptions WHERE topic IN (SELECT value FROM json_each(?)) AND session > ?
+         ORDER BY session LIMIT ?`,
+        topics,
+        after,
+        most,
+      )
+      .map(({ session }) => session)
+  }
+
+  async #wakeBy(when: number): Promise<void> {
+    const set = await this.ctx.storage.getAlarm()
+    if (set === null || set > when) await this.ctx.storage.setAlarm(when)
+  }
+
+  // Listening
+
+  get #listeners() {
+    if (!this.#sockets) {
+      this.#sockets = { byTopic: new Map(), count: 0 }
+      for (const socket of this.ctx.getWebSockets()) this.#enter(socket, socket.deserializeAttachment() as string[])
+    }
+    return this.#sockets
+  }
+
+  #enter(socket: WebSocket, topics: readonly string[]): void {
+    const listeners = this.#listeners
+    listeners.count += 1
+    for (const topic of topics) {
+      const those = listeners.byTopic.get(topic)
+      if (those) those.add(socket)
+      else listeners.byTopic.set(topic, new Set([socket]))
+    }
+  }
+
+  /** Does anybody listen, or is somebody about to come back? Otherwise nothing has to be written down. */
+  #isHeard(now: number): boolean {
+    const { kv } = this.ctx.storage
+    if (this.#listeners.count > 0) this.#aloneSince = undefined
+    else this.#aloneSince ??= now
+    if (this.#aloneSince === undefined) return true
+    if (!kv.get('listeners')) return false
+    if (now - this.#aloneSince < keptFor) return true
+    kv.delete('listeners')
+    this.#log.interrupt(now)
+    return false
+  }
 }
+
+const frameOf = (seq: number, change: string) => `id: ${seq}\n${change}`

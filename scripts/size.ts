@@ -21,6 +21,7 @@ const bundles = [
   { name: 'everything of edgemcp', source: everything, external: schemaLibraries, isCounted: true },
   { name: 'with edgemcp/page', source: extra('page'), external: schemaLibraries },
   { name: 'with edgemcp/state', source: extra('state'), external: schemaLibraries },
+  { name: 'with edgemcp/updates', source: extra('updates'), external: schemaLibraries },
   { name: 'with edgemcp/sampling', source: extra('sampling'), external: schemaLibraries },
   { name: 'with edgemcp/json-schema', source: extra('json-schema'), external: schemaLibraries },
   { name: 'hello, with zod', source: hello, external: [] },

@@ -32,6 +32,10 @@ const rooms: Readonly<Record<string, Room>> = {
     types: ['worker/server', 'durable-objects'],
   },
   'worker/page': { may: ['worker/engine', 'worker/protocol'], types: ['worker/server', 'worker/http'] },
+  'worker/updates': {
+    may: ['worker/http', 'worker/engine', 'worker/protocol', 'durable-objects/updates.ts', 'cloudflare:workers'],
+    types: ['worker/server', 'worker/serve.ts'],
+  },
   'worker/sampling': { may: ['worker/server', 'worker/protocol'], ignores: outside },
   'worker/state': { may: ['worker/protocol'], types: ['worker/server'] },
   'worker/state/index.ts': { may: ['worker/state', 'durable-objects/state.ts'], types: ['worker/server'] },

@@ -2,14 +2,16 @@
 import { env, exports, waitUntil } from 'cloudflare:workers'
 import { IttyRouter } from 'itty-router/IttyRouter'
 import { defaultLogBounds, type LogBounds } from '../durable-objects/event-log.ts'
+import { Keys } from '../durable-objects/keys.ts'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
 import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
-import { Updates, type UpdatesHost, type UpdatesRpc } from '../durable-objects/updates.ts'
+import type { Shards, Updates, UpdatesHost, UpdatesOptions } from '../durable-objects/updates.ts'
 import type { Auth } from './auth/auth.ts'
 import { type KeyRing, parseKeyRing, sealer } from './auth/seal.ts'
 import * as developing from './development/index.ts'
+import type { topicsAbout } from './engine/subscribing.ts'
 import { guard, type Policy, preflight, withCors } from './http/guard.ts'
-import { type Host, type Objects, type Paths, sealsOf } from './http/host.ts'
+import { type Host, type Objects, type Paths, sealsOf, type Updating } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
 import { notAllowed, refusal } from './http/refusal.ts'
@@ -34,6 +36,8 @@ export type ServeOptions = Partial<Policy> & {
   /** What a person sees at `/`: the `page` of `edgemcp/page`. Nothing when left out. */
   page?: Page
   limits?: Partial<Limits>
+  /** Whether clients hear of changes: `updates()` of `edgemcp/updates`. They do not when left out. */
+  updates?: UpdatesFeature
   /** Names of the exported classes, for a Worker with more than one server. */
   objects?: { session?: string; updates?: string; state?: string }
 }
@@ -45,6 +49,15 @@ export type SessionOptions = Placement & {
   log?: Partial<LogBounds>
 }
 
+/** What `updates()` of `edgemcp/updates` returns. */
+export type UpdatesFeature = {
+  readonly Updates: new (ctx: DurableObjectState, env: never, host: UpdatesHost) => Updates
+  readonly options: UpdatesOptions
+  readonly of: Shards['of']
+  readonly listen: Updating['listen']
+  readonly topicsAbout: typeof topicsAbout
+}
+
 type ObjectClass<T> = new (ctx: DurableObjectState, env: never) => T
 
 /** Answers GET and HEAD of `/`. */
@@ -54,7 +67,7 @@ export type Page = (request: Request, host: Host) => Promise<Response>
 export interface EdgeWorker {
   fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
   readonly McpSession: ObjectClass<Session>
-  readonly McpUpdates: ObjectClass<Updates>
+  readonly McpUpdates: ObjectClass<Keys>
 }
 
 /**
@@ -76,10 +89,18 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const report = (problem: unknown) => console.error(problem)
   const sessions = options.sessions || {}
   const session = (name: string): SessionRpc => object(names.session, name, sessions)
-  const updates = (): UpdatesRpc => object(names.updates, 'updates', sessions)
+  const { updates } = options
+  const shards: Shards = {
+    of: (name) => updates?.of(name) ?? 0,
+    at: (shard) => object(names.updates, `updates${shard ? ` ${shard}` : ''}`, sessions),
+  }
   const state = (name: string): StateRpc => object(names.state, name, sessions)
-  const keyed = once(async () => sealer(await keyRing(() => updates().keys())))
-  server.registry.publish = (change) => updates().publish(change)
+  const keyed = once(async () => sealer(await keyRing(() => shards.at(0).keys())))
+  if (updates) {
+    const { topicsAbout } = updates
+    server.registry.publish = (change, scope) =>
+      shards.at(0).publish(change, topicsAbout(server.registry, change, scope))
+  }
   development?.watchEffects(server.registry, env)
 
   const sessionHost: SessionHost = {
@@ -89,13 +110,12 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     log: { ...defaultLogBounds, ...sessions.log },
     seals: (principal) => sealsOf(keyed, principal),
     state,
-    updates,
+    shards: updates && shards,
     report,
   }
-  const updatesHost: UpdatesHost = { session, report }
 
   const host = once((): Host => {
-    const objects: Objects | undefined = hasObjects(names, options) ? { session, updates } : undefined
+    const objects: Objects | undefined = hasObjects(names, options) ? { session } : undefined
     return {
       server,
       limits,
@@ -103,6 +123,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       auth: options.auth,
       paths: pathsOf(options.path ?? '/mcp'),
       objects,
+      updating: objects && updates && { shards, listen: updates.listen },
       state,
       round: (name) => object(names.session, `round ${name}`, sessions),
       waitUntil,
@@ -123,13 +144,16 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
         super(ctx, env, sessionHost)
       }
     },
-    McpUpdates: class McpUpdates extends Updates {
-      constructor(ctx: DurableObjectState, env: never) {
-        super(ctx, env, updatesHost)
-      }
-    },
+    McpUpdates: updates ? updatesClass(updates, { shards, session, report }) : Keys,
   }
 }
+
+const updatesClass = ({ Updates, options }: UpdatesFeature, host: Omit<UpdatesHost, 'options'>) =>
+  class McpUpdates extends Updates {
+    constructor(ctx: DurableObjectState, env: never) {
+      super(ctx, env, { ...host, options })
+    }
+  }
 
 type Handler = (request: Request, host: Host, methods: string) => Response | Promise<Response>
 

@@ -1,6 +1,7 @@
 /** A server with every fixture that the official conformance suite calls. */
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { updates } from 'edgemcp/updates'
 import { inputRequired } from './input-required.ts'
 import { notifying } from './notifying.ts'
 import { prompts } from './prompts.ts'
@@ -16,6 +17,6 @@ const server = createServer({ name: 'conformance', version: '1.0.0', jsonSchema 
   .use(resources)
   .use(prompts)
 
-const worker = serve(server)
+const worker = serve(server, { updates: updates() })
 export default worker
 export const { McpSession, McpUpdates } = worker

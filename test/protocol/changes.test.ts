@@ -1,6 +1,17 @@
 import { describe, expect, test } from 'vitest'
-import { changeNotification, hears, honoured, listTopics, readFilter, topicOf } from '../../worker/protocol/changes.ts'
+import {
+  type Change,
+  changeNotification,
+  changesIn,
+  honoured,
+  listChanges,
+  readFilter,
+  type Scope,
+  topicOf,
+  topicsFor,
+} from '../../worker/protocol/changes.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
+import type { SubscriptionFilter } from '../../worker/protocol/types.ts'
 
 const resource = { resource: 'note://1' }
 
@@ -15,6 +26,9 @@ test('a change is told in the words of the protocol', () => {
 })
 
 describe('a listener', () => {
+  const hears = (filter: SubscriptionFilter, change: Change, tenant?: string, scope?: Scope) =>
+    topicsFor(changesIn(filter), { tenant }).includes(topicOf(change, scope))
+
   test('hears the lists it asked for', () => {
     expect(hears({ toolsListChanged: true }, { list: 'tools' })).toBe(true)
     expect(hears({ promptsListChanged: true }, { list: 'prompts' })).toBe(true)
@@ -35,10 +49,31 @@ describe('a listener', () => {
     expect(hears({ resourceSubscriptions: ['note://1'] }, { list: 'resources' })).toBe(false)
     expect(hears({ resourceSubscriptions: [] }, resource)).toBe(false)
   })
+
+  test('hears what is for everybody, and what is for its tenant', () => {
+    const filter = { toolsListChanged: true, resourceSubscriptions: ['note://1'] }
+    for (const change of [{ list: 'tools' }, resource] as const) {
+      expect(hears(filter, change, 'acme')).toBe(true)
+      expect(hears(filter, change, 'acme', { tenant: 'acme' })).toBe(true)
+      expect(hears(filter, change, 'acme', { tenant: 'other' })).toBe(false)
+      expect(hears(filter, change, undefined, { tenant: 'acme' })).toBe(false)
+      expect(hears(filter, change, '', { tenant: '' })).toBe(true)
+      expect(hears(filter, change, undefined, { tenant: '' })).toBe(false)
+    }
+  })
+
+  test('of a tenant with an odd name hears nothing that is for another', () => {
+    for (const tenant of ['tools', 'a" tools', '"acme"', 'resource:note://1', '\n']) {
+      const topics = topicsFor(listChanges, { tenant })
+      expect(topics).toHaveLength(6)
+      expect(topics).not.toContain(topicOf({ list: 'tools' }, { tenant: 'acme' }))
+      expect(hears({ toolsListChanged: true }, resource, tenant)).toBe(false)
+    }
+  })
 })
 
 test('every change has a topic of its own', () => {
-  const topics = [...listTopics.map((list) => topicOf({ list })), topicOf(resource), topicOf({ resource: 'tools' })]
+  const topics = [...listChanges.map((change) => topicOf(change)), topicOf(resource), topicOf({ resource: 'tools' })]
   expect(topics).toEqual(['tools', 'prompts', 'resources', 'resource:note://1', 'resource:tools'])
 })
 

@@ -34,6 +34,7 @@ test('every kind of error has its code, and its status when nothing has been sen
     '408 -32600 request_timeout',
     '413 -32600 content_too_large',
     '415 -32600 unsupported_media_type',
+    '429 -32600 too_many_requests',
   ])
 })
 

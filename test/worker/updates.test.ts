@@ -1,37 +1,193 @@
-import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { UpdatesRpc } from '../../durable-objects/updates.ts'
-import type { SubscriptionFilter } from '../../worker/protocol/types.ts'
+import { type Change, topicOf } from '../../worker/protocol/changes.ts'
 
 type Stub = DurableObjectStub & UpdatesRpc
 const namespace = (exports as unknown as { McpUpdates: { getByName(name: string): Stub } }).McpUpdates
 const updates = () => namespace.getByName(crypto.randomUUID())
 
-async function listen(stub: Stub, filter: SubscriptionFilter) {
-  const query = encodeURIComponent(JSON.stringify(filter))
-  const request = new Request(`https://updates/listen?filter=${query}`, { headers: { Upgrade: 'websocket' } })
-  const { webSocket } = await stub.fetch(request)
-  const heard: unknown[] = []
+const tools: Change = { list: 'tools' }
+const note = (id: number | string): Change => ({ resource: `note://${id}` })
+const publish = (stub: Stub, change: Change, scope = {}) => stub.publish(change, [topicOf(change, scope)])
+
+type Feed = { status: number; heard: { id: number; change: Change }[]; lastId: string | null; socket: WebSocket | null }
+
+async function listen(stub: Stub, topics: string[], query: Record<string, string> = {}): Promise<Feed> {
+  const search = new URLSearchParams({ topics: JSON.stringify(topics), ...query })
+  const request = new Request(`https://updates/listen?${search}`, { headers: { Upgrade: 'websocket' } })
+  const { webSocket, status, headers } = await stub.fetch(request)
+  const heard: Feed['heard'] = []
   webSocket?.addEventListener('message', ({ data }) => {
-    heard.push(JSON.parse(String(data)))
+    const [, id, text = ''] = /^id: (\d+)\n(.*)$/.exec(String(data)) ?? []
+    heard.push({ id: Number(id), change: JSON.parse(text) })
   })
   webSocket?.accept()
-  return heard
+  return { status, heard, lastId: headers.get('Last-Event-ID'), socket: webSocket }
 }
 
-test('each listener hears what it asked for, also after the object slept', async () => {
-  const stub = updates()
-  const tools = await listen(stub, { toolsListChanged: true })
-  const note = await listen(stub, { resourceSubscriptions: ['note://1'] })
-  await stub.publish({ list: 'tools' })
-  await evictDurableObject(stub, { webSockets: 'hibernate' })
-  await stub.publish({ resource: 'note://1' })
-  await stub.publish({ resource: 'note://2' })
-  await stub.publish({ list: 'prompts' })
-  await stub.publish({ list: 'tools' })
-  await vi.waitFor(() => expect(tools).toEqual([{ list: 'tools' }, { list: 'tools' }]))
-  expect(note).toEqual([{ resource: 'note://1' }])
+const changes = ({ heard }: Feed) => heard.map(({ change }) => change)
+const hears = (feed: Feed, expected: Change[]) => vi.waitFor(() => expect(changes(feed)).toEqual(expected))
+const rowsOf = (stub: Stub, table: string) =>
+  runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec(`SELECT * FROM ${table}`).toArray())
+const aged = (stub: Stub) =>
+  runInDurableObject(stub, (_, { storage: { sql } }) => void sql.exec('UPDATE changes SET at = at - 3600000'))
+
+describe('a listener', () => {
+  test('hears what it asked for, also after the object slept', async () => {
+    const stub = updates()
+    const [lists, first] = [await listen(stub, ['tools']), await listen(stub, ['resource:note://1', 'prompts'])]
+    await publish(stub, tools)
+    await evictDurableObject(stub, { webSockets: 'hibernate' })
+    for (const change of [note(1), note(2), { list: 'resources' }, { list: 'prompts' }] as Change[]) {
+      await publish(stub, change)
+    }
+    await hears(first, [note(1), { list: 'prompts' }])
+    await publish(stub, tools)
+    await hears(lists, [tools, tools])
+  })
+
+  test('hears a change once, by however many of its topics', async () => {
+    const stub = updates()
+    const feed = await listen(stub, ['resource:note://1', 'resource:note://{id}', 'tools'])
+    await stub.publish(note(1), ['resource:note://1', 'resource:note://{id}'])
+    await publish(stub, tools)
+    await hears(feed, [note(1), tools])
+  })
+
+  test('hears what changes again and again as often as it can make a difference', async () => {
+    const stub = updates()
+    const feed = await listen(stub, ['resource:note://1', 'resource:note://2'])
+    for (let turn = 0; turn < 20; turn++) await publish(stub, note(1))
+    await publish(stub, note(2))
+    await hears(feed, [note(1), note(2), note(1)])
+    const ids = feed.heard.map(({ id }) => id)
+    expect(ids).toEqual([...ids].sort((one, other) => one - other))
+    await publish(stub, tools)
+    await evictDurableObject(stub, { webSockets: 'hibernate' })
+    await publish(stub, note(1))
+    await hears(feed, [note(1), note(2), note(1), note(1)])
+  })
+
+  test('that was away hears what it missed, and nothing twice', async () => {
+    const stub = updates()
+    const before = await listen(stub, ['tools', 'resource:note://1'])
+    await publish(stub, note(1))
+    await hears(before, [note(1)])
+    before.socket?.close(1000)
+    await evictDurableObject(stub, { webSockets: 'close' })
+    await publish(stub, note(1))
+    await publish(stub, note(2))
+    await publish(stub, tools)
+    const after = await listen(stub, ['tools', 'resource:note://1'], { after: String(before.heard[0]?.id) })
+    await hears(after, [note(1), tools])
+    const next = await listen(stub, ['tools'], { after: String(after.lastId) })
+    await publish(stub, note(1))
+    await hears(after, [note(1), tools, note(1)])
+    expect(changes(next)).toEqual([])
+  })
+
+  test('that was away for too long is told so', async () => {
+    const stub = updates()
+    const before = await listen(stub, ['tools'])
+    await publish(stub, tools)
+    await publish(stub, note(1))
+    await aged(stub)
+    await runDurableObjectAlarm(stub)
+    expect(await rowsOf(stub, 'changes')).toHaveLength(1)
+    expect((await listen(stub, ['tools'], { after: String(before.lastId) })).status).toBe(410)
+    expect((await listen(stub, ['tools'], { after: '2' })).status).toBe(101)
+    expect((await listen(stub, ['tools'], { after: '99' })).status).toBe(410)
+  })
+
+  test('that comes back after nobody had listened for long is told so, and one that comes later is not', async () => {
+    const stub = updates()
+    const before = await listen(stub, ['tools'])
+    before.socket?.close(1000)
+    await evictDurableObject(stub, { webSockets: 'close' })
+    vi.useFakeTimers({ toFake: ['Date'] })
+    try {
+      await publish(stub, tools)
+      vi.setSystemTime(Date.now() + 3_600_000)
+      await publish(stub, tools)
+    } finally {
+      vi.useRealTimers()
+    }
+    expect((await listen(stub, ['tools'], { after: String(before.lastId) })).status).toBe(410)
+    const later = await listen(stub, ['tools'])
+    expect((await listen(stub, ['tools'], { after: String(later.lastId) })).status).toBe(101)
+  })
+
+  test('that is one too many is refused, until another one goes', async () => {
+    const stub = updates()
+    const feeds = await Promise.all(Array.from({ length: 100 }, () => listen(stub, ['tools'], { listener: 'ada' })))
+    expect(feeds.every(({ status }) => status === 101)).toBe(true)
+    expect((await listen(stub, ['tools'], { listener: 'ada' })).status).toBe(429)
+    expect((await listen(stub, ['tools'], { listener: 'bob' })).status).toBe(101)
+    feeds[0]?.socket?.close(1000)
+    await vi.waitFor(async () => expect((await listen(stub, ['tools'], { listener: 'ada' })).status).toBe(101))
+  })
+})
+
+describe('a change', () => {
+  test('that nobody listens to is not written down', async () => {
+    const stub = updates()
+    await publish(stub, tools)
+    const tables = await runInDurableObject(stub, (_, { storage: { sql } }) =>
+      sql.exec("SELECT name FROM sqlite_master WHERE name = 'changes'").toArray(),
+    )
+    expect(tables).toEqual([])
+  })
+
+  test('of one tenant is heard by that tenant only', async () => {
+    const stub = updates()
+    const acme = await listen(stub, ['tools', '"acme" tools'])
+    const other = await listen(stub, ['tools', '"other" tools'])
+    const nobody = await listen(stub, ['tools'])
+    await publish(stub, tools, { tenant: 'acme' })
+    await publish(stub, tools)
+    await hears(acme, [tools, tools])
+    await hears(other, [tools])
+    await hears(nobody, [tools])
+  })
+
+  test('reaches listeners of every shard, once the first knows of them', async () => {
+    const [hub, ...shards] = ['updates', 'updates 1', 'updates 16', 'updates 17', 'updates 40'].map((name) =>
+      namespace.getByName(name),
+    ) as [Stub, ...Stub[]]
+    const topic = `resource:${crypto.randomUUID()}`
+    const feeds = await Promise.all(shards.map((shard) => listen(shard, [topic])))
+    const change = { resource: topic.slice('resource:'.length) }
+    await publish(hub, change)
+    for (const feed of feeds) await hears(feed, [change])
+    expect(await runInDurableObject(hub, (_, { storage }) => storage.kv.get('shards'))).toBe(41)
+  })
+})
+
+describe('sessions', () => {
+  test('that are gone are forgotten', async () => {
+    const stub = updates()
+    await stub.subscribe('a session that never was', ['resource:note://1'])
+    expect(await rowsOf(stub, 'subscriptions')).toHaveLength(1)
+    await publish(stub, note(1))
+    await vi.waitFor(async () => expect(await rowsOf(stub, 'subscriptions')).toEqual([]))
+  })
+
+  test('of any number are told, in the end by alarms', async () => {
+    const stub = updates()
+    const names = Array.from({ length: 1_234 }, (_, index) => `${crypto.randomUUID()}-${index}`)
+    for (const name of names) await stub.subscribe(name, ['tools'])
+    await publish(stub, tools)
+    // None of them ever was, so each that is told is forgotten.
+    for (let turn = 0; turn < 3; turn++) {
+      await vi.waitFor(async () => {
+        await runDurableObjectAlarm(stub)
+        expect((await rowsOf(stub, 'subscriptions')).length).toBeLessThanOrEqual(Math.max(0, 1_234 - 500 * (turn + 1)))
+      }, 10_000)
+    }
+    await vi.waitFor(async () => expect((await rowsOf(stub, 'changes')).map(({ told }) => told)).toEqual([null]))
+  }, 30_000)
 })
 
 test('the key ring is minted once', async () => {
@@ -41,14 +197,4 @@ test('the key ring is minted once', async () => {
   expect(second).toEqual(first)
   expect(await stub.keys()).toEqual(first)
   expect(Object.keys(first.keys)).toEqual([first.current])
-})
-
-test('a session that is gone is forgotten', async () => {
-  const stub = updates()
-  await stub.subscribe('a session that never was', ['resource:note://1'])
-  const rows = () =>
-    runInDurableObject(stub, (_, state) => state.storage.sql.exec('SELECT * FROM subscriptions').toArray().length)
-  expect(await rows()).toBe(1)
-  await stub.publish({ resource: 'note://1' })
-  expect(await rows()).toBe(0)
 })

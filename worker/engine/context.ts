@@ -1,5 +1,6 @@
 /** The context of one call in one round: what it learned before, what it asks now. */
 import { McpError } from '../protocol/errors.ts'
+import { hash } from '../protocol/hash.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { progressToken } from '../protocol/meta.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
@@ -283,14 +284,7 @@ const mostRounds = 100
 /** Rounds, one after another, in which nothing that was answered is asked again. One may be chance: branches race. */
 const mostStrays = 2
 
-/** @see http://www.isthe.com/chongo/tech/comp/fnv/ FNV-1a, 32 bits */
-function fingerprint(request: InputRequest): string {
-  let hash = 0x811c9dc5
-  for (const character of JSON.stringify(request)) {
-    hash = Math.imul(hash ^ (character.codePointAt(0) as number), 0x01000193)
-  }
-  return (hash >>> 0).toString(36)
-}
+const fingerprint = (request: InputRequest): string => hash(JSON.stringify(request)).toString(36)
 
 const list = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(', ')
 

@@ -1,3 +1,4 @@
+import { type Change, type Scope, topicOf } from '../protocol/changes.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Caller } from '../server/caller.ts'
 import { resourceNotFound } from '../server/content.ts'
@@ -21,4 +22,11 @@ export async function readSubscription(registry: Registry, caller: Caller, param
   const uri = readUri(readText(params, 'uri'))
   if (await mayHear(registry, caller, uri)) return uri
   throw resourceNotFound(uri)
+}
+
+/** What those listen to who are to hear of this: the change itself, and the templates that its resource comes from. */
+export function topicsAbout(registry: Registry, change: Change, scope: Scope = {}): string[] {
+  const templates =
+    'resource' in change ? [...registry.templates].filter(([, { template }]) => template?.match(change.resource)) : []
+  return [change, ...templates.map(([text]) => ({ resource: text }))].map((each) => topicOf(each, scope))
 }

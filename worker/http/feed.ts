@@ -22,11 +22,13 @@ export type FeedOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
   frame?(message: string): string
   /** Sent before anything else, once the object listens. */
   greeting?: string
+  /** Sent last, when it is not the reader who goes. */
+  parting?: string
 }
 
 /** An event stream, or the object's refusal. */
 export async function openFeed(
-  { dial, farewell, frame, greeting, ...options }: FeedOptions,
+  { dial, farewell, frame, greeting, parting, ...options }: FeedOptions,
   after?: string,
 ): Promise<Response> {
   let lastId = after
@@ -48,6 +50,11 @@ export async function openFeed(
   attach(first.webSocket, first)
   return new Response(stream.body, { headers: eventStreamHeaders })
 
+  function end(): void {
+    if (parting !== undefined) stream.send(parting)
+    stream.end()
+  }
+
   function leave(): void {
     gone = true
     if (rests) {
@@ -63,7 +70,7 @@ export async function openFeed(
     const lost = (code: number) => {
       if (over) return
       over = true
-      if (closings.has(code)) stream.end()
+      if (closings.has(code)) end()
       else if (code === feedRests && !stream.hasRoom) rests = true
       else if (!gone) redial()
     }
@@ -89,11 +96,11 @@ export async function openFeed(
     try {
       const next = await dialUntilAnswered(true)
       // The object answers, but has nothing more for this stream.
-      if (!next.webSocket) return stream.end()
+      if (!next.webSocket) return end()
       attach(next.webSocket, next)
       if (gone) leave()
     } catch {
-      stream.end()
+      end()
     }
   }
 

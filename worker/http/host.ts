@@ -1,11 +1,12 @@
 /** What the endpoint needs from where it runs. */
 import type { RoundRpc } from '../../durable-objects/rounds.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
-import type { UpdatesRpc } from '../../durable-objects/updates.ts'
+import type { Shards } from '../../durable-objects/updates.ts'
 import type { Auth } from '../auth/auth.ts'
 import type { Sealer } from '../auth/seal.ts'
 import type { Seals } from '../engine/call.ts'
 import { longestWait } from '../engine/memo.ts'
+import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Server } from '../server/server.ts'
 import type { StateRpc } from '../server/state.ts'
@@ -20,6 +21,8 @@ export type Host = {
   readonly paths: Paths
   /** Where sessions and listeners live; `undefined` on a server without Durable Objects. */
   readonly objects: Objects | undefined
+  /** `undefined` on a server that tells of no changes. */
+  readonly updating: Updating | undefined
   /** The object that keeps a state. */
   state(name: string): StateRpc
   /** The object that stands for one state of a stateless call. */
@@ -31,7 +34,12 @@ export type Host = {
 
 export type Objects = {
   session(name: string): SessionRpc
-  updates(): UpdatesRpc
+}
+
+/** What a server does whose changes are told: see `edgemcp/updates`. */
+export type Updating = {
+  readonly shards: Shards
+  listen(message: RequestMessage, host: Host, shards: Shards, principal: Principal | undefined): Promise<Response>
 }
 
 export type Paths = {

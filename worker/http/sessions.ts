@@ -33,7 +33,7 @@ export async function startSession(
   try {
     const handshake = readHandshake(message.params)
     const revision = revisionOf(handshake.version) as Revision
-    const result = welcome(host.server.registry, revision, { updates: host.objects !== undefined })
+    const result = welcome(host.server.registry, revision, { updates: host.updating !== undefined })
     const answer = { status: 200, text: resultText(message.id, revision.result('initialize', result)) }
     if (!host.objects) return jsonResponse(answer)
     const session: Session = { name: crypto.randomUUID(), expires: Date.now() + sessionLife, handshake }
@@ -85,7 +85,8 @@ export async function streamSession(request: Request, host: Host, principal: Pri
   const session = await namedSession(request, host, principal)
   if (!session) return unknownSession([])
   const after = request.headers.get('Last-Event-ID') ?? undefined
-  return feedOf(session, host, {}, after)
+  const { tenant } = principal ?? {}
+  return feedOf(session, host, tenant === undefined ? {} : { tenant }, after)
 }
 
 export async function endSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {

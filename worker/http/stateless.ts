@@ -13,7 +13,6 @@ import type { Result } from '../protocol/types.ts'
 import type { Accepts } from './accept.ts'
 import { checkMirroredParameters, checkStandardHeaders } from './headers.ts'
 import { type Host, sealsOf } from './host.ts'
-import { listen } from './listen.ts'
 import { refusal } from './refusal.ts'
 import { type Answer, type Line, reply } from './reply.ts'
 import { answerOnce, type Round, readRound, sealRound } from './request-state.ts'
@@ -28,9 +27,9 @@ export async function serveStateless(
   const call = callOf(message, revision, principal, envelope)
   try {
     checkStandardHeaders(request.headers, call.method, call.params)
-    if (revision.requests.has(call.method) && call.method === 'subscriptions/listen' && host.objects) {
+    if (revision.requests.has(call.method) && call.method === 'subscriptions/listen' && host.updating) {
       if (!forms.stream) throw new McpError('not_acceptable', 'Accept must include text/event-stream')
-      return await listen(message, host, host.objects, principal)
+      return await host.updating.listen(message, host, host.updating.shards, principal)
     }
     checkMirroredParameters(request.headers, await mirroredIn(host.server.registry, call), call.params.arguments)
   } catch (thrown) {
@@ -72,7 +71,7 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
     signal: line.signal,
     seals,
     state: { object: host.state, session: undefined },
-    updates: host.objects !== undefined,
+    updates: host.updating !== undefined,
     notify(notification) {
       const written = revision.notification(notification)
       if (written) line.say(notificationText(written))

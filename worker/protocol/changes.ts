@@ -7,8 +7,7 @@ import { McpError } from './errors.ts'
 import { isObject } from './jsonrpc.ts'
 import type { Notification, Params, SubscriptionFilter } from './types.ts'
 
-/** The topics of list changes: what every open session stream hears. */
-export const listTopics = ['tools', 'prompts', 'resources'] as const
+const listTopics = ['tools', 'prompts', 'resources'] as const
 
 type List = (typeof listTopics)[number]
 
@@ -22,14 +21,25 @@ export const changeNotification = (change: Change): Notification =>
     ? { method: `notifications/${change.list}/list_changed` }
     : { method: 'notifications/resources/updated', params: { uri: change.resource } }
 
-/** Does a listener with this filter hear the change? */
-export const hears = (filter: SubscriptionFilter, change: Change): boolean =>
-  'list' in change
-    ? filter[filterNameOf(change.list)] === true
-    : filter.resourceSubscriptions?.includes(change.resource) === true
+/** Who hears of a change: everybody, or those of one tenant only. */
+export type Scope = { readonly tenant?: string | undefined }
 
-/** One text per change, for storing who wants it. */
-export const topicOf = (change: Change): string => ('list' in change ? change.list : `resource:${change.resource}`)
+/** One text per change and scope: by it those who want to hear of it are found. */
+export const topicOf = (change: Change, { tenant }: Scope = {}): string =>
+  `${tenant === undefined ? '' : `${JSON.stringify(tenant)} `}${'list' in change ? change.list : `resource:${change.resource}`}`
+
+/** What somebody of a tenant listens to who wants to hear of these changes. */
+export const topicsFor = (changes: readonly Change[], scope: Scope): string[] => [
+  ...new Set(changes.flatMap((change) => [topicOf(change), topicOf(change, scope)])),
+]
+
+export const listChanges: readonly Change[] = listTopics.map((list) => ({ list }))
+
+/** The changes that a filter asks for. */
+export const changesIn = (filter: SubscriptionFilter): Change[] => [
+  ...listTopics.filter((list) => filter[filterNameOf(list)]).map((list) => ({ list })),
+  ...(filter.resourceSubscriptions ?? []).map((resource) => ({ resource })),
+]
 
 /** @throws McpError `invalid_params` when the filter is missing or has the wrong shape */
 export function readFilter(params: Params | undefined): SubscriptionFilter {

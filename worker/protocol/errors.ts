@@ -36,6 +36,7 @@ export const errorTable = {
   method_not_allowed: { code: -32600, status: 405 },
   not_acceptable: { code: -32600, status: 406 },
   request_timeout: { code: -32600, status: 408 },
+  too_many_requests: { code: -32600, status: 429 },
   content_too_large: { code: -32600, status: 413 },
   unsupported_media_type: { code: -32600, status: 415 },
 } as const satisfies Record<string, ErrorNumbers>

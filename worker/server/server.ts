@@ -1,4 +1,4 @@
-import type { Change } from '../protocol/changes.ts'
+import type { Change, Scope } from '../protocol/changes.ts'
 import type { Caching, Implementation } from '../protocol/types.ts'
 import type { Watch } from './context.ts'
 import { readForm } from './form.ts'
@@ -28,19 +28,22 @@ export type ServerOptions = Implementation & {
 /** Part of a server, as a function that registers it. */
 export type Module = (server: Server) => void
 
-/** Tells everyone who listens that something changed. Resolves when the change has been handed to its listeners. */
+/**
+ * Tells everyone who listens that something changed, or those of one tenant. Resolves when every listener is certain to be
+ * told: whoever is connected is, and a session is as soon as it can be.
+ */
 export interface Updates {
-  tools(): Promise<void>
-  prompts(): Promise<void>
-  resources(): Promise<void>
-  resource(uri: string): Promise<void>
+  tools(scope?: Scope): Promise<void>
+  prompts(scope?: Scope): Promise<void>
+  resources(scope?: Scope): Promise<void>
+  resource(uri: string, scope?: Scope): Promise<void>
 }
 
 /** A registered resource, to build its URIs and to say that it changed. */
 export interface ResourceHandle<U extends string> {
   uri(...variables: VariablesOf<U>): string
-  /** Every client that subscribed to this resource hears of it. */
-  updated(...variables: VariablesOf<U>): Promise<void>
+  /** Every client that subscribed to this resource, or to its template, hears of it: or those of one tenant. */
+  updated(...variables: [...VariablesOf<U>, scope?: Scope]): Promise<void>
 }
 
 type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? [] : [TemplateVariables<U>]
@@ -52,7 +55,7 @@ export type Registry = {
   readonly resources: Map<string, Resource>
   readonly templates: Map<string, Resource>
   readonly prompts: Map<string, Prompt>
-  publish: (change: Change) => Promise<void>
+  publish: (change: Change, scope?: Scope) => Promise<void>
   /** Looks over the handlers' shoulders; in development only. */
   watch?: Watch | undefined
 }
@@ -66,12 +69,12 @@ export class Server {
   constructor(options: ServerOptions, shared?: { registry: Registry; prefix: string }) {
     this.#prefix = shared?.prefix ?? ''
     this.registry = shared?.registry ?? newRegistry(options)
-    const publish = (change: Change) => this.registry.publish(change)
+    const publish = (change: Change, scope?: Scope) => this.registry.publish(change, scope)
     this.updates = {
-      tools: () => publish({ list: 'tools' }),
-      prompts: () => publish({ list: 'prompts' }),
-      resources: () => publish({ list: 'resources' }),
-      resource: (uri) => publish({ resource: uri }),
+      tools: (scope) => publish({ list: 'tools' }, scope),
+      prompts: (scope) => publish({ list: 'prompts' }, scope),
+      resources: (scope) => publish({ list: 'resources' }, scope),
+      resource: (uri, scope) => publish({ resource: uri }, scope),
     }
   }
 
@@ -107,11 +110,12 @@ export class Server {
   ): ResourceHandle<U> {
     const resource = defineResource(uri, definition as unknown as ResourceDefinition<string>, handler)
     this.#add(resource.template ? 'templates' : 'resources', 'resource', uri, resource)
+    const { template } = resource
     const expand = (variables: object | undefined) =>
-      resource.template ? resource.template.expand(variables as Record<string, string>) : uri
+      template ? template.expand(variables as Record<string, string>) : uri
     return {
       uri: (...variables) => expand(variables[0]),
-      updated: (...variables) => this.updates.resource(expand(variables[0])),
+      updated: (...given) => this.updates.resource(expand(given[0]), given[template ? 1 : 0] as Scope | undefined),
     }
   }
 
@@ -186,7 +190,7 @@ function newRegistry(options: ServerOptions): Registry {
     templates: new Map(),
     prompts: new Map(),
     publish: async () => {
-      throw new Error('Nobody can hear this change yet: pass the server to serve() first')
+      throw new Error('Nobody can hear this change: serve(server, { updates: updates() }), of "edgemcp/updates", first')
     },
   }
 }

@@ -6,6 +6,7 @@
  */
 import { env, exports } from 'cloudflare:workers'
 import { createServer, type ServeOptions, serve } from 'edgemcp'
+import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 import type { Inventory } from './inventory.ts'
 
@@ -59,7 +60,7 @@ server.tool('touch', { description: 'Changes a note', input: z.object({ id: z.st
 })
 
 const { OPTIONS = '{}' } = env as { OPTIONS?: string }
-const worker = serve(server, JSON.parse(OPTIONS) as ServeOptions)
+const worker = serve(server, { ...(JSON.parse(OPTIONS) as ServeOptions), updates: updates() })
 
 /** What the caller wants to happen before the object is looked at. */
 type Inspection = { due: boolean; alone: boolean }

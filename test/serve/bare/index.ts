@@ -1,6 +1,7 @@
 /** A server whose Durable Objects were forgotten. */
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { updates } from 'edgemcp/updates'
 
 const server = createServer({ name: 'bare', version: '1.0.0', jsonSchema })
 const forget = () => Promise.resolve('nothing was said')
@@ -16,4 +17,4 @@ server.tool('ask', { description: 'Asks' }, async (_, ctx) => {
 })
 server.tool('announce', { description: 'Says that the tools changed' }, () => server.updates.tools().then(forget))
 
-export default serve(server)
+export default serve(server, { updates: updates() })

@@ -1,5 +1,6 @@
 /** A server on which whoever says a name is that person. */
 import { createServer, McpError, serve } from 'edgemcp'
+import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 
 const server = createServer({ name: 'owned', version: '1.0.0', pageSize: 1 })
@@ -21,6 +22,7 @@ server.resource(
 )
 
 const worker = serve(server, {
+  updates: updates(),
   auth: {
     async authenticate(request) {
       const subject = /^Bearer (ada|bob|eve)$/.exec(request.headers.get('Authorization') ?? '')?.[1]

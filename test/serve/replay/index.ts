@@ -1,5 +1,6 @@
 /** A server whose calls follow a script, so that a test decides what is said, and when. */
 import { type Context, createServer, serve } from 'edgemcp'
+import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 
 const server = createServer({ name: 'replay', version: '1.0.0' })
@@ -56,7 +57,7 @@ server.tool('change', { description: 'Changes a note', input: z.object({ id: z.s
 
 const note = server.resource('note://{id}', { name: 'note', description: 'A note' }, ({ id }) => `note ${id}`)
 
-const worker = serve(server, { limits: { keepAlive: 100 } })
+const worker = serve(server, { updates: updates(), limits: { keepAlive: 100 } })
 export default worker
 export const { McpUpdates } = worker
 

@@ -4,6 +4,7 @@
  */
 import { exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 import { keptBack, putForward } from './clock.ts'
 import { countCalls, countStorage } from './counting.ts'
@@ -39,6 +40,7 @@ server.tool('ask', { description: 'Asks who is there' }, async (_, ctx) => {
 const note = server.resource('note://{id}', { name: 'note', description: 'A note' }, ({ id }) => `note ${id}`)
 
 const worker = serve(server, {
+  updates: updates(),
   // What a busy machine delays must not become something else.
   limits: { patience: 600_000, keepAlive: 200 },
   auth: {

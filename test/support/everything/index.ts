@@ -399,7 +399,13 @@ const many = (server: Server) => {
 }
 server.use(many, { prefix: 'many.' })
 
-const worker = serve(server, { page, limits: { body: 1_000_000, bodyTimeout: 500, patience: 2_000, keepAlive: 200 } })
+const worker = serve(server, {
+  page,
+  updates: updates(),
+  limits: { body: 1_000_000, bodyTimeout: 500, patience: 2_000, keepAlive: 200 },
+})
 export default worker
 export const { McpSession, McpUpdates } = worker
 export { McpState } from 'edgemcp/state'
+
+import { updates } from 'edgemcp/updates'

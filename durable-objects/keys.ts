@@ -1,0 +1,25 @@
+/**
+ * The key ring that the isolates of a server share, unless a secret gives them one.
+ *
+ * | key    | meaning                                            | lifetime      |
+ * |--------|----------------------------------------------------|---------------|
+ * | `keys` | the key ring of a server that has no secret for it | as the server |
+ */
+import { DurableObject } from 'cloudflare:workers'
+import { type KeyRing, mintKeyRing } from '../worker/auth/seal.ts'
+
+export interface KeysRpc {
+  /** The key ring, minted the first time somebody asks. */
+  keys(): Promise<KeyRing>
+}
+
+export class Keys extends DurableObject implements KeysRpc {
+  async keys(): Promise<KeyRing> {
+    const { kv } = this.ctx.storage
+    const kept = kv.get<KeyRing>('keys')
+    if (kept) return kept
+    const minted = mintKeyRing()
+    kv.put('keys', minted)
+    return minted
+  }
+}

@@ -1,0 +1,22 @@
+import { Updates, type UpdatesOptions } from '../../durable-objects/updates.ts'
+import { topicsAbout } from '../engine/subscribing.ts'
+import { hash } from '../protocol/hash.ts'
+import type { UpdatesFeature } from '../serve.ts'
+import { listen } from './listen.ts'
+
+/**
+ * Lets clients hear of changes: `serve(server, { updates: updates() })`. What changes is announced with
+ * `server.updates`, or `updated` of a resource, from anywhere in the application.
+ *
+ * @throws Error when an option is not a whole number of at least 1
+ */
+export function updates(options: Partial<UpdatesOptions> = {}): UpdatesFeature {
+  const all: UpdatesOptions = { shards: 1, listeners: 10_000, listenersEach: 100, ...options }
+  for (const [name, value] of Object.entries(all)) {
+    if (!(Number.isInteger(value) && value > 0)) {
+      throw new Error(`updates has ${name} ${value}: use a whole number of at least 1`)
+    }
+  }
+  const of = (name: string) => (name ? hash(name) : Math.floor(Math.random() * 2 ** 32)) % all.shards
+  return { Updates, options: all, of, listen, topicsAbout }
+}
