@@ -7,7 +7,7 @@
  * | `changes` | `seq`    | counts what was logged; grows, because the last one stays       | `keptFor`, the last one for good |
  * |           | `change` | a `Change` as JSON                                              |                      |
  * |           | `topics` | whom it is for, as JSON                                         |                      |
- * |           | `at`     | milliseconds: when                                              |                      |
+ * |           | `at`     | milliseconds: when it was told; NULL: it waits to be            |                      |
  * |           | `told`   | of the sessions, by name: who was told last; NULL: all have been |                      |
  */
 import type { Tables } from './tables.ts'
@@ -15,6 +15,7 @@ import type { Tables } from './tables.ts'
 export const changesSchema = `
   CREATE TABLE changes (seq INTEGER PRIMARY KEY, change TEXT, topics TEXT, at INTEGER, told TEXT);
   CREATE INDEX untold ON changes (seq) WHERE told IS NOT NULL;
+  CREATE INDEX waiting ON changes (seq) WHERE at IS NULL;
 `
 
 /** Milliseconds for which a listener may be away without missing anything. */
@@ -31,14 +32,17 @@ export class ChangeLog {
     this.#kv = kv
   }
 
-  /** @param hasSessions sessions are to be told */
-  append(change: string, topics: readonly string[], now: number, hasSessions: boolean): number {
+  /**
+   * @param at milliseconds; `null`: it is told later
+   * @param hasSessions sessions are to be told
+   */
+  append(change: string, topics: readonly string[], at: number | null, hasSessions: boolean): number {
     this.#tables.create()
     const [row] = this.#tables.query<{ seq: number }>(
       'INSERT INTO changes (change, topics, at, told) VALUES (?, ?, ?, ?) RETURNING seq',
       change,
       JSON.stringify(topics),
-      now,
+      at,
       hasSessions ? '' : null,
     )
     return (row as { seq: number }).seq
@@ -69,22 +73,35 @@ export class ChangeLog {
     this.#tables.query('UPDATE changes SET told = ? WHERE seq = ?', last, seq)
   }
 
-  /** Moves one behind all others. Returns where. */
-  moveToEnd(seq: number): number {
+  /** What waits to be told. */
+  get waiting(): LoggedChange[] {
+    return this.#tables.query<LoggedChange>('SELECT * FROM changes WHERE at IS NULL ORDER BY seq')
+  }
+
+  /**
+   * Moves what waited behind what has been told meanwhile, so that numbers only grow for whoever hears them. Returns where.
+   */
+  moveToEnd(seq: number, now: number): number {
     const [row] = this.#tables.query<{ seq: number }>(
-      'UPDATE changes SET seq = (SELECT max(seq) + 1 FROM changes) WHERE seq = ? RETURNING seq',
+      'UPDATE changes SET seq = (SELECT max(seq) + 1 FROM changes), at = ? WHERE seq = ? RETURNING seq',
+      now,
       seq,
     )
     return (row as { seq: number }).seq
   }
 
-  prune(now: number): void {
+  /** Returns when there is something to prune again, in milliseconds. */
+  prune(now: number): number | undefined {
     const old = this.#tables.query<{ seq: number }>(
       'DELETE FROM changes WHERE at < ? AND told IS NULL AND seq < (SELECT max(seq) FROM changes) RETURNING seq',
       now - keptFor,
     )
     const pruned = Math.max(...old.map(({ seq }) => seq))
     if (old.length > 0) this.#kv.put('pruned', pruned)
+    const [next] = this.#tables.query<{ at: number | null }>(
+      'SELECT min(at) AS at FROM changes WHERE seq < (SELECT max(seq) FROM changes)',
+    )
+    return next?.at ? next.at + keptFor : undefined
   }
 
   /** From now on something may be missing: whoever comes back is told so. */

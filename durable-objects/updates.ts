@@ -14,6 +14,7 @@
  * | key         | meaning                                                        | lifetime                       |
  * |-------------|----------------------------------------------------------------|--------------------------------|
  * | `shards`    | how many objects there are; first object                       | as the server: it only grows   |
+ * | `turned`    | what was enabled or disabled while the server ran; first object | as the server                 |
  * | `joined`    | the first object knows of this one                             | as the server                  |
  * | `listeners` | somebody listens, or did a moment ago                          | until nobody has for `keptFor` |
  * | `pruned`    | the last change that is not kept any more                      | as the server                  |
@@ -38,6 +39,10 @@ export interface UpdatesRpc extends KeysRpc {
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
   /** Forgets a session. True when it was subscribed to resources. */
   leave(session: string): Promise<boolean>
+  /** Enables or disables what is in a list of the server: first object only. True when it was not so before. */
+  turn(key: string, on: boolean): Promise<boolean>
+  /** What was enabled or disabled: first object only. */
+  turned(): Promise<Readonly<Record<string, boolean>>>
   /** The first object hears that there is another one. */
   join(shard: number): Promise<void>
   /**
@@ -82,6 +87,8 @@ const breadth = 16
 const coalescedFor = 100
 /** Sessions that are told at once, and how often before others get a turn. */
 const [together, turns] = [100, 5]
+/** How often a session that does not answer is told. */
+const attempts = 4
 /** Milliseconds after which what is left undone is gone on with. */
 const retryAfter = 10_000
 
@@ -96,6 +103,7 @@ export class Updates extends Keys implements UpdatesRpc {
   /** Changes that are told in a moment, by their first topic: where they are logged. */
   readonly #waiting = new Map<string, number>()
   #isTelling = false
+  #isNew = true
   /** Milliseconds: since when nobody has listened. */
   #aloneSince: number | undefined
 
@@ -136,6 +144,16 @@ export class Updates extends Keys implements UpdatesRpc {
     return left.some(({ topic }) => topic.includes('resource:'))
   }
 
+  async turn(key: string, on: boolean): Promise<boolean> {
+    const turned = await this.turned()
+    this.ctx.storage.kv.put('turned', { ...turned, [key]: on })
+    return turned[key] !== on
+  }
+
+  async turned(): Promise<Readonly<Record<string, boolean>>> {
+    return this.ctx.storage.kv.get<Record<string, boolean>>('turned') ?? {}
+  }
+
   async join(shard: number): Promise<void> {
     const { kv } = this.ctx.storage
     if (shard >= (kv.get<number>('shards') ?? 1)) kv.put('shards', shard + 1)
@@ -150,6 +168,7 @@ export class Updates extends Keys implements UpdatesRpc {
     const tags = listener ? [listener.slice(0, 256)] : []
     const hasMany = tags.some((tag) => this.ctx.getWebSockets(tag).length >= this.#host.options.listenersEach)
     if (isFull || hasMany) return new Response(null, { status: 429 })
+    this.#recover()
     const missed = after ? this.#log.after(Number(after)) : []
     if (!missed) return new Response(null, { status: 410 })
     const { 0: client, 1: socket } = new WebSocketPair()
@@ -177,8 +196,10 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   override async alarm(): Promise<void> {
+    this.#recover()
     await this.#tell()
-    this.#log.prune(Date.now())
+    const next = this.#log.prune(Date.now())
+    if (next !== undefined) await this.#wakeBy(Math.max(next, Date.now() + retryAfter))
   }
 
   get #shard(): number {
@@ -197,20 +218,30 @@ export class Updates extends Keys implements UpdatesRpc {
 
   #accept(change: string, topics: readonly string[]): void {
     const now = Date.now()
+    this.#recover()
     const [key = ''] = topics
     if (this.#waiting.has(key)) return
     const hasSessions = this.#subscribers(JSON.stringify(topics), '', 1).length > 0
     if (!this.#isHeard(now) && !hasSessions) return
-    const seq = this.#log.append(change, topics, now, hasSessions)
-    void this.#wakeBy(now + (hasSessions ? retryAfter : keptFor))
     const rest = (this.#told.get(key) ?? 0) + coalescedFor - now
-    if (rest <= 0) return this.#send(seq, change, topics)
+    const waits = rest > 0
+    const seq = this.#log.append(change, topics, waits ? null : now, hasSessions)
+    void this.#wakeBy(now + (hasSessions || waits ? retryAfter : keptFor))
+    if (!waits) return this.#send(seq, change, topics)
     this.#waiting.set(key, seq)
     setTimeout(() => {
       this.#waiting.delete(key)
-      // It moves behind what has been told meanwhile, so that numbers only grow.
-      this.#send(this.#log.moveToEnd(seq), change, topics)
+      this.#send(this.#log.moveToEnd(seq, Date.now()), change, topics)
     }, rest)
+  }
+
+  /** What waited when the last instance was lost waits no more. */
+  #recover(): void {
+    if (!this.#isNew) return
+    this.#isNew = false
+    for (const { seq, change, topics } of this.#log.waiting) {
+      this.#send(this.#log.moveToEnd(seq, Date.now()), change, JSON.parse(topics))
+    }
   }
 
   #send(seq: number, change: string, topics: readonly string[]): void {
@@ -241,11 +272,15 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   async #tellSession(session: string, change: Change): Promise<void> {
-    try {
-      if (!(await this.#host.session(session).changed(change))) await this.leave(session)
-    } catch (problem) {
-      // One session that fails must not keep the change from the others.
-      this.#host.report(problem)
+    for (let attempt = 1; ; attempt++) {
+      try {
+        if (!(await this.#host.session(session).changed(change))) await this.leave(session)
+        return
+      } catch (problem) {
+        // One that is lost comes back at once. One that fails must not keep the change from the others.
+        if (attempt === attempts) return this.#host.report(problem)
+      }
+      await new Promise((resolve) => setTimeout(resolve, 50 * attempt))
     }
   }
 

@@ -5,7 +5,7 @@ export { McpError } from './protocol/errors.ts'
 export type { Principal } from './protocol/principal.ts'
 export type * from './protocol/types.ts'
 export { type EdgeWorker, type Page, type ServeOptions, serve } from './serve.ts'
-export type { Caller } from './server/caller.ts'
+export type { Caller, Switch } from './server/caller.ts'
 export { audio, embed, failure, image, link, text } from './server/content.ts'
 export type {
   AskOptions,

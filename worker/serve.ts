@@ -5,11 +5,10 @@ import { defaultLogBounds, type LogBounds } from '../durable-objects/event-log.t
 import { Keys } from '../durable-objects/keys.ts'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
 import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
-import type { Shards, Updates, UpdatesHost, UpdatesOptions } from '../durable-objects/updates.ts'
+import type { Shards, Updates, UpdatesHost, UpdatesOptions, UpdatesRpc } from '../durable-objects/updates.ts'
 import type { Auth } from './auth/auth.ts'
 import { type KeyRing, parseKeyRing, sealer } from './auth/seal.ts'
 import * as developing from './development/index.ts'
-import type { topicsAbout } from './engine/subscribing.ts'
 import { guard, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, type Paths, sealsOf, type Updating } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
@@ -17,7 +16,7 @@ import { get, post, remove } from './http/mcp.ts'
 import { notAllowed, refusal } from './http/refusal.ts'
 import { openSse, postSse } from './http/sse-2024.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
-import type { Server } from './server/server.ts'
+import type { Registry, Server } from './server/server.ts'
 import type { StateRpc } from './server/state.ts'
 
 /**
@@ -55,7 +54,7 @@ export type UpdatesFeature = {
   readonly options: UpdatesOptions
   readonly of: Shards['of']
   readonly listen: Updating['listen']
-  readonly topicsAbout: typeof topicsAbout
+  attach(registry: Registry, first: () => UpdatesRpc): void
 }
 
 type ObjectClass<T> = new (ctx: DurableObjectState, env: never) => T
@@ -96,11 +95,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   }
   const state = (name: string): StateRpc => object(names.state, name, sessions)
   const keyed = once(async () => sealer(await keyRing(() => shards.at(0).keys())))
-  if (updates) {
-    const { topicsAbout } = updates
-    server.registry.publish = (change, scope) =>
-      shards.at(0).publish(change, topicsAbout(server.registry, change, scope))
-  }
+  updates?.attach(server.registry, () => shards.at(0))
   development?.watchEffects(server.registry, env)
 
   const sessionHost: SessionHost = {

@@ -107,7 +107,7 @@ describe.each(generations)('$name, $revision', (generation) => {
     behaves('for resources, templates and prompts', always, async () => {
       const client = await connect()
       expect(await client.resources()).toEqual(expect.arrayContaining(['pixel', 'asks', 'note 1', 'note 2', 'note 3']))
-      expect(await client.templates()).toEqual(['note'])
+      expect(await client.templates()).toEqual(['note', 'season', 'diary'])
       expect(await client.prompts()).toEqual(['review', 'ask'])
     })
 

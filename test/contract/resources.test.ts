@@ -6,15 +6,20 @@ withServer()
 behaviour('resources and templates are listed', async ({ connect, kind }) => {
   const client = await connect()
   const { resources } = (await client.request('resources/list')) as { resources: Record<string, unknown>[] }
-  expect(resources.map(({ uri }) => uri)).toEqual(['data://pixel', 'data://asks', 'note://1', 'note://2', 'note://3'])
-  const [pixel, , first] = resources
+  const fixed = ['data://pixel', 'data://asks', 'data://seasonal']
+  expect(resources.map(({ uri }) => uri)).toEqual([...fixed, 'note://1', 'note://2', 'note://3'])
+  const [pixel, , , first] = resources
   expect(pixel).toMatchObject({ name: 'pixel', mimeType: 'image/png', size: 4 })
   expect(first).toMatchObject({ name: 'note 1', description: 'A note', mimeType: 'text/plain' })
   expect(first?.title).toBe(kind.revision >= '2025-06-18' ? 'Note 1' : undefined)
   const { resourceTemplates } = (await client.request('resources/templates/list')) as {
     resourceTemplates: Record<string, unknown>[]
   }
-  expect(resourceTemplates).toHaveLength(1)
+  expect(resourceTemplates.map(({ uriTemplate }) => uriTemplate)).toEqual([
+    'note://{id}',
+    'season://{name}',
+    'diary://{owner}',
+  ])
   expect(resourceTemplates[0]).toMatchObject({ uriTemplate: 'note://{id}', name: 'note' })
   const annotations = resourceTemplates[0]?.annotations as Record<string, unknown>
   expect('lastModified' in annotations).toBe(kind.revision >= '2025-06-18')

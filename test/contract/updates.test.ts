@@ -1,4 +1,5 @@
 import { expect } from 'vitest'
+import type { Params } from '../../worker/protocol/types.ts'
 import { behaviour, withServer } from '../support/behaviour.ts'
 
 withServer()
@@ -86,3 +87,76 @@ behaviour(
     },
   },
 )
+
+const lists = {
+  tool: { list: 'tools', names: (result: Params) => (result.tools as { name: string }[]).map(({ name }) => name) },
+  prompt: {
+    list: 'prompts',
+    names: (result: Params) => (result.prompts as { name: string }[]).map(({ name }) => name),
+  },
+  resource: {
+    list: 'resources',
+    names: (result: Params) => (result.resources as { uri: string }[]).map(({ uri }) => uri.replace('data://', '')),
+  },
+} as const
+behaviour('what is enabled and disabled is so for everybody, who hear of it', async ({ connect }) => {
+  const [one, two] = [await connect(), await connect()]
+  await two.watch({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true })
+  for (const [what, { list, names }] of Object.entries(lists)) {
+    const isListed = async () => {
+      const listed: string[] = []
+      for (let cursor: unknown, more = true; more; more = cursor !== undefined) {
+        const page = await two.request(`${list}/list`, cursor ? { cursor } : {})
+        listed.push(...names(page))
+        cursor = page.nextCursor
+      }
+      return listed.includes('seasonal')
+    }
+    const turn = async (how: string) => {
+      await one.callTool('turn', { what, how })
+      await two.next(`notifications/${list}/list_changed`)
+    }
+    if (!(await isListed())) await turn('enable')
+    expect(await isListed(), what).toBe(true)
+    await turn('disable')
+    expect(await isListed(), what).toBe(false)
+    await turn('enable')
+    await turn('remove')
+    expect(await isListed(), what).toBe(false)
+  }
+  await expect(two.callTool('seasonal')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: seasonal' })
+  await one.callTool('turn', { what: 'tool', how: 'enable' })
+  expect((await two.callTool('seasonal')).content).toEqual([{ type: 'text', text: 'It is the season' }])
+  // Nothing has changed, so nothing is said.
+  await two.next('notifications/tools/list_changed')
+  const heard = two.notifications.length
+  await one.callTool('turn', { what: 'tool', how: 'enable' })
+  await one.callTool('turn', { what: 'tool', how: 'disable' })
+  await two.next('notifications/tools/list_changed')
+  expect(two.notifications).toHaveLength(heard + 1)
+})
+
+behaviour('a template is heard of as a whole, unless some of it may not be read', async ({ connect, kind }) => {
+  const client = await connect()
+  await client.watch({ resourceSubscriptions: ['note://{id}'] })
+  for (const id of ['7', '8']) {
+    await client.callTool('touch', { id })
+    expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: `note://${id}` })
+  }
+  for (const uri of ['diary://{owner}', 'diary://ada']) {
+    if (kind.revision === '2026-07-28') {
+      const listener = await connect()
+      await listener.watch({ resourceSubscriptions: [uri, 'diary://everybody'] })
+      const { params } = await listener.next('notifications/subscriptions/acknowledged')
+      expect(params?.notifications).toEqual({ resourceSubscriptions: ['diary://everybody'] })
+    } else {
+      const refused = await client.request('resources/subscribe', { uri }).catch((problem) => problem)
+      expect(refused).toMatchObject({ code: -32002 })
+    }
+  }
+  expect(await client.request('resources/read', { uri: 'diary://everybody' })).toMatchObject({
+    contents: [{ text: 'A diary of everybody' }],
+  })
+  const code = kind.revision === '2026-07-28' ? -32602 : -32002
+  await expect(client.request('resources/read', { uri: 'diary://ada' })).rejects.toMatchObject({ code })
+})

@@ -137,7 +137,9 @@ describe('completion', () => {
   })
 
   test('is not there on a server that completes nothing', async () => {
-    const silent = newServer().prompt('p', { description, args: z.object({ a: z.string() }) }, () => '')
+    const silent = newServer().use(
+      (server) => void server.prompt('p', { description, args: z.object({ a: z.string() }) }, () => ''),
+    )
     const ref = { type: 'ref/prompt', name: 'p' }
     const { kind } = await refusal(silent, 'completion/complete', { ref, argument: { name: 'a', value: '' } })
     expect(kind).toBe('method_not_found')

@@ -143,10 +143,13 @@ describe('a handshake', () => {
       websiteUrl: 'https://e.com/',
       icons: [{ src: 'https://e.com/i.png' }],
     }
-    const { registry } = newServer({ ...about, instructions: 'Call.' }).prompt(
-      'p',
-      { description, args: z.object({ a: z.string() }), complete: { a: () => [] } },
-      () => '',
+    const { registry } = newServer({ ...about, instructions: 'Call.' }).use(
+      (server) =>
+        void server.prompt(
+          'p',
+          { description, args: z.object({ a: z.string() }), complete: { a: () => [] } },
+          () => '',
+        ),
     )
     const answer = (date: string) => welcome(registry, revisionOf(date) as never, { updates: true })
     expect(answer('2025-11-25')).toEqual({

@@ -6,7 +6,10 @@ import type { Context } from '../../worker/server/context.ts'
 import { accept, converse, decline, newServer, play, type Setting, textOf } from './stage.ts'
 
 const doing = (handler: (ctx: Context) => unknown) =>
-  newServer().tool('t', { description: 'd' }, async (_, ctx) => JSON.stringify(await handler(ctx)) ?? 'undefined')
+  newServer().use(
+    (server) =>
+      void server.tool('t', { description: 'd' }, async (_, ctx) => JSON.stringify(await handler(ctx)) ?? 'undefined'),
+  )
 const talk = (handler: (ctx: Context) => unknown, setting?: Setting) =>
   converse(doing(handler), 'tools/call', call, () => ({ result: accept({}) }), setting)
 const call = { name: 't', _meta: { progressToken: 'p' } }

@@ -290,7 +290,9 @@ describe('what a caller may not see', () => {
 
   test('is not run', async () => {
     let runs = 0
-    const closed = newServer().tool('t', { description, enabled: () => false }, () => String(++runs))
+    const closed = newServer().use(
+      (server) => void server.tool('t', { description, enabled: () => false }, () => String(++runs)),
+    )
     await refusal(closed, 'tools/call', { name: 't' })
     expect(runs).toBe(0)
   })
@@ -329,5 +331,53 @@ describe('caching of what was read', () => {
       expect(answer).not.toHaveProperty('cacheScope')
     }
     expect(textOf(await result(server, 'tools/call', { name: 't' }))).toBe('t')
+  })
+})
+
+describe('what can be enabled and disabled', () => {
+  const names = async (server: Server, principal?: Principal) =>
+    ((await result(server, 'tools/list', {}, principal ? { principal } : {})).tools as { name: string }[]).map(
+      ({ name }) => name,
+    )
+
+  test('is as it begins until somebody turns it, in its place in the list', async () => {
+    const server = newServer()
+    for (const name of ['a', 'b', 'c']) {
+      server.tool(name, { description, initially: name === 'b' ? 'disabled' : 'enabled' }, () => name)
+    }
+    expect(await names(server)).toEqual(['a', 'c'])
+    server.registry.turned = async () => ({ 'tools b': true, 'tools a': false, 'prompts c': false })
+    expect(await names(server)).toEqual(['b', 'c'])
+    await expect(result(server, 'tools/call', { name: 'a' })).rejects.toMatchObject({ kind: 'invalid_params' })
+    expect(textOf(await result(server, 'tools/call', { name: 'b' }))).toBe('b')
+  })
+
+  test('is still for those only whom it is for', async () => {
+    const server = newServer()
+    server.tool('hers', { description, initially: 'enabled', enabled: ({ principal }) => principal === ada }, () => '')
+    // Not a boolean, as a predicate without a return statement has it.
+    server.tool('odd', { description, initially: 'enabled', enabled: () => undefined as unknown as boolean }, () => '')
+    expect(await names(server)).toEqual([])
+    expect(await names(server, ada)).toEqual(['hers'])
+  })
+
+  test('needs updates to be turned, and a declaration that says so', async () => {
+    const server = newServer()
+    const fixed = server.tool('fixed', { description }, () => '')
+    await expect(fixed.disable()).rejects.toThrow(
+      `The tool "fixed" cannot be switched: declare it with initially: 'enabled'`,
+    )
+    const loose = server.prompt('loose', { description, initially: 'enabled' }, () => '')
+    for (const turn of [loose.enable, loose.disable, loose.remove]) {
+      await expect(turn()).rejects.toThrow('serve(server, { updates: updates() })')
+    }
+    const turned: unknown[] = []
+    server.registry.turn = async (...those) => void turned.push(those)
+    await loose.disable()
+    await server.resource('note://{id}', { description, initially: 'enabled' }, () => '').enable()
+    expect(turned).toEqual([
+      ['prompts', 'loose', false],
+      ['resources', 'note://{id}', true],
+    ])
   })
 })

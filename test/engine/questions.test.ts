@@ -11,7 +11,7 @@ const Name = z.object({ name: z.string().min(1) })
 
 /** A server whose tool does this. */
 const doing = (handler: (ctx: Context) => unknown) =>
-  newServer().tool('t', { description: 'd' }, async (_, ctx) => String(await handler(ctx)))
+  newServer().use((server) => void server.tool('t', { description: 'd' }, async (_, ctx) => String(await handler(ctx))))
 const call = { name: 't' }
 
 const talk = (handler: (ctx: Context) => unknown, answers: Parameters<typeof converse>[3], setting?: Setting) =>

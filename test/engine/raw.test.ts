@@ -4,7 +4,7 @@ import { accept, converse, everything, newServer, play, refusal, sampled, textOf
 
 /** A server whose tool does this. */
 const doing = (handler: (ctx: Context) => unknown) =>
-  newServer().tool('t', { description: 'd' }, async (_, ctx) => String(await handler(ctx)))
+  newServer().use((server) => void server.tool('t', { description: 'd' }, async (_, ctx) => String(await handler(ctx))))
 const call = { name: 't' }
 
 const talk = (handler: (ctx: Context) => unknown, answers: Parameters<typeof converse>[3]) =>

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { mayHear } from '../../worker/engine/subscribing.ts'
+import { mayHear, topicsAbout } from '../../worker/engine/subscribing.ts'
+import type { Change, Scope } from '../../worker/protocol/changes.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
+import type { Caller } from '../../worker/server/caller.ts'
 import { newServer, play, refusal, result } from './stage.ts'
 
 const description = 'd'
@@ -95,6 +97,10 @@ describe('who hears that a resource changed', () => {
   server.resource('a:open', { description }, () => '')
   server.resource('a:hers', { description, enabled: ({ principal }) => principal === ada }, () => '')
   server.resource('note://{id}', { description }, () => '')
+  const isHers = ({ principal }: Caller, { owner }: { owner: string }) => owner === principal?.subject
+  server.resource('private://{owner}', { description, readable: isHers }, ({ owner }) => owner)
+  server.resource('odd://{id}', { description, readable: () => 1 as unknown as boolean }, () => '')
+  server.resource('club://{id}', { description, enabled: ({ principal }) => principal === ada }, () => '')
 
   test.each<[string, Principal | undefined, boolean]>([
     ['a:open', undefined, true],
@@ -103,7 +109,40 @@ describe('who hears that a resource changed', () => {
     ['note://1', undefined, true],
     ['note://1/2', ada, false],
     ['other:1', ada, false],
+    ['private://ada', ada, true],
+    ['private://ada', undefined, false],
+    ['private://bob', ada, false],
+    ['odd://1', ada, false],
+    // Templates as a whole.
+    ['note://{id}', undefined, true],
+    ['club://{id}', undefined, false],
+    ['club://{id}', ada, true],
+    ['private://{owner}', ada, false],
   ])('%s', async (uri, principal, hears) => {
     expect(await mayHear(server.registry, { principal }, uri)).toBe(hears)
   })
+
+  test('only who may read it reads it, and caches keep it for nobody else', async () => {
+    const read = (uri: string, principal?: Principal) =>
+      result(server, 'resources/read', { uri }, principal ? { principal } : {})
+    expect(await read('private://ada', ada)).toMatchObject({ contents: [{ text: 'ada' }], cacheScope: 'private' })
+    await expect(read('private://bob', ada)).rejects.toMatchObject({ kind: 'resource_not_found' })
+    await expect(read('private://ada')).rejects.toMatchObject({ kind: 'resource_not_found' })
+  })
+})
+
+test('a change is for those who listen to it, and to the templates that its resource comes from', () => {
+  const server = newServer()
+  server.resource('note://{id}', { description }, () => '')
+  server.resource('other://{id}', { description }, () => '')
+  server.resource('note://{id}/{part}', { description }, () => '')
+  server.resource('other://fixed', { description }, () => '')
+  const about = (change: Change, scope?: Scope) => topicsAbout(server.registry, change, scope)
+  expect(about({ resource: 'note://1' })).toEqual(['resource:note://1', 'resource:note://{id}'])
+  expect(about({ resource: 'third://1' }, { tenant: 'acme' })).toEqual(['"acme" resource:third://1'])
+  expect(about({ list: 'tools' })).toEqual(['tools'])
+  // What serves it counts, and nothing that would fit it too.
+  server.resource('note://{+all}', { description }, () => '')
+  expect(about({ resource: 'note://1' })).toEqual(['resource:note://1', 'resource:note://{id}'])
+  expect(about({ resource: 'other://fixed' })).toEqual(['resource:other://fixed'])
 })

@@ -56,7 +56,8 @@ describe('calling a tool', () => {
 })
 
 describe('a tool that fails', () => {
-  const failing = (handler: () => unknown) => newServer().tool('t', { description }, handler as () => string)
+  const failing = (handler: () => unknown) =>
+    newServer().use((server) => void server.tool('t', { description }, handler as () => string))
   const call = (handler: () => unknown) => play(failing(handler), 'tools/call', { name: 't' })
 
   test('tells the model, and the developer', async () => {
@@ -116,9 +117,9 @@ describe('a tool that fails', () => {
 describe('the arguments that headers mirror', () => {
   const input = { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'A' } } } as const
   const server = newServer()
-    .tool('mirrors', { description, input }, () => '')
-    .tool('hidden', { description, input, enabled: () => false }, () => '')
-    .tool('plain', { description }, () => '')
+  server.tool('mirrors', { description, input }, () => '')
+  server.tool('hidden', { description, input, enabled: () => false }, () => '')
+  server.tool('plain', { description }, () => '')
   const mirrored = async (method: string, params: Params) =>
     (
       await mirroredIn(server.registry, {

@@ -25,7 +25,9 @@ const says = (text: string) => ({
 
 /** Plays a conversation with a model that answers this, one after the other. */
 async function talk(handler: (ctx: Context) => Promise<unknown>, ...answers: object[]) {
-  const server = newServer().tool('t', { description: 'd' }, async (_, ctx) => JSON.stringify(await handler(ctx)))
+  const server = newServer().use(
+    (server) => void server.tool('t', { description: 'd' }, async (_, ctx) => JSON.stringify(await handler(ctx))),
+  )
   const asked: Asked[] = []
   const model = (_: string, { params }: InputRequest) => {
     asked.push(params as Asked)
@@ -168,9 +170,12 @@ test('goes on with messages, and with a plain JSON Schema', async () => {
 })
 
 test('a client whose model cannot call tools is not asked', async () => {
-  const server = newServer().tool('t', { description: 'd' }, async (_, ctx) => {
-    return (await converse(ctx, 'c', { ...request, tools: { add } })).text
-  })
+  const server = newServer().use(
+    (server) =>
+      void server.tool('t', { description: 'd' }, async (_, ctx) => {
+        return (await converse(ctx, 'c', { ...request, tools: { add } })).text
+      }),
+  )
   const { data } = await refusal(server, 'tools/call', { name: 't' }, { capabilities: { sampling: {} } })
   expect(data).toEqual({ requiredCapabilities: { sampling: { tools: {} } } })
 })

@@ -381,11 +381,6 @@ describe('what was declared is told to clients', () => {
     expect(Object.keys(server.registry.prompts.get('p')?.complete ?? {})).toEqual(['b'])
   })
 
-  test('tools and prompts, one after the other', () => {
-    const server = newServer()
-    expect(server.tool('a', { description }, text).prompt('b', { description }, text)).toBe(server)
-  })
-
   test('a prompt without arguments', () => {
     const server = newServer()
     server.prompt('p', { description }, text)

@@ -10,6 +10,7 @@ import {
   image,
   link,
   type Server,
+  type Switch,
   text,
 } from 'edgemcp'
 import * as v from 'valibot'
@@ -74,10 +75,10 @@ server.tool('nothing', { description }, (input) => {
   is<Equal<typeof input, Record<string, never>>>()
 })
 
-// Tools that are declared together.
-is<Equal<ReturnType<typeof chained>, Server>>()
-function chained() {
-  return server.tool('one', { description }, () => 'one').tool('two', { description }, () => 'two')
+// What is declared can be switched.
+is<Equal<ReturnType<typeof declared>, Switch>>()
+function declared() {
+  return server.tool('one', { description, initially: 'disabled' }, () => 'one')
 }
 
 // What a tool without an output schema returns.

@@ -119,6 +119,23 @@ describe('a listener', () => {
     expect((await listen(stub, ['tools'], { after: String(later.lastId) })).status).toBe(101)
   })
 
+  test('misses nothing of what waited to be told when the object was lost', async () => {
+    const name = crypto.randomUUID()
+    const feed = await listen(namespace.getByName(name), ['resource:note://1', 'tools'])
+    const lost = runInDurableObject(namespace.getByName(name), async (instance, state) => {
+      const object = instance as unknown as UpdatesRpc
+      for (const change of [note(1), note(1), tools]) await object.publish(change, [topicOf(change)])
+      await state.storage.sync()
+      state.abort('lost')
+    })
+    await expect(lost).rejects.toThrow('lost')
+    await hears(feed, [note(1), tools])
+    const after = await listen(namespace.getByName(name), ['resource:note://1', 'tools'], {
+      after: String(feed.heard.at(-1)?.id),
+    })
+    await hears(after, [note(1)])
+  })
+
   test('that is one too many is refused, until another one goes', async () => {
     const stub = updates()
     const feeds = await Promise.all(Array.from({ length: 100 }, () => listen(stub, ['tools'], { listener: 'ada' })))
@@ -163,6 +180,22 @@ describe('a change', () => {
     for (const feed of feeds) await hears(feed, [change])
     expect(await runInDurableObject(hub, (_, { storage }) => storage.kv.get('shards'))).toBe(41)
   })
+})
+
+test('what has changed is forgotten, however long ago the last alarm was set', async () => {
+  const stub = updates()
+  await listen(stub, ['tools', 'resource:note://1', 'resource:note://2'])
+  for (const change of [tools, note(1), note(2)]) await publish(stub, change)
+  await runInDurableObject(
+    stub,
+    (_, { storage: { sql } }) => void sql.exec('UPDATE changes SET at = at - 600000 WHERE seq = 1'),
+  )
+  await runDurableObjectAlarm(stub)
+  expect(await rowsOf(stub, 'changes')).toHaveLength(2)
+  await aged(stub)
+  expect(await runDurableObjectAlarm(stub)).toBe(true)
+  expect(await rowsOf(stub, 'changes')).toHaveLength(1)
+  expect(await runDurableObjectAlarm(stub)).toBe(false)
 })
 
 describe('sessions', () => {

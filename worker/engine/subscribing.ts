@@ -5,12 +5,14 @@ import { resourceNotFound } from '../server/content.ts'
 import type { Registry } from '../server/server.ts'
 import { isVisible } from './methods/lists.ts'
 import { readText } from './methods/method.ts'
-import { findResource, readUri } from './methods/resources.ts'
+import { findResource, readable, readUri } from './methods/resources.ts'
 
-/** May this caller hear that a resource changed? Only if it may read it. */
+/** May this caller hear that a resource changed, or one of a template's? Only if it may read it. */
 export async function mayHear(registry: Registry, caller: Caller, uri: string): Promise<boolean> {
-  const found = findResource(registry, uri)
-  return found !== undefined && (await isVisible(found.resource, caller))
+  const template = registry.templates.get(uri)
+  // Of all its resources together nobody can say whether they may be read.
+  if (template?.readable) return false
+  return template ? isVisible(template, caller) : (await readable(registry, caller, uri)) !== undefined
 }
 
 /**
@@ -24,9 +26,12 @@ export async function readSubscription(registry: Registry, caller: Caller, param
   throw resourceNotFound(uri)
 }
 
-/** What those listen to who are to hear of this: the change itself, and the templates that its resource comes from. */
+/**
+ * What those listen to who are to hear of this: the change itself, and the template that its resource comes from. Others that
+ * would fit it do not count: who may read them need not be allowed to read this.
+ */
 export function topicsAbout(registry: Registry, change: Change, scope: Scope = {}): string[] {
-  const templates =
-    'resource' in change ? [...registry.templates].filter(([, { template }]) => template?.match(change.resource)) : []
-  return [change, ...templates.map(([text]) => ({ resource: text }))].map((each) => topicOf(each, scope))
+  const item = 'resource' in change ? findResource(registry, change.resource)?.resource.item : undefined
+  const changes = item && 'uriTemplate' in item ? [change, { resource: item.uriTemplate }] : [change]
+  return changes.map((each) => topicOf(each, scope))
 }

@@ -116,7 +116,7 @@ async function feedOf(
   after?: string,
 ): Promise<Response> {
   const revision = revisionOf(handshake.version) as Revision
-  const object = (host.objects as Objects).session(name)
+  const { session } = host.objects as Objects
   const settings = {
     ...query,
     feed: crypto.randomUUID(),
@@ -124,7 +124,7 @@ async function feedOf(
     ...(revision.polling && { polling: '1' }),
   }
   const feed = await openFeed(
-    { ...host.limits, dial: (last, again) => object.fetch(feedRequest(settings, last, again)) },
+    { ...host.limits, dial: (last, again) => session(name).fetch(feedRequest(settings, last, again)) },
     after,
   )
   if (feed.status === 200) return feed

@@ -21,11 +21,11 @@ export async function openSse(request: Request, host: Host): Promise<Response> {
   const principal = await host.auth?.authenticate(request)
   const session: SseSession = { name: crypto.randomUUID(), expires: Date.now() + sessionLife }
   const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
-  const object = host.objects.session(session.name)
+  const { objects } = host
   const settings = { sse: '1', feed: session.name, expires: String(session.expires) }
   return openFeed({
     ...host.limits,
-    dial: (after, again) => object.fetch(feedRequest(settings, after, again)),
+    dial: (after, again) => objects.session(session.name).fetch(feedRequest(settings, after, again)),
     farewell: true,
     greeting: `event: endpoint\ndata: ${host.paths.messages}?session=${encodeURIComponent(id)}\n\n`,
   })

@@ -9,7 +9,7 @@ import type { Notification, Params, SubscriptionFilter } from './types.ts'
 
 const listTopics = ['tools', 'prompts', 'resources'] as const
 
-type List = (typeof listTopics)[number]
+export type List = (typeof listTopics)[number]
 
 export type Change = { list: List } | { resource: string }
 
@@ -65,3 +65,6 @@ export function honoured(filter: SubscriptionFilter, offered: Readonly<Record<Li
     resourceSubscriptions: offered.resources ? filter.resourceSubscriptions : undefined,
   }
 }
+
+/** One text for what can be enabled and disabled. */
+export const switchOf = (list: List, name: string): string => `${list} ${name}`

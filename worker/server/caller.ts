@@ -12,4 +12,18 @@ export type Visibility = {
    * is answered like something that does not exist.
    */
   enabled?: (caller: Caller) => Awaitable<boolean>
+  /**
+   * That it can be enabled and disabled while the server runs, by the handle that declaring it returns, and how it begins.
+   * Takes a server with `updates()` of `edgemcp/updates`, and one object request whenever it is listed or used.
+   */
+  initially?: 'enabled' | 'disabled'
+}
+
+/** Enables and disables, for everybody and on every isolate; everyone who listens hears that the list has changed. */
+export interface Switch {
+  enable(): Promise<void>
+  /** It is not listed any more, and answered like something that does not exist. */
+  disable(): Promise<void>
+  /** The same as `disable`: what is declared can come back. */
+  remove(): Promise<void>
 }

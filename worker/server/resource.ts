@@ -35,6 +35,11 @@ export type ResourceDefinition<U extends string> = Visibility & {
   _meta?: Meta
   /** How long a client may keep what it read. */
   caching?: Caching
+  /**
+   * Who may read and hear of one of a template's resources, by its variables; everyone who sees the template when left out.
+   * What it hides is answered like something that does not exist.
+   */
+  readable?: (caller: Caller, variables: TemplateVariables<U>) => Awaitable<boolean>
   /** The resources of a template that are worth listing. */
   list?: (caller: Caller) => Awaitable<readonly Listed<TemplateVariables<U>>[]>
   /** Completes a template's variables. */
@@ -61,6 +66,7 @@ export type Resource = {
   readonly template: UriTemplate | undefined
   readonly caching: Caching | undefined
   readonly enabled: Visibility['enabled']
+  readonly readable: ((caller: Caller, variables: Record<string, string | string[]>) => Awaitable<boolean>) | undefined
   readonly list: ((caller: Caller) => Awaitable<readonly Listed<Record<string, string>>[]>) | undefined
   readonly complete: Completers<Record<string, string>>
   readonly handler: (variables: Record<string, string | string[]>, ctx: Context & { readonly uri: string }) => unknown
@@ -80,7 +86,7 @@ export function checkCaching(caching: Caching | undefined, owner: string): void 
 /** @throws Error with one sentence that names the fix */
 export function defineResource(uri: string, definition: ResourceDefinition<string>, handler: unknown): Resource {
   const { name = uri, title, description, mimeType, size, annotations, icons, _meta } = definition
-  const { caching, enabled, list, complete = {} } = definition
+  const { caching, enabled, readable, list, complete = {} } = definition
   if (!/^[a-z][a-z\d+.-]*:/i.test(uri)) {
     throw new Error(`The resource "${uri}" needs a URI with a scheme, such as "note://${uri}"`)
   }
@@ -102,6 +108,7 @@ export function defineResource(uri: string, definition: ResourceDefinition<strin
     template,
     caching,
     enabled,
+    readable: readable as Resource['readable'],
     list: list as Resource['list'],
     complete: complete as Resource['complete'],
     handler: handler as Resource['handler'],

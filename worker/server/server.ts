@@ -1,5 +1,6 @@
-import type { Change, Scope } from '../protocol/changes.ts'
+import { type Change, type List, type Scope, switchOf } from '../protocol/changes.ts'
 import type { Caching, Implementation } from '../protocol/types.ts'
+import type { Caller, Switch, Visibility } from './caller.ts'
 import type { Watch } from './context.ts'
 import { readForm } from './form.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
@@ -40,7 +41,7 @@ export interface Updates {
 }
 
 /** A registered resource, to build its URIs and to say that it changed. */
-export interface ResourceHandle<U extends string> {
+export interface ResourceHandle<U extends string> extends Switch {
   uri(...variables: VariablesOf<U>): string
   /** Every client that subscribed to this resource, or to its template, hears of it: or those of one tenant. */
   updated(...variables: [...VariablesOf<U>, scope?: Scope]): Promise<void>
@@ -56,6 +57,10 @@ export type Registry = {
   readonly templates: Map<string, Resource>
   readonly prompts: Map<string, Prompt>
   publish: (change: Change, scope?: Scope) => Promise<void>
+  /** Enables or disables what is in a list. */
+  turn: (list: List, name: string, on: boolean) => Promise<void>
+  /** What was enabled or disabled, by list and name; nothing else was. */
+  turned: () => Promise<Readonly<Record<string, boolean>>>
   /** Looks over the handlers' shoulders; in development only. */
   watch?: Watch | undefined
 }
@@ -87,15 +92,14 @@ export class Server {
     name: string,
     definition: ToolDefinition<I, O>,
     handler: ToolHandler<I, O>,
-  ): this {
+  ): Switch {
     const tool = defineTool(
       this.#prefix + name,
       definition,
       handler as Tool['handler'],
       this.registry.options.jsonSchema,
     )
-    this.#add('tools', 'tool', tool.item.name, tool)
-    return this
+    return this.#add('tools', 'tool', tool.item.name, tool, definition)
   }
 
   /**
@@ -109,11 +113,12 @@ export class Server {
     handler: ResourceHandler<U>,
   ): ResourceHandle<U> {
     const resource = defineResource(uri, definition as unknown as ResourceDefinition<string>, handler)
-    this.#add(resource.template ? 'templates' : 'resources', 'resource', uri, resource)
+    const turn = this.#add(resource.template ? 'templates' : 'resources', 'resource', uri, resource, definition)
     const { template } = resource
     const expand = (variables: object | undefined) =>
       template ? template.expand(variables as Record<string, string>) : uri
     return {
+      ...turn,
       uri: (...variables) => expand(variables[0]),
       updated: (...given) => this.updates.resource(expand(given[0]), given[template ? 1 : 0] as Scope | undefined),
     }
@@ -128,15 +133,14 @@ export class Server {
     name: string,
     definition: PromptDefinition<A>,
     handler: PromptHandler<A>,
-  ): this {
+  ): Switch {
     const prompt = definePrompt(
       this.#prefix + name,
       definition as unknown as PromptDefinition<Schema | undefined>,
       handler as Prompt['handler'],
       this.registry.options.jsonSchema,
     )
-    this.#add('prompts', 'prompt', prompt.item.name, prompt)
-    return this
+    return this.#add('prompts', 'prompt', prompt.item.name, prompt, definition)
   }
 
   /**
@@ -162,14 +166,29 @@ export class Server {
     word: string,
     name: string,
     entry: Registry[K] extends Map<string, infer E> ? E : never,
-  ): void {
+    { enabled, initially }: Visibility,
+  ): Switch {
     const entries = this.registry[kind] as Map<string, typeof entry>
     if (entries.has(name)) {
       const fix = word === 'resource' ? 'give one another URI' : 'rename one, or plug its module in with a prefix'
       throw new Error(`The ${word} "${name}" is registered twice: ${fix}`)
     }
-    entries.set(name, entry)
+    const list: List = kind === 'templates' ? 'resources' : kind
+    const isOn = async (caller: Caller) => {
+      const on = (await this.registry.turned())[switchOf(list, name)] ?? initially === 'enabled'
+      return on && (enabled ? enabled(caller) : true)
+    }
+    entries.set(name, initially ? ({ ...(entry as object), enabled: isOn } as typeof entry) : entry)
+    const turn = async (on: boolean) => {
+      if (!initially) throw new Error(`The ${word} "${name}" cannot be switched: declare it with initially: 'enabled'`)
+      await this.registry.turn(list, name, on)
+    }
+    return { enable: () => turn(true), disable: () => turn(false), remove: () => turn(false) }
   }
+}
+
+async function nobodyHears(): Promise<never> {
+  throw new Error('Nobody can hear this change: serve(server, { updates: updates() }), of "edgemcp/updates", first')
 }
 
 function newRegistry(options: ServerOptions): Registry {
@@ -189,9 +208,9 @@ function newRegistry(options: ServerOptions): Registry {
     resources: new Map(),
     templates: new Map(),
     prompts: new Map(),
-    publish: async () => {
-      throw new Error('Nobody can hear this change: serve(server, { updates: updates() }), of "edgemcp/updates", first')
-    },
+    publish: nobodyHears,
+    turn: nobodyHears,
+    turned: async () => ({}),
   }
 }
 

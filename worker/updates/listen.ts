@@ -36,12 +36,14 @@ export async function listen(
   const tagged = ({ method, params }: Notification) =>
     eventFrame(notificationText({ method, params: { ...params, _meta } } as Notification))
   const listener = principalKey(principal)
-  const object = shards.at(shards.of(listener))
+  const shard = shards.of(listener)
   const feed = await openFeed({
     ...host.limits,
     dial: (after = '') => {
       const query = new URLSearchParams({ topics, listener, after })
-      return object.fetch(new Request(`https://updates/listen?${query}`, { headers: { Upgrade: 'websocket' } }))
+      return shards
+        .at(shard)
+        .fetch(new Request(`https://updates/listen?${query}`, { headers: { Upgrade: 'websocket' } }))
     },
     frame: (text) => tagged(changeNotification(JSON.parse(text.slice(text.indexOf('\n'))) as Change)),
     greeting: tagged({ method: 'notifications/subscriptions/acknowledged', params: { notifications: filter } }),

@@ -2,7 +2,7 @@ import { WorkerEntrypoint } from 'cloudflare:workers'
 import type { Scope } from '../protocol/changes.ts'
 import type { Server, Updates } from '../server/server.ts'
 
-export type Publisher = new (ctx: ExecutionContext, env: never) => WorkerEntrypoint & Updates
+export type Publisher = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & Updates
 
 /**
  * An entrypoint by which other Workers announce changes, through a service binding.

@@ -1,7 +1,9 @@
-import { Updates, type UpdatesOptions } from '../../durable-objects/updates.ts'
+import { Updates, type UpdatesOptions, type UpdatesRpc } from '../../durable-objects/updates.ts'
 import { topicsAbout } from '../engine/subscribing.ts'
+import { switchOf } from '../protocol/changes.ts'
 import { hash } from '../protocol/hash.ts'
 import type { UpdatesFeature } from '../serve.ts'
+import type { Registry } from '../server/server.ts'
 import { listen } from './listen.ts'
 
 /**
@@ -18,5 +20,20 @@ export function updates(options: Partial<UpdatesOptions> = {}): UpdatesFeature {
     }
   }
   const of = (name: string) => (name ? hash(name) : Math.floor(Math.random() * 2 ** 32)) % all.shards
-  return { Updates, options: all, of, listen, topicsAbout }
+  return { Updates, options: all, of, listen, attach }
+}
+
+/** Lets a server tell of changes, and be changed, through the first of the objects. */
+function attach(registry: Registry, first: () => UpdatesRpc): void {
+  registry.publish = (change, scope) => first().publish(change, topicsAbout(registry, change, scope))
+  registry.turn = async (list, name, on) => {
+    if (await first().turn(switchOf(list, name), on)) await registry.publish({ list })
+  }
+  let asked: Promise<Readonly<Record<string, boolean>>> | undefined
+  registry.turned = () => {
+    // What is asked in one breath, for one list, is asked once; later it may be otherwise.
+    if (!asked) queueMicrotask(() => (asked = undefined))
+    asked ??= first().turned()
+    return asked
+  }
 }

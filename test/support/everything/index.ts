@@ -397,6 +397,48 @@ const many = (server: Server) => {
     server.tool(`tool_${number}`, { description: `Number ${number}` }, () => String(number))
   }
 }
+const seasonal = {
+  tool: server.tool(
+    'seasonal',
+    { description: 'Is not always there', initially: 'disabled' },
+    () => 'It is the season',
+  ),
+  prompt: server.prompt('seasonal', { description: 'Is not always there', initially: 'disabled' }, () => 'Season?'),
+  resource: server.resource(
+    'data://seasonal',
+    { description: 'Is not always there', initially: 'enabled' },
+    () => 'Now',
+  ),
+  template: server.resource(
+    'season://{name}',
+    { name: 'season', description: 'Is not always there', initially: 'enabled' },
+    () => 'Now',
+  ),
+}
+server.tool(
+  'turn',
+  {
+    description: 'Enables and disables what is seasonal',
+    input: z.object({
+      what: z.enum(['tool', 'prompt', 'resource', 'template']),
+      how: z.enum(['enable', 'disable', 'remove']),
+    }),
+  },
+  async ({ what, how }) => {
+    await seasonal[what][how]()
+  },
+)
+
+server.resource(
+  'diary://{owner}',
+  {
+    name: 'diary',
+    description: 'May be read and heard of by its owner',
+    readable: ({ principal }, { owner }) => owner === 'everybody' || owner === principal?.subject,
+  },
+  ({ owner }) => `A diary of ${owner}`,
+)
+
 server.use(many, { prefix: 'many.' })
 
 const worker = serve(server, {

@@ -49,13 +49,13 @@ export const readResource: Method = {
   offered: hasResources,
   async answer({ server, call, context }) {
     const uri = readUri(readText(call.params, 'uri'))
-    const found = findResource(server.registry, uri)
-    if (!found || !(await isVisible(found.resource, { principal: call.principal }))) throw resourceNotFound(uri)
+    const found = await readable(server.registry, { principal: call.principal }, uri)
+    if (!found) throw resourceNotFound(uri)
     const { resource, variables } = found
     const value = await resource.handler(variables, { ...context, uri })
     const result = resourceResult(value, uri, resource.item.mimeType)
     const { ttlMs, cacheScope } = resource.caching ?? uncached
-    return { ...result, ttlMs, cacheScope: resource.enabled ? 'private' : cacheScope } as Result
+    return { ...result, ttlMs, cacheScope: resource.enabled || resource.readable ? 'private' : cacheScope } as Result
   },
 }
 
@@ -68,6 +68,14 @@ export function findResource(registry: Registry, uri: string) {
     if (variables) return { resource, variables }
   }
   return undefined
+}
+
+/** What serves a URI, if this caller may read it. */
+export async function readable(registry: Registry, caller: Caller, uri: string) {
+  const found = findResource(registry, uri)
+  if (!found || !(await isVisible(found.resource, caller))) return undefined
+  const { readable } = found.resource
+  return !readable || (await readable(caller, found.variables)) === true ? found : undefined
 }
 
 /** @throws McpError `invalid_params` for what is not a URI, or climbs out of where it points */

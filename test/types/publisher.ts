@@ -1,0 +1,13 @@
+/** The entrypoint by which other Workers announce changes, as `wrangler types` describes a binding to it. */
+import { createServer, type Updates } from 'edgemcp'
+import { publisher } from 'edgemcp/updates'
+
+const McpPublisher = publisher(createServer({ name: 'n', version: '1' }))
+
+export async function announce(env: { NOTES: Service<typeof McpPublisher>; PLAIN: Updates }) {
+  await env.NOTES.resource('note://1')
+  await env.NOTES.tools({ tenant: 'acme' })
+  await env.PLAIN.resources()
+  // @ts-expect-error a list has no name
+  await env.NOTES.tools('shout')
+}
