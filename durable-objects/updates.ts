@@ -96,8 +96,8 @@ export class Updates extends Keys implements UpdatesRpc {
   readonly #host: UpdatesHost
   readonly #tables: Tables
   readonly #log: ChangeLog
-  /** The sockets of each topic, and all of them. Made when it is first needed. */
-  #sockets: { byTopic: Map<string, Set<WebSocket>>; count: number } | undefined
+  /** All sockets, and those of each topic. Made when it is first needed. */
+  #sockets: { all: Set<WebSocket>; byTopic: Map<string, Set<WebSocket>> } | undefined
   /** When a change was last told, by its first topic. */
   readonly #told = new Map<string, number>()
   /** Changes that are told in a moment, by their first topic: where they are logged. */
@@ -164,7 +164,7 @@ export class Updates extends Keys implements UpdatesRpc {
     const topics: string[] = JSON.parse(searchParams.get('topics') ?? '[]')
     const [after, listener] = [searchParams.get('after'), searchParams.get('listener')]
     await this.#join()
-    const isFull = this.#listeners.count >= this.#host.options.listeners
+    const isFull = this.#listeners.all.size >= this.#host.options.listeners
     const tags = listener ? [listener.slice(0, 256)] : []
     const hasMany = tags.some((tag) => this.ctx.getWebSockets(tag).length >= this.#host.options.listenersEach)
     if (isFull || hasMany) return new Response(null, { status: 429 })
@@ -187,12 +187,15 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   override webSocketClose(socket: WebSocket): void {
-    if (!this.#sockets) return
+    if (!this.#sockets?.all.delete(socket)) return
     for (const topic of socket.deserializeAttachment() as string[]) {
       const those = this.#sockets.byTopic.get(topic)
       if (those?.delete(socket) && those.size === 0) this.#sockets.byTopic.delete(topic)
     }
-    this.#sockets.count = this.ctx.getWebSockets().length
+  }
+
+  override webSocketError(socket: WebSocket): void {
+    this.webSocketClose(socket)
   }
 
   override async alarm(): Promise<void> {
@@ -249,7 +252,9 @@ export class Updates extends Keys implements UpdatesRpc {
     this.#told.set(topics[0] ?? '', Date.now())
     const { byTopic } = this.#listeners
     const frame = frameOf(seq, change)
-    for (const socket of new Set(topics.flatMap((topic) => [...(byTopic.get(topic) ?? [])]))) socket.send(frame)
+    for (const socket of new Set(topics.flatMap((topic) => [...(byTopic.get(topic) ?? [])]))) {
+      if (socket.readyState === WebSocket.OPEN) socket.send(frame)
+    }
     this.ctx.waitUntil(this.#tell())
   }
 
@@ -306,26 +311,26 @@ export class Updates extends Keys implements UpdatesRpc {
 
   get #listeners() {
     if (!this.#sockets) {
-      this.#sockets = { byTopic: new Map(), count: 0 }
+      this.#sockets = { all: new Set(), byTopic: new Map() }
       for (const socket of this.ctx.getWebSockets()) this.#enter(socket, socket.deserializeAttachment() as string[])
     }
     return this.#sockets
   }
 
   #enter(socket: WebSocket, topics: readonly string[]): void {
-    const listeners = this.#listeners
-    listeners.count += 1
+    const { all, byTopic } = this.#listeners
+    all.add(socket)
     for (const topic of topics) {
-      const those = listeners.byTopic.get(topic)
+      const those = byTopic.get(topic)
       if (those) those.add(socket)
-      else listeners.byTopic.set(topic, new Set([socket]))
+      else byTopic.set(topic, new Set([socket]))
     }
   }
 
   /** Does anybody listen, or is somebody about to come back? Otherwise nothing has to be written down. */
   #isHeard(now: number): boolean {
     const { kv } = this.ctx.storage
-    if (this.#listeners.count > 0) this.#aloneSince = undefined
+    if (this.#listeners.all.size > 0) this.#aloneSince = undefined
     else this.#aloneSince ??= now
     if (this.#aloneSince === undefined) return true
     if (!kv.get('listeners')) return false
