@@ -1,0 +1,66 @@
+/**
+ * Changes under random schedules: people of several tenants listen in all the ways there are, leave and come back, while
+ * things change for all or for one tenant. Everybody hears of what is for them, once; nobody hears of anything else.
+ *
+ * `TENANT_SEEDS=17` plays one schedule again, `TENANT_SEEDS=2000-4000` others than usual.
+ */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { chance } from '../support/random.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { Case } from './tenants/case.ts'
+import { HttpEar, Listener } from './tenants/ears.ts'
+
+/** Servers that schedules are played on at once. */
+const lanes = [0, 1, 2, 3]
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/serve/tenants')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+test('whoever listens to a template hears of what it serves, not of what another one hides', async () => {
+  const url = new URL('/0/mcp', server.url)
+  const bob = { subject: 'bob', tenant: undefined }
+  const ears = [new Listener('a listener', bob, url), new HttpEar('a session', bob, url, '2025-11-25')]
+  try {
+    for (const ear of ears) await ear.open(['memo://{seed}/{id}'])
+    for (const uri of ['memo://0/secret', 'memo://0/plain']) {
+      await fetch(new URL('announce', url), { method: 'POST', body: JSON.stringify([{ uri }]) })
+    }
+    for (const ear of ears) await ear.until(() => ear.heard.includes('memo://0/plain'))
+  } finally {
+    for (const ear of ears) await ear.end()
+  }
+  expect(ears.map(({ heard, complaints }) => ({ heard, complaints }))).toEqual(
+    ears.map(() => ({ heard: ['memo://0/plain'], complaints: [] })),
+  )
+})
+
+function seeds(usual: number): number[] {
+  const [first = 1, last = first] = (process.env.TENANT_SEEDS ?? `1-${usual}`).split('-').map(Number)
+  return Array.from({ length: last - first + 1 }, (_, index) => first + index)
+}
+
+const all = seeds(200)
+
+test(
+  'everybody hears of what changes for them, once, and of nothing that is for another tenant or not theirs to read',
+  async () => {
+    const waiting = [...all]
+    const played: Case[] = []
+    async function work(lane: number): Promise<void> {
+      for (let seed = waiting.shift(); seed !== undefined; seed = waiting.shift()) {
+        const one = new Case(seed, chance(seed), new URL(`/${lane}/mcp`, server.url))
+        await one.play()
+        played.push(one)
+      }
+    }
+    await Promise.all(lanes.map(work))
+    expect(played).toHaveLength(all.length)
+    const heard = played.reduce((sum, one) => sum + one.heard, 0)
+    // A single schedule may be a silent one.
+    if (all.length >= 100) expect(heard).toBeGreaterThan(2 * all.length)
+  },
+  60_000 + all.length * 500,
+)

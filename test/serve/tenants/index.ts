@@ -1,0 +1,92 @@
+/** Notes of several tenants, on four servers with objects of their own: what happens on one is not heard on another. */
+import { createServer, McpError, type Principal, serve } from 'edgemcp'
+import { updates } from 'edgemcp/updates'
+
+type Announcement = { list?: 'tools' | 'prompts' | 'resources'; uri?: string; tenant?: string }
+
+const lanes = [0, 1, 2, 3].map((lane) => {
+  const server = createServer({ name: 'tenants', version: '1.0.0' })
+  server.tool('tool', { description: 'A tool' }, () => '')
+  server.prompt('prompt', { description: 'A prompt' }, () => '')
+  const note = server.resource('note://{seed}/{id}', { description: 'For everybody' }, () => '')
+  server.resource(
+    'diary://{seed}/{id}',
+    {
+      description: 'For those who are called Ada',
+      enabled: ({ principal }) => principal?.subject.startsWith('ada') === true,
+    },
+    () => '',
+  )
+  server.resource(
+    'ledger://{seed}/{id}',
+    {
+      description: 'For those who work for Acme',
+      enabled: async ({ principal }) => principal?.tenant?.startsWith('acme') === true,
+    },
+    () => '',
+  )
+  server.resource(
+    'board://bob',
+    {
+      description: 'For those who are called Bob',
+      enabled: ({ principal }) => principal?.subject.startsWith('bob') === true,
+    },
+    () => '',
+  )
+  // What serves a URI decides who may read it, also when another template would match it.
+  server.resource(
+    'memo://{seed}/secret',
+    {
+      description: 'For those who are called Ada',
+      enabled: ({ principal }) => principal?.subject.startsWith('ada') === true,
+    },
+    () => '',
+  )
+  server.resource('memo://{seed}/{id}', { description: 'For everybody' }, () => '')
+  server.resource(
+    'letter://{seed}/{to}',
+    {
+      description: 'For whom it is addressed to',
+      readable: ({ principal }, { to }) => principal?.subject.startsWith(to) === true,
+    },
+    () => '',
+  )
+
+  const worker = serve(server, {
+    path: `/${lane}/mcp`,
+    objects: { session: `Session${lane}`, updates: `Updates${lane}` },
+    updates: updates({ shards: 3 }),
+    // Who has left is noticed by writing to them.
+    limits: { keepAlive: 50 },
+    auth: {
+      async authenticate(request): Promise<Principal> {
+        const [, token] = /^Bearer (\S+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
+        if (!token) throw new McpError('unauthorized', 'Say who you are')
+        const { subject, tenant } = JSON.parse(atob(token))
+        return { issuer: 'https://names.example', subject, tenant, scopes: [], claims: {} }
+      },
+    },
+  })
+
+  const announce = ({ list, uri, tenant }: Announcement): Promise<void> => {
+    const scope = tenant === undefined ? undefined : { tenant }
+    if (list) return server.updates[list](scope)
+    const [, seed, id] = /^note:\/\/(.*)\/(.*)$/.exec(uri ?? '') ?? []
+    return seed && id ? note.updated({ seed, id }, scope) : server.updates.resource(uri ?? '', scope)
+  }
+  return { worker, announce }
+})
+
+export const [Session0, Session1, Session2, Session3] = lanes.map(({ worker }) => worker.McpSession)
+export const [Updates0, Updates1, Updates2, Updates3] = lanes.map(({ worker }) => worker.McpUpdates)
+
+export default {
+  /** `POST /<lane>/announce` says what has changed, all at once; everything else is one of the servers. */
+  async fetch(request, env, ctx) {
+    const [, lane = '', what] = new URL(request.url).pathname.split('/')
+    const { worker, announce } = lanes[Number(lane)] as (typeof lanes)[number]
+    if (what !== 'announce') return worker.fetch(request, env, ctx)
+    await Promise.all((await request.json<Announcement[]>()).map(announce))
+    return new Response(null, { status: 204 })
+  },
+} satisfies ExportedHandler
