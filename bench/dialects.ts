@@ -17,7 +17,7 @@ export type Dialect = {
 
 const clientInfo = { name: 'bench', version: '1.0.0' }
 
-const newest = '2026-07-28'
+export const newest = '2026-07-28'
 const envelope = {
   'io.modelcontextprotocol/protocolVersion': newest,
   'io.modelcontextprotocol/clientCapabilities': {},

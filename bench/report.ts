@@ -46,7 +46,7 @@ export function tableOf(measurements: readonly Measurement[]): string {
     .join('\n')
 }
 
-const spreadText = ({ median, min, max }: Spread, digits: number) =>
+export const spreadText = ({ median, min, max }: Spread, digits: number) =>
   `${median.toFixed(digits)} (${min.toFixed(digits)}..${max.toFixed(digits)})`
 
 export const comparisonsOf = (measurements: readonly Measurement[]): string[] =>
@@ -66,15 +66,8 @@ function compared(measurements: readonly Measurement[], { scenario, of, to }: Co
 }
 
 /** @returns the file */
-export function keep(measurements: readonly Measurement[], rounds: number): string {
-  const folder = join(import.meta.dirname, 'results')
-  const date = new Date().toISOString()
-  const file = join(folder, `${date.replaceAll(':', '-')}.json`)
-  const processors = cpus()
-  const kept = {
-    date,
-    machine: { processors: processors.length, model: processors[0]?.model },
-    versions: { node: process.version, workerd: manifest.dependencies.workerd },
+export const keep = (measurements: readonly Measurement[], rounds: number): string =>
+  keepFigures('', {
     rounds,
     measurements: measurements.map((measurement) => ({
       ...measurement,
@@ -87,6 +80,24 @@ export function keep(measurements: readonly Measurement[], rounds: number): stri
       to,
       times: compared(measurements, { scenario, of, to, say: String }),
     })),
+  })
+
+/**
+ * Keeps figures with when and where they were measured.
+ *
+ * @param name in front of the file's
+ * @returns the file
+ */
+export function keepFigures(name: string, figures: object): string {
+  const folder = join(import.meta.dirname, 'results')
+  const date = new Date().toISOString()
+  const file = join(folder, `${name}${date.replaceAll(':', '-')}.json`)
+  const processors = cpus()
+  const kept = {
+    date,
+    machine: { processors: processors.length, model: processors[0]?.model },
+    versions: { node: process.version, workerd: manifest.dependencies.workerd },
+    ...figures,
   }
   mkdirSync(folder, { recursive: true })
   writeFileSync(file, `${JSON.stringify(kept, undefined, 2)}\n`)

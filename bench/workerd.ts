@@ -17,6 +17,10 @@ export type Worker = {
   /** Its Durable Object classes. */
   objects: readonly string[]
   compatibilityFlags: readonly string[]
+  /** Texts in its `env`. */
+  bindings?: Readonly<Record<string, string>>
+  /** Its objects are evicted when they are idle, and their sockets stay. Left out: nothing is. */
+  evicted?: boolean
   /** Changes the bundle. */
   plugins?: readonly Plugin[]
 }
@@ -25,6 +29,8 @@ export type Process = {
   readonly url: URL
   /** Milliseconds of CPU that all threads of the process have used since it started. */
   cpu(): number
+  /** Bytes of memory that the process has for itself at the moment. */
+  memory(): number
   stop(): void
 }
 
@@ -37,11 +43,16 @@ export async function startWorkerd(worker: Worker, folder: string): Promise<Proc
     cwd: folder,
     stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
   })
-  const stop = () => child.kill('SIGKILL')
+  const stop = () => {
+    process.off('exit', stop)
+    child.kill('SIGKILL')
+  }
   process.once('exit', stop)
   for await (const line of createInterface({ input: child.stdio[3] as Readable })) {
     const { event, port } = JSON.parse(line) as { event: string; port: number }
-    if (event === 'listen') return { url: new URL(`http://127.0.0.1:${port}/mcp`), cpu: () => cpuOf(child.pid), stop }
+    if (event !== 'listen') continue
+    const url = new URL(`http://127.0.0.1:${port}/mcp`)
+    return { url, cpu: () => cpuOf(child.pid), memory: () => memoryOf(child.pid), stop }
   }
   throw new Error(`workerd ended before it listened: ${worker.entry}`)
 }
@@ -62,12 +73,13 @@ async function bundle({ entry, plugins = [] }: Worker, outfile: string): Promise
   })
 }
 
-function configOf({ objects, compatibilityFlags }: Worker): string {
+function configOf({ objects, compatibilityFlags, bindings = {}, evicted = false }: Worker): string {
   const text = JSON.stringify
   // An object that is evicted while other servers have their turn would be started again within the next measurement.
   const namespaces = objects.map(
-    (name) => `(className = ${text(name)}, uniqueKey = ${text(name)}, enableSql = true, preventEviction = true)`,
+    (name) => `(className = ${text(name)}, uniqueKey = ${text(name)}, enableSql = true, preventEviction = ${!evicted})`,
   )
+  const texts = Object.entries(bindings).map(([name, value]) => `(name = ${text(name)}, text = ${text(value)})`)
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
@@ -82,6 +94,7 @@ const worker :Workerd.Worker = (
   modules = [(name = "worker.js", esModule = embed "worker.js")],
   compatibilityDate = "2026-10-15",
   compatibilityFlags = ${text(compatibilityFlags)},
+  bindings = [${texts.join(', ')}],
   durableObjectNamespaces = [${namespaces.join(', ')}],
   durableObjectStorage = (localDisk = "storage"),
 );
@@ -98,4 +111,10 @@ function cpuOf(pid: number | undefined): number {
   const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ')
   const [user, system] = [fields[14 - 3], fields[15 - 3]]
   return (Number(user) + Number(system)) * tick
+}
+
+/** @see https://man7.org/linux/man-pages/man5/proc_pid_status.5.html */
+function memoryOf(pid: number | undefined): number {
+  const [, kilobytes] = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8')) ?? []
+  return Number(kilobytes) * 1024
 }

@@ -18,7 +18,7 @@ export const changesSchema = `
   CREATE INDEX waiting ON changes (seq) WHERE at IS NULL;
 `
 
-/** Milliseconds for which a listener may be away without missing anything. */
+/** Milliseconds for which a listener may be away without missing anything: at least. */
 export const keptFor = 5 * 60_000
 
 export type LoggedChange = { seq: number; change: string; topics: string; told: string }
@@ -90,18 +90,16 @@ export class ChangeLog {
     return (row as { seq: number }).seq
   }
 
-  /** Returns when there is something to prune again, in milliseconds. */
-  prune(now: number): number | undefined {
+  /** Forgets what is old. True when there is something left to forget later. */
+  prune(now: number): boolean {
+    const last = this.last
     const old = this.#tables.query<{ seq: number }>(
-      'DELETE FROM changes WHERE at < ? AND told IS NULL AND seq < (SELECT max(seq) FROM changes) RETURNING seq',
+      'DELETE FROM changes WHERE at < ? AND told IS NULL AND seq < ? RETURNING seq',
       now - keptFor,
+      last,
     )
-    const pruned = Math.max(...old.map(({ seq }) => seq))
-    if (old.length > 0) this.#kv.put('pruned', pruned)
-    const [next] = this.#tables.query<{ at: number | null }>(
-      'SELECT min(at) AS at FROM changes WHERE seq < (SELECT max(seq) FROM changes)',
-    )
-    return next?.at ? next.at + keptFor : undefined
+    if (old.length > 0) this.#kv.put('pruned', Math.max(...old.map(({ seq }) => seq)))
+    return this.#tables.query('SELECT 1 FROM changes WHERE seq < ? LIMIT 1', last).length > 0
   }
 
   /** From now on something may be missing: whoever comes back is told so. */

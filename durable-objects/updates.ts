@@ -201,8 +201,9 @@ export class Updates extends Keys implements UpdatesRpc {
   override async alarm(): Promise<void> {
     this.#recover()
     await this.#tell()
-    const next = this.#log.prune(Date.now())
-    if (next !== undefined) await this.#wakeBy(Math.max(next, Date.now() + retryAfter))
+    const now = Date.now()
+    // What is left may be kept for longer, so that an alarm is for many.
+    if (this.#log.prune(now)) await this.#wakeBy(now + keptFor)
   }
 
   get #shard(): number {

@@ -1,0 +1,24 @@
+/** Resources that change when a tool says so, and nothing else. */
+import { env } from 'cloudflare:workers'
+import { createServer, serve } from 'edgemcp'
+import { updates } from 'edgemcp/updates'
+import * as z from 'zod'
+import { serverInfo } from './wire.ts'
+
+const server = createServer(serverInfo)
+
+for (const uri of ['item://{id}', 'other://{id}', 'fill://{id}'] as const) {
+  server.resource(uri, { description: 'An item' }, ({ id }) => String(id))
+}
+server.tool('touch', { description: 'Says that it changed', input: z.object({ uri: z.string() }) }, async ({ uri }) => {
+  await server.updates.resource(uri)
+  return `${uri.length} characters`
+})
+
+const { SHARDS, KEEP_ALIVE } = env as unknown as Record<string, string>
+const worker = serve(server, {
+  updates: updates({ shards: Number(SHARDS), listeners: 20_000 }),
+  limits: { keepAlive: Number(KEEP_ALIVE) },
+})
+export default worker
+export const { McpSession, McpUpdates } = worker

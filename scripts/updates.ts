@@ -1,0 +1,249 @@
+/**
+ * Prints what it costs, and how long it takes, to tell many listeners of changes. It is computed: from the rows that
+ * `npm run cost` counted into docs/cost.md, its prices, and what `npm run bench -- fanout` measured.
+ */
+import { readFile } from 'node:fs/promises'
+import type { Cost } from '../test/support/counted/stage.ts'
+import { noTally, type Tally } from '../test/support/counted/tally.ts'
+import { doc, priceOf } from './cost.ts'
+
+/**
+ * Seconds, of one run of `npm run bench -- fanout` on two cores, with about 10,000 listeners. One thread had all streams and
+ * all objects of that runtime, so what two have to share here is an upper bound for either.
+ */
+const measured = {
+  /** From a publication to the last listener, for each listener of an object. */
+  reaching: 150e-6,
+  /** Until an object has told its listeners, for each. */
+  telling: 85e-6,
+  /** To wake an object, for each listener it has. */
+  waking: 5.3e-6,
+  /** CPU time for each event that is delivered. */
+  event: 136e-6,
+  /** CPU time for each comment that keeps a stream alive. */
+  comment: 101e-6,
+}
+
+// What cannot be measured here
+
+/** Seconds from one object to another. */
+const hop = 0.02
+/** Hours that a stream lasts until its client or the network ends it, and it is opened again. */
+const streamLife = 1
+
+// What `updates()` and docs/architecture.md say
+
+/** Listeners of one object: what is the most by default, and what is sooner told. */
+const [capacity, fewer] = [10_000, 1000]
+/** Objects that one hands a change on to. */
+const breadth = 16
+/** Hours that a change is kept: after them an alarm deletes it, which runs so often in an hour at most. */
+const [kept, mostAlarms] = [5 / 60, 360]
+/** Comments in an hour. */
+const comments = 3600 / 15
+
+// Prices that docs/cost.md tells in words: dollars
+
+/** For one object that is awake for a second: 128 MB at $12.50 for a million GB-s. */
+const awake = 0.128 * 12.5e-6
+/** For a second of a Worker's CPU time: $0.02 for a million milliseconds. */
+const cpu = 0.02e-6 * 1000
+
+const sizes = [1000, 100_000, 1_000_000]
+/** Publications in an hour that everybody hears. */
+const rates = [
+  { name: 'none', hourly: 0 },
+  { name: 'one an hour', hourly: 1 },
+  { name: 'one a minute', hourly: 60 },
+  { name: 'one in ten seconds', hourly: 360 },
+]
+
+/** Objects for so many listeners, and how many levels are below the first. */
+export function treeOf(listeners: number, each = capacity): { objects: number; levels: number } {
+  const objects = Math.ceil(listeners / each)
+  let levels = 0
+  for (let reached = 1, width = 1; reached < objects; levels++) {
+    width *= breadth
+    reached += width
+  }
+  return { objects, levels }
+}
+
+/** Seconds until the last listener has heard. Objects are taken to hand on when they have told their own listeners. */
+export function reach(listeners: number, most: number, asleep: boolean): number {
+  const { objects, levels } = treeOf(listeners, most)
+  const each = listeners / objects
+  const waking = asleep ? measured.waking * each : 0
+  return (levels + 1) * (hop + waking) + levels * measured.telling * each + measured.reaching * each
+}
+
+/** Seconds that all objects together are awake for one publication. Each waits for those below it. */
+function awakeFor(listeners: number): number {
+  const { objects } = treeOf(listeners)
+  const each = (measured.telling + measured.waking) * (listeners / objects)
+  const below = new Array<number>(objects).fill(0)
+  for (let shard = objects - 1; shard > 0; shard--) {
+    const parent = Math.floor((shard - 1) / breadth)
+    below[parent] = Math.max(below[parent] as number, hop + each + (below[shard] as number))
+  }
+  return below.reduce((sum, waiting) => sum + waiting + each, 0)
+}
+
+type Bill = { requests: number; read: number; written: number; awake: number; cpu: number; dollars: number }
+
+const billOf = ({ updates, ...cost }: Cost, times: number, awakeSeconds: number, cpuSeconds: number): Bill => ({
+  requests: (updates.calls + updates.feeds + updates.alarmsRun) * times,
+  read: updates.rowsRead * times,
+  written: updates.rowsWritten * times,
+  awake: awakeSeconds,
+  cpu: cpuSeconds,
+  dollars: priceOf({ ...cost, updates }) * times + awakeSeconds * awake + cpuSeconds * cpu,
+})
+
+/** One publication that everybody hears. */
+function publication(counted: Counted, listeners: number): Bill {
+  const { objects } = treeOf(listeners)
+  return billOf(counted.publication, objects, awakeFor(listeners), listeners * measured.event)
+}
+
+/** What deletes what is not kept any more, in an hour: an alarm that is set and run, and a row for each publication. */
+function tidying(listeners: number, hourly: number): Bill {
+  const { objects } = treeOf(listeners)
+  const alarms = Math.min(hourly, mostAlarms)
+  // It looks at all there is, twice. Setting it is a row, and so is the key that says what was deleted last.
+  const updates = {
+    ...noTally,
+    alarmsRun: alarms,
+    rowsRead: 2 * kept * hourly * alarms,
+    rowsWritten: 2 * alarms + hourly,
+  }
+  return billOf({ operation: '', http: 0, session: noTally, updates }, objects, 0, 0)
+}
+
+/** Streams that are open for an hour. */
+const listening = (counted: Counted, listeners: number): Bill =>
+  billOf(counted.listen, listeners / streamLife, 0, listeners * comments * measured.comment)
+
+// Reading what was counted
+
+type Counted = { listen: Cost; publication: Cost }
+
+/** @throws Error when docs/cost.md has no such rows */
+export function countedIn(document: string): Counted {
+  const part = document.slice(document.indexOf('### Stateless'))
+  const listen = rowOf(part, '`subscriptions/listen`')
+  // The one row written is a key that says that somebody listens: the first listener of an object pays for all.
+  listen.updates.rowsWritten = 0
+  return { listen, publication: rowOf(part, '… a change is published and reaches it') }
+}
+
+/** The columns that are read by where they are. */
+const columns =
+  '| | HTTP | feeds | session | read | written | updates | read | written | woken | alarms set | run | $ |'
+
+function rowOf(part: string, operation: string): Cost {
+  const line = part.split('\n').find((each) => each.startsWith(`| ${operation} |`))
+  if (!part.includes(columns)) throw new Error('The table of docs/cost.md has other columns')
+  if (!line) throw new Error(`docs/cost.md does not tell what this costs: ${operation}`)
+  const [http, feeds, , , , calls, rowsRead, rowsWritten, woken, alarmsSet, alarmsRun] = line
+    .split('|')
+    .slice(2)
+    .map(Number) as [number, number, number, number, number, number, number, number, number, number, number]
+  const updates: Tally = { ...noTally, calls, feeds, rowsRead, rowsWritten, woken, alarmsSet, alarmsRun }
+  return { operation, http, session: noTally, updates }
+}
+
+// Telling
+
+const whole = (value: number) => Math.round(value).toLocaleString('en')
+const digits = (value: number) =>
+  value === 0 ? '0' : Number(value.toPrecision(3)).toLocaleString('en', { maximumSignificantDigits: 3 })
+
+/** Everything as Markdown. */
+export function tablesOf(counted: Counted): string {
+  return [
+    '### How soon everybody has heard\n',
+    table(
+      [
+        'listeners',
+        'of each object, at most',
+        'objects',
+        'levels below the first',
+        'objects awake, s',
+        'objects asleep, s',
+      ],
+      sizes.flatMap((size) =>
+        [capacity, fewer].map((most, index) => {
+          const { objects, levels } = treeOf(size, most)
+          const soon = [false, true].map((asleep) => reach(size, most, asleep).toFixed(2))
+          return [index === 0 ? whole(size) : '', whole(most), whole(objects), `${levels}`, ...soon]
+        }),
+      ),
+    ),
+    '\n### What one change costs that everybody hears\n',
+    table(
+      [
+        'listeners',
+        'requests to objects',
+        'rows read',
+        'rows written',
+        'objects awake, s',
+        'CPU, s',
+        '$',
+        '$ for a million events',
+      ],
+      sizes.map((size) => {
+        const bill = publication(counted, size)
+        return [
+          ...[size, bill.requests, bill.read, bill.written].map(whole),
+          digits(bill.awake),
+          digits(bill.cpu),
+          bill.dollars.toFixed(6),
+          ((bill.dollars / size) * 1e6).toFixed(4),
+        ]
+      }),
+    ),
+    '\n### What an hour costs\n',
+    table(
+      [
+        'listeners',
+        'changes',
+        'requests',
+        'rows written',
+        'GB-s',
+        'CPU, s',
+        '$',
+        '$ for a million subscriber-hours',
+        '$ for a million events',
+      ],
+      sizes.flatMap((size) =>
+        rates.map(({ name, hourly }, index) => {
+          const each = publication(counted, size)
+          const told = tidying(size, hourly)
+          const quiet = listening(counted, size)
+          const sum = (of: (bill: Bill) => number) => of(quiet) + of(told) + of(each) * hourly
+          const dollars = sum((bill) => bill.dollars)
+          const telling = told.dollars + each.dollars * hourly
+          return [
+            index === 0 ? whole(size) : '',
+            name,
+            whole(sum(({ requests }) => requests) + (counted.listen.http * size) / streamLife),
+            whole(sum(({ written }) => written)),
+            digits(sum((bill) => bill.awake) * 0.128),
+            whole(sum((bill) => bill.cpu)),
+            dollars.toFixed(4),
+            ((dollars / size) * 1e6).toFixed(3),
+            hourly === 0 ? '' : ((telling / (size * hourly)) * 1e6).toFixed(4),
+          ]
+        }),
+      ),
+    ),
+  ].join('\n')
+}
+
+function table(head: readonly string[], rows: readonly string[][]): string {
+  const line = (cells: readonly string[]) => `|${cells.map((cell) => (cell === '' ? ' ' : ` ${cell} `)).join('|')}|`
+  return [line(head), `|${'---|'.repeat(head.length)}`, ...rows.map(line)].join('\n')
+}
+
+if (import.meta.main) console.log(tablesOf(countedIn(await readFile(doc, 'utf8'))))
