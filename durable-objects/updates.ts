@@ -145,13 +145,13 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   async turn(key: string, on: boolean): Promise<boolean> {
-    const turned = await this.turned()
+    const turned = this.#turned
     this.ctx.storage.kv.put('turned', { ...turned, [key]: on })
     return turned[key] !== on
   }
 
   async turned(): Promise<Readonly<Record<string, boolean>>> {
-    return this.ctx.storage.kv.get<Record<string, boolean>>('turned') ?? {}
+    return this.#turned
   }
 
   async join(shard: number): Promise<void> {
@@ -204,6 +204,10 @@ export class Updates extends Keys implements UpdatesRpc {
     const now = Date.now()
     // What is left may be kept for longer, so that an alarm is for many.
     if (this.#log.prune(now)) await this.#wakeBy(now + keptFor)
+  }
+
+  get #turned(): Readonly<Record<string, boolean>> {
+    return this.ctx.storage.kv.get<Record<string, boolean>>('turned') ?? {}
   }
 
   get #shard(): number {
