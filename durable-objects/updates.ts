@@ -87,8 +87,8 @@ const breadth = 16
 const coalescedFor = 100
 /** Sessions that are told at once, and how often before others get a turn. */
 const [together, turns] = [100, 5]
-/** How often a session that does not answer is told. */
-const attempts = 4
+/** How often a session that does not answer is told, and for how many milliseconds it is waited for. */
+const [attempts, patience] = [4, 5_000]
 /** Milliseconds after which what is left undone is gone on with. */
 const retryAfter = 10_000
 
@@ -283,12 +283,17 @@ export class Updates extends Keys implements UpdatesRpc {
 
   async #tellSession(session: string, change: Change): Promise<void> {
     for (let attempt = 1; ; attempt++) {
+      const { promise: late, reject } = Promise.withResolvers<never>()
+      const timer = setTimeout(() => reject(new Error(`The session ${session} does not answer`)), patience)
       try {
-        if (!(await this.#host.session(session).changed(change))) await this.leave(session)
+        const isThere = await Promise.race([this.#host.session(session).changed(change), late])
+        if (!isThere) await this.leave(session)
         return
       } catch (problem) {
         // One that is lost comes back at once. One that fails must not keep the change from the others.
         if (attempt === attempts) return this.#host.report(problem)
+      } finally {
+        clearTimeout(timer)
       }
       await new Promise((resolve) => setTimeout(resolve, 50 * attempt))
     }
