@@ -5,6 +5,10 @@ import { events } from '../../worker/testing/wire.ts'
 import type { Inventory } from '../chaos/leaky/inventory.ts'
 import { type LeakyServer, startLeaky } from '../chaos/leaky/server.ts'
 import { messagesOf, readUntil, Visitor } from '../chaos/leaky/visitor.ts'
+import type { Audience, Hearer } from '../chaos/listening/book.ts'
+import type { Holding } from '../chaos/listening/holding.ts'
+import { Listener } from '../chaos/listening/listener.ts'
+import { startServer } from '../support/server.ts'
 
 let server: LeakyServer
 beforeAll(async () => {
@@ -78,3 +82,77 @@ test('an object sleeps behind HTTP+SSE, while its client is idle and while it wa
   await isYetAnother()
   leave()
 })
+
+test('a thousand idle streams hear a change once, after their objects slept and after their objects were lost', async () => {
+  // Idle means idle: no comment is due while this runs.
+  await using server = await startServer('test/chaos/listening', { KEEP_ALIVE: '600000' })
+  const shards = ['updates', 'updates 1', 'updates 2']
+  const holding = async (shard: string): Promise<Holding> =>
+    (await fetch(new URL(`/objects/McpUpdates/${shard}`, server.url))).json()
+  const publish = async (uri: string) => {
+    const { status } = await fetch(new URL(`/publish?change=${uri}`, server.url), { method: 'POST' })
+    expect(status).toBe(204)
+  }
+  const audience = new CountingAudience()
+  const uris = ['page://asleep', 'page://lost', 'page://last'] as const
+  const listeners: Listener[] = []
+  for (let count = 0; count < 1000; count += 50) {
+    const some = Array.from({ length: 50 }, () =>
+      Listener.open(server.url, { resourceSubscriptions: [...uris] }, audience),
+    )
+    listeners.push(...(await Promise.all(some)))
+  }
+  const before = await Promise.all(shards.map((shard) => holding(shard)))
+  expect(before.reduce((sum, { sockets }) => sum + sockets, 0)).toBe(1000)
+  for (const name of shards) {
+    await server.harness.getWorker().evictDurableObject('McpUpdates', { name, webSockets: 'hibernate' })
+  }
+  await publish(uris[0])
+  await audience.everyoneHas(1000)
+  const asleep = await Promise.all(shards.map((shard) => holding(shard)))
+
+  for (const shard of shards) {
+    const { status } = await fetch(new URL(`/objects/McpUpdates/${shard}?do=abort`, server.url), { method: 'POST' })
+    expect(status).toBe(204)
+  }
+  // Nobody may have come back yet.
+  await publish(uris[1])
+  await audience.everyoneHas(2000)
+  const lost = await Promise.all(shards.map((shard) => holding(shard)))
+  // What came twice has come before this.
+  await publish(uris[2])
+  await audience.everyoneHas(3000)
+
+  const instances = [before, asleep, lost].flatMap((those) => those.map(({ instance }) => instance))
+  expect(new Set(instances).size).toBe(9)
+  expect(audience.problems).toEqual([])
+  for (const listener of listeners) expect(audience.heard.get(listener)).toEqual(uris)
+  for (const listener of listeners) listener.leave()
+})
+
+class CountingAudience implements Audience {
+  readonly hearers = new Set<Hearer>()
+  readonly heard = new Map<Hearer, string[]>()
+  readonly problems: string[] = []
+  #times = 0
+  #awaited = Promise.withResolvers<void>()
+  #least = 0
+
+  hear(hearer: Hearer, topic: string): void {
+    this.heard.set(hearer, [...(this.heard.get(hearer) ?? []), topic])
+    this.#times += 1
+    if (this.#times >= this.#least) this.#awaited.resolve()
+  }
+
+  problem(text: string): void {
+    this.problems.push(text)
+    this.#awaited.reject(new Error(text))
+  }
+
+  /** Resolves when changes have been heard so often. */
+  async everyoneHas(times: number): Promise<void> {
+    this.#least = times
+    this.#awaited = Promise.withResolvers()
+    if (this.#times < times) await this.#awaited.promise
+  }
+}

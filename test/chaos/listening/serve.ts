@@ -1,0 +1,34 @@
+/**
+ * Serves the Worker beside it until it is killed: `node serve.ts <port> <folder of its data> <another port>`. On the other
+ * port `POST /<class>/<name>` puts an object out of memory, its sockets stay; 409: something keeps it there.
+ */
+import { createServer } from 'node:http'
+import { join } from 'node:path'
+
+process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
+process.env.WRANGLER_SEND_METRICS ??= 'false'
+
+const [port, data, control] = process.argv.slice(2)
+const { unstable_startWorker: startWorker } = await import('wrangler')
+const worker = await startWorker({
+  config: join(import.meta.dirname, 'wrangler.toml'),
+  dev: {
+    server: { hostname: '127.0.0.1', port: Number(port) },
+    inspector: false,
+    persist: data,
+    logLevel: 'none',
+    watch: false,
+  },
+})
+await worker.ready
+const runtime = worker.raw.runtimes[0]?.mf
+const evicting = createServer(async ({ url = '' }, response) => {
+  const [, kind = '', name = ''] = decodeURIComponent(url).split('/')
+  try {
+    await runtime?.unsafeEvictDurableObject('listening', kind, { name, webSockets: 'hibernate' })
+    response.writeHead(204).end()
+  } catch (problem) {
+    response.writeHead(409).end(String(problem))
+  }
+})
+evicting.listen(Number(control), '127.0.0.1', () => console.log('ready'))
