@@ -2,24 +2,12 @@
 import { randomUUID } from 'node:crypto'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { startEverything, type TestServer } from '../support/server.ts'
-import { sdk20241105 } from './2024-11-05.ts'
-import { sdk20250326 } from './2025-03-26.ts'
-import { sdk20250618 } from './2025-06-18.ts'
-import { sdk20251125, sdk20251125OverSse } from './2025-11-25.ts'
-import { legacy, negotiating, pinned } from './2026-07-28.ts'
+import { negotiating } from './2026-07-28.ts'
 import type { Answers, Client, Feature, Question, ToolResult } from './generation.ts'
+import { generations } from './generations.ts'
 import { layWire, type Wire } from './wire.ts'
 
-const generations = [
-  pinned,
-  negotiating,
-  legacy,
-  sdk20251125,
-  sdk20251125OverSse,
-  sdk20250618,
-  sdk20250326,
-  sdk20241105,
-]
+const everyone = [negotiating, ...generations]
 
 let server: TestServer
 beforeAll(async () => {
@@ -37,7 +25,7 @@ const obliging: Answers = {
 const always = undefined
 const text = ({ content }: ToolResult) => content.map((block) => block.text ?? '').join('')
 
-describe.each(generations)('$name, $revision', (generation) => {
+describe.each(everyone)('$name, $revision', (generation) => {
   const clients: Client[] = []
   const checked = new Set<Feature>()
 

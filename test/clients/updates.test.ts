@@ -6,12 +6,8 @@ import { resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { createTestHarness, type TestHarness } from 'wrangler'
 import { connect } from '../../worker/testing/index.ts'
-import { sdk20241105 } from './2024-11-05.ts'
-import { sdk20250326 } from './2025-03-26.ts'
-import { sdk20250618 } from './2025-06-18.ts'
-import { sdk20251125, sdk20251125OverSse } from './2025-11-25.ts'
-import { legacy, pinned } from './2026-07-28.ts'
 import type { Client, Generation, Message } from './generation.ts'
+import { generations } from './generations.ts'
 
 /**
  * The Worker runs twice, and that is what makes two isolates: on this machine all there is of one Worker runs in one, its
@@ -84,16 +80,6 @@ const roles = {
   'not any more': { uris: [probe, ...allFirst, allNotes], hears: () => [] },
 } as const
 type Role = keyof typeof roles
-
-const generations: readonly Generation[] = [
-  pinned,
-  legacy,
-  sdk20251125,
-  sdk20251125OverSse,
-  sdk20250618,
-  sdk20250326,
-  sdk20241105,
-]
 
 type Member = {
   role: Role

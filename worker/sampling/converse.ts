@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#multi-turn-tool-loop
  */
 import type { CallToolResult, SamplingContent, SamplingMessage, ToolItem } from '../protocol/types.ts'
-import { failure, toolResult } from '../server/content.ts'
+import { failure, failureOf, toolResult } from '../server/content.ts'
 import type { AskOptions, Awaitable, Context, Sampled, SampleRequest } from '../server/context.ts'
 import {
   type Infer,
@@ -109,6 +109,6 @@ async function call(
     if ('issues' in checked) return failure(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
     return await toolResult(await (tools[name] as ModelTool).run(checked.value), undefined)
   } catch (thrown) {
-    return failure(thrown instanceof Error && thrown.message !== '' ? thrown.message : 'The tool failed')
+    return failureOf(thrown)
   }
 }

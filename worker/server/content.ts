@@ -47,6 +47,10 @@ export const embed = (resource: ResourceContents): EmbeddedResource => ({ type: 
 /** A tool result that tells the model what went wrong. */
 export const failure = (message: string): CallToolResult => ({ content: [text(message)], isError: true })
 
+/** What the model is told of anything that a tool threw. */
+export const failureOf = (thrown: unknown): CallToolResult =>
+  failure(thrown instanceof Error && thrown.message !== '' ? thrown.message : 'The tool failed')
+
 const blockTypes = new Set(['text', 'image', 'audio', 'resource_link', 'resource'])
 const isBlock = (value: unknown): value is ContentBlock => isObject(value) && blockTypes.has(String(value.type))
 const isBlocks = (value: unknown): value is ContentBlock[] => Array.isArray(value) && value.every(isBlock)

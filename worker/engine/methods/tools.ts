@@ -2,7 +2,7 @@
 import { McpError } from '../../protocol/errors.ts'
 import type { MirroredParameter } from '../../protocol/mirror.ts'
 import type { Result, ToolItem } from '../../protocol/types.ts'
-import { failure, toolResult } from '../../server/content.ts'
+import { failure, failureOf, toolResult } from '../../server/content.ts'
 import { issuesText } from '../../server/schema.ts'
 import type { Registry } from '../../server/server.ts'
 import type { Tool } from '../../server/tool.ts'
@@ -50,7 +50,7 @@ async function work(tool: Tool, input: unknown, { call, world, context }: Asked)
       return failure(thrown.message)
     }
     if (!world.signal.aborted) world.report(thrown)
-    return failure(thrown instanceof Error && thrown.message !== '' ? thrown.message : 'The tool failed')
+    return failureOf(thrown)
   }
 }
 
