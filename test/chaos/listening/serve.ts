@@ -3,24 +3,10 @@
  * port `POST /<class>/<name>` puts an object out of memory, its sockets stay; 409: something keeps it there.
  */
 import { createServer } from 'node:http'
-import { join } from 'node:path'
-
-process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
-process.env.WRANGLER_SEND_METRICS ??= 'false'
+import { startWorker } from '../start-worker.ts'
 
 const [port, data, control] = process.argv.slice(2)
-const { unstable_startWorker: startWorker } = await import('wrangler')
-const worker = await startWorker({
-  config: join(import.meta.dirname, 'wrangler.toml'),
-  dev: {
-    server: { hostname: '127.0.0.1', port: Number(port) },
-    inspector: false,
-    persist: data,
-    logLevel: 'none',
-    watch: false,
-  },
-})
-await worker.ready
+const worker = await startWorker(import.meta.dirname, Number(port), data, 'none')
 const runtime = worker.raw.runtimes[0]?.mf
 const evicting = createServer(async ({ url = '' }, response) => {
   const [, kind = '', name = ''] = decodeURIComponent(url).split('/')
