@@ -80,11 +80,14 @@ export class ChangeLog {
 
   /**
    * Moves what waited behind what has been told meanwhile, so that numbers only grow for whoever hears them. Returns where.
+   *
+   * @param hasSessions by now: they may have come while it waited
    */
-  moveToEnd(seq: number, now: number): number {
+  moveToEnd(seq: number, now: number, hasSessions: boolean): number {
     const [row] = this.#tables.query<{ seq: number }>(
-      'UPDATE changes SET seq = (SELECT max(seq) + 1 FROM changes), at = ? WHERE seq = ? RETURNING seq',
+      'UPDATE changes SET seq = (SELECT max(seq) + 1 FROM changes), at = ?, told = ? WHERE seq = ? RETURNING seq',
       now,
+      hasSessions ? '' : null,
       seq,
     )
     return (row as { seq: number }).seq

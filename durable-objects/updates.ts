@@ -229,7 +229,7 @@ export class Updates extends Keys implements UpdatesRpc {
     this.#recover()
     const [key = ''] = topics
     if (this.#waiting.has(key)) return
-    const hasSessions = this.#subscribers(JSON.stringify(topics), '', 1).length > 0
+    const hasSessions = this.#hasSessions(topics)
     if (!this.#isHeard(now) && !hasSessions) return
     const rest = (this.#told.get(key) ?? 0) + coalescedFor - now
     const waits = rest > 0
@@ -239,7 +239,7 @@ export class Updates extends Keys implements UpdatesRpc {
     this.#waiting.set(key, seq)
     setTimeout(() => {
       this.#waiting.delete(key)
-      this.#send(this.#log.moveToEnd(seq, Date.now()), change, topics)
+      this.#sendWaiting(seq, change, topics)
     }, rest)
   }
 
@@ -247,9 +247,11 @@ export class Updates extends Keys implements UpdatesRpc {
   #recover(): void {
     if (!this.#isNew) return
     this.#isNew = false
-    for (const { seq, change, topics } of this.#log.waiting) {
-      this.#send(this.#log.moveToEnd(seq, Date.now()), change, JSON.parse(topics))
-    }
+    for (const { seq, change, topics } of this.#log.waiting) this.#sendWaiting(seq, change, JSON.parse(topics))
+  }
+
+  #sendWaiting(seq: number, change: string, topics: readonly string[]): void {
+    this.#send(this.#log.moveToEnd(seq, Date.now(), this.#hasSessions(topics)), change, topics)
   }
 
   #send(seq: number, change: string, topics: readonly string[]): void {
@@ -297,6 +299,10 @@ export class Updates extends Keys implements UpdatesRpc {
       }
       await new Promise((resolve) => setTimeout(resolve, 50 * attempt))
     }
+  }
+
+  #hasSessions(topics: readonly string[]): boolean {
+    return this.#subscribers(JSON.stringify(topics), '', 1).length > 0
   }
 
   /** @param topics as JSON */

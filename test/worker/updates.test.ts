@@ -207,6 +207,16 @@ describe('sessions', () => {
     await vi.waitFor(async () => expect(await rowsOf(stub, 'subscriptions')).toEqual([]))
   })
 
+  test('that subscribe while a change waits to be told are told of it', async () => {
+    const stub = updates()
+    await listen(stub, ['resource:note://1'])
+    await publish(stub, note(1))
+    await publish(stub, note(1))
+    await stub.subscribe('a session that never was', ['resource:note://1'])
+    await publish(stub, note(1))
+    await vi.waitFor(async () => expect(await rowsOf(stub, 'subscriptions')).toEqual([]))
+  })
+
   test('of any number are told, in the end by alarms', async () => {
     const stub = updates()
     const names = Array.from({ length: 1_234 }, (_, index) => `${crypto.randomUUID()}-${index}`)
