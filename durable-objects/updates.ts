@@ -24,6 +24,7 @@
 import type { Change } from '../worker/protocol/changes.ts'
 import { ChangeLog, changesSchema, keptFor } from './change-log.ts'
 import { Keys, type KeysRpc } from './keys.ts'
+import { Outbox } from './outbox.ts'
 import type { SessionRpc } from './session.ts'
 import { Tables } from './tables.ts'
 
@@ -96,6 +97,7 @@ export class Updates extends Keys implements UpdatesRpc {
   readonly #host: UpdatesHost
   readonly #tables: Tables
   readonly #log: ChangeLog
+  readonly #outbox = new Outbox()
   /** All sockets, and those of each topic. Made when it is first needed. */
   #sockets: { all: Set<WebSocket>; byTopic: Map<string, Set<WebSocket>> } | undefined
   /** When a change was last told, by its first topic. */
@@ -119,7 +121,10 @@ export class Updates extends Keys implements UpdatesRpc {
     this.#accept(JSON.stringify(change), topics)
     const first = this.#shard * breadth + 1
     const next = Array.from({ length: Math.min(breadth, count - first) }, (_, at) => first + at)
-    await Promise.all(next.map((shard) => this.#host.shards.at(shard).publish(change, topics, count)))
+    await Promise.all([
+      this.#outbox.room(),
+      ...next.map((shard) => this.#host.shards.at(shard).publish(change, topics, count)),
+    ])
   }
 
   async subscribe(session: string, topics: readonly string[]): Promise<void> {
@@ -258,10 +263,7 @@ export class Updates extends Keys implements UpdatesRpc {
     if (this.#told.size > 10_000) this.#told.clear()
     this.#told.set(topics[0] ?? '', Date.now())
     const { byTopic } = this.#listeners
-    const frame = frameOf(seq, change)
-    for (const socket of new Set(topics.flatMap((topic) => [...(byTopic.get(topic) ?? [])]))) {
-      if (socket.readyState === WebSocket.OPEN) socket.send(frame)
-    }
+    this.#outbox.send(frameOf(seq, change), [...new Set(topics.flatMap((topic) => [...(byTopic.get(topic) ?? [])]))])
     this.ctx.waitUntil(this.#tell())
   }
 

@@ -1,0 +1,45 @@
+/** What is told to many listeners, in order: some at a time, so that neither the first nor anything else waits for all. */
+
+/** Listeners that are told in one turn of the object. */
+const inTurn = 250
+/** Frames that may be on their way before a publisher has to wait. */
+const mostOnTheWay = 16
+
+export class Outbox {
+  readonly #letters: { frame: string; sockets: readonly WebSocket[] }[] = []
+  #isBusy = false
+  #done = Promise.resolve()
+
+  /** Those who listen now. */
+  send(frame: string, sockets: readonly WebSocket[]): void {
+    this.#letters.push({ frame, sockets })
+    if (this.#isBusy) return
+    this.#isBusy = true
+    this.#done = this.#deliver()
+  }
+
+  /** Resolves at once, unless so much is on its way that it would fill the memory. */
+  async room(): Promise<void> {
+    if (this.#letters.length > mostOnTheWay) await this.#done
+  }
+
+  async #deliver(): Promise<void> {
+    let left = inTurn
+    for (let letter = this.#letters[0]; letter; letter = this.#letters[0]) {
+      for (const socket of letter.sockets) {
+        if (left-- === 0) {
+          // What was sent goes out now.
+          await new Promise((resolve) => setTimeout(resolve))
+          left = inTurn - 1
+        }
+        try {
+          if (socket.readyState === WebSocket.OPEN) socket.send(letter.frame)
+        } catch {
+          // One that goes at this moment does not keep it from the others.
+        }
+      }
+      this.#letters.shift()
+    }
+    this.#isBusy = false
+  }
+}
