@@ -76,8 +76,11 @@ export function fanoutTables({ sizes, others, slow, asleep, keepAlive }: Figures
         spreadText(spreadOf(row.cpu.map((each) => each * row.listeners)), 0),
       ]),
     ),
-    `${number(keepAlive.listeners)} quiet streams, a comment every ${keepAlive.interval / 1000} s: ` +
-      `${spreadText(spreadOf(keepAlive.cpu), 0)} µs of CPU for each stream and comment.`,
+    ...keepAlive.map(
+      ({ listeners, interval, cpu }) =>
+        `${number(listeners)} quiet streams, a comment every ${interval / 1000} s: ` +
+        `${spreadText(spreadOf(cpu), 0)} µs of CPU for each stream and comment.`,
+    ),
   ].join('\n\n')
 }
 
