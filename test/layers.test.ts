@@ -24,9 +24,14 @@ const anyPackage = 'any package'
 const rooms: Readonly<Record<string, Room>> = {
   'worker/protocol': { may: [], ignores: outside },
   'worker/server': { may: ['worker/protocol'], ignores: outside },
+  // It asks whether it is a deployment, which bundlers answer.
+  'worker/server/server.ts': {
+    may: ['worker/server', 'worker/protocol'],
+    ignores: outside.filter((name) => name !== 'process'),
+  },
   'worker/json-schema': { may: ['worker/protocol', 'worker/server/schema.ts'], ignores: outside },
   'worker/engine': { may: ['worker/server', 'worker/protocol'], ignores: outside },
-  'worker/auth': { may: ['worker/protocol', 'jose'] },
+  'worker/auth': { may: ['worker/protocol', 'jose'], types: ['worker/server'] },
   'worker/http': {
     may: ['worker/engine', 'worker/auth', 'worker/protocol'],
     types: ['worker/server', 'durable-objects'],
@@ -308,7 +313,7 @@ describe('the rules themselves', () => {
     ['worker/engine/b.ts', `import type { A } from '../http/a.ts'`, 'imports worker/http/a.ts'],
     ['worker/engine/b.ts', `import { a } from '../auth/a.ts'`, 'imports worker/auth/a.ts'],
     ['worker/engine/b.ts', 'export const r = new Response()', 'knows Response'],
-    ['worker/auth/b.ts', `import { a } from '../server/a.ts'`, 'imports worker/server/a.ts'],
+    ['worker/auth/b.ts', `import { a } from '../engine/a.ts'`, 'imports worker/engine/a.ts'],
     ['worker/http/b.ts', `import { a } from '../server/a.ts'`, 'imports worker/server/a.ts: types only'],
     ['worker/http/b.ts', `import { type A } from '../server/a.ts'`, 'imports worker/server/a.ts: types only'],
     ['worker/http/b.ts', `import type from '../server/a.ts'`, 'imports worker/server/a.ts: types only'],

@@ -1,8 +1,8 @@
 /** edgemcp: MCP servers on Cloudflare Workers, every revision of the protocol from one URL. */
-export type { Auth } from './auth/auth.ts'
+export type { Auth, Site, Visit } from './auth/auth.ts'
 export type { Limits } from './http/limits.ts'
 export { McpError } from './protocol/errors.ts'
-export type { Principal } from './protocol/principal.ts'
+export type { Claims, Principal } from './protocol/principal.ts'
 export type * from './protocol/types.ts'
 export { type EdgeWorker, type Page, type ServeOptions, serve } from './serve.ts'
 export type { Caller, Switch } from './server/caller.ts'

@@ -6,11 +6,12 @@ import { Keys } from '../durable-objects/keys.ts'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
 import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
 import type { Shards, Updates, UpdatesHost, UpdatesOptions, UpdatesRpc } from '../durable-objects/updates.ts'
-import type { Auth } from './auth/auth.ts'
+import type { Auth, Visit } from './auth/auth.ts'
 import { type KeyRing, parseKeyRing, sealer } from './auth/seal.ts'
 import * as developing from './development/index.ts'
+import { lackedScopes } from './engine/scopes.ts'
 import { guard, type Policy, preflight, withCors } from './http/guard.ts'
-import { type Host, type Objects, type Paths, sealsOf, type Updating } from './http/host.ts'
+import { type Host, type Objects, sealsOf, type Updating } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
 import { notAllowed, refusal } from './http/refusal.ts'
@@ -120,6 +121,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       objects,
       updating: objects && updates && { shards, listen: updates.listen },
       state,
+      lackedScopes: (principal, message) => lackedScopes(server.registry, principal, message),
       round: (name) => object(names.session, `round ${name}`, sessions),
       waitUntil,
       sealer: keyed,
@@ -129,10 +131,15 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const route = once(() => router(host(), options))
 
   return {
-    async fetch(request) {
-      const { policy } = host()
+    async fetch(request, _, { props }) {
+      const { auth, policy } = host()
+      const described = auth?.respond?.(request, host())
+      if (described) return described
       const refused = guard(request, policy)
-      return withCors(refused ? refusal(refused) : await respond(() => route().fetch(request), report), request)
+      return withCors(
+        refused ? refusal(refused) : await respond(() => route().fetch(request, { request, props }), report),
+        request,
+      )
     },
     McpSession: class McpSession extends Session {
       constructor(ctx: DurableObjectState, env: never) {
@@ -150,7 +157,7 @@ const updatesClass = ({ Updates, options }: UpdatesFeature, host: Omit<UpdatesHo
     }
   }
 
-type Handler = (request: Request, host: Host, methods: string) => Response | Promise<Response>
+type Handler = (request: Request, host: Host, visit: Visit, methods: string) => Response | Promise<Response>
 
 function router(host: Host, { page }: ServeOptions) {
   const { mcp, sse, messages } = host.paths
@@ -158,11 +165,11 @@ function router(host: Host, { page }: ServeOptions) {
   const route = (path: string, handlers: Readonly<Record<string, Handler>>) => {
     const methods = Object.keys(handlers).join(', ')
     for (const [method, handler] of Object.entries(handlers)) {
-      router[method]?.(path, (request: Request) => handler(request, host, methods))
+      router[method]?.(path, (request: Request, visit: Visit) => handler(request, host, visit, methods))
     }
     router.all(path, () => notAllowed(methods))
   }
-  const OPTIONS: Handler = (request, _, methods) => preflight(request, methods)
+  const OPTIONS: Handler = (request, _host, _visit, methods) => preflight(request, methods)
   route(mcp, { GET: get, POST: post, DELETE: remove, OPTIONS })
   if (sse) {
     route(sse, { GET: openSse, OPTIONS })
@@ -184,7 +191,7 @@ async function respond(route: () => Promise<Response>, report: Host['report']): 
   }
 }
 
-function pathsOf(mcp: string): Paths {
+function pathsOf(mcp: string): Host['paths'] {
   if (!/^\/[\w\-./]*$/.test(mcp)) throw new Error(`The path "${mcp}" must start with "/"`)
   const parent = mcp.slice(0, mcp.lastIndexOf('/') + 1)
   return { mcp, sse: `${parent}sse`, messages: `${parent}messages` }

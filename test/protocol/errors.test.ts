@@ -27,6 +27,7 @@ test('every kind of error has its code, and its status when nothing has been sen
     '400 -32700 parse_error',
     '401 -32600 unauthorized',
     '403 -32600 forbidden',
+    '403 -32600 insufficient_scope',
     '404 -32600 session_not_found',
     '404 -32601 method_not_found',
     '405 -32600 method_not_allowed',
@@ -35,6 +36,7 @@ test('every kind of error has its code, and its status when nothing has been sen
     '413 -32600 content_too_large',
     '415 -32600 unsupported_media_type',
     '429 -32600 too_many_requests',
+    '503 -32603 unavailable',
   ])
 })
 

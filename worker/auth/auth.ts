@@ -1,7 +1,46 @@
+import type { McpError } from '../protocol/errors.ts'
+import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
+import type { Server } from '../server/server.ts'
 
-/** Decides who makes a request. */
+/** The server that a request is for, as far as deciding on it needs to know. */
+export interface Site {
+  readonly server: Server
+  /** Of the endpoint for all revisions, and of the pair beside it. */
+  readonly paths: { readonly mcp: string; readonly sse: string | undefined; readonly messages: string }
+  /** All scopes of what a request is about, if the principal lacks one of them. */
+  lackedScopes(
+    principal: Principal | undefined,
+    request: Pick<RequestMessage, 'method' | 'params'>,
+  ): Promise<readonly string[]>
+  waitUntil(work: Promise<unknown>): void
+  /** Somebody should look at this; the client is not told. */
+  report(problem: unknown): void
+}
+
+/** What becomes known about one request. */
+export type Visit = {
+  readonly request: Request
+  /** `ctx.props` of the Worker. */
+  readonly props: unknown
+  principal?: Principal | undefined
+  messages?: readonly Message[]
+}
+
+/** Decides who makes a request and whether it may, and says how to be let in. */
 export interface Auth {
-  /** @throws McpError `unauthorized` when the request carries no credential that is good here */
-  authenticate(request: Request): Promise<Principal>
+  /**
+   * @returns who it is; `undefined`: somebody unknown, who may use what takes no scopes
+   * @throws McpError `unauthorized` when the request carries no credential that is good here
+   */
+  authenticate(request: Request, site: Site, visit: Visit): Promise<Principal | undefined>
+  /**
+   * Before anything is streamed, run or woken: may the principal send these messages? Left out, only what lacks scopes is
+   * refused, and later.
+   *
+   * @returns the refusal, which says what it takes
+   */
+  refuse?(visit: Visit, site: Site): Promise<McpError | undefined>
+  /** Answers what is no request to an endpoint: metadata. `undefined`: it has nothing to say to this. */
+  respond?(request: Request, site: Site): Promise<Response> | undefined
 }

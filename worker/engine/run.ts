@@ -5,6 +5,7 @@ import type { Call, Outcome, World } from './call.ts'
 import { openRound } from './context.ts'
 import type { Memo } from './memo.ts'
 import { methods } from './methods/index.ts'
+import { insufficientScope, lackedScopes } from './scopes.ts'
 
 /**
  * One step of a call: runs it until it is done or needs an answer that nobody has given yet. It never waits for a
@@ -17,6 +18,8 @@ export async function run(server: Server, call: Call, memo: Memo, world: World):
   if (!method?.offered(server.registry, world))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
+  const lacked = await lackedScopes(server.registry, call.principal, call)
+  if (lacked.length > 0) throw insufficientScope(lacked)
   const round = openRound(call, memo, world, server.registry.options.jsonSchema)
   const watched = server.registry.watch?.(call, round.context)
   try {

@@ -3,7 +3,7 @@ import type { Params } from '../protocol/types.ts'
 import type { Caller } from '../server/caller.ts'
 import { resourceNotFound } from '../server/content.ts'
 import type { Registry } from '../server/server.ts'
-import { isVisible } from './methods/lists.ts'
+import { isPermitted, isVisible } from './methods/lists.ts'
 import { readText } from './methods/method.ts'
 import { findResource, readable, readUri } from './methods/resources.ts'
 
@@ -12,7 +12,9 @@ export async function mayHear(registry: Registry, caller: Caller, uri: string): 
   const template = registry.templates.get(uri)
   // Of all its resources together nobody can say whether they may be read.
   if (template?.readable) return false
-  return template ? isVisible(template, caller) : (await readable(registry, caller, uri)) !== undefined
+  return template
+    ? isPermitted(template, caller) && isVisible(template, caller)
+    : (await readable(registry, caller, uri)) !== undefined
 }
 
 /**

@@ -2,23 +2,20 @@
 import type { RoundRpc } from '../../durable-objects/rounds.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import type { Shards } from '../../durable-objects/updates.ts'
-import type { Auth } from '../auth/auth.ts'
+import type { Auth, Site } from '../auth/auth.ts'
 import type { Sealer } from '../auth/seal.ts'
 import type { Seals } from '../engine/call.ts'
 import { longestWait } from '../engine/memo.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
-import type { Server } from '../server/server.ts'
 import type { StateRpc } from '../server/state.ts'
 import type { Policy } from './guard.ts'
 import type { Limits } from './limits.ts'
 
-export type Host = {
-  readonly server: Server
+export type Host = Site & {
   readonly limits: Limits
   readonly policy: Policy
   readonly auth: Auth | undefined
-  readonly paths: Paths
   /** Where sessions and listeners live; `undefined` on a server without Durable Objects. */
   readonly objects: Objects | undefined
   /** `undefined` on a server that tells of no changes. */
@@ -27,9 +24,7 @@ export type Host = {
   state(name: string): StateRpc
   /** The object that stands for one state of a stateless call. */
   round(name: string): RoundRpc
-  waitUntil(work: Promise<unknown>): void
   sealer(): Promise<Sealer>
-  report(problem: unknown): void
 }
 
 export type Objects = {
@@ -40,13 +35,6 @@ export type Objects = {
 export type Updating = {
   readonly shards: Shards
   listen(message: RequestMessage, host: Host, shards: Shards, principal: Principal | undefined): Promise<Response>
-}
-
-export type Paths = {
-  mcp: string
-  /** The two of the 2024-11-05 transport; `undefined`: not offered. */
-  sse: string | undefined
-  messages: string
 }
 
 /** The seals of one principal. */

@@ -1,9 +1,12 @@
 /** The endpoint: every revision of the protocol on one path. */
+
+import type { Visit } from '../auth/auth.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isRequest, type Message, parse } from '../protocol/jsonrpc.ts'
 import { recognise } from '../protocol/recognise.ts'
 import { revisionOf, unsaidRevision } from '../protocol/revisions/index.ts'
 import { accepts } from './accept.ts'
+import { authenticate, refused } from './admit.ts'
 import { readBody } from './body.ts'
 import type { Host } from './host.ts'
 import { idOf, noBatches, notAllowed, refusal } from './refusal.ts'
@@ -11,8 +14,8 @@ import { endSession, postToSession, startSession, streamSession } from './sessio
 import { serveAlone, serveStateless } from './stateless.ts'
 
 /** POST: read, recognise the revision, hand on. */
-export async function post(request: Request, host: Host): Promise<Response> {
-  const principal = await host.auth?.authenticate(request)
+export async function post(request: Request, host: Host, visit: Visit): Promise<Response> {
+  const principal = await authenticate(request, host, visit)
   const forms = accepts(request.headers.get('Accept'))
   const parsed = parse(await readBody(request, host.limits))
   const signs = {
@@ -26,6 +29,9 @@ export async function post(request: Request, host: Host): Promise<Response> {
     return refusal(error, 'message' in parsed ? idOf([parsed.message]) : undefined)
   }
   if ('ignored' in recognised) return new Response(null, { status: 202 })
+  const asked = 'stateless' in recognised ? [recognised.stateless] : 'messages' in recognised ? recognised.messages : []
+  const forbidden = await refused(asked, host, visit)
+  if (forbidden) return forbidden
   if ('stateless' in recognised) return serveStateless(request, host, principal, forms, recognised)
   if ('handshake' in recognised) return startSession(recognised.handshake, host, principal)
   const { messages, batch } = recognised
@@ -49,8 +55,8 @@ export async function post(request: Request, host: Host): Promise<Response> {
 }
 
 /** GET: the session's own stream, or the rest of one that broke. */
-export async function get(request: Request, host: Host): Promise<Response> {
-  const principal = await host.auth?.authenticate(request)
+export async function get(request: Request, host: Host, visit: Visit): Promise<Response> {
+  const principal = await authenticate(request, host, visit)
   if (!accepts(request.headers.get('Accept')).stream) {
     throw new McpError('not_acceptable', 'Accept must include text/event-stream')
   }
@@ -60,8 +66,8 @@ export async function get(request: Request, host: Host): Promise<Response> {
 }
 
 /** DELETE: ends a session. */
-export async function remove(request: Request, host: Host): Promise<Response> {
-  const principal = await host.auth?.authenticate(request)
+export async function remove(request: Request, host: Host, visit: Visit): Promise<Response> {
+  const principal = await authenticate(request, host, visit)
   if (!host.objects) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
   return badVersion ? refusal(badVersion) : endSession(request, host, principal)

@@ -3,8 +3,11 @@
  *
  * @see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
  */
+
+import type { Visit } from '../auth/auth.ts'
 import { McpError } from '../protocol/errors.ts'
 import { parse } from '../protocol/jsonrpc.ts'
+import { authenticate, refused } from './admit.ts'
 import { readBody } from './body.ts'
 import { openFeed } from './feed.ts'
 import type { Host } from './host.ts'
@@ -16,9 +19,9 @@ const purpose = 'sse'
 type SseSession = { name: string; expires: number }
 
 /** GET: opens a session. Its first event says where to post. */
-export async function openSse(request: Request, host: Host): Promise<Response> {
+export async function openSse(request: Request, host: Host, visit: Visit): Promise<Response> {
   if (!host.objects) return notAllowed('OPTIONS')
-  const principal = await host.auth?.authenticate(request)
+  const principal = await authenticate(request, host, visit)
   const session: SseSession = { name: crypto.randomUUID(), expires: Date.now() + sessionLife }
   const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
   const { objects } = host
@@ -32,13 +35,15 @@ export async function openSse(request: Request, host: Host): Promise<Response> {
 }
 
 /** POST: one message of such a session. The answer comes on its stream. */
-export async function postSse(request: Request, host: Host): Promise<Response> {
+export async function postSse(request: Request, host: Host, visit: Visit): Promise<Response> {
   if (!host.objects) return notAllowed('OPTIONS')
-  const principal = await host.auth?.authenticate(request)
+  const principal = await authenticate(request, host, visit)
   const parsed = parse(await readBody(request, host.limits))
   if ('malformed' in parsed) return refusal(parsed.malformed, parsed.id)
   if ('batch' in parsed) return refusal(new McpError('invalid_request', 'This transport has no batches'))
   const messages = [parsed.message]
+  const forbidden = await refused(messages, host, visit)
+  if (forbidden) return forbidden
   const id = new URL(request.url).searchParams.get('session')
   if (id === null) {
     const error = new McpError('session_required', 'Missing query parameter session: GET the stream first')

@@ -32,6 +32,7 @@ export const errorTable = {
   session_required: { code: -32600, status: 400 },
   unauthorized: { code: -32600, status: 401 },
   forbidden: { code: -32600, status: 403 },
+  insufficient_scope: { code: -32600, status: 403 },
   session_not_found: { code: -32600, status: 404 },
   method_not_allowed: { code: -32600, status: 405 },
   not_acceptable: { code: -32600, status: 406 },
@@ -39,6 +40,8 @@ export const errorTable = {
   too_many_requests: { code: -32600, status: 429 },
   content_too_large: { code: -32600, status: 413 },
   unsupported_media_type: { code: -32600, status: 415 },
+  /** What this server needs to answer does not answer itself. */
+  unavailable: { code: -32603, status: 503 },
 } as const satisfies Record<string, ErrorNumbers>
 
 export type ErrorKind = keyof typeof errorTable
@@ -51,16 +54,19 @@ export class McpError extends Error {
   override readonly name = 'McpError'
   readonly kind: ErrorKind
   readonly data: unknown
+  readonly headers: Readonly<Record<string, string>> | undefined
 
   /**
    * @param kind a row of the table above
    * @param message what was wrong and, if it helps, what would be right
    * @param data the error's `data` member, JSON
+   * @param headers of the response, when it is one that refuses the request
    */
-  constructor(kind: ErrorKind, message: string, data?: unknown) {
+  constructor(kind: ErrorKind, message: string, data?: unknown, headers?: Readonly<Record<string, string>>) {
     super(message)
     this.kind = kind
     this.data = data
+    this.headers = headers
   }
 }
 

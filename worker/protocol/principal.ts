@@ -11,10 +11,21 @@ export type Principal = {
   /** The organisation that the subject acts for, among those of the same issuer. */
   readonly tenant?: string
   readonly scopes: readonly string[]
-  /** Everything else the token claims. */
-  readonly claims: Readonly<Params>
+  /** What the token claims. */
+  readonly claims: Readonly<Params> & Claims
 }
+
+/**
+ * The claims of this server's tokens, for those who declare them:
+ *
+ * @example
+ * declare module 'edgemcp' {
+ *   interface Claims { readonly email?: string }
+ * }
+ */
+// biome-ignore lint/suspicious/noEmptyInterface: it is there to be added to
+export interface Claims {}
 
 /** One text per principal, to bind sealed things to. Nobody is the empty text. */
 export const principalKey = (principal: Principal | undefined): string =>
-  principal ? JSON.stringify([principal.issuer, principal.subject, principal.client ?? '']) : ''
+  principal ? JSON.stringify([principal.issuer, principal.subject, principal.client ?? '', principal.tenant ?? '']) : ''

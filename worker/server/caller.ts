@@ -8,6 +8,13 @@ export type Caller = {
 
 export type Visibility = {
   /**
+   * What a token must allow to use this, all of them. Who lacks one does not see it in lists, and is refused before the
+   * handler runs. Without `auth` nobody has any.
+   */
+  scopes?: readonly string[] | undefined
+  /** Lists show it to those too who lack its scopes, so that they know what to ask for. */
+  listed?: boolean | undefined
+  /**
    * Who may see and use this; everyone when left out. It decides by who asks, never by the connection. What it hides
    * is answered like something that does not exist.
    */
@@ -17,6 +24,13 @@ export type Visibility = {
    * Takes a server with `updates()` of `edgemcp/updates`, and one object request whenever it is listed or used.
    */
   initially?: 'enabled' | 'disabled'
+}
+
+/** Of something registered: who may see and use it. */
+export type Guarded = {
+  readonly enabled: Visibility['enabled']
+  readonly scopes?: Visibility['scopes'] | undefined
+  readonly listed?: boolean | undefined
 }
 
 /** Enables and disables, for everybody and on every isolate; everyone who listens hears that the list has changed. */

@@ -9,7 +9,7 @@ import type {
   PromptItem,
   PromptMessage,
 } from '../protocol/types.ts'
-import type { Visibility } from './caller.ts'
+import type { Guarded, Visibility } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
 import type { Completers } from './resource.ts'
 import {
@@ -45,10 +45,9 @@ export type PromptReturn = PromptPart | readonly PromptPart[] | GetPromptResult
 export type PromptHandler<A> = (args: PromptInput<A>, ctx: Context) => Awaitable<PromptReturn>
 
 /** A registered prompt. */
-export type Prompt = {
+export type Prompt = Guarded & {
   readonly item: PromptItem
   readonly args: Validator | undefined
-  readonly enabled: Visibility['enabled']
   readonly complete: Completers<Record<string, string>>
   readonly handler: (args: unknown, ctx: Context) => unknown
 }
@@ -61,16 +60,8 @@ export function definePrompt(
   reader?: JsonSchemaReader,
 ): Prompt {
   const { args, complete = {}, enabled, title, description, icons, _meta } = definition
-  if (name === '') throw new Error('A prompt needs a name')
-  if (typeof description !== 'string' || description === '') throw new Error(`The prompt "${name}" needs a description`)
-  if (typeof handler !== 'function') throw new Error(`The prompt "${name}" needs a handler as its third argument`)
   const validator = args && readSchema(args, 'input', `args of prompt "${name}"`, reader)
-  const list = validator && promptArguments(name, validator.jsonSchema)
-  for (const argument of Object.keys(complete)) {
-    if (!list?.some((known) => known.name === argument)) {
-      throw new Error(`The prompt "${name}" completes "${argument}", which is not one of its args`)
-    }
-  }
+  const list = validator && promptArguments(validator.jsonSchema)
   return {
     item: JSON.parse(JSON.stringify({ name, title, description, arguments: list, icons, _meta })),
     args: validator,
@@ -80,15 +71,10 @@ export function definePrompt(
   }
 }
 
-/** Prompt arguments are texts: other types could not be told to a client. */
-function promptArguments(name: string, schema: JsonSchema): PromptArgument[] {
-  if (schema.type !== 'object') throw new Error(`The args of prompt "${name}" must be an object schema`)
+function promptArguments(schema: JsonSchema): PromptArgument[] {
   const required = Array.isArray(schema.required) ? schema.required : []
   return Object.entries(isObject(schema.properties) ? schema.properties : {}).map(([argument, property]) => {
-    const { type, title, description } = property as { type?: unknown; title?: string; description?: string }
-    if (type !== undefined && type !== 'string') {
-      throw new Error(`The argument "${argument}" of prompt "${name}" must be a string: clients send nothing else`)
-    }
+    const { title, description } = property as { title?: string; description?: string }
     return { name: argument, title, description, required: required.includes(argument) }
   })
 }

@@ -7,7 +7,7 @@ import type {
   ResourceItem,
   ResourceTemplateItem,
 } from '../protocol/types.ts'
-import type { Caller, Visibility } from './caller.ts'
+import type { Caller, Guarded, Visibility } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
 import { type TemplateVariables, type UriTemplate, uriTemplate } from './uri-template.ts'
 
@@ -61,11 +61,10 @@ export type ResourceHandler<U extends string> = (
 ) => Awaitable<ResourceReturn>
 
 /** A registered resource or template. */
-export type Resource = {
+export type Resource = Guarded & {
   readonly item: ResourceItem | ResourceTemplateItem
   readonly template: UriTemplate | undefined
   readonly caching: Caching | undefined
-  readonly enabled: Visibility['enabled']
   readonly readable: ((caller: Caller, variables: Record<string, string | string[]>) => Awaitable<boolean>) | undefined
   readonly list: ((caller: Caller) => Awaitable<readonly Listed<Record<string, string>>[]>) | undefined
   readonly complete: Completers<Record<string, string>>
@@ -73,34 +72,10 @@ export type Resource = {
 }
 
 /** @throws Error with one sentence that names the fix */
-export function checkCaching(caching: Caching | undefined, owner: string): void {
-  if (!caching) return
-  if (!Number.isInteger(caching.ttlMs) || caching.ttlMs < 0) {
-    throw new Error(`${owner} has caching.ttlMs ${caching.ttlMs}: use whole milliseconds, 0 or more`)
-  }
-  if (caching.cacheScope !== 'public' && caching.cacheScope !== 'private') {
-    throw new Error(`${owner} has caching.cacheScope "${caching.cacheScope}": use "public" or "private"`)
-  }
-}
-
-/** @throws Error with one sentence that names the fix */
 export function defineResource(uri: string, definition: ResourceDefinition<string>, handler: unknown): Resource {
   const { name = uri, title, description, mimeType, size, annotations, icons, _meta } = definition
   const { caching, enabled, readable, list, complete = {} } = definition
-  if (!/^[a-z][a-z\d+.-]*:/i.test(uri)) {
-    throw new Error(`The resource "${uri}" needs a URI with a scheme, such as "note://${uri}"`)
-  }
-  if (typeof description !== 'string' || description === '')
-    throw new Error(`The resource "${uri}" needs a description`)
-  if (typeof handler !== 'function') throw new Error(`The resource "${uri}" needs a handler as its third argument`)
-  checkCaching(caching, `The resource "${uri}"`)
   const template = /[{}]/.test(uri) ? uriTemplate(uri) : undefined
-  if (!template && list) throw new Error(`The resource "${uri}" has no variables, so it needs no list`)
-  for (const variable of Object.keys(complete)) {
-    if (!template?.names.includes(variable)) {
-      throw new Error(`The resource "${uri}" completes "${variable}", which is not one of its variables`)
-    }
-  }
   const common = { name, title, description, mimeType, annotations, icons, _meta }
   const item = template ? { uriTemplate: uri, ...common } : { uri, ...common, size }
   return {

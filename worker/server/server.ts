@@ -1,19 +1,20 @@
 import { type Change, type List, type Scope, switchOf } from '../protocol/changes.ts'
 import type { Caching, Implementation } from '../protocol/types.ts'
 import type { Caller, Switch, Visibility } from './caller.ts'
+import * as checking from './checks.ts'
 import type { Watch } from './context.ts'
 import { readForm } from './form.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
-import {
-  checkCaching,
-  defineResource,
-  type Resource,
-  type ResourceDefinition,
-  type ResourceHandler,
-} from './resource.ts'
+import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
 import type { JsonSchemaReader, Schema } from './schema.ts'
 import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
 import type { TemplateVariables } from './uri-template.ts'
+
+/**
+ * `wrangler deploy` puts "production" in the place of this expression: what was wrong with a declaration was seen before.
+ * Written out so that bundlers see that a deployment needs nothing of it.
+ */
+const checks = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : checking
 
 export type ServerOptions = Implementation & {
   /** Told to the model by clients that do so. */
@@ -93,12 +94,14 @@ export class Server {
     definition: ToolDefinition<I, O>,
     handler: ToolHandler<I, O>,
   ): Switch {
+    checks?.checkTool(this.#prefix + name, definition, handler)
     const tool = defineTool(
       this.#prefix + name,
       definition,
       handler as Tool['handler'],
       this.registry.options.jsonSchema,
     )
+    checks?.checkToolSchemas(tool)
     return this.#add('tools', 'tool', tool.item.name, tool, definition)
   }
 
@@ -112,7 +115,9 @@ export class Server {
     definition: ResourceDefinition<U>,
     handler: ResourceHandler<U>,
   ): ResourceHandle<U> {
+    checks?.checkResource(uri, definition, handler)
     const resource = defineResource(uri, definition as unknown as ResourceDefinition<string>, handler)
+    checks?.checkTemplate(uri, resource)
     const turn = this.#add(resource.template ? 'templates' : 'resources', 'resource', uri, resource, definition)
     const { template } = resource
     const expand = (variables: object | undefined) =>
@@ -134,12 +139,14 @@ export class Server {
     definition: PromptDefinition<A>,
     handler: PromptHandler<A>,
   ): Switch {
+    checks?.checkPrompt(this.#prefix + name, definition, handler)
     const prompt = definePrompt(
       this.#prefix + name,
       definition as unknown as PromptDefinition<Schema | undefined>,
       handler as Prompt['handler'],
       this.registry.options.jsonSchema,
     )
+    checks?.checkPromptArguments(prompt)
     return this.#add('prompts', 'prompt', prompt.item.name, prompt, definition)
   }
 
@@ -166,7 +173,7 @@ export class Server {
     word: string,
     name: string,
     entry: Registry[K] extends Map<string, infer E> ? E : never,
-    { enabled, initially }: Visibility,
+    { enabled, initially, scopes, listed }: Visibility,
   ): Switch {
     const entries = this.registry[kind] as Map<string, typeof entry>
     if (entries.has(name)) {
@@ -178,7 +185,7 @@ export class Server {
       const on = (await this.registry.turned())[switchOf(list, name)] ?? initially === 'enabled'
       return on && (enabled ? enabled(caller) : true)
     }
-    entries.set(name, initially ? ({ ...(entry as object), enabled: isOn } as typeof entry) : entry)
+    entries.set(name, { ...(entry as object), scopes, listed, enabled: initially ? isOn : enabled } as typeof entry)
     const turn = async (on: boolean) => {
       if (!initially) throw new Error(`The ${word} "${name}" cannot be switched: declare it with initially: 'enabled'`)
       await this.registry.turn(list, name, on)
@@ -192,16 +199,7 @@ async function nobodyHears(): Promise<never> {
 }
 
 function newRegistry(options: ServerOptions): Registry {
-  for (const member of ['name', 'version'] as const) {
-    if (typeof options?.[member] !== 'string' || options[member] === '') {
-      throw new Error(`createServer needs a ${member}: createServer({ name: 'notes', version: '1.0.0' })`)
-    }
-  }
-  const { pageSize, caching } = options
-  if (pageSize !== undefined && !(Number.isInteger(pageSize) && pageSize > 0)) {
-    throw new Error(`createServer has the pageSize ${pageSize}: use a whole number of at least 1`)
-  }
-  checkCaching(caching, 'createServer')
+  checks?.checkServer(options)
   return {
     options,
     tools: new Map(),

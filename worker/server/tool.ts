@@ -8,7 +8,7 @@ import type {
   ToolAnnotations,
   ToolItem,
 } from '../protocol/types.ts'
-import type { Visibility } from './caller.ts'
+import type { Guarded, Visibility } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
 import {
   type Infer,
@@ -47,12 +47,11 @@ export type ToolInput<I> = [I] extends [Schema] ? Infer<I> : Record<string, neve
 export type ToolHandler<I, O> = (input: ToolInput<I>, ctx: Context) => Awaitable<ToolReturn<O>>
 
 /** A registered tool. */
-export type Tool = {
+export type Tool = Guarded & {
   readonly item: ToolItem
   readonly input: Validator | undefined
   readonly output: Validator | undefined
   readonly mirrored: readonly MirroredParameter[]
-  readonly enabled: Visibility['enabled']
   readonly single: boolean
   readonly handler: (input: unknown, ctx: Context) => unknown
 }
@@ -67,19 +66,9 @@ export function defineTool(
   reader?: JsonSchemaReader,
 ): Tool {
   const { input, output, enabled, single = false, title, description, annotations, icons, _meta } = definition
-  if (!/^[\w.-]{1,128}$/.test(name)) {
-    throw new Error(`The tool name "${name}" must be 1 to 128 letters, digits, "_", "." or "-"`)
-  }
-  if (typeof description !== 'string' || description === '') {
-    throw new Error(`The tool "${name}" needs a description: models choose tools by it`)
-  }
-  if (typeof handler !== 'function') throw new Error(`The tool "${name}" needs a handler as its third argument`)
   const inputValidator = input && readSchema(input, 'input', `input of tool "${name}"`, reader)
   const outputValidator = output && readSchema(output, 'output', `output of tool "${name}"`, reader)
   const inputSchema = inputValidator?.jsonSchema ?? noInput
-  if (inputSchema.type !== 'object') {
-    throw new Error(`The input of tool "${name}" must be an object schema: wrap it in an object with one property`)
-  }
   return {
     // In the order the specification lists them, without members that were not given.
     item: JSON.parse(

@@ -11,9 +11,13 @@ import type { Asked } from './method.ts'
 
 export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }
 
+/** Has it the scopes? */
+export const isPermitted = ({ scopes = [] }: Visibility, { principal }: Caller): boolean =>
+  scopes.every((scope) => principal?.scopes.includes(scope))
+
 /** The entries this caller may see, in the order they were registered. */
 export async function visible<E extends Visibility>(entries: Iterable<E>, caller: Caller): Promise<E[]> {
-  const all = [...entries]
+  const all = [...entries].filter((entry) => entry.listed || isPermitted(entry, caller))
   if (all.every((entry) => !entry.enabled)) return all
   const seen = await Promise.all(all.map((entry) => isVisible(entry, caller)))
   return all.filter((_, index) => seen[index])
@@ -21,6 +25,10 @@ export async function visible<E extends Visibility>(entries: Iterable<E>, caller
 
 export const isVisible = async (entry: Visibility, caller: Caller): Promise<boolean> =>
   entry.enabled ? (await entry.enabled(caller)) === true : true
+
+/** Does it depend on who asks whether it is listed? */
+export const isPersonal = ({ enabled, scopes, listed }: Visibility): boolean =>
+  enabled !== undefined || (scopes !== undefined && !listed)
 
 type Position = { index: number; after: string }
 
@@ -79,6 +87,6 @@ export async function listing<I>(
   const all = [...entries]
   const seen = await visible(all, { principal: asked.call.principal })
   const items = seen.map((entry) => entry.item)
-  const personal = all.some((entry) => entry.enabled)
+  const personal = all.some(isPersonal)
   return page(asked, name, items, identify, personal)
 }

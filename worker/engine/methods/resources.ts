@@ -5,7 +5,7 @@ import type { Caller } from '../../server/caller.ts'
 import { resourceNotFound, resourceResult } from '../../server/content.ts'
 import type { Resource } from '../../server/resource.ts'
 import type { Registry } from '../../server/server.ts'
-import { isVisible, listing, page, uncached, visible } from './lists.ts'
+import { isPermitted, isPersonal, isVisible, listing, page, uncached, visible } from './lists.ts'
 import { type Method, readText } from './method.ts'
 
 export const hasResources = (registry: Registry) => registry.resources.size > 0 || registry.templates.size > 0
@@ -17,7 +17,7 @@ export const listResources: Method = {
     const caller = { principal: asked.call.principal }
     const all = [...resources.values(), ...templates.values()]
     const listed = await Promise.all((await visible(all, caller)).map((resource) => listedBy(resource, caller)))
-    const personal = all.some((resource) => resource.list || resource.enabled)
+    const personal = all.some((resource) => resource.list || isPersonal(resource))
     return page(asked, 'resources', listed.flat(), (item) => item.uri, personal)
   },
 }
@@ -55,7 +55,8 @@ export const readResource: Method = {
     const value = await resource.handler(variables, { ...context, uri })
     const result = resourceResult(value, uri, resource.item.mimeType)
     const { ttlMs, cacheScope } = resource.caching ?? uncached
-    return { ...result, ttlMs, cacheScope: resource.enabled || resource.readable ? 'private' : cacheScope } as Result
+    const isOpen = !resource.readable && !resource.scopes && !isPersonal(resource)
+    return { ...result, ttlMs, cacheScope: isOpen ? cacheScope : 'private' } as Result
   },
 }
 
@@ -73,7 +74,7 @@ export function findResource(registry: Registry, uri: string) {
 /** What serves a URI, if this caller may read it. */
 export async function readable(registry: Registry, caller: Caller, uri: string) {
   const found = findResource(registry, uri)
-  if (!found || !(await isVisible(found.resource, caller))) return undefined
+  if (!found || !isPermitted(found.resource, caller) || !(await isVisible(found.resource, caller))) return undefined
   const { readable } = found.resource
   return !readable || (await readable(caller, found.variables)) === true ? found : undefined
 }

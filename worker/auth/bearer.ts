@@ -1,0 +1,253 @@
+/**
+ * An OAuth 2.1 resource server for MCP: whose tokens are good here, what they allow, and where to get one.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ * @see https://www.rfc-editor.org/rfc/rfc6750 bearer tokens
+ * @see https://www.rfc-editor.org/rfc/rfc9068 JWT access tokens
+ * @see https://www.rfc-editor.org/rfc/rfc9728 protected resource metadata
+ */
+import { decodeJwt } from 'jose'
+import { McpError } from '../protocol/errors.ts'
+import type { Principal } from '../protocol/principal.ts'
+import type { Auth, Site, Visit } from './auth.ts'
+import { type Challenge, challengeText } from './challenge.ts'
+import { type ClaimOptions, type Claims, principalOf, statedScopes } from './claims.ts'
+import { BadToken, Issuer, type IssuerOptions, unavailable } from './issuer.ts'
+import type { Fetch } from './issuer-documents.ts'
+import { authorizationServerMetadata, metadataUrl, resourceMetadata, resourceOf } from './metadata.ts'
+import { bearerToken, type Found } from './token.ts'
+import { VerifiedTokens } from './verified.ts'
+
+export type BearerOptions = ClaimOptions &
+  Omit<IssuerOptions, 'issuer'> & {
+    /** The authorization servers whose tokens are good here. Options beside it are for those that have none of their own. */
+    issuer?: string | IssuerOptions | readonly (string | IssuerOptions)[]
+    /** What a token is worth, instead of asking issuers: its claims, or `undefined` for nothing. */
+    verify?(token: string, request: Request): Claims | undefined | Promise<Claims | undefined>
+    /** This server's name in tokens, an absolute URL. Default: the URL of the endpoint, on the host that was asked. */
+    resource?: string
+    /** Scopes that a client should ask for first. Default: all that something of the server takes. */
+    scopes?: readonly string[]
+    /** Scopes that every request takes. */
+    required?: readonly string[]
+    /** Requests without a token are let in, as nobody: they may use what has no scopes. */
+    optional?: boolean
+    /** Seconds that clocks may differ. Default 30. */
+    clockTolerance?: number
+    /** Milliseconds for which a token that was good is not checked again. Default one minute; 0: never kept. */
+    keptFor?: number
+    /** Reaches the authorization server where a plain `fetch` does not, through a service binding for example. */
+    fetch?: Fetch
+    /** Told to people who are about to let a client in. */
+    name?: string
+    documentation?: string
+  }
+
+/** How a request carries its credential, for servers behind something that has seen to it. */
+export type Carrier = {
+  token(request: Request): Found
+  /** Does this server describe itself, so that clients can go and get a token? */
+  isDescribed: boolean
+}
+
+/**
+ * @example
+ * serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) })
+ * @throws Error with one sentence that names the fix
+ */
+export const bearer = (options: BearerOptions): Auth =>
+  resourceServer(options, { token: bearerToken, isDescribed: true })
+
+export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
+  const { verify, required = [], optional = false, clockTolerance = 30, keptFor = 60_000 } = options
+  const issuers = issuersOf(options)
+  if (issuers.length === 0 && !verify) {
+    throw new Error("bearer() needs an issuer: bearer({ issuer: 'https://auth.example.com' })")
+  }
+  if (options.resource !== undefined && !URL.canParse(options.resource)) {
+    throw new Error(`The resource "${options.resource}" must be an absolute URL: write "https://mcp.example.com/mcp"`)
+  }
+  const verified = new VerifiedTokens(keptFor)
+
+  return { authenticate, refuse, ...(carrier.isDescribed && { respond }) }
+
+  async function authenticate(request: Request, site: Site): Promise<Principal | undefined> {
+    const found = carrier.token(request)
+    if (!found) {
+      if (optional) return undefined
+      throw refusal('unauthorized', 'Authorization is required: send a bearer token', {}, request, site)
+    }
+    if ('malformed' in found) {
+      const { malformed } = found
+      throw refusal('invalid_request', malformed, { error: 'invalid_request', description: malformed }, request, site)
+    }
+    const { origin } = new URL(request.url)
+    const known = verified.get(found.token, origin)
+    const principal = known ?? (await verifiedPrincipal(found.token, origin, request, site))
+    return required.every((scope) => principal.scopes.includes(scope))
+      ? principal
+      : Promise.reject(insufficient(required, principal, request, site))
+  }
+
+  async function verifiedPrincipal(token: string, origin: string, request: Request, site: Site): Promise<Principal> {
+    try {
+      const claims = await claimsOf(token, request, site)
+      const principal = principalOf(claims, options)
+      if (!principal) throw new BadToken('The token does not say whom it is for')
+      const expires = typeof claims.exp === 'number' ? (claims.exp + clockTolerance) * 1000 : Number.POSITIVE_INFINITY
+      if (keptFor > 0) verified.add(token, origin, principal, expires)
+      return principal
+    } catch (problem) {
+      if (!(problem instanceof BadToken)) throw problem
+      const { message } = problem
+      throw refusal('unauthorized', message, { error: 'invalid_token', description: message }, request, site)
+    }
+  }
+
+  async function claimsOf(token: string, request: Request, site: Site): Promise<Claims> {
+    if (verify) {
+      const claims = await verify(token, request)
+      if (!claims) throw new BadToken('The token is not good here')
+      return claims
+    }
+    const expected = { audience: resourcesOf(request, site), clockTolerance }
+    const from = issuerIn(token)
+    if (from === undefined) return introspected(token, expected, site)
+    const issuer = issuers.find(({ name }) => name === from)
+    if (!issuer) throw new BadToken('The token is of an issuer that is not accepted here')
+    const claims = await issuer.verify(token, expected, site)
+    // Whoever holds the token would have to show a key as well: RFC 9449, section 7.1, and RFC 8705.
+    if (claims.cnf !== undefined) throw new BadToken('Tokens that are bound to a key are not accepted here')
+    return claims
+  }
+
+  async function introspected(
+    token: string,
+    expected: { audience: readonly string[]; clockTolerance: number },
+    site: Site,
+  ) {
+    let problem: unknown
+    for (const issuer of issuers) {
+      if (!issuer.introspection) continue
+      const claims = await issuer
+        .introspectionUrl(site)
+        .then((url) => issuer.introspection?.ask(token, url))
+        .catch((each: unknown) => {
+          site.report(each)
+          problem = each
+        })
+      if (!claims) continue
+      const { exp, iss = issuer.name, aud, cnf } = claims
+      const audience = issuer.audience(expected)
+      if (iss !== issuer.name) throw new BadToken('The token is of an issuer that is not accepted here')
+      if (typeof exp === 'number' && (exp + clockTolerance) * 1000 < Date.now())
+        throw new BadToken('The token has expired')
+      if (cnf !== undefined) throw new BadToken('Tokens that are bound to a key are not accepted here')
+      if (audience && ![aud].flat().some((each) => audience.includes(each as string))) {
+        throw new BadToken(`The token is for another audience than ${audience[0]}`)
+      }
+      return { ...claims, iss }
+    }
+    if (problem) throw unavailable(problem)
+    throw new BadToken('The token is not good here')
+  }
+
+  async function refuse({ request, principal, messages = [] }: Visit, site: Site): Promise<McpError | undefined> {
+    const asked = messages.filter((message) => 'method' in message)
+    const lacked = await Promise.all(asked.map((message) => site.lackedScopes(principal, message)))
+    const scopes = [...new Set(lacked.flat())]
+    return scopes.length > 0 ? insufficient(scopes, principal, request, site) : undefined
+  }
+
+  function insufficient(
+    scopes: readonly string[],
+    principal: Principal | undefined,
+    request: Request,
+    site: Site,
+  ): McpError {
+    const message = `This takes the scopes ${scopes.join(' ')}`
+    if (!principal) return refusal('unauthorized', message, { scopes }, request, site)
+    // What a token allows already is asked for again: clients replace what they have.
+    const offered = new Set([...scopesOf(site), ...declaredScopes(site), ...required])
+    const held = (options.scopesOf ?? statedScopes)(principal.claims).filter((scope) => offered.has(scope))
+    const wanted = [...new Set([...held, ...scopes])]
+    const challenge = { error: 'insufficient_scope', description: message, scopes: wanted } as const
+    return refusal('insufficient_scope', message, challenge, request, site, { scopes })
+  }
+
+  function refusal(
+    kind: 'unauthorized' | 'invalid_request' | 'insufficient_scope',
+    message: string,
+    challenge: Challenge,
+    request: Request,
+    site: Site,
+    data?: unknown,
+  ): McpError {
+    const scopes = challenge.scopes ?? (kind === 'unauthorized' ? scopesOf(site) : undefined)
+    const metadata = carrier.isDescribed ? metadataUrl(resourceOf(request, site, options.resource)) : undefined
+    const header = challengeText({ ...challenge, scopes, metadata })
+    return new McpError(kind, message, data, { 'WWW-Authenticate': header })
+  }
+
+  /** What a client should ask for that knows nothing yet. */
+  function scopesOf(site: Site): readonly string[] {
+    return options.scopes ?? [...new Set([...required, ...declaredScopes(site)])]
+  }
+
+  function resourcesOf(request: Request, site: Site): readonly string[] {
+    const names = [site.paths.mcp, site.paths.sse].map((path) => resourceOf(request, site, options.resource, path))
+    // The canonical name of an origin has no path.
+    return [...new Set(names.flatMap((name) => (name.endsWith('/') ? [name, name.slice(0, -1)] : [name])))]
+  }
+
+  function respond(request: Request, site: Site): Promise<Response> | undefined {
+    if (!request.url.includes('/.well-known/oauth-')) return undefined
+    const { resource, name, documentation } = options
+    return (
+      resourceMetadata(request, site, {
+        resource,
+        name,
+        documentation,
+        issuers: issuers.map((issuer) => issuer.name),
+        scopes: scopesOf(site),
+      }) ?? authorizationServerMetadata(request, site, issuers[0])
+    )
+  }
+}
+
+function issuersOf(options: BearerOptions): Issuer[] {
+  const {
+    issuer,
+    keys,
+    audience,
+    algorithms,
+    introspection,
+    fetch = (url, init) => globalThis.fetch(url, init),
+  } = options
+  const common = {
+    ...(keys !== undefined && { keys }),
+    ...(audience !== undefined && { audience }),
+    ...(algorithms && { algorithms }),
+    ...(introspection && { introspection }),
+  }
+  const all = issuer === undefined ? [] : [issuer as string | IssuerOptions | (string | IssuerOptions)[]].flat()
+  return all.map((each) => new Issuer({ ...common, ...(typeof each === 'string' ? { issuer: each } : each) }, fetch))
+}
+
+/** Every scope that something of a server takes. */
+function declaredScopes({ server: { registry } }: Site): readonly string[] {
+  const { tools, resources, templates, prompts } = registry
+  const entries = [tools, resources, templates, prompts].flatMap((kind) => [...kind.values()])
+  return [...new Set(entries.flatMap(({ scopes = [] }) => scopes))]
+}
+
+/** `iss`, before anything is known to be true; `undefined`: the token is no JWT. */
+function issuerIn(token: string): string | undefined {
+  if (token.split('.').length !== 3) return undefined
+  try {
+    const { iss } = decodeJwt(token)
+    return typeof iss === 'string' ? iss : ''
+  } catch {
+    return undefined
+  }
+}

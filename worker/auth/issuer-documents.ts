@@ -1,0 +1,213 @@
+/**
+ * What an issuer publishes: its metadata and its keys. Read from this isolate's memory, else from the data centre's cache,
+ * else from the issuer; what is known goes on being used for a while when the issuer does not answer.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc8414 authorization server metadata
+ * @see https://openid.net/specs/openid-connect-discovery-1_0.html
+ * @see https://www.rfc-editor.org/rfc/rfc7517#section-5 key sets
+ */
+import type { JSONWebKeySet, JWK } from 'jose'
+import type { Params } from '../protocol/types.ts'
+import type { Site } from './auth.ts'
+
+export type IssuerDocument = {
+  /** Milliseconds: when it was read from the issuer. */
+  readonly at: number
+  readonly metadata: Readonly<Params>
+  readonly keys: JSONWebKeySet
+}
+
+/** Milliseconds for which a document is used without asking again. */
+export const freshFor = 10 * 60_000
+/** Milliseconds until when it is used while it is asked for again. */
+const shownFor = 60 * 60_000
+/** Milliseconds until when it is used because the issuer does not answer. */
+export const staleFor = 24 * 60 * 60_000
+/** Milliseconds between two times that a key nobody knows sends for new ones. */
+export const coolDown = 30_000
+/** Milliseconds until an issuer that did not answer is asked again. */
+const restAfterFailure = 5_000
+/** Milliseconds to wait for an answer. */
+const patience = 5_000
+/** Bytes of one document. */
+const longestDocument = 256 * 1024
+/** Keys of an issuer. */
+const mostKeys = 100
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+type Source = {
+  readonly issuer: string
+  /** Where the keys are; `undefined`: its metadata says so. */
+  readonly keysUrl: string | undefined
+  readonly fetch: Fetch
+}
+
+export class IssuerDocuments {
+  readonly #source: Source
+  #known: IssuerDocument | undefined
+  #loading: Promise<IssuerDocument> | undefined
+  #failure: { at: number; problem: unknown } | undefined
+  #forcedAt = Number.NEGATIVE_INFINITY
+
+  /** @throws Error when the addresses are not safe */
+  constructor(source: Source) {
+    this.#source = source
+    safeUrl(source.issuer, 'The issuer')
+    if (source.keysUrl !== undefined) safeUrl(source.keysUrl, 'The address of the keys')
+  }
+
+  /** @throws Error when nothing is known and the issuer does not answer */
+  async current(site: Site): Promise<IssuerDocument> {
+    this.#known ??= await this.#cached()
+    const known = this.#known
+    const age = known ? Date.now() - known.at : Number.POSITIVE_INFINITY
+    if (known && age < freshFor) return known
+    const loading = this.#load(site)
+    if (known && age < shownFor) {
+      loading.catch(() => {})
+      return known
+    }
+    try {
+      return await loading
+    } catch (problem) {
+      if (known && age < staleFor) return known
+      throw problem
+    }
+  }
+
+  /** What the issuer says now, for a key that is not in the document; rarely asked, however many such keys come. */
+  async renewed(document: IssuerDocument, site: Site): Promise<IssuerDocument> {
+    const now = Date.now()
+    if (this.#known && this.#known.at > document.at) return this.#known
+    if (now - Math.max(this.#forcedAt, document.at) < coolDown) return document
+    this.#forcedAt = now
+    return this.#load(site).catch(() => document)
+  }
+
+  /** Once at a time. What fails is reported, once, and left alone for a while. */
+  #load(site: Site): Promise<IssuerDocument> {
+    if (this.#loading) return this.#loading
+    if (this.#failure && Date.now() - this.#failure.at < restAfterFailure) return Promise.reject(this.#failure.problem)
+    const loading = this.#read().then(
+      (document) => {
+        this.#known = document
+        this.#failure = undefined
+        this.#loading = undefined
+        site.waitUntil(this.#keep(document))
+        return document
+      },
+      (problem: unknown) => {
+        this.#failure = { at: Date.now(), problem }
+        this.#loading = undefined
+        site.report(problem)
+        throw problem
+      },
+    )
+    this.#loading = loading
+    // Others wait for it, even when whoever asked first has gone.
+    site.waitUntil(loading.catch(() => {}))
+    return loading
+  }
+
+  async #read(): Promise<IssuerDocument> {
+    const { issuer, keysUrl } = this.#source
+    const metadata = keysUrl === undefined ? await this.#discover() : { issuer, jwks_uri: keysUrl }
+    const where = metadata.jwks_uri
+    if (typeof where !== 'string') throw new Error(`The metadata of ${issuer} names no jwks_uri`)
+    const { keys } = await this.#fetchJson(safeUrl(where, 'The jwks_uri', issuer))
+    if (!Array.isArray(keys)) throw new Error(`There are no keys at ${where}`)
+    const usable = keys.slice(0, mostKeys).filter(isPublic)
+    return { at: Date.now(), metadata, keys: { keys: usable } }
+  }
+
+  async #discover(): Promise<Readonly<Params>> {
+    const { issuer } = this.#source
+    const { origin, pathname } = new URL(issuer)
+    const path = pathname.replace(/\/$/, '')
+    const places = [
+      `${origin}/.well-known/oauth-authorization-server${path}`,
+      `${origin}${path}/.well-known/openid-configuration`,
+      ...(path ? [`${origin}/.well-known/openid-configuration${path}`] : []),
+    ]
+    const problems: unknown[] = []
+    for (const place of places) {
+      const metadata = await this.#fetchJson(place).catch((problem) => void problems.push(problem))
+      if (!metadata) continue
+      if (metadata.issuer === issuer) return metadata
+      throw new Error(`${place} is of the issuer ${JSON.stringify(metadata.issuer)}, not of ${JSON.stringify(issuer)}`)
+    }
+    throw new AggregateError(problems, `The issuer ${issuer} has no metadata: ${problems.join('; ')}`)
+  }
+
+  async #fetchJson(url: string): Promise<Params> {
+    const response = await this.#source.fetch(url, {
+      headers: { Accept: 'application/json' },
+      redirect: 'manual',
+      signal: AbortSignal.timeout(patience),
+    })
+    if (!response.ok) {
+      await response.body?.cancel()
+      throw new Error(`${url} answers with ${response.status}`)
+    }
+    const value: unknown = JSON.parse(await textOf(response, url))
+    if (typeof value !== 'object' || value === null) throw new Error(`${url} is no JSON object`)
+    return value as Params
+  }
+
+  // The data centre's cache. It may be absent, and it may forget.
+
+  async #cached(): Promise<IssuerDocument | undefined> {
+    try {
+      const found = await caches.default.match(this.#cacheKey)
+      return found && ((await found.json()) as IssuerDocument)
+    } catch {
+      return undefined
+    }
+  }
+
+  async #keep(document: IssuerDocument): Promise<void> {
+    const headers = { 'Cache-Control': `max-age=${staleFor / 1000}`, 'Content-Type': 'application/json' }
+    try {
+      await caches.default.put(this.#cacheKey, new Response(JSON.stringify(document), { headers }))
+    } catch {
+      // It is a shortcut, and not everywhere.
+    }
+  }
+
+  get #cacheKey(): string {
+    const { issuer, keysUrl = '' } = this.#source
+    return `https://edgemcp.invalid/issuer/1/${encodeURIComponent(issuer)}/${encodeURIComponent(keysUrl)}`
+  }
+}
+
+/** What a signature may be checked with: secrets and private keys are not for everyone to read. */
+const isPublic = (key: unknown): key is JWK => {
+  if (typeof key !== 'object' || key === null) return false
+  const { kty, d, use } = key as JWK
+  return kty !== 'oct' && d === undefined && (use === undefined || use === 'sig')
+}
+
+/**
+ * An address that nobody on the way can answer for.
+ *
+ * @throws Error for anything but https, or http on this machine
+ */
+function safeUrl(text: string, what: string, from = text): string {
+  const url = URL.parse(text)
+  const isLocal = (each: URL | null) => each !== null && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(each.hostname)
+  if (url?.protocol === 'https:') return text
+  if (url?.protocol === 'http:' && isLocal(url) && isLocal(URL.parse(from))) return text
+  throw new Error(`${what} "${text}" must be an https URL`)
+}
+
+async function textOf(response: Response, url: string): Promise<string> {
+  const chunks: Uint8Array<ArrayBuffer>[] = []
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.byteLength
+    if (length > longestDocument) throw new Error(`${url} is longer than ${longestDocument} bytes`)
+    chunks.push(chunk)
+  }
+  return new Blob(chunks).text()
+}

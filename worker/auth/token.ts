@@ -1,0 +1,24 @@
+/**
+ * The credential of a request.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6750#section-2
+ */
+
+/** Bytes of a token; no honest one is longer. */
+export const longestToken = 16 * 1024
+
+/** `malformed` says what is wrong with how the token was sent. */
+export type Found = { token: string } | { malformed: string } | undefined
+
+export function bearerToken({ url, headers }: Request): Found {
+  // In a URL it ends up in logs and histories.
+  if (/[?&]access_token=/.test(url)) {
+    return { malformed: 'Tokens are not taken from the URL: send the header Authorization' }
+  }
+  const header = headers.get('Authorization')
+  if (header === null || !/^bearer(?: |$)/i.test(header)) return undefined
+  // Two headers arrive as one, with a comma that no token has.
+  const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(header) ?? []
+  if (token === undefined) return { malformed: 'The header Authorization must be "Bearer" and one token' }
+  return token.length > longestToken ? { malformed: `A token has at most ${longestToken} bytes` } : { token }
+}

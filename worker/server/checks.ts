@@ -1,0 +1,100 @@
+/**
+ * What is wrong with a declaration, in one sentence that names the fix. Whoever writes a server meets these as it starts, in
+ * development and in tests. A deployment's bundle has none of them: see `server.ts`.
+ */
+import { isObject } from '../protocol/jsonrpc.ts'
+import type { Caching } from '../protocol/types.ts'
+import type { Prompt } from './prompt.ts'
+import type { Resource } from './resource.ts'
+import type { Schema } from './schema.ts'
+import type { ServerOptions } from './server.ts'
+import type { Tool } from './tool.ts'
+
+export function checkServer(options: ServerOptions): void {
+  for (const member of ['name', 'version'] as const) {
+    if (typeof options?.[member] !== 'string' || options[member] === '') {
+      throw new Error(`createServer needs a ${member}: createServer({ name: 'notes', version: '1.0.0' })`)
+    }
+  }
+  const { pageSize, caching } = options
+  if (pageSize !== undefined && !(Number.isInteger(pageSize) && pageSize > 0)) {
+    throw new Error(`createServer has the pageSize ${pageSize}: use a whole number of at least 1`)
+  }
+  checkCaching(caching, 'createServer')
+}
+
+export function checkTool(name: string, definition: Described, handler: unknown): void {
+  if (!/^[\w.-]{1,128}$/.test(name)) {
+    throw new Error(`The tool name "${name}" must be 1 to 128 letters, digits, "_", "." or "-"`)
+  }
+  if (typeof definition.description !== 'string' || definition.description === '') {
+    throw new Error(`The tool "${name}" needs a description: models choose tools by it`)
+  }
+  checkCommon(`The tool "${name}"`, definition, handler)
+}
+
+export function checkToolSchemas({ item: { name, inputSchema } }: Tool): void {
+  if (inputSchema.type !== 'object') {
+    throw new Error(`The input of tool "${name}" must be an object schema: wrap it in an object with one property`)
+  }
+}
+
+export function checkPrompt(name: string, definition: Described, handler: unknown): void {
+  if (name === '') throw new Error('A prompt needs a name')
+  checkCommon(`The prompt "${name}"`, definition, handler)
+}
+
+export function checkPromptArguments({ item, args, complete }: Prompt): void {
+  const schema = args?.jsonSchema
+  if (schema && schema.type !== 'object') throw new Error(`The args of prompt "${item.name}" must be an object schema`)
+  for (const [argument, property] of Object.entries(isObject(schema?.properties) ? schema.properties : {})) {
+    const { type } = property as { type?: unknown }
+    if (type !== undefined && type !== 'string') {
+      throw new Error(`The argument "${argument}" of prompt "${item.name}" must be a string: clients send nothing else`)
+    }
+  }
+  for (const argument of Object.keys(complete)) {
+    if (!item.arguments?.some((known) => known.name === argument)) {
+      throw new Error(`The prompt "${item.name}" completes "${argument}", which is not one of its args`)
+    }
+  }
+}
+
+export function checkResource(uri: string, definition: Described, handler: unknown): void {
+  if (!/^[a-z][a-z\d+.-]*:/i.test(uri)) {
+    throw new Error(`The resource "${uri}" needs a URI with a scheme, such as "note://${uri}"`)
+  }
+  checkCommon(`The resource "${uri}"`, definition, handler)
+}
+
+export function checkTemplate(uri: string, { template, list, complete, caching }: Resource): void {
+  checkCaching(caching, `The resource "${uri}"`)
+  if (!template && list) throw new Error(`The resource "${uri}" has no variables, so it needs no list`)
+  for (const variable of Object.keys(complete)) {
+    if (!template?.names.includes(variable)) {
+      throw new Error(`The resource "${uri}" completes "${variable}", which is not one of its variables`)
+    }
+  }
+}
+
+type Described = { description: string; scopes?: readonly string[] | undefined; input?: Schema | undefined }
+
+function checkCommon(owner: string, { description, scopes }: Described, handler: unknown): void {
+  if (typeof description !== 'string' || description === '') throw new Error(`${owner} needs a description`)
+  if (typeof handler !== 'function') throw new Error(`${owner} needs a handler as its third argument`)
+  const areScopes = Array.isArray(scopes) && scopes.every((scope) => /^[!#-[\]-~]+$/.test(scope))
+  // RFC 6749, section 3.3.
+  if (scopes !== undefined && !areScopes) {
+    throw new Error(`${owner} has the scopes ${JSON.stringify(scopes)}: write a list, as scopes: ['notes:read']`)
+  }
+}
+
+function checkCaching(caching: Caching | undefined, owner: string): void {
+  if (!caching) return
+  if (!Number.isInteger(caching.ttlMs) || caching.ttlMs < 0) {
+    throw new Error(`${owner} has caching.ttlMs ${caching.ttlMs}: use whole milliseconds, 0 or more`)
+  }
+  if (caching.cacheScope !== 'public' && caching.cacheScope !== 'private') {
+    throw new Error(`${owner} has caching.cacheScope "${caching.cacheScope}": use "public" or "private"`)
+  }
+}
