@@ -1,11 +1,11 @@
 /** edgemcp: MCP servers on Cloudflare Workers, every revision of the protocol from one URL. */
-export type { Auth, Site, Visit } from './auth/auth.ts'
+export type { Audit, Auth, Limiter, Site, Visit } from './auth/auth.ts'
 export type { Limits } from './http/limits.ts'
 export { McpError } from './protocol/errors.ts'
 export type { Claims, Principal } from './protocol/principal.ts'
 export type * from './protocol/types.ts'
 export { type EdgeWorker, type Page, type ServeOptions, serve } from './serve.ts'
-export type { Caller, Switch } from './server/caller.ts'
+export type { Caller, Limit, Switch } from './server/caller.ts'
 export { audio, embed, failure, image, link, text } from './server/content.ts'
 export type {
   AskOptions,

@@ -6,7 +6,7 @@ import { Keys } from '../durable-objects/keys.ts'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
 import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
 import type { Shards, Updates, UpdatesHost, UpdatesOptions, UpdatesRpc } from '../durable-objects/updates.ts'
-import type { Auth, Visit } from './auth/auth.ts'
+import type { Audit, Auth, Limiter, Visit } from './auth/auth.ts'
 import { type KeyRing, parseKeyRing, sealer } from './auth/seal.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes } from './engine/scopes.ts'
@@ -31,6 +31,10 @@ export type ServeOptions = Partial<Policy> & {
   path?: string
   /** Who may call; everyone when left out. */
   auth?: Auth
+  /** How much may be asked: `limits()` of `edgemcp/limits`. */
+  limit?: Limiter
+  /** Hears of refusals and of calls that take scopes: `audit()` of `edgemcp/audit`. */
+  audit?: Audit
   /** `false`: no session ids and no streams, even when the Durable Objects are there. */
   sessions?: false | SessionOptions
   /** What a person sees at `/`: the `page` of `edgemcp/page`. Nothing when left out. */
@@ -97,6 +101,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const state = (name: string): StateRpc => object(names.state, name, sessions)
   const keyed = once(async () => sealer(await keyRing(() => shards.at(0).keys())))
   updates?.attach(server.registry, () => shards.at(0))
+  options.limit?.attach?.(server)
   development?.watchEffects(server.registry, env)
 
   const sessionHost: SessionHost = {
@@ -117,6 +122,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       limits,
       policy: { origins: options.origins ?? [], hosts: options.hosts ?? [] },
       auth: options.auth,
+      limit: options.limit,
       paths: pathsOf(options.path ?? '/mcp'),
       objects,
       updating: objects && updates && { shards, listen: updates.listen },
@@ -132,14 +138,14 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
 
   return {
     async fetch(request, _, { props }) {
-      const { auth, policy } = host()
-      const described = auth?.respond?.(request, host())
+      const site = host()
+      const { auth, policy } = site
+      const described = auth?.respond?.(request, site)
       if (described) return described
-      const refused = guard(request, policy)
-      return withCors(
-        refused ? refusal(refused) : await respond(() => route().fetch(request, { request, props }), report),
-        request,
-      )
+      const visit: Visit = { request, props }
+      const response = await respond(() => route().fetch(request, visit), guard(request, policy), visit, report)
+      options.audit?.(visit, response, site)
+      return withCors(options.limit?.watch?.(visit, response) ?? response, request)
     },
     McpSession: class McpSession extends Session {
       constructor(ctx: DurableObjectState, env: never) {
@@ -179,11 +185,18 @@ function router(host: Host, { page }: ServeOptions) {
   return router.all('*', () => new Response(`Not found. The MCP endpoint is ${mcp}\n`, { status: 404 }))
 }
 
-async function respond(route: () => Promise<Response>, report: Host['report']): Promise<Response> {
+async function respond(
+  route: () => Promise<Response>,
+  refused: McpError | undefined,
+  visit: Visit,
+  report: Host['report'],
+): Promise<Response> {
   try {
+    if (refused) throw refused
     return await route()
   } catch (thrown) {
-    const response = refusal(asMcpError(thrown, report))
+    visit.error = asMcpError(thrown, report)
+    const response = refusal(visit.error)
     // Nothing was asked that this could be the answer to.
     return thrown instanceof McpError
       ? response

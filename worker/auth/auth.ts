@@ -25,7 +25,22 @@ export type Visit = {
   readonly props: unknown
   principal?: Principal | undefined
   messages?: readonly Message[]
+  /** Why it was not served. */
+  error?: McpError
 }
+
+/** Decides how much may be asked: `limits()` of `edgemcp/limits`. */
+export interface Limiter {
+  /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
+  attach?(server: Server): void
+  /** @returns the refusal, which says when to come back */
+  admit(visit: Visit, site: Site): Promise<McpError | undefined>
+  /** The response, watched until it ends. */
+  watch?(visit: Visit, response: Response): Response
+}
+
+/** Hears of every request to an endpoint, once it has been answered or has begun to be: `audit()` of `edgemcp/audit`. */
+export type Audit = (visit: Visit, response: Response, site: Site) => void
 
 /** Decides who makes a request and whether it may, and says how to be let in. */
 export interface Auth {

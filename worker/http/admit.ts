@@ -14,6 +14,8 @@ export async function authenticate(request: Request, host: Host, visit: Visit): 
 /** The refusal of messages that this principal may not send. */
 export async function refused(messages: readonly Message[], host: Host, visit: Visit): Promise<Response | undefined> {
   visit.messages = messages
-  const error = await host.auth?.refuse?.(visit, host)
-  return error && refusal(error, idOf(messages))
+  const error = (await host.auth?.refuse?.(visit, host)) ?? (await host.limit?.admit(visit, host))
+  if (!error) return undefined
+  visit.error = error
+  return refusal(error, idOf(messages))
 }

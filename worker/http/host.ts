@@ -2,7 +2,7 @@
 import type { RoundRpc } from '../../durable-objects/rounds.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import type { Shards } from '../../durable-objects/updates.ts'
-import type { Auth, Site } from '../auth/auth.ts'
+import type { Auth, Limiter, Site } from '../auth/auth.ts'
 import type { Sealer } from '../auth/seal.ts'
 import type { Seals } from '../engine/call.ts'
 import { longestWait } from '../engine/memo.ts'
@@ -16,6 +16,7 @@ export type Host = Site & {
   readonly limits: Limits
   readonly policy: Policy
   readonly auth: Auth | undefined
+  readonly limit: Limiter | undefined
   /** Where sessions and listeners live; `undefined` on a server without Durable Objects. */
   readonly objects: Objects | undefined
   /** `undefined` on a server that tells of no changes. */

@@ -62,7 +62,8 @@ export async function get(request: Request, host: Host, visit: Visit): Promise<R
   }
   if (!host.objects) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
-  return badVersion ? refusal(badVersion) : streamSession(request, host, principal)
+  if (badVersion) return refusal(badVersion)
+  return (await refused([], host, visit)) ?? streamSession(request, host, principal)
 }
 
 /** DELETE: ends a session. */

@@ -22,6 +22,8 @@ type SseSession = { name: string; expires: number }
 export async function openSse(request: Request, host: Host, visit: Visit): Promise<Response> {
   if (!host.objects) return notAllowed('OPTIONS')
   const principal = await authenticate(request, host, visit)
+  const forbidden = await refused([], host, visit)
+  if (forbidden) return forbidden
   const session: SseSession = { name: crypto.randomUUID(), expires: Date.now() + sessionLife }
   const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
   const { objects } = host

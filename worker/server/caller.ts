@@ -12,6 +12,8 @@ export type Visibility = {
    * handler runs. Without `auth` nobody has any.
    */
   scopes?: readonly string[] | undefined
+  /** How much one caller may use it. Takes a server with `limits()` of `edgemcp/limits`. */
+  limit?: Limit | undefined
   /** Lists show it to those too who lack its scopes, so that they know what to ask for. */
   listed?: boolean | undefined
   /**
@@ -26,11 +28,22 @@ export type Visibility = {
   initially?: 'enabled' | 'disabled'
 }
 
+/** How much one principal may use something, or one address that nobody is signed in from. */
+export type Limit = {
+  /** How often, about: `60/m` is 60 times a minute; `s` and `10s` stand for ten seconds and `m` for a minute. */
+  readonly rate?: string
+  /** How often at most, exactly: `1000/d`; `m`, `h` and `d` are a minute, an hour and a day. */
+  readonly quota?: string
+  /** How many at a time in one isolate. */
+  readonly concurrent?: number
+}
+
 /** Of something registered: who may see and use it. */
 export type Guarded = {
   readonly enabled: Visibility['enabled']
   readonly scopes?: Visibility['scopes'] | undefined
   readonly listed?: boolean | undefined
+  readonly limit?: Limit | undefined
 }
 
 /** Enables and disables, for everybody and on every isolate; everyone who listens hears that the list has changed. */

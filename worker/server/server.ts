@@ -173,7 +173,7 @@ export class Server {
     word: string,
     name: string,
     entry: Registry[K] extends Map<string, infer E> ? E : never,
-    { enabled, initially, scopes, listed }: Visibility,
+    { enabled, initially, scopes, listed, limit }: Visibility,
   ): Switch {
     const entries = this.registry[kind] as Map<string, typeof entry>
     if (entries.has(name)) {
@@ -185,7 +185,13 @@ export class Server {
       const on = (await this.registry.turned())[switchOf(list, name)] ?? initially === 'enabled'
       return on && (enabled ? enabled(caller) : true)
     }
-    entries.set(name, { ...(entry as object), scopes, listed, enabled: initially ? isOn : enabled } as typeof entry)
+    entries.set(name, {
+      ...(entry as object),
+      scopes,
+      listed,
+      limit,
+      enabled: initially ? isOn : enabled,
+    } as typeof entry)
     const turn = async (on: boolean) => {
       if (!initially) throw new Error(`The ${word} "${name}" cannot be switched: declare it with initially: 'enabled'`)
       await this.registry.turn(list, name, on)
