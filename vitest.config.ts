@@ -29,8 +29,10 @@ export default defineConfig({
         // By its own name the package would be what was built last.
         resolve: {
           alias: [
+            { find: 'edgemcp/audit', replacement: source('worker/audit/index.ts') },
             { find: 'edgemcp/auth', replacement: source('worker/auth/index.ts') },
             { find: 'edgemcp/json-schema', replacement: source('worker/json-schema/index.ts') },
+            { find: 'edgemcp/limits', replacement: source('worker/limits/index.ts') },
             { find: 'edgemcp/page', replacement: source('worker/page/index.ts') },
             { find: 'edgemcp/sampling', replacement: source('worker/sampling/index.ts') },
             { find: 'edgemcp/state', replacement: source('worker/state/index.ts') },

@@ -19,7 +19,9 @@ const extra = (entry: string) => `${everything};export * from './worker/${entry}
 const bundles = [
   { name: 'hello, without its schema library', source: hello, external: schemaLibraries, isCounted: true },
   { name: 'everything of edgemcp', source: everything, external: schemaLibraries, isCounted: true },
+  { name: 'with edgemcp/audit', source: extra('audit'), external: schemaLibraries },
   { name: 'with edgemcp/auth', source: extra('auth'), external: schemaLibraries },
+  { name: 'with edgemcp/limits', source: extra('limits'), external: schemaLibraries },
   { name: 'with edgemcp/page', source: extra('page'), external: schemaLibraries },
   { name: 'with edgemcp/state', source: extra('state'), external: schemaLibraries },
   { name: 'with edgemcp/updates', source: extra('updates'), external: schemaLibraries },

@@ -32,6 +32,7 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/json-schema': { may: ['worker/protocol', 'worker/server/schema.ts'], ignores: outside },
   'worker/engine': { may: ['worker/server', 'worker/protocol'], ignores: outside },
   'worker/auth': { may: ['worker/protocol', 'jose'], types: ['worker/server'] },
+  'worker/audit': { may: ['worker/engine', 'worker/protocol'], types: ['worker/auth', 'worker/server'] },
   'worker/http': {
     may: ['worker/engine', 'worker/auth', 'worker/protocol'],
     types: ['worker/server', 'durable-objects'],
@@ -40,6 +41,10 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/updates': {
     may: ['worker/http', 'worker/engine', 'worker/protocol', 'durable-objects/updates.ts', 'cloudflare:workers'],
     types: ['worker/server', 'worker/serve.ts'],
+  },
+  'worker/limits': {
+    may: ['worker/engine', 'worker/protocol', 'worker/state/declaration.ts', 'cloudflare:workers'],
+    types: ['worker/auth', 'worker/server'],
   },
   'worker/sampling': { may: ['worker/server', 'worker/protocol'], ignores: outside },
   'worker/state': { may: ['worker/protocol'], types: ['worker/server'] },

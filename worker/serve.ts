@@ -14,6 +14,7 @@ import { guard, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, sealsOf, type Updating } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
+import * as checking from './http/policy-checks.ts'
 import { notAllowed, refusal } from './http/refusal.ts'
 import { openSse, postSse } from './http/sse-2024.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
@@ -25,6 +26,9 @@ import type { StateRpc } from './server/state.ts'
  * not imported, so that bundlers see that a deployment needs nothing of it.
  */
 const development = globalThis.process?.env?.NODE_ENV === 'development' ? developing : undefined
+
+/** What was wrong with a policy was seen before it was deployed. */
+const checks = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : checking
 
 export type ServeOptions = Partial<Policy> & {
   /** Where the endpoint is. Default `/mcp`; the 2024-11-05 pair `/sse` and `/messages` lies beside it. */
@@ -85,11 +89,7 @@ export interface EdgeWorker {
 export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const names = { session: 'McpSession', updates: 'McpUpdates', state: 'McpState', ...options.objects }
   const limits: Limits = { ...defaultLimits, ...options.limits }
-  for (const origin of options.origins ?? []) {
-    if (origin !== '*' && !(URL.canParse(origin) && new URL(origin).origin === origin)) {
-      throw new Error(`"${origin}" is no origin: write "https://app.example.com"`)
-    }
-  }
+  checks?.checkOrigins(options.origins ?? [])
   const report = (problem: unknown) => console.error(problem)
   const sessions = options.sessions || {}
   const session = (name: string): SessionRpc => object(names.session, name, sessions)
@@ -101,8 +101,8 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const state = (name: string): StateRpc => object(names.state, name, sessions)
   const keyed = once(async () => sealer(await keyRing(() => shards.at(0).keys())))
   updates?.attach(server.registry, () => shards.at(0))
-  options.limit?.attach?.(server)
   development?.watchEffects(server.registry, env)
+  options.limit?.attach?.(server)
 
   const sessionHost: SessionHost = {
     server,

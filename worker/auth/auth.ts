@@ -2,6 +2,7 @@ import type { McpError } from '../protocol/errors.ts'
 import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Server } from '../server/server.ts'
+import type { StateRpc } from '../server/state.ts'
 
 /** The server that a request is for, as far as deciding on it needs to know. */
 export interface Site {
@@ -13,6 +14,8 @@ export interface Site {
     principal: Principal | undefined,
     request: Pick<RequestMessage, 'method' | 'params'>,
   ): Promise<readonly string[]>
+  /** The object that keeps a state. */
+  state(name: string): StateRpc
   waitUntil(work: Promise<unknown>): void
   /** Somebody should look at this; the client is not told. */
   report(problem: unknown): void

@@ -80,6 +80,8 @@ export class IssuerDocuments {
   async renewed(document: IssuerDocument, site: Site): Promise<IssuerDocument> {
     const now = Date.now()
     if (this.#known && this.#known.at > document.at) return this.#known
+    // It is being asked for already, for whoever came first with that key.
+    if (this.#loading) return this.#loading.catch(() => document)
     if (now - Math.max(this.#forcedAt, document.at) < coolDown) return document
     this.#forcedAt = now
     return this.#load(site).catch(() => document)

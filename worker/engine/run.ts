@@ -24,7 +24,11 @@ export async function run(server: Server, call: Call, memo: Memo, world: World):
   const watched = server.registry.watch?.(call, round.context)
   try {
     const finished = method.answer({ server, call, world, context: watched?.context ?? round.context })
-    return await Promise.race([finished.then((done) => ({ done })), round.blocked])
+    return await Promise.race([
+      finished.then((done) => ({ done })),
+      round.blocked,
+      ...(watched?.late ? [watched.late] : []),
+    ])
   } finally {
     round.close()
     watched?.end()

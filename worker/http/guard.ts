@@ -35,8 +35,10 @@ const isKnownHost = (url: URL, hosts: readonly string[]) =>
 const isLoopback = (hostname: string) => /^(?:(?:.*\.)?localhost|\[::1\]|127(?:\.\d{1,3}){3})$/.test(hostname)
 
 const allowedHeaders =
-  'Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id'
-const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate, Retry-After, Allow'
+  'Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, ' +
+  'traceparent, tracestate, baggage'
+// The last one is how a person who was refused can say which request it was.
+const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate, Retry-After, Allow, CF-Ray'
 
 /** Answers a preflight: everything a client of any revision sends, and the mirrored parameters it names. */
 export function preflight(request: Request, methods: string): Response {

@@ -8,7 +8,6 @@ import type { Seals } from '../engine/call.ts'
 import { longestWait } from '../engine/memo.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
-import type { StateRpc } from '../server/state.ts'
 import type { Policy } from './guard.ts'
 import type { Limits } from './limits.ts'
 
@@ -21,8 +20,6 @@ export type Host = Site & {
   readonly objects: Objects | undefined
   /** `undefined` on a server that tells of no changes. */
   readonly updating: Updating | undefined
-  /** The object that keeps a state. */
-  state(name: string): StateRpc
   /** The object that stands for one state of a stateless call. */
   round(name: string): RoundRpc
   sealer(): Promise<Sealer>

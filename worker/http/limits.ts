@@ -1,5 +1,7 @@
+import { type Bounds, defaultBounds } from '../protocol/jsonrpc.ts'
+
 /** How much a client may ask of this server, and for how long. Bytes and milliseconds. */
-export type Limits = {
+export type Limits = Bounds & {
   /** Bytes of one request body. Default 4 MiB. */
   body: number
   /** Milliseconds until a body must have arrived. Default 30 s. */
@@ -16,6 +18,7 @@ export type Limits = {
 }
 
 export const defaultLimits: Limits = {
+  ...defaultBounds,
   body: 4 * 1024 * 1024,
   bodyTimeout: 30_000,
   patience: 5_000,

@@ -17,7 +17,7 @@ import { serveAlone, serveStateless } from './stateless.ts'
 export async function post(request: Request, host: Host, visit: Visit): Promise<Response> {
   const principal = await authenticate(request, host, visit)
   const forms = accepts(request.headers.get('Accept'))
-  const parsed = parse(await readBody(request, host.limits))
+  const parsed = parse(await readBody(request, host.limits), host.limits)
   const signs = {
     version: request.headers.get('MCP-Protocol-Version'),
     session: request.headers.get('Mcp-Session-Id'),
@@ -29,7 +29,10 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
     return refusal(error, 'message' in parsed ? idOf([parsed.message]) : undefined)
   }
   if ('ignored' in recognised) return new Response(null, { status: 202 })
-  const asked = 'stateless' in recognised ? [recognised.stateless] : 'messages' in recognised ? recognised.messages : []
+  const asked =
+    'messages' in recognised
+      ? recognised.messages
+      : ['stateless' in recognised ? recognised.stateless : recognised.handshake]
   const forbidden = await refused(asked, host, visit)
   if (forbidden) return forbidden
   if ('stateless' in recognised) return serveStateless(request, host, principal, forms, recognised)

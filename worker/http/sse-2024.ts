@@ -40,7 +40,7 @@ export async function openSse(request: Request, host: Host, visit: Visit): Promi
 export async function postSse(request: Request, host: Host, visit: Visit): Promise<Response> {
   if (!host.objects) return notAllowed('OPTIONS')
   const principal = await authenticate(request, host, visit)
-  const parsed = parse(await readBody(request, host.limits))
+  const parsed = parse(await readBody(request, host.limits), host.limits)
   if ('malformed' in parsed) return refusal(parsed.malformed, parsed.id)
   if ('batch' in parsed) return refusal(new McpError('invalid_request', 'This transport has no batches'))
   const messages = [parsed.message]

@@ -25,26 +25,33 @@ export const isNotification = (message: Message): message is NotificationMessage
   'method' in message && !('id' in message)
 export const isResponse = (message: Message): message is ResponseMessage => !('method' in message)
 
-/** Deeper JSON than any honest client sends; recursion over what passes stays far from the stack's end. */
-export const maxDepth = 128
+/** How much a body may hold. */
+export type Bounds = {
+  /** Levels of nesting. Default 128, deeper than any honest client; recursion over what passes stays far from the stack's end. */
+  depth: number
+  /**
+   * Messages in one batch. Default 1,000: a short message can ask for a long answer, and many of them for more than fits in
+   * memory.
+   */
+  batch: number
+}
 
-/** A short message can ask for a long answer; many of them in one body would ask for more than fits in memory. */
-export const maxBatch = 1000
+export const defaultBounds: Bounds = { depth: 128, batch: 1000 }
 
 /** Reads a body. Never throws: what is wrong with it is part of the answer. */
-export function parse(text: string): Parsed {
+export function parse(text: string, { depth, batch } = defaultBounds): Parsed {
   let value: unknown
   try {
     value = JSON.parse(text)
   } catch {
     return { malformed: new McpError('parse_error', 'The body is not valid JSON') }
   }
-  if (text.length > 2 * maxDepth && deeperThan(value, maxDepth)) {
-    return refuse(`The body is nested deeper than ${maxDepth} levels`, idOf(value))
+  if (text.length > 2 * depth && deeperThan(value, depth)) {
+    return refuse(`The body is nested deeper than ${depth} levels`, idOf(value))
   }
   if (!Array.isArray(value)) return shape(value)
   if (value.length === 0) return refuse('A batch must not be empty')
-  if (value.length > maxBatch) return refuse(`A batch holds at most ${maxBatch} messages`)
+  if (value.length > batch) return refuse(`A batch holds at most ${batch} messages`)
   return { batch: value.map(shape) }
 }
 

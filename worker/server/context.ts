@@ -169,6 +169,8 @@ export type Watch = (
   context: Context,
 ) => {
   readonly context: Context
+  /** Ends the call before its handler does. */
+  readonly late?: Promise<never> | undefined
   /** The handler is done, or goes on in another round. */
   end(): void
 }

@@ -1,0 +1,53 @@
+/** A server that gives each caller so much, and no more. Whoever says a name is that person. */
+import { env } from 'cloudflare:workers'
+import { createServer, serve } from 'edgemcp'
+import { limits } from 'edgemcp/limits'
+import { McpState } from 'edgemcp/state'
+import { updates } from 'edgemcp/updates'
+import * as z from 'zod'
+
+const { TIME = '60000' } = env as { TIME?: string }
+
+const server = createServer({ name: 'limited', version: '1.0.0' })
+
+server.tool('free', { description: 'No limit of its own' }, () => 'done')
+server.tool('bound', { description: 'By a binding', limit: { rate: '3/m' } }, () => 'done')
+server.tool('counted', { description: 'Without a binding', limit: { rate: '2/10s' } }, () => 'done')
+server.tool('daily', { description: 'By the day', limit: { quota: '2/d' } }, () => 'done')
+server.tool('both', { description: 'By the day and the hour', limit: { rate: '5/m', quota: '2/h' } }, () => 'done')
+const held = new Set<() => void>()
+server.tool('hold', { description: 'Until released', limit: { concurrent: 2 } }, async (_, ctx) => {
+  await ctx.progress(1)
+  await new Promise<void>((resolve) => held.add(resolve))
+  return 'released'
+})
+server.tool('release', { description: 'Releases' }, () => {
+  for (const release of held) release()
+  held.clear()
+})
+server.tool('late', { description: 'Never ends' }, async (_, { signal }) => {
+  await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
+  return 'stopped'
+})
+server.tool('patient', { description: 'Waits for its client' }, async (_, ctx) => {
+  const answer = await ctx.elicit('word', 'A word?', z.object({ word: z.string() }))
+  return answer.action === 'accept' ? answer.content.word : answer.action
+})
+server.tool('echo', { description: 'Echoes', input: z.object({ text: z.string() }) }, ({ text }) => text)
+server.prompt('counted', { description: 'Counted', limit: { quota: '1/d' } }, () => 'hello')
+server.resource('note://{id}', { description: 'Notes', limit: { quota: '1/d' } }, ({ id }) => `note ${id}`)
+
+const worker = serve(server, {
+  updates: updates(),
+  limit: limits({ quota: '40/h', streams: 2, time: Number(TIME), arguments: 1_000 }),
+  limits: { depth: 20, batch: 10, keepAlive: 100 },
+  auth: {
+    async authenticate(request) {
+      const subject = /^Bearer (\w+)$/.exec(request.headers.get('Authorization') ?? '')?.[1]
+      return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
+    },
+  },
+})
+export default worker
+export { McpState }
+export const { McpSession, McpUpdates } = worker

@@ -1,0 +1,193 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+let hasty: TestServer
+
+beforeAll(async () => {
+  server = await startServer('test/limits/limited')
+  hasty = await startServer('test/limits/limited', { TIME: '1000' })
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+  await hasty[Symbol.asyncDispose]()
+})
+
+let people = 0
+/** Somebody who has used nothing up yet. */
+const somebody = () => `person${++people}`
+
+const clientOf = (revision: string, token = somebody()) => connect(server.url, { revision, token })
+
+const textOf = async (called: ReturnType<TestClient['callTool']>) => (await called).content[0]
+
+describe.each(everyRevision)('a client of %s', (revision) => {
+  test('is stopped by a rate of the platform', async () => {
+    await using client = await clientOf(revision)
+    for (let call = 0; call < 3; call++) expect(await textOf(client.callTool('bound'))).toMatchObject({ text: 'done' })
+    await expect(client.callTool('bound')).rejects.toMatchObject({
+      status: 429,
+      message: expect.stringContaining(
+        'Too many calls of bound: at most 3 in a minute. Wait 60 seconds, then try again',
+      ),
+    })
+    expect(await textOf(client.callTool('free'))).toMatchObject({ text: 'done' })
+  })
+
+  test('is stopped by a quota, and told when to come back', async () => {
+    await using client = await clientOf(revision)
+    for (let call = 0; call < 2; call++) await client.callTool('daily')
+    await expect(client.callTool('daily')).rejects.toMatchObject({
+      status: 429,
+      message: expect.stringMatching(/Too many calls of daily: at most 2 in a day\. Wait \d+ seconds, then try again/),
+    })
+  })
+})
+
+const newest = '2026-07-28'
+
+/** The raw answer to a call of a stateless client. */
+function post(name: string, token: string | undefined, args: object = {}, headers: Record<string, string> = {}) {
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': newest,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+    progressToken: 'progress',
+  }
+  return fetch(server.url, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'MCP-Protocol-Version': newest,
+      'Mcp-Method': 'tools/call',
+      'Mcp-Name': name,
+      ...(token && { Authorization: `Bearer ${token}` }),
+      ...headers,
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name, arguments: args, _meta } }),
+  })
+}
+
+test('the header says when to come back, in seconds', async () => {
+  const person = somebody()
+  await post('daily', person)
+  await post('daily', person)
+  const refused = await post('daily', person)
+  expect(refused.status).toBe(429)
+  const seconds = Number(refused.headers.get('Retry-After'))
+  const untilMidnight = 86_400 - ((Date.now() / 1000) % 86_400)
+  expect(Math.abs(seconds - untilMidnight)).toBeLessThan(10)
+  expect(await refused.json()).toMatchObject({ id: 1, error: { data: { retryAfter: seconds } } })
+})
+
+test('a rate without a binding is counted exactly', async () => {
+  const person = somebody()
+  const statuses = await Promise.all(Array.from({ length: 10 }, async () => (await post('counted', person)).status))
+  expect(statuses.filter((status) => status === 200).length).toBeLessThanOrEqual(4)
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(2)
+  expect(statuses).toContain(429)
+})
+
+test('a quota is exact, however many ask at once', async () => {
+  const person = somebody()
+  const statuses = await Promise.all(Array.from({ length: 20 }, async () => (await post('daily', person)).status))
+  expect(statuses.filter((status) => status === 200)).toHaveLength(2)
+})
+
+test('what is refused by one limit uses up nothing of another', async () => {
+  const person = somebody()
+  const statuses: number[] = []
+  for (let call = 0; call < 8; call++) statuses.push((await post('both', person)).status)
+  expect(statuses).toEqual([200, 200, 429, 429, 429, 429, 429, 429])
+  // 40 in an hour are for everything together: 2 were taken.
+  const rest = await Promise.all(Array.from({ length: 45 }, async () => (await post('free', person)).status))
+  expect(rest.filter((status) => status === 200)).toHaveLength(38)
+})
+
+test('one caller is not another; whoever is nobody is an address, or a network', async () => {
+  const [ada, bob] = [somebody(), somebody()]
+  for (const person of [ada, bob])
+    for (let call = 0; call < 2; call++) expect((await post('daily', person)).status).toBe(200)
+  const from = async (address: string) => (await post('daily', undefined, {}, { 'CF-Connecting-IP': address })).status
+  const statuses: number[] = []
+  for (const address of ['198.51.100.1', '198.51.100.1', '198.51.100.1', '198.51.100.2'])
+    statuses.push(await from(address))
+  for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:3:4:5:6', '2001:db8:1:2::3', '2001:db8:1:3::1']) {
+    statuses.push(await from(address))
+  }
+  expect(statuses).toEqual([200, 200, 429, 200, 200, 200, 429, 200])
+})
+
+test('prompts and resources have limits too', async () => {
+  await using client = await clientOf(newest)
+  await client.request('prompts/get', { name: 'counted' })
+  await expect(client.request('prompts/get', { name: 'counted' })).rejects.toMatchObject({ status: 429 })
+  await client.request('resources/read', { uri: 'note://1' })
+  await expect(client.request('resources/read', { uri: 'note://2' })).rejects.toMatchObject({ status: 429 })
+})
+
+test('so many at a time, and when one has ended the next', async () => {
+  const person = somebody()
+  const [first, second] = [await post('hold', person), await post('hold', person)]
+  expect([first.status, second.status]).toEqual([200, 200])
+  const third = await post('hold', person)
+  expect(third.status).toBe(429)
+  expect(await third.text()).toContain('Too many calls of hold are running: at most 2 at a time')
+  await second.body?.cancel()
+  await expect.poll(async () => (await post('hold', person)).status, { timeout: 25_000 }).toBe(200)
+  await post('release', somebody())
+  expect(await first.text()).toContain('"text":"released"')
+})
+
+test('so many streams at a time', async () => {
+  const person = somebody()
+  await using client = await clientOf('2025-11-25', person)
+  await client.watch({})
+  await using other = await clientOf('2025-11-25', person)
+  const second = await other.watch({})
+  await using third = await clientOf('2025-11-25', person)
+  await expect(third.watch({})).rejects.toThrow('No stream')
+  await second.close()
+  await expect
+    .poll(() =>
+      third.watch({}).then(
+        () => 'open',
+        () => 'refused',
+      ),
+    )
+    .toBe('open')
+})
+
+describe.each([newest, '2025-11-25'])('a handler of a client of %s', (revision) => {
+  test('that takes too long is stopped', async () => {
+    await using client = await connect(hasty.url, { revision })
+    await expect(client.callTool('late')).rejects.toThrow('This took longer than 1 seconds, and was stopped')
+  })
+
+  test('may wait for its client as long as it likes', async () => {
+    const elicit = async () => {
+      await new Promise((resolve) => setTimeout(resolve, 1_500))
+      return { action: 'accept' as const, content: { word: 'finally' } }
+    }
+    await using client = await connect(hasty.url, { revision, answers: { elicit } })
+    expect(await textOf(client.callTool('patient'))).toMatchObject({ text: 'finally' })
+  })
+})
+
+test('large arguments, deep bodies and long batches are refused', async () => {
+  const large = await post('echo', somebody(), { text: 'x'.repeat(1_000) })
+  expect(large.status).toBe(413)
+  expect(await large.text()).toContain('The arguments of a call have at most 1000 characters')
+  expect((await post('echo', somebody(), { text: 'x'.repeat(900) })).status).toBe(200)
+  const deep = await post('free', somebody(), JSON.parse(`${'{"a":'.repeat(30)}1${'}'.repeat(30)}`))
+  expect(deep.status).toBe(400)
+  expect(await deep.text()).toContain('nested deeper than 20 levels')
+  const batch = await fetch(server.url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
+    body: JSON.stringify(Array.from({ length: 11 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }))),
+  })
+  expect(await batch.text()).toContain('A batch holds at most 10 messages')
+})

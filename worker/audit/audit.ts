@@ -1,0 +1,92 @@
+/** Tells of refusals, and of calls of what takes scopes: who, what, why. Never of what was said. */
+import type { Audit, Site, Visit } from '../auth/auth.ts'
+import type { AuditEvent, Sink } from './event.ts'
+import { type Finding, findingsOf } from './findings.ts'
+import { sessionMark, type Write, writer } from './writing.ts'
+
+export type AuditOptions = {
+  /** Where events go: one sink or several. */
+  to: Sink | readonly Sink[]
+  /** Whether events say which address a request came from. Default true. */
+  address?: boolean
+}
+
+/**
+ * At most fifty events a request, each after the response. No sink can hold up a request or make it fail.
+ *
+ * @example
+ * serve(server, { auth, audit: audit({ to: [toLogs(), toAnalytics(() => env.AUDIT)] }) })
+ * @throws Error with one sentence that names the fix
+ */
+export function audit({ to, address: isAddressTold = true }: AuditOptions): Audit {
+  const sinks = [to].flat() as Sink[]
+  if (sinks.length === 0 || sinks.some((sink) => typeof sink !== 'function')) {
+    throw new Error('audit() needs somewhere to write: audit({ to: toLogs() })')
+  }
+
+  return (visit, response, site) => {
+    try {
+      const { request } = visit
+      const session = sessionOf(request, site)
+      const write = writer(request, session)
+      const findings = findingsOf(visit, response, site, write)
+      if (findings.length === 0) return
+      const at = new Date().toISOString()
+      const work = sessionMark(session).then((mark) => {
+        const circumstances = { at, status: response.status, session: mark, ...circumstancesOf(visit, site, write) }
+        return Promise.all(findings.map((finding) => tell(finding, circumstances, site, write)))
+      })
+      site.waitUntil(work.catch((problem) => site.report(problem)))
+    } catch (problem) {
+      site.report(problem)
+    }
+  }
+
+  function circumstancesOf({ request, principal }: Visit, { paths }: Site, write: Write) {
+    const { headers, method } = request
+    const { pathname } = new URL(request.url)
+    return {
+      who: principal && {
+        issuer: write(principal.issuer),
+        subject: write(principal.subject),
+        client: write(principal.client),
+        tenant: write(principal.tenant),
+      },
+      address: isAddressTold ? write(headers.get('CF-Connecting-IP')) : undefined,
+      // Others are made up by whoever asks for them.
+      http: { method, path: Object.values(paths).includes(pathname) ? pathname : undefined },
+      request: write(headers.get('CF-Ray')),
+      userAgent: write(headers.get('User-Agent')),
+    }
+  }
+
+  async function tell(
+    { why: reason, ...finding }: Finding,
+    circumstances: Omit<AuditEvent, keyof Finding>,
+    site: Site,
+    write: Write,
+  ): Promise<void> {
+    const why = await reason
+    const event: AuditEvent = {
+      ...circumstances,
+      ...finding,
+      why: why && { kind: why.kind, message: write(why.message) as string },
+    }
+    await Promise.all(
+      sinks.map(async (sink) => {
+        try {
+          await sink(event)
+        } catch (problem) {
+          site.report(problem)
+        }
+      }),
+    )
+  }
+}
+
+/** The id of the session that a request names, whether there is one or not. */
+function sessionOf({ url, headers }: Request, { paths }: Site): string | undefined {
+  const { pathname, searchParams } = new URL(url)
+  const id = pathname === paths.messages ? searchParams.get('session') : headers.get('Mcp-Session-Id')
+  return id ?? undefined
+}

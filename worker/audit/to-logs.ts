@@ -1,0 +1,13 @@
+import type { Sink } from './event.ts'
+
+/**
+ * Writes each event as one line of JSON, `{"audit":{…}}`, which Workers Logs takes apart into fields. Refusals are warnings, the
+ * rest is information.
+ *
+ * @see https://developers.cloudflare.com/workers/observability/logs/workers-logs/
+ */
+export const toLogs = (): Sink => (event) => {
+  const line = JSON.stringify({ audit: event })
+  if (event.outcome === 'refused') console.warn(line)
+  else console.log(line)
+}

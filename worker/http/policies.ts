@@ -1,0 +1,36 @@
+import type { Policy } from './guard.ts'
+import * as checking from './policy-checks.ts'
+
+/** What was wrong with a policy was seen before it was deployed. Written out so that bundlers see that a deployment needs none of it. */
+const checks = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : checking
+
+export type BrowserPolicy = {
+  /** Origins of the pages that may call, such as `https://app.example.com`. */
+  origins: readonly string[]
+  /** Host names, without port, that the server is known under. Left out, every https host. */
+  hosts?: readonly string[]
+}
+
+/**
+ * Who may call a server from where. Each is a part of the options of `serve`. What is no page may always call: its token says
+ * who that is, not the place it calls from.
+ *
+ * @example
+ * serve(server, { auth, ...policies.browser({ origins: ['https://app.example.com'] }) })
+ */
+export const policies = {
+  /** This machine only: under its own names, for its own pages. A deployment answers nobody. */
+  local: { origins: [], hosts: ['localhost'] },
+
+  /**
+   * Every page there is. For servers that ask for a token, or that have nothing to hide: a page can do what anybody can do who
+   * knows the address. Not for a server that trusts a network, a cookie or a client certificate, which browsers bring along.
+   */
+  public: { origins: ['*'], hosts: [] },
+
+  /** These pages, and the server's own. @throws Error that says what to write instead, before it is deployed */
+  browser({ origins, hosts = [] }: BrowserPolicy): Policy {
+    checks?.checkBrowserPolicy({ origins, hosts })
+    return { origins, hosts }
+  },
+} as const satisfies Record<string, Policy | ((options: BrowserPolicy) => Policy)>

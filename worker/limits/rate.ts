@@ -1,0 +1,38 @@
+/** What `60/m` means. */
+
+/** So many times in so many seconds. */
+export type Rate = { readonly text: string; readonly times: number; readonly seconds: number }
+
+/** Those that the platform's rate limiting knows. */
+const ratePeriods: Readonly<Record<string, number>> = { s: 10, '10s': 10, m: 60 }
+const quotaPeriods: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 }
+
+/** @throws Error with one sentence that names the fix */
+export const readRate = (text: string, owner: string): Rate =>
+  read(text, ratePeriods, `${owner} has the rate`, '60/m or 10/10s')
+
+/** @throws Error with one sentence that names the fix */
+export const readQuota = (text: string, owner: string): Rate =>
+  read(text, quotaPeriods, `${owner} has the quota`, '1000/d, 100/h or 10/m')
+
+function read(text: string, periods: Readonly<Record<string, number>>, what: string, examples: string): Rate {
+  const [, times, period = ''] = /^([1-9]\d{0,8})\/(\w+)$/.exec(text) ?? []
+  const seconds = Object.hasOwn(periods, period) ? periods[period] : undefined
+  if (times === undefined || seconds === undefined) throw new Error(`${what} "${text}": write it like ${examples}`)
+  return { text, times: Number(times), seconds }
+}
+
+/** The binding that stands for a rate in the Wrangler configuration: `RATE_60_PER_60S` for `60/m`. */
+export const bindingOf = ({ times, seconds }: Rate): string => `RATE_${times}_PER_${seconds}S`
+
+const units: readonly [number, string][] = [
+  [86_400, 'day'],
+  [3_600, 'hour'],
+  [60, 'minute'],
+]
+
+/** For people and models: "at most 60 a minute". */
+export function rateText({ times, seconds }: Rate): string {
+  const [, unit = `${seconds} seconds`] = units.find(([length]) => length === seconds) ?? []
+  return `at most ${times} in a ${unit}`.replace('a 10', '10')
+}
