@@ -102,6 +102,8 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const keyed = once(async () => sealer(await keyRing(() => shards.at(0).keys())))
   updates?.attach(server.registry, () => shards.at(0))
   development?.watchEffects(server.registry, env)
+  development?.warnOfUnguarded(server.registry, options)
+  options.auth?.attach?.(server)
   options.limit?.attach?.(server)
 
   const sessionHost: SessionHost = {

@@ -47,6 +47,8 @@ export type Audit = (visit: Visit, response: Response, site: Site) => void
 
 /** Decides who makes a request and whether it may, and says how to be let in. */
 export interface Auth {
+  /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
+  attach?(server: Server): void
   /**
    * @returns who it is; `undefined`: somebody unknown, who may use what takes no scopes
    * @throws McpError `unauthorized` when the request carries no credential that is good here

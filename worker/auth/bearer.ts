@@ -9,12 +9,15 @@
 import { decodeJwt } from 'jose'
 import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
+import type { Server } from '../server/server.ts'
 import type { Auth, Site, Visit } from './auth.ts'
+import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import { type Challenge, challengeText } from './challenge.ts'
 import { type ClaimOptions, type Claims, principalOf, statedScopes } from './claims.ts'
+import type { Fetch } from './fetch-json.ts'
 import { BadToken, Issuer, type IssuerOptions, unavailable } from './issuer.ts'
-import type { Fetch } from './issuer-documents.ts'
 import { authorizationServerMetadata, metadataUrl, resourceMetadata, resourceOf } from './metadata.ts'
+import { declaredScopes, unscoped } from './scopes.ts'
 import { bearerToken, type Found } from './token.ts'
 import { VerifiedTokens } from './verified.ts'
 
@@ -28,6 +31,8 @@ export type BearerOptions = ClaimOptions &
     resource?: string
     /** Scopes that a client should ask for first. Default: all that something of the server takes. */
     scopes?: readonly string[]
+    /** Everything must say what it takes: the server does not start with a tool, resource or prompt without `scopes`. */
+    strict?: boolean
     /** Scopes that every request takes. */
     required?: readonly string[]
     /** Requests without a token are let in, as nobody: they may use what has no scopes. */
@@ -69,7 +74,13 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   }
   const verified = new VerifiedTokens(keptFor)
 
-  return { authenticate, refuse, ...(carrier.isDescribed && { respond }) }
+  return { attach, authenticate, refuse, ...(carrier.isDescribed && { respond }) }
+
+  function attach(server: Server): void {
+    const open = options.strict ? unscoped(server) : []
+    if (open.length === 0) return
+    throw new Error(`Without scopes: ${open.join(', ')}. Give each some, or scopes: [] for whoever is signed in`)
+  }
 
   async function authenticate(request: Request, site: Site): Promise<Principal | undefined> {
     const found = carrier.token(request)
@@ -115,6 +126,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     if (from === undefined) return introspected(token, expected, site)
     const issuer = issuers.find(({ name }) => name === from)
     if (!issuer) throw new BadToken('The token is of an issuer that is not accepted here')
+    if (!isSpelledOnce(token)) throw new BadToken('The token is malformed')
     const claims = await issuer.verify(token, expected, site)
     // Whoever holds the token would have to show a key as well: RFC 9449, section 7.1, and RFC 8705.
     if (claims.cnf !== undefined) throw new BadToken('Tokens that are bound to a key are not accepted here')
@@ -131,7 +143,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
       if (!issuer.introspection) continue
       const claims = await issuer
         .introspectionUrl(site)
-        .then((url) => issuer.introspection?.ask(token, url))
+        .then((url) => issuer.introspection?.ask(token, url, site))
         .catch((each: unknown) => {
           site.report(each)
           problem = each
@@ -168,7 +180,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     const message = `This takes the scopes ${scopes.join(' ')}`
     if (!principal) return refusal('unauthorized', message, { scopes }, request, site)
     // What a token allows already is asked for again: clients replace what they have.
-    const offered = new Set([...scopesOf(site), ...declaredScopes(site), ...required])
+    const offered = new Set([...scopesOf(site), ...declaredScopes(site.server), ...required])
     const held = (options.scopesOf ?? statedScopes)(principal.claims).filter((scope) => offered.has(scope))
     const wanted = [...new Set([...held, ...scopes])]
     const challenge = { error: 'insufficient_scope', description: message, scopes: wanted } as const
@@ -191,7 +203,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
 
   /** What a client should ask for that knows nothing yet. */
   function scopesOf(site: Site): readonly string[] {
-    return options.scopes ?? [...new Set([...required, ...declaredScopes(site)])]
+    return options.scopes ?? [...new Set([...required, ...declaredScopes(site.server)])]
   }
 
   function resourcesOf(request: Request, site: Site): readonly string[] {
@@ -234,13 +246,6 @@ function issuersOf(options: BearerOptions): Issuer[] {
   return all.map((each) => new Issuer({ ...common, ...(typeof each === 'string' ? { issuer: each } : each) }, fetch))
 }
 
-/** Every scope that something of a server takes. */
-function declaredScopes({ server: { registry } }: Site): readonly string[] {
-  const { tools, resources, templates, prompts } = registry
-  const entries = [tools, resources, templates, prompts].flatMap((kind) => [...kind.values()])
-  return [...new Set(entries.flatMap(({ scopes = [] }) => scopes))]
-}
-
 /** `iss`, before anything is known to be true; `undefined`: the token is no JWT. */
 function issuerIn(token: string): string | undefined {
   if (token.split('.').length !== 3) return undefined
@@ -249,5 +254,15 @@ function issuerIn(token: string): string | undefined {
     return typeof iss === 'string' ? iss : ''
   } catch {
     return undefined
+  }
+}
+
+/** One token, one text: a signature that is spelled in another way is another key to whatever remembers tokens. */
+function isSpelledOnce(token: string): boolean {
+  const signature = token.slice(token.lastIndexOf('.') + 1)
+  try {
+    return encodeBase64url(decodeBase64url(signature)) === signature
+  } catch {
+    return false
   }
 }

@@ -1,7 +1,8 @@
 /** edgemcp/auth: who may call, by the tokens of an OAuth 2.1 authorization server. */
 export { type BearerOptions, bearer } from './bearer.ts'
 export type { ClaimOptions } from './claims.ts'
+export type { Fetch } from './fetch-json.ts'
 export type { IntrospectionOptions } from './introspection.ts'
 export type { Algorithm, IssuerOptions } from './issuer.ts'
-export type { Fetch } from './issuer-documents.ts'
 export { type AccessOptions, cloudflareAccess, oauthProvider } from './presets.ts'
+export { unscoped } from './scopes.ts'

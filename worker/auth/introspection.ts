@@ -3,8 +3,10 @@
  *
  * @see https://www.rfc-editor.org/rfc/rfc7662
  */
+
+import type { Site } from './auth.ts'
 import type { Claims } from './claims.ts'
-import type { Fetch } from './issuer-documents.ts'
+import { type Fetch, fetchJson, Refused } from './fetch-json.ts'
 
 export type IntrospectionOptions = {
   /** Left out, the metadata of the issuer says where. */
@@ -14,12 +16,24 @@ export type IntrospectionOptions = {
   clientSecret: string
 }
 
-/** Milliseconds to wait for an answer. */
-const patience = 5_000
+/** Milliseconds for which a server that did not answer is not asked again. */
+const rest = 1_000
+/** Milliseconds for which a token that was worth nothing is not asked about again. */
+const worthlessFor = 5_000
+/** Tokens that are remembered to be worth nothing. */
+const mostRemembered = 1_000
+
+/** How a server answers to what it cannot read as a token. */
+const odd = new Set([400, 413, 414, 422])
 
 export class Introspection {
   readonly #options: IntrospectionOptions
   readonly #fetch: Fetch
+  /** Tokens that are being asked about: many requests with one token are one question. */
+  readonly #asking = new Map<string, Promise<Claims | undefined>>()
+  /** Tokens that are worth nothing, and when that was. */
+  readonly #worthless = new Map<string, number>()
+  #failure: { at: number; problem: unknown } | undefined
 
   constructor(options: IntrospectionOptions, fetch: Fetch) {
     this.#options = options
@@ -30,24 +44,43 @@ export class Introspection {
    * @returns what the token stands for; `undefined`: nothing
    * @throws Error when there is no answer
    */
-  async ask(token: string, url: string): Promise<Claims | undefined> {
+  async ask(token: string, url: string, site: Site): Promise<Claims | undefined> {
+    const refused = this.#worthless.get(token)
+    if (refused !== undefined && Date.now() - refused < worthlessFor) return undefined
+    const known = this.#asking.get(token)
+    if (known) return known
+    if (this.#failure && Date.now() - this.#failure.at < rest) throw this.#failure.problem
+    const asking = this.#ask(token, url).finally(() => this.#asking.delete(token))
+    this.#asking.set(token, asking)
+    // Others wait for it, even when whoever asked first has gone.
+    site.waitUntil(asking.catch(() => {}))
+    return asking
+  }
+
+  async #ask(token: string, url: string): Promise<Claims | undefined> {
     const { clientId, clientSecret } = this.#options
-    const response = await this.#fetch(url, {
-      method: 'POST',
-      redirect: 'manual',
-      signal: AbortSignal.timeout(patience),
-      headers: {
-        Accept: 'application/json',
+    try {
+      const claims: Claims = await fetchJson(this.#fetch, url, {
+        method: 'POST',
         // Form encoding first: RFC 6749, section 2.3.1.
-        Authorization: `Basic ${btoa([clientId, clientSecret].map(encodeURIComponent).join(':'))}`,
-      },
-      body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
-    })
-    if (!response.ok) {
-      await response.body?.cancel()
-      throw new Error(`${url} answers with ${response.status}`)
+        headers: { Authorization: `Basic ${btoa([clientId, clientSecret].map(encodeURIComponent).join(':'))}` },
+        body: new URLSearchParams({ token, token_type_hint: 'access_token' }),
+      })
+      this.#failure = undefined
+      if (claims.active === true && isForAccess(claims)) return claims
+    } catch (problem) {
+      // That is about this token, and must not close the door to the others.
+      if (!(problem instanceof Refused && odd.has(problem.status))) {
+        this.#failure = { at: Date.now(), problem }
+        throw problem
+      }
     }
-    const claims = (await response.json()) as Claims
-    return claims?.active === true ? claims : undefined
+    if (this.#worthless.size >= mostRemembered) this.#worthless.clear()
+    this.#worthless.set(token, Date.now())
+    return undefined
   }
 }
+
+/** Others are active as well: a token to refresh with is not one to call with. */
+const isForAccess = ({ token_type, typ }: Claims): boolean =>
+  ![token_type, typ].some((kind) => typeof kind === 'string' && /^(?:refresh|id)(?:[_ ]?token)?$/i.test(kind))

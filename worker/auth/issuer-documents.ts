@@ -7,8 +7,10 @@
  * @see https://www.rfc-editor.org/rfc/rfc7517#section-5 key sets
  */
 import type { JSONWebKeySet, JWK } from 'jose'
+import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Site } from './auth.ts'
+import { type Fetch, fetchJson, safeUrl } from './fetch-json.ts'
 
 export type IssuerDocument = {
   /** Milliseconds: when it was read from the issuer. */
@@ -27,14 +29,10 @@ export const staleFor = 24 * 60 * 60_000
 export const coolDown = 30_000
 /** Milliseconds until an issuer that did not answer is asked again. */
 const restAfterFailure = 5_000
-/** Milliseconds to wait for an answer. */
-const patience = 5_000
-/** Bytes of one document. */
-const longestDocument = 256 * 1024
+/** Milliseconds after which a question that has not even failed is asked again. */
+const lostAfter = 30_000
 /** Keys of an issuer. */
 const mostKeys = 100
-
-export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 type Source = {
   readonly issuer: string
@@ -46,7 +44,7 @@ type Source = {
 export class IssuerDocuments {
   readonly #source: Source
   #known: IssuerDocument | undefined
-  #loading: Promise<IssuerDocument> | undefined
+  #loading: { since: number; document: Promise<IssuerDocument> } | undefined
   #failure: { at: number; problem: unknown } | undefined
   #forcedAt = Number.NEGATIVE_INFINITY
 
@@ -59,12 +57,15 @@ export class IssuerDocuments {
 
   /** @throws Error when nothing is known and the issuer does not answer */
   async current(site: Site): Promise<IssuerDocument> {
-    this.#known ??= await this.#cached()
+    const cached = this.#known ?? (await this.#cached())
+    // It may have been read from the issuer meanwhile.
+    this.#known ??= cached
     const known = this.#known
     const age = known ? Date.now() - known.at : Number.POSITIVE_INFINITY
     if (known && age < freshFor) return known
     const loading = this.#load(site)
-    if (known && age < shownFor) {
+    // Whoever has been waited for in vain is not waited for again.
+    if (known && age < (this.#failure ? staleFor : shownFor)) {
       loading.catch(() => {})
       return known
     }
@@ -76,20 +77,24 @@ export class IssuerDocuments {
     }
   }
 
-  /** What the issuer says now, for a key that is not in the document; rarely asked, however many such keys come. */
+  /**
+   * What the issuer says now, for a key that is not in the document; rarely asked, however many such keys come.
+   *
+   * @throws Error when it does not answer: the key may be good
+   */
   async renewed(document: IssuerDocument, site: Site): Promise<IssuerDocument> {
-    const now = Date.now()
     if (this.#known && this.#known.at > document.at) return this.#known
     // It is being asked for already, for whoever came first with that key.
-    if (this.#loading) return this.#loading.catch(() => document)
-    if (now - Math.max(this.#forcedAt, document.at) < coolDown) return document
-    this.#forcedAt = now
-    return this.#load(site).catch(() => document)
+    if (this.#isLoading) return this.#load(site)
+    if (Date.now() - Math.max(this.#forcedAt, document.at) < coolDown) return document
+    const loading = this.#load(site)
+    if (this.#isLoading) this.#forcedAt = Date.now()
+    return loading
   }
 
   /** Once at a time. What fails is reported, once, and left alone for a while. */
   #load(site: Site): Promise<IssuerDocument> {
-    if (this.#loading) return this.#loading
+    if (this.#loading && this.#isLoading) return this.#loading.document
     if (this.#failure && Date.now() - this.#failure.at < restAfterFailure) return Promise.reject(this.#failure.problem)
     const loading = this.#read().then(
       (document) => {
@@ -106,10 +111,14 @@ export class IssuerDocuments {
         throw problem
       },
     )
-    this.#loading = loading
+    this.#loading = { since: Date.now(), document: loading }
     // Others wait for it, even when whoever asked first has gone.
     site.waitUntil(loading.catch(() => {}))
     return loading
+  }
+
+  get #isLoading(): boolean {
+    return this.#loading !== undefined && Date.now() - this.#loading.since < lostAfter
   }
 
   async #read(): Promise<IssuerDocument> {
@@ -117,7 +126,7 @@ export class IssuerDocuments {
     const metadata = keysUrl === undefined ? await this.#discover() : { issuer, jwks_uri: keysUrl }
     const where = metadata.jwks_uri
     if (typeof where !== 'string') throw new Error(`The metadata of ${issuer} names no jwks_uri`)
-    const { keys } = await this.#fetchJson(safeUrl(where, 'The jwks_uri', issuer))
+    const { keys } = await fetchJson(this.#source.fetch, safeUrl(where, 'The jwks_uri', issuer))
     if (!Array.isArray(keys)) throw new Error(`There are no keys at ${where}`)
     const usable = keys.slice(0, mostKeys).filter(isPublic)
     return { at: Date.now(), metadata, keys: { keys: usable } }
@@ -134,7 +143,7 @@ export class IssuerDocuments {
     ]
     const problems: unknown[] = []
     for (const place of places) {
-      const metadata = await this.#fetchJson(place).catch((problem) => void problems.push(problem))
+      const metadata = await fetchJson(this.#source.fetch, place).catch((problem) => void problems.push(problem))
       if (!metadata) continue
       if (metadata.issuer === issuer) return metadata
       throw new Error(`${place} is of the issuer ${JSON.stringify(metadata.issuer)}, not of ${JSON.stringify(issuer)}`)
@@ -142,27 +151,13 @@ export class IssuerDocuments {
     throw new AggregateError(problems, `The issuer ${issuer} has no metadata: ${problems.join('; ')}`)
   }
 
-  async #fetchJson(url: string): Promise<Params> {
-    const response = await this.#source.fetch(url, {
-      headers: { Accept: 'application/json' },
-      redirect: 'manual',
-      signal: AbortSignal.timeout(patience),
-    })
-    if (!response.ok) {
-      await response.body?.cancel()
-      throw new Error(`${url} answers with ${response.status}`)
-    }
-    const value: unknown = JSON.parse(await textOf(response, url))
-    if (typeof value !== 'object' || value === null) throw new Error(`${url} is no JSON object`)
-    return value as Params
-  }
-
   // The data centre's cache. It may be absent, and it may forget.
 
   async #cached(): Promise<IssuerDocument | undefined> {
     try {
       const found = await caches.default.match(this.#cacheKey)
-      return found && ((await found.json()) as IssuerDocument)
+      const document: unknown = await found?.json()
+      return isDocument(document) ? document : undefined
     } catch {
       return undefined
     }
@@ -183,33 +178,16 @@ export class IssuerDocuments {
   }
 }
 
+/** Others may write there too. */
+function isDocument(value: unknown): value is IssuerDocument {
+  if (!isObject(value)) return false
+  const { at, metadata, keys } = value as Partial<IssuerDocument>
+  return typeof at === 'number' && at <= Date.now() && typeof metadata === 'object' && Array.isArray(keys?.keys)
+}
+
 /** What a signature may be checked with: secrets and private keys are not for everyone to read. */
 const isPublic = (key: unknown): key is JWK => {
-  if (typeof key !== 'object' || key === null) return false
-  const { kty, d, use } = key as JWK
+  if (!isObject(key)) return false
+  const { kty, d, use } = key
   return kty !== 'oct' && d === undefined && (use === undefined || use === 'sig')
-}
-
-/**
- * An address that nobody on the way can answer for.
- *
- * @throws Error for anything but https, or http on this machine
- */
-function safeUrl(text: string, what: string, from = text): string {
-  const url = URL.parse(text)
-  const isLocal = (each: URL | null) => each !== null && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(each.hostname)
-  if (url?.protocol === 'https:') return text
-  if (url?.protocol === 'http:' && isLocal(url) && isLocal(URL.parse(from))) return text
-  throw new Error(`${what} "${text}" must be an https URL`)
-}
-
-async function textOf(response: Response, url: string): Promise<string> {
-  const chunks: Uint8Array<ArrayBuffer>[] = []
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.byteLength
-    if (length > longestDocument) throw new Error(`${url} is longer than ${longestDocument} bytes`)
-    chunks.push(chunk)
-  }
-  return new Blob(chunks).text()
 }

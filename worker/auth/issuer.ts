@@ -1,11 +1,19 @@
 /** An authorization server whose tokens are accepted, and how they are checked. */
-import { createLocalJWKSet, type JSONWebKeySet, type JWTVerifyGetKey, jwtVerify, type LocalJWKSet } from 'jose'
+import {
+  createLocalJWKSet,
+  decodeProtectedHeader,
+  type JSONWebKeySet,
+  type JWTVerifyGetKey,
+  jwtVerify,
+  type LocalJWKSet,
+} from 'jose'
 import * as errors from 'jose/errors'
 import { McpError } from '../protocol/errors.ts'
 import type { Site } from './auth.ts'
 import type { Claims } from './claims.ts'
+import { type Fetch, safeUrl } from './fetch-json.ts'
 import { Introspection, type IntrospectionOptions } from './introspection.ts'
-import { type Fetch, type IssuerDocument, IssuerDocuments } from './issuer-documents.ts'
+import { type IssuerDocument, IssuerDocuments } from './issuer-documents.ts'
 
 export type IssuerOptions = {
   /** `iss` of its tokens, as it writes it: an https URL, or http on this machine. */
@@ -69,6 +77,10 @@ export class Issuer {
     if (typeof keys === 'object' && keys.keys.some(({ kty, d }) => kty === 'oct' || d !== undefined)) {
       throw new Error(`The keys of ${issuer} must be public keys`)
     }
+    if (introspection?.url !== undefined) safeUrl(introspection.url, 'The address of introspection', issuer)
+    else if (introspection && keys !== undefined) {
+      throw new Error(`The introspection of ${issuer} needs a url: where keys are given, no metadata is read`)
+    }
     this.name = issuer
     this.#options = options
     this.#documents = new IssuerDocuments({ issuer, keysUrl: typeof keys === 'string' ? keys : undefined, fetch })
@@ -89,8 +101,8 @@ export class Issuer {
       requiredClaims: ['exp'],
     }
     const verified = (key: JWTVerifyGetKey) => jwtVerify(token, key, settings)
-    try {
-      const { payload, protectedHeader } = await verified(this.#keyFor(site)).catch(async (problem) => {
+    const verifiedBySome = (isRenewed: boolean) =>
+      verified(this.#keyFor(site, isRenewed)).catch(async (problem) => {
         if (!(problem instanceof errors.JWKSMultipleMatchingKeys)) throw problem
         // A token that does not say which key it was signed with.
         for await (const key of problem) {
@@ -100,6 +112,13 @@ export class Issuer {
           if (found) return found
         }
         throw new errors.JWSSignatureVerificationFailed()
+      })
+    try {
+      const { payload, protectedHeader } = await verifiedBySome(false).catch((problem) => {
+        // That keys without names have been replaced shows in nothing else.
+        const isUnnamed = decodeProtectedHeader(token).kid === undefined
+        if (!(problem instanceof errors.JWSSignatureVerificationFailed) || !isUnnamed) throw problem
+        return verifiedBySome(true)
       })
       checkType(protectedHeader.typ)
       return payload
@@ -126,24 +145,25 @@ export class Issuer {
     const url = this.#options.introspection?.url ?? (await this.metadata(site))?.introspection_endpoint
     if (typeof url !== 'string')
       throw new Error(`The metadata of ${this.name} names no introspection_endpoint: give its url`)
-    return url
+    return safeUrl(url, 'The introspection_endpoint', this.name)
   }
 
-  #keyFor(site: Site): JWTVerifyGetKey {
+  #keyFor(site: Site, isRenewed: boolean): JWTVerifyGetKey {
     return async (header, jws) => {
       const { keys } = this.#options
       if (typeof keys === 'object') return this.#keySet(keys)(header, jws)
-      const document = await this.#documents.current(site).catch((problem: unknown) => {
-        throw unavailable(problem)
-      })
+      const answered = <T>(asked: Promise<T>) =>
+        asked.catch((problem: unknown) => {
+          throw unavailable(problem)
+        })
+      const document = await answered(this.#documents.current(site))
       try {
-        return await this.#keySet(document.keys)(header, jws)
+        if (!isRenewed) return await this.#keySet(document.keys)(header, jws)
       } catch (problem) {
         if (!(problem instanceof errors.JWKSNoMatchingKey)) throw problem
-        const renewed = await this.#documents.renewed(document, site)
-        if (renewed === document) throw problem
-        return this.#keySet(renewed.keys)(header, jws)
       }
+      const renewed = await answered(this.#documents.renewed(document, site))
+      return this.#keySet(renewed.keys)(header, jws)
     }
   }
 

@@ -26,6 +26,7 @@ export class VerifiedTokens {
   /** @param expires milliseconds: when the token does */
   add(token: string, origin: string, principal: Principal, expires: number): void {
     const until = Math.min(expires, Date.now() + this.#keptFor)
+    this.#known.delete(token)
     // The oldest goes first.
     for (const old of this.#known.keys()) {
       if (this.#known.size < this.#most) break

@@ -3,6 +3,8 @@ import type { HandledState, ScopedState, StateAccess, StateCall } from '../serve
 import { declare, type Operations, type Scope, type Store } from './declaration.ts'
 
 type Common = {
+  /** What a token must allow to reach it, all of them: a call without them ends with an error that the model can read. */
+  scopes?: readonly string[]
   /**
    * Statements that make its tables. Each is run once, before the first operation that needs it: to change a table later,
    * add statements at the end.
@@ -82,7 +84,7 @@ export function state<O extends object, V extends object = Values>(
 ): HandledState<Called<O>>
 export function state(
   name: string,
-  { scope, ttl, tables = [] }: SessionStateOptions | OwnStateOptions | HandledStateOptions,
+  { scope, ttl, tables = [], scopes = [] }: SessionStateOptions | OwnStateOptions | HandledStateOptions,
   operations: (store: Store) => object = keyValue,
 ): unknown {
   checkLife(name, scope, ttl)
@@ -93,11 +95,13 @@ export function state(
 
   return {
     async mint(access: StateAccess) {
+      permit(access)
       const expires = Date.now() + (ttl as number)
       return access.seal(purpose, `${expires.toString(36)}.${crypto.randomUUID()}`, ttl as number)
     },
 
     open(access: StateAccess, handle?: string) {
+      permit(access)
       const place = scope === 'handle' ? () => handled(access, handle) : scoped(name, scope, access)
       const call = async (operation: string, args: unknown[]) => {
         const { object, expires } = await place()
@@ -111,6 +115,13 @@ export function state(
         },
       }
     },
+  }
+
+  /** @throws McpError `insufficient_scope` */
+  function permit({ principal }: StateAccess): void {
+    const lacked = scopes.filter((scope) => !principal?.scopes.includes(scope))
+    if (lacked.length === 0) return
+    throw new McpError('insufficient_scope', `The state "${name}" takes the scopes ${scopes.join(' ')}`, { scopes })
   }
 
   /** @throws McpError `unknown_handle`, for all that are not good here alike */

@@ -45,6 +45,8 @@ async function work(tool: Tool, input: unknown, { call, world, context }: Asked)
       const told =
         thrown.kind === 'client_refused' ||
         thrown.kind === 'unknown_handle' ||
+        // Too late for a challenge: the call has begun.
+        thrown.kind === 'insufficient_scope' ||
         (thrown.kind === 'missing_client_capability' && !call.revision.stateless)
       if (!told) throw thrown
       return failure(thrown.message)

@@ -1,0 +1,22 @@
+import type { Server } from '../server/server.ts'
+
+/** Every scope that something of a server takes. */
+export const declaredScopes = (server: Server): readonly string[] => [
+  ...new Set(declared(server).flatMap(({ scopes = [] }) => scopes)),
+]
+
+/**
+ * What says nothing of who may use it, for a test or a check of one's own. `scopes: []` says something: whoever is let in.
+ *
+ * @returns such as `the tool "add"`
+ */
+export const unscoped = (server: Server): string[] =>
+  declared(server)
+    .filter(({ scopes }) => scopes === undefined)
+    .map(({ what }) => what)
+
+function declared({ registry: { tools, resources, templates, prompts } }: Server) {
+  const of = (word: string, entries: Iterable<[string, { readonly scopes?: readonly string[] | undefined }]>) =>
+    [...entries].map(([name, { scopes }]) => ({ what: `the ${word} "${name}"`, scopes }))
+  return [...of('tool', tools), ...of('resource', resources), ...of('resource', templates), ...of('prompt', prompts)]
+}

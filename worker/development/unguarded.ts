@@ -1,0 +1,20 @@
+import type { Registry } from '../server/server.ts'
+
+/** Tells of scopes that nobody can have, and of limits that nobody keeps. */
+export function warnOfUnguarded(
+  { tools, resources, templates, prompts }: Registry,
+  { auth, limit }: { auth?: object | undefined; limit?: object | undefined },
+): void {
+  const entries = [tools, resources, templates, prompts].flatMap((kind) => [...kind.entries()])
+  const named = (found: typeof entries) => found.map(([name]) => `"${name}"`).join(', ')
+  const scoped = entries.filter(([, { scopes = [] }]) => scopes.length > 0)
+  if (!auth && scoped.length > 0) {
+    console.warn(`edgemcp refuses everybody ${named(scoped)}: it has scopes, and serve() has no auth`)
+  }
+  const limited = entries.filter(([, entry]) => entry.limit)
+  if (!limit && limited.length > 0) {
+    console.warn(
+      `edgemcp keeps no limit of ${named(limited)}: serve(server, { limit: limits() }), of "edgemcp/limits", does`,
+    )
+  }
+}
