@@ -180,8 +180,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     const message = `This takes the scopes ${scopes.join(' ')}`
     if (!principal) return refusal('unauthorized', message, { scopes }, request, site)
     // What a token allows already is asked for again: clients replace what they have.
-    const offered = new Set([...scopesOf(site), ...declaredScopes(site.server), ...required])
-    const held = (options.scopesOf ?? statedScopes)(principal.claims).filter((scope) => offered.has(scope))
+    const held = (options.scopesOf ?? statedScopes)(principal.claims).filter((scope) => scope !== 'offline_access')
     const wanted = [...new Set([...held, ...scopes])]
     const challenge = { error: 'insufficient_scope', description: message, scopes: wanted } as const
     return refusal('insufficient_scope', message, challenge, request, site, { scopes })

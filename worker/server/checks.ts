@@ -82,7 +82,8 @@ type Described = { description: string; scopes?: readonly string[] | undefined; 
 function checkCommon(owner: string, { description, scopes }: Described, handler: unknown): void {
   if (typeof description !== 'string' || description === '') throw new Error(`${owner} needs a description`)
   if (typeof handler !== 'function') throw new Error(`${owner} needs a handler as its third argument`)
-  const areScopes = Array.isArray(scopes) && scopes.every((scope) => /^[!#-[\]-~]+$/.test(scope))
+  const areScopes =
+    Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string' && /^[!#-[\]-~]+$/.test(scope))
   // RFC 6749, section 3.3.
   if (scopes !== undefined && !areScopes) {
     throw new Error(`${owner} has the scopes ${JSON.stringify(scopes)}: write a list, as scopes: ['notes:read']`)

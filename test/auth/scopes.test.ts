@@ -1,0 +1,142 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bearer, unscoped } from '../../worker/auth/index.ts'
+import { createServer } from '../../worker/server/server.ts'
+import { connect, everyRevision } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startServer('test/auth/scoped')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const namesIn = (listed: unknown) => (listed as { name: string }[]).map(({ name }) => name)
+
+describe.each(everyRevision)('a client of %s', (revision) => {
+  const as = (token?: string) => connect(server.url, { revision, ...(token && { token }) })
+  const textOf = async (called: Promise<{ content: unknown[] }>) => ((await called).content[0] as { text: string }).text
+
+  test('sees in lists what it may use, and what it may ask to use', async () => {
+    await using ada = await as('ada~read')
+    expect(namesIn((await ada.request('tools/list')).tools)).not.toContain('secret')
+    expect(namesIn((await ada.request('tools/list')).tools)).toEqual([
+      'make_cart',
+      'fill_cart',
+      'prefer',
+      'read',
+      'write',
+      'open',
+      'touch',
+    ])
+    expect(namesIn((await ada.request('prompts/list')).prompts)).toEqual([])
+    expect(namesIn((await ada.request('resources/list')).resources)).toEqual(['paper://1', 'note://1'])
+    await using bob = await as('bob')
+    expect(namesIn((await bob.request('tools/list')).tools)).not.toContain('read')
+    expect(namesIn((await bob.request('resources/list')).resources)).toEqual(['paper://1'])
+    expect((await bob.request('resources/templates/list')).resourceTemplates).toEqual([])
+  })
+
+  test('may do what a scope implies', async () => {
+    await using root = await as('root~all')
+    expect(await textOf(root.callTool('write'))).toBe('written')
+    expect(namesIn((await root.request('prompts/list')).prompts)).toEqual(['secret'])
+  })
+
+  test('without a token uses what is open', async () => {
+    await using nobody = await as()
+    expect(await textOf(nobody.callTool('open'))).toBe('open')
+    await expect(nobody.callTool('read')).rejects.toMatchObject({ status: 401 })
+  })
+
+  test('is told in words what a state takes', async () => {
+    await using ada = await as('ada~carts')
+    const cart = await textOf(ada.callTool('make_cart'))
+    expect(await textOf(ada.callTool('fill_cart', { cart }))).toBe('filled')
+    const refused = await ada.callTool('prefer')
+    expect(refused).toMatchObject({ isError: true, content: [{ text: 'The state "prefs" takes the scopes prefs' }] })
+    // The same person, with a token that allows less.
+    await using later = await as('ada')
+    expect(await later.callTool('fill_cart', { cart })).toMatchObject({
+      isError: true,
+      content: [{ text: 'The state "carts" takes the scopes carts' }],
+    })
+  })
+
+  test('hears of what it may read', async () => {
+    await using ada = await as('ada~read')
+    await ada.watch({ resourceSubscriptions: ['note://1'] })
+    await ada.callTool('touch')
+    expect((await ada.next('notifications/resources/updated')).params).toMatchObject({ uri: 'note://1' })
+    await using bob = await as('bob')
+    if (revision === '2026-07-28') {
+      await bob.watch({ resourceSubscriptions: ['note://1', 'note://{id}', 'paper://1'] })
+      const { params } = await bob.next('notifications/subscriptions/acknowledged')
+      expect(params).toMatchObject({ notifications: { resourceSubscriptions: ['paper://1'] } })
+    } else {
+      for (const uri of ['note://1', 'note://{id}']) {
+        await expect(bob.request('resources/subscribe', { uri })).rejects.toMatchObject({ status: 403 })
+      }
+      await bob.watch({ resourceSubscriptions: ['paper://1'] })
+    }
+    await ada.callTool('touch')
+    expect((await bob.next('notifications/resources/updated')).params).toMatchObject({ uri: 'paper://1' })
+  })
+})
+
+test('one refusal names what all messages of a batch take, and what is held already', async () => {
+  const call = (id: number, name: string) => ({ jsonrpc: '2.0', id, method: 'tools/call', params: { name } })
+  const messages = [
+    call(1, 'write'),
+    call(2, 'open'),
+    { jsonrpc: '2.0', id: 3, method: 'prompts/get', params: { name: 'secret' } },
+  ]
+  await using client = await connect(server.url, { revision: '2025-03-26', token: 'ada~carts~unheard~offline_access' })
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      Authorization: 'Bearer ada~carts~unheard~offline_access',
+      'Mcp-Session-Id': client.session as string,
+    },
+    body: JSON.stringify(messages),
+  })
+  expect(response.status).toBe(403)
+  expect(response.headers.get('WWW-Authenticate')).toContain('scope="carts unheard read write"')
+  expect(response.headers.get('WWW-Authenticate')).toContain('error="insufficient_scope"')
+})
+
+describe('a server that is strict', () => {
+  const declared = (scopes?: readonly string[]) => {
+    const server = createServer({ name: 'strict', version: '1' })
+    const guarded = { description: 'd', scopes }
+    server.tool('add', guarded, () => 'done')
+    server.prompt('ask', guarded, () => 'done')
+    server.resource('note://1', guarded, () => 'done')
+    server.resource('note://{id}', guarded, () => 'done')
+    return server
+  }
+  const attach = (server: ReturnType<typeof declared>) =>
+    bearer({ issuer: 'https://auth.example', strict: true }).attach?.(server)
+
+  test('does not start with something that says nothing of who may use it', () => {
+    const all = 'the tool "add", the resource "note://1", the resource "note://{id}", the prompt "ask"'
+    expect(unscoped(declared()).join(', ')).toBe(all)
+    expect(() => attach(declared())).toThrow(
+      `Without scopes: ${all}. Give each some, or scopes: [] for whoever is signed in`,
+    )
+  })
+
+  test('starts when everything does', () => {
+    expect(unscoped(declared([]))).toEqual([])
+    attach(declared(['read']))
+  })
+})
+
+test.each([[['two words']], [['quote"']], [['']], ['text'], [[7]]])('scopes must be scopes: %j', (scopes) => {
+  const server = createServer({ name: 'wrong', version: '1' })
+  expect(() => server.tool('add', { description: 'd', scopes: scopes as string[] }, () => 'done')).toThrow(
+    `The tool "add" has the scopes ${JSON.stringify(scopes)}: write a list, as scopes: ['notes:read']`,
+  )
+})
