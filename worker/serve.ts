@@ -139,12 +139,12 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const route = once(() => router(host(), options))
 
   return {
-    async fetch(request, _, { props }) {
+    async fetch(request, _, context) {
       const site = host()
       const { auth, policy } = site
       const described = auth?.respond?.(request, site)
       if (described) return described
-      const visit: Visit = { request, props }
+      const visit: Visit = { request, context }
       const response = await respond(() => route().fetch(request, visit), guard(request, policy), visit, report)
       options.audit?.(visit, response, site)
       return withCors(options.limit?.watch?.(visit, response) ?? response, request)

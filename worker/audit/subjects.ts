@@ -24,8 +24,8 @@ export function subjectsOf(registry: Registry, { method, params = {} }: Asked): 
     case 'resources/unsubscribe':
       return [{ uri: params.uri, scopes: none }]
     case 'completion/complete': {
-      const { name, uri } = isObject(params.ref) ? params.ref : {}
-      return [{ ...(uri === undefined ? { name } : { uri }), scopes: scopesOf(method, params) }]
+      const { type, name, uri } = isObject(params.ref) ? params.ref : {}
+      return [{ ...(type === 'ref/prompt' ? { name } : { uri }), scopes: scopesOf(method, params) }]
     }
     case 'subscriptions/listen': {
       const { resourceSubscriptions } = isObject(params.notifications) ? params.notifications : {}

@@ -24,8 +24,8 @@ export interface Site {
 /** What becomes known about one request. */
 export type Visit = {
   readonly request: Request
-  /** `ctx.props` of the Worker. */
-  readonly props: unknown
+  /** What was handed to the Worker beside it: `ctx`. */
+  readonly context: { readonly props?: unknown; readonly auth?: unknown }
   principal?: Principal | undefined
   messages?: readonly Message[]
   /** Why it was not served. */

@@ -7,16 +7,16 @@
  * @see https://www.rfc-editor.org/rfc/rfc9728 protected resource metadata
  */
 import { decodeJwt } from 'jose'
-import { McpError } from '../protocol/errors.ts'
+import type { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Server } from '../server/server.ts'
 import type { Auth, Site, Visit } from './auth.ts'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
-import { type Challenge, challengeText } from './challenge.ts'
 import { type ClaimOptions, type Claims, principalOf, statedScopes } from './claims.ts'
 import type { Fetch } from './fetch-json.ts'
 import { BadToken, Issuer, type IssuerOptions, unavailable } from './issuer.ts'
-import { authorizationServerMetadata, metadataUrl, resourceMetadata, resourceOf } from './metadata.ts'
+import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
+import { describedAt, insufficient, lackedBy, type Refusal, refusalOf } from './refusal.ts'
 import { declaredScopes, unscoped } from './scopes.ts'
 import { bearerToken, type Found } from './token.ts'
 import { VerifiedTokens } from './verified.ts'
@@ -86,18 +86,34 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     const found = carrier.token(request)
     if (!found) {
       if (optional) return undefined
-      throw refusal('unauthorized', 'Authorization is required: send a bearer token', {}, request, site)
+      throw refusal(
+        {
+          kind: 'unauthorized',
+          message: 'Authorization is required: send a bearer token',
+          challenge: { scopes: scopesOf(site) },
+        },
+        request,
+        site,
+      )
     }
     if ('malformed' in found) {
       const { malformed } = found
-      throw refusal('invalid_request', malformed, { error: 'invalid_request', description: malformed }, request, site)
+      throw refusal(
+        {
+          kind: 'invalid_request',
+          message: malformed,
+          challenge: { error: 'invalid_request', description: malformed },
+        },
+        request,
+        site,
+      )
     }
     const { origin } = new URL(request.url)
     const known = verified.get(found.token, origin)
     const principal = known ?? (await verifiedPrincipal(found.token, origin, request, site))
     return required.every((scope) => principal.scopes.includes(scope))
       ? principal
-      : Promise.reject(insufficient(required, principal, request, site))
+      : Promise.reject(refusedScopes(required, principal, request, site))
   }
 
   async function verifiedPrincipal(token: string, origin: string, request: Request, site: Site): Promise<Principal> {
@@ -111,7 +127,15 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     } catch (problem) {
       if (!(problem instanceof BadToken)) throw problem
       const { message } = problem
-      throw refusal('unauthorized', message, { error: 'invalid_token', description: message }, request, site)
+      throw refusal(
+        {
+          kind: 'unauthorized',
+          message,
+          challenge: { error: 'invalid_token', description: message, scopes: scopesOf(site) },
+        },
+        request,
+        site,
+      )
     }
   }
 
@@ -164,40 +188,27 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     throw new BadToken('The token is not good here')
   }
 
-  async function refuse({ request, principal, messages = [] }: Visit, site: Site): Promise<McpError | undefined> {
-    const asked = messages.filter((message) => 'method' in message)
-    const lacked = await Promise.all(asked.map((message) => site.lackedScopes(principal, message)))
-    const scopes = [...new Set(lacked.flat())]
-    return scopes.length > 0 ? insufficient(scopes, principal, request, site) : undefined
+  async function refuse(visit: Visit, site: Site): Promise<McpError | undefined> {
+    const scopes = await lackedBy(visit, site)
+    return scopes.length > 0 ? refusedScopes(scopes, visit.principal, visit.request, site) : undefined
   }
 
-  function insufficient(
+  function refusedScopes(
     scopes: readonly string[],
     principal: Principal | undefined,
     request: Request,
     site: Site,
   ): McpError {
-    const message = `This takes the scopes ${scopes.join(' ')}`
-    if (!principal) return refusal('unauthorized', message, { scopes }, request, site)
-    // What a token allows already is asked for again: clients replace what they have.
-    const held = (options.scopesOf ?? statedScopes)(principal.claims).filter((scope) => scope !== 'offline_access')
-    const wanted = [...new Set([...held, ...scopes])]
-    const challenge = { error: 'insufficient_scope', description: message, scopes: wanted } as const
-    return refusal('insufficient_scope', message, challenge, request, site, { scopes })
+    const held = principal ? (options.scopesOf ?? statedScopes)(principal.claims) : []
+    const refused = insufficient(scopes, held)
+    // Nobody has no token to replace.
+    return principal
+      ? refusal(refused, request, site)
+      : refusal({ ...refused, kind: 'unauthorized', challenge: { scopes } }, request, site)
   }
 
-  function refusal(
-    kind: 'unauthorized' | 'invalid_request' | 'insufficient_scope',
-    message: string,
-    challenge: Challenge,
-    request: Request,
-    site: Site,
-    data?: unknown,
-  ): McpError {
-    const scopes = challenge.scopes ?? (kind === 'unauthorized' ? scopesOf(site) : undefined)
-    const metadata = carrier.isDescribed ? metadataUrl(resourceOf(request, site, options.resource)) : undefined
-    const header = challengeText({ ...challenge, scopes, metadata })
-    return new McpError(kind, message, data, { 'WWW-Authenticate': header })
+  function refusal(refused: Refusal, request: Request, site: Site): McpError {
+    return refusalOf(refused, carrier.isDescribed ? describedAt(request, site, options.resource) : undefined)
   }
 
   /** What a client should ask for that knows nothing yet. */

@@ -107,6 +107,8 @@ export class IssuerDocuments {
       (problem: unknown) => {
         this.#failure = { at: Date.now(), problem }
         this.#loading = undefined
+        // Asking again is put off by the failure, not by the cool-down.
+        this.#forcedAt = Number.NEGATIVE_INFINITY
         site.report(problem)
         throw problem
       },
@@ -155,7 +157,7 @@ export class IssuerDocuments {
 
   async #cached(): Promise<IssuerDocument | undefined> {
     try {
-      const found = await caches.default.match(this.#cacheKey)
+      const found = await dataCentre().match(this.#cacheKey)
       const document: unknown = await found?.json()
       return isDocument(document) ? document : undefined
     } catch {
@@ -166,7 +168,7 @@ export class IssuerDocuments {
   async #keep(document: IssuerDocument): Promise<void> {
     const headers = { 'Cache-Control': `max-age=${staleFor / 1000}`, 'Content-Type': 'application/json' }
     try {
-      await caches.default.put(this.#cacheKey, new Response(JSON.stringify(document), { headers }))
+      await dataCentre().put(this.#cacheKey, new Response(JSON.stringify(document), { headers }))
     } catch {
       // It is a shortcut, and not everywhere.
     }
@@ -177,6 +179,8 @@ export class IssuerDocuments {
     return `https://edgemcp.invalid/issuer/1/${encodeURIComponent(issuer)}/${encodeURIComponent(keysUrl)}`
   }
 }
+
+const dataCentre = () => (caches as unknown as { default: Cache }).default
 
 /** Others may write there too. */
 function isDocument(value: unknown): value is IssuerDocument {

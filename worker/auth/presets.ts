@@ -1,8 +1,8 @@
 /** Servers behind something that has checked who comes in. */
-import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Auth } from './auth.ts'
 import { type BearerOptions, resourceServer } from './bearer.ts'
+import { describedAt, insufficient, lackedBy, refusalOf } from './refusal.ts'
 
 export type AccessOptions = Omit<BearerOptions, 'issuer' | 'keys' | 'audience' | 'introspection' | 'resource'> & {
   /** The team's name, as in `<team>.cloudflareaccess.com`. */
@@ -32,17 +32,27 @@ export function cloudflareAccess({ team, audience, ...options }: AccessOptions):
 }
 
 /**
- * A server behind `@cloudflare/workers-oauth-provider`, which has checked the token and hands over what it knows as
- * `ctx.props`.
+ * A server behind `@cloudflare/workers-oauth-provider`, which has checked the token and hands over what it knows: `ctx.props`
+ * and, of newer versions, `ctx.auth`, whose `scope` is what the token allows now.
  *
  * @param principal who that is; `undefined`: nobody
+ * @example
+ * oauthProvider((props: { id: string }, auth: { scope: string[] }) => (
+ *   { issuer: 'https://mcp.example.com', subject: props.id, scopes: auth.scope, claims: {} }))
  */
-export const oauthProvider = <Props>(principal: (props: Props) => Principal | undefined): Auth => ({
-  async authenticate(_request, _site, { props }) {
-    const found =
-      typeof props === 'object' && props !== null && Object.keys(props).length > 0 && principal(props as Props)
-    if (!found)
-      throw new McpError('unauthorized', 'Authorization is required', undefined, { 'WWW-Authenticate': 'Bearer' })
-    return found
+export const oauthProvider = <Props, Granted = unknown>(
+  principal: (props: Props, auth: Granted) => Principal | undefined,
+): Auth => ({
+  async authenticate(request, site, { context: { props, auth } }) {
+    const isGiven = typeof props === 'object' && props !== null && Object.keys(props).length > 0
+    const found = isGiven ? principal(props as Props, auth as Granted) : undefined
+    if (found) return found
+    const refused = { kind: 'unauthorized', message: 'Authorization is required', challenge: {} } as const
+    throw refusalOf(refused, describedAt(request, site))
+  },
+  async refuse(visit, site) {
+    const scopes = await lackedBy(visit, site)
+    if (scopes.length === 0) return undefined
+    return refusalOf(insufficient(scopes, visit.principal?.scopes ?? []), describedAt(visit.request, site))
   },
 })

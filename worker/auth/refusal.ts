@@ -1,0 +1,40 @@
+/** How a caller is told what it takes. */
+import { McpError } from '../protocol/errors.ts'
+import type { Site, Visit } from './auth.ts'
+import { type Challenge, challengeText } from './challenge.ts'
+import { metadataUrl, resourceOf } from './metadata.ts'
+
+export type Refusal = {
+  kind: 'unauthorized' | 'invalid_request' | 'insufficient_scope'
+  message: string
+  challenge: Challenge
+  /** The error's `data`. */
+  data?: unknown
+}
+
+/** @param metadata where this server describes itself, if it does */
+export function refusalOf({ kind, message, challenge, data }: Refusal, metadata: string | undefined): McpError {
+  return new McpError(kind, message, data, { 'WWW-Authenticate': challengeText({ ...challenge, metadata }) })
+}
+
+/**
+ * @param scopes what it takes
+ * @param held what the token allows already: it is asked for again, because clients replace what they have
+ */
+export function insufficient(scopes: readonly string[], held: readonly string[]): Refusal {
+  const message = `This takes the scopes ${scopes.join(' ')}`
+  const wanted = [...new Set([...held.filter((scope) => scope !== 'offline_access'), ...scopes])]
+  const challenge = { error: 'insufficient_scope', description: message, scopes: wanted } as const
+  return { kind: 'insufficient_scope', message, challenge, data: { scopes } }
+}
+
+/** Everything that the messages of a request take, if its principal lacks some of it. */
+export async function lackedBy({ principal, messages = [] }: Visit, site: Site): Promise<readonly string[]> {
+  const asked = messages.filter((message) => 'method' in message)
+  const lacked = await Promise.all(asked.map((message) => site.lackedScopes(principal, message)))
+  return [...new Set(lacked.flat())]
+}
+
+/** Where the endpoint that is asked describes itself. */
+export const describedAt = (request: Request, site: Site, resource?: string): string =>
+  metadataUrl(resourceOf(request, site, resource))
