@@ -10,7 +10,7 @@ import type { Audit, Auth, Limiter, Visit } from './auth/auth.ts'
 import { type KeyRing, parseKeyRing, sealer } from './auth/seal.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes } from './engine/scopes.ts'
-import { guard, type Policy, preflight, withCors } from './http/guard.ts'
+import { guardHost, guardOrigin, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, sealsOf, type Updating } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
@@ -142,12 +142,15 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     async fetch(request, _, context) {
       const site = host()
       const { auth, policy } = site
-      const described = auth?.respond?.(request, site)
+      const elsewhere = guardHost(request, policy)
+      // Every page may read how to be let in.
+      const described = elsewhere ? undefined : auth?.respond?.(request, site)
       if (described) return described
       const visit: Visit = { request, context }
-      const response = await respond(() => route().fetch(request, visit), guard(request, policy), visit, report)
+      const foreign = elsewhere ?? guardOrigin(request, policy)
+      const response = await respond(() => route().fetch(request, visit), foreign, visit, report)
       options.audit?.(visit, response, site)
-      return withCors(options.limit?.watch?.(visit, response) ?? response, request)
+      return withCors(options.limit?.watch?.(visit, response) ?? response, request, foreign !== undefined)
     },
     McpSession: class McpSession extends Session {
       constructor(ctx: DurableObjectState, env: never) {

@@ -1,9 +1,12 @@
 import { describe, expect, test } from 'vitest'
-import { guard, type Policy, preflight, withCors } from '../../worker/http/guard.ts'
+import { guardHost, guardOrigin, type Policy, preflight, withCors } from '../../worker/http/guard.ts'
 
 const open: Policy = { origins: [], hosts: [] }
-const verdict = (url: string, origin: string | undefined, policy: Partial<Policy> = {}) =>
-  guard(new Request(url, { headers: origin === undefined ? {} : { Origin: origin } }), { ...open, ...policy })
+const verdict = (url: string, origin: string | undefined, policy: Partial<Policy> = {}) => {
+  const request = new Request(url, { headers: origin === undefined ? {} : { Origin: origin } })
+  const all = { ...open, ...policy }
+  return guardHost(request, all) ?? guardOrigin(request, all)
+}
 
 describe('a host', () => {
   test.each<[string, readonly string[]]>([
@@ -104,13 +107,16 @@ describe('a preflight', () => {
       'Mcp-Method',
       'Mcp-Name',
       'Mcp-Session-Id',
+      'traceparent',
+      'tracestate',
+      'baggage',
     ])
   })
 
   test('allows the mirrored parameters it is asked for, and nothing else', () => {
     const asked =
       'content-type, mcp-param-region ,Mcp-Param-X_Y.z, mcp-param-, mcp-param-a b, x-other, mcp-param-a\u007f'
-    const more = allowed({ 'Access-Control-Request-Headers': asked.replace('\u007f', '=') })?.slice(8)
+    const more = allowed({ 'Access-Control-Request-Headers': asked.replace('\u007f', '=') })?.slice(11)
     expect(more).toEqual(['mcp-param-region', 'Mcp-Param-X_Y.z'])
   })
 })
@@ -120,29 +126,35 @@ describe('every response', () => {
     new Request('https://mcp.example.com/mcp', { headers: origin ? { Origin: origin } : {} })
 
   test('may be read by the page that asked', () => {
-    const { headers } = withCors(new Response('x', { status: 403 }), request('https://app.example.com'))
+    const { headers } = withCors(new Response('x', { status: 403 }), request('https://app.example.com'), false)
     expect(headers.get('Access-Control-Allow-Origin')).toBe('https://app.example.com')
     expect(headers.get('Access-Control-Expose-Headers')?.split(', ')).toEqual([
       'Mcp-Session-Id',
       'WWW-Authenticate',
       'Retry-After',
       'Allow',
+      'CF-Ray',
     ])
   })
 
   test('differs by origin, which caches are told', () => {
-    expect(withCors(new Response(), request('https://app.example.com')).headers.get('Vary')).toBe('Origin')
-    expect(withCors(new Response(), request()).headers.get('Vary')).toBe('Origin')
+    expect(withCors(new Response(), request('https://app.example.com'), false).headers.get('Vary')).toBe('Origin')
+    expect(withCors(new Response(), request(), false).headers.get('Vary')).toBe('Origin')
     const varied = new Response(null, { headers: { Vary: 'Accept' } })
-    expect(withCors(varied, request()).headers.get('Vary')).toBe('Accept, Origin')
+    expect(withCors(varied, request(), false).headers.get('Vary')).toBe('Accept, Origin')
   })
 
   test('says nothing of origins to who is no page', () => {
-    expect(withCors(new Response(), request()).headers.has('Access-Control-Allow-Origin')).toBe(false)
+    expect(withCors(new Response(), request(), false).headers.has('Access-Control-Allow-Origin')).toBe(false)
+  })
+
+  test('is not to be read by a page that may not call', () => {
+    const { headers } = withCors(new Response('x', { status: 403 }), request('https://evil.example.com'), true)
+    expect([...headers.keys()]).toEqual(['content-type', 'vary'])
   })
 
   test('never lets cookies along', () => {
-    const { headers } = withCors(new Response(), request('https://app.example.com'))
+    const { headers } = withCors(new Response(), request('https://app.example.com'), false)
     expect(headers.has('Access-Control-Allow-Credentials')).toBe(false)
   })
 })

@@ -22,6 +22,8 @@ import {
 const discover = (headers: Headers) => stateless('server/discover', {}, headers)
 const discovered = answered(1, { supportedVersions: ['2026-07-28'] })
 const evil = 'http://evil.example'
+/** Not by the page that asked. */
+const unreadable = { headers: { 'Access-Control-Allow-Origin': null, Vary: 'Origin' } }
 
 const asStream = (outcome: Outcome): Outcome => ({ ...outcome, headers: { 'Content-Type': 'text/event-stream' } })
 const readableBy = (origin: string) => ({ headers: { 'Access-Control-Allow-Origin': origin, Vary: 'Origin' } })
@@ -114,9 +116,9 @@ export const headers: Row[] = [
     `http://${'a'.repeat(5_000)}`,
   ].map((Origin) =>
     row(
-      `a page of ${Origin.slice(0, 40)} may not call, and may read that`,
+      `a page of ${Origin.slice(0, 40)} may not call, nor read what it is told`,
       discover({ Origin }),
-      refused(403, -32600, undefined, readableBy(Origin)),
+      refused(403, -32600, undefined, unreadable),
     ),
   ),
   ...[
@@ -142,7 +144,7 @@ export const headers: Row[] = [
     row(
       `a foreign page may not ${what}`,
       { ...wire, headers: { Origin: evil } },
-      refused(403, -32600, undefined, readableBy(evil)),
+      refused(403, -32600, undefined, unreadable),
     ),
   ),
   row(
@@ -161,7 +163,7 @@ export const headers: Row[] = [
       headers: {
         'Access-Control-Allow-Origin': 'http://localhost:9',
         'Access-Control-Allow-Headers':
-          'Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, mcp-param-region',
+          'Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, traceparent, tracestate, baggage, mcp-param-region',
       },
     },
   ),

@@ -82,7 +82,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     throw new Error(`Without scopes: ${open.join(', ')}. Give each some, or scopes: [] for whoever is signed in`)
   }
 
-  async function authenticate(request: Request, site: Site): Promise<Principal | undefined> {
+  async function authenticate(request: Request, site: Site, visit: Visit): Promise<Principal | undefined> {
     const found = carrier.token(request)
     if (!found) {
       if (optional) return undefined
@@ -111,6 +111,8 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     const { origin } = new URL(request.url)
     const known = verified.get(found.token, origin)
     const principal = known ?? (await verifiedPrincipal(found.token, origin, request, site))
+    // Who was refused is known, too.
+    visit.principal = principal
     return required.every((scope) => principal.scopes.includes(scope))
       ? principal
       : Promise.reject(refusedScopes(required, principal, request, site))

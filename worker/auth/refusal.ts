@@ -23,10 +23,13 @@ export function refusalOf({ kind, message, challenge, data }: Refusal, metadata:
  */
 export function insufficient(scopes: readonly string[], held: readonly string[]): Refusal {
   const message = `This takes the scopes ${scopes.join(' ')}`
-  const wanted = [...new Set([...held.filter((scope) => scope !== 'offline_access'), ...scopes])]
+  const wanted = [...new Set([...held.filter(isAskedFor), ...scopes])]
   const challenge = { error: 'insufficient_scope', description: message, scopes: wanted } as const
   return { kind: 'insufficient_scope', message, challenge, data: { scopes } }
 }
+
+/** Is it a scope at all (RFC 6749, section 3.3), and one that a resource asks for? */
+const isAskedFor = (scope: string): boolean => /^[!#-[\]-~]+$/.test(scope) && scope !== 'offline_access'
 
 /** Everything that the messages of a request take, if its principal lacks some of it. */
 export async function lackedBy({ principal, messages = [] }: Visit, site: Site): Promise<readonly string[]> {

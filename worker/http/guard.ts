@@ -13,12 +13,16 @@ export type Policy = {
   hosts: readonly string[]
 }
 
-/** What is wrong with where a request comes from or goes to; `undefined` when nothing is. */
-export function guard(request: Request, { origins, hosts }: Policy): McpError | undefined {
+/** What is wrong with where a request goes to; `undefined` when nothing is. */
+export function guardHost(request: Request, { hosts }: Policy): McpError | undefined {
   const url = new URL(request.url)
-  if (!isLoopback(url.hostname) && !isKnownHost(url, hosts)) {
-    return new McpError('forbidden', `The host ${url.hostname} is not served here: add it to the option hosts`)
-  }
+  if (isLoopback(url.hostname) || isKnownHost(url, hosts)) return undefined
+  return new McpError('forbidden', `The host ${url.hostname} is not served here: add it to the option hosts`)
+}
+
+/** What is wrong with where a request comes from; `undefined` when nothing is. */
+export function guardOrigin(request: Request, { origins }: Policy): McpError | undefined {
+  const url = new URL(request.url)
   const origin = request.headers.get('Origin')
   if (origin === null || origins.includes('*') || origins.includes(origin)) return undefined
   const from = URL.parse(origin)
@@ -54,12 +58,12 @@ export function preflight(request: Request, methods: string): Response {
   })
 }
 
-/** Lets the page that asked read the response, errors included. */
-export function withCors(response: Response, request: Request): Response {
+/** Lets the page that asked read the response, errors included. A page that may not call does not get to see what is here. */
+export function withCors(response: Response, request: Request, isForeign: boolean): Response {
   const { headers } = response
   headers.append('Vary', 'Origin')
   const origin = request.headers.get('Origin')
-  if (origin === null) return response
+  if (origin === null || isForeign) return response
   headers.set('Access-Control-Allow-Origin', origin)
   headers.set('Access-Control-Expose-Headers', exposedHeaders)
   return response

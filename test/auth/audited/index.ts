@@ -1,0 +1,102 @@
+/** A server that tells of everything that its audit tells. */
+import { env } from 'cloudflare:workers'
+import { type Auth, createServer, type Limiter, McpError, policies, serve } from 'edgemcp'
+import { type AuditEvent, audit, type Dataset, toAnalytics, toLogs } from 'edgemcp/audit'
+import { bearer } from 'edgemcp/auth'
+import { updates } from 'edgemcp/updates'
+import * as z from 'zod'
+
+const { ISSUER, AUDIT } = env as { ISSUER: string; AUDIT: AnalyticsEngineDataset }
+
+const server = createServer({ name: 'audited', version: '1.0.0' })
+
+server.tool('look', { description: 'Takes no scopes', scopes: [] }, () => 'looked')
+server.tool('busy', { description: 'Is always busy', scopes: [] }, () => 'done')
+server.tool(
+  'write',
+  { description: 'Writes', scopes: ['notes:write'], listed: true, input: z.object({ text: z.string() }) },
+  ({ text }) => `wrote ${text}`,
+)
+server.prompt(
+  'secret',
+  {
+    description: 'Secret',
+    scopes: ['prompts'],
+    args: z.object({ name: z.string() }),
+    complete: { name: () => ['ada'] },
+  },
+  ({ name }) => `Whisper to ${name}`,
+)
+server.resource('open://all', { description: 'For everybody' }, () => 'all')
+server.resource(
+  'note://{id}',
+  { description: 'Notes', scopes: ['notes:read'], list: () => [], complete: { id: () => ['1'] } },
+  ({ id }) => `note ${id}`,
+)
+
+const busy: Limiter = {
+  async admit({ messages = [] }) {
+    const isBusy = messages.some((message) => 'method' in message && message.params?.name === 'busy')
+    return isBusy ? new McpError('too_many_requests', 'Come back later', undefined, { 'Retry-After': '7' }) : undefined
+  },
+}
+
+const events: AuditEvent[] = []
+const points: unknown[] = []
+const memory: Dataset = { writeDataPoint: (point) => points.push(point) }
+
+/** It is done when the response has long gone. */
+async function slowly(event: AuditEvent): Promise<void> {
+  await scheduler.wait(20)
+  events.push(event)
+}
+
+const options = {
+  audit: audit({
+    to: [
+      () => {
+        throw new Error('This sink is broken')
+      },
+      async () => {
+        throw new Error('This sink breaks later')
+      },
+      toLogs(),
+      toAnalytics(AUDIT),
+      toAnalytics(() => undefined),
+      toAnalytics(() => memory),
+      slowly,
+    ],
+  }),
+  limit: busy,
+  limits: { body: 16_000 },
+  ...policies.browser({ origins: ['https://app.example.com'] }),
+}
+
+const worker = serve(server, {
+  ...options,
+  updates: updates(),
+  auth: bearer({ issuer: ISSUER, tenant: 'org_id' }),
+})
+
+/** Everybody is the same, and scopes are looked at when a message is served. */
+const bob: Auth = { authenticate: async () => ({ issuer: 'provider', subject: 'bob', scopes: [], claims: {} }) }
+const behind = serve(server, {
+  ...options,
+  path: '/behind/mcp',
+  sessions: false,
+  auth: bob,
+  audit: audit({ to: slowly, address: false }),
+})
+
+export default {
+  async fetch(request, env, ctx) {
+    const { pathname } = new URL(request.url)
+    if (pathname === '/audited') {
+      const told = { events: [...events], points: [...points] }
+      if (request.method === 'DELETE') events.length = points.length = 0
+      return Response.json(told)
+    }
+    return (pathname.startsWith('/behind') ? behind : worker).fetch(request, env, ctx)
+  },
+} satisfies ExportedHandler
+export const { McpSession, McpUpdates } = worker

@@ -1,0 +1,189 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { guardHost, guardOrigin, type Policy } from '../../worker/http/guard.ts'
+import { policies } from '../../worker/http/policies.ts'
+import { checkOrigins } from '../../worker/http/policy-checks.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { exchange, type RawAnswer } from './raw-http.ts'
+
+const app = 'https://app.example.com'
+
+describe('who may call from where', () => {
+  const listed = policies.browser({ origins: [app] })
+  const named = policies.browser({ origins: [app], hosts: ['mcp.example.com'] })
+  const { local } = policies
+  test.each<[string, Policy, string, string | undefined, boolean]>([
+    ['local, of a program', local, 'http://127.0.0.1:8787/mcp', undefined, true],
+    ['local, under another name of this machine', local, 'http://mcp.localhost:8787/mcp', undefined, true],
+    ['local, of a page of this machine', local, 'http://localhost:8787/mcp', 'http://localhost:3000', true],
+    ['local, of a page elsewhere', local, 'http://localhost:8787/mcp', app, false],
+    ['local, of a program, once it is deployed', local, 'https://mcp.example.com/mcp', undefined, false],
+    [
+      'local, of its own page, once it is deployed',
+      local,
+      'https://mcp.example.com/mcp',
+      'https://mcp.example.com',
+      false,
+    ],
+    ['public, of any page', policies.public, 'https://mcp.example.com/mcp', 'https://any.example', true],
+    ['public, of a page without an origin', policies.public, 'https://mcp.example.com/mcp', 'null', true],
+    [
+      'public, under a name that anybody may have given it',
+      policies.public,
+      'http://evil.example/mcp',
+      undefined,
+      false,
+    ],
+    ['browser, of a listed page', listed, 'https://mcp.example.com/mcp', app, true],
+    ['browser, of its own page', listed, 'https://mcp.example.com/mcp', 'https://mcp.example.com', true],
+    ['browser, of another page', listed, 'https://mcp.example.com/mcp', 'https://app.example.org', false],
+    ['browser, of a program', listed, 'https://mcp.example.com/mcp', undefined, true],
+    ['browser, under any https name', listed, 'https://other.example.com/mcp', app, true],
+    ['browser with hosts, under its own name', named, 'https://mcp.example.com/mcp', app, true],
+    ['browser with hosts, under another name', named, 'https://other.example.com/mcp', app, false],
+  ])('%s', (_, policy, url, origin, isLetIn) => {
+    const request = new Request(url, { headers: origin === undefined ? {} : { Origin: origin } })
+    const refused = guardHost(request, policy) ?? guardOrigin(request, policy)
+    expect(refused?.kind).toBe(isLetIn ? undefined : 'forbidden')
+  })
+})
+
+describe('a policy that cannot be meant', () => {
+  test.each<[string, string]>([
+    ['https://app.example.com/', app],
+    ['https://app.example.com/index.html', app],
+    ['https://APP.example.com', app],
+    ['https://app.example.com:443', app],
+    ['https://ada@app.example.com', app],
+    ['app.example.com', app],
+    ['null', app],
+    ['', app],
+    ['file:///index.html', app],
+    ['localhost:3000', app],
+    ['http://localhost:3000/', 'http://localhost:3000'],
+    ['chrome-extension://abcdefgh/page.html', 'chrome-extension://abcdefgh'],
+  ])('says what to write instead of the origin %j', (origin, fix) => {
+    const message = `"${origin}" is no origin: write "${fix}"`
+    expect(() => policies.browser({ origins: [app, origin] })).toThrow(message)
+    expect(() => checkOrigins([origin])).toThrow(message)
+  })
+
+  test.each([
+    app,
+    'http://localhost:3000',
+    'http://[::1]:3000',
+    'https://xn--bcher-kva.example',
+    'capacitor://localhost',
+  ])('is not one of the origin %s', (origin) => {
+    expect(policies.browser({ origins: [origin] })).toEqual({ origins: [origin], hosts: [] })
+  })
+
+  test.each<[string, string]>([
+    ['https://mcp.example.com', 'mcp.example.com'],
+    ['mcp.example.com:8443', 'mcp.example.com'],
+    ['mcp.example.com/mcp', 'mcp.example.com'],
+    ['MCP.example.com', 'mcp.example.com'],
+    ['', 'mcp.example.com'],
+  ])('says what to write instead of the host %j', (host, fix) => {
+    expect(() => policies.browser({ origins: [app], hosts: [host] })).toThrow(
+      `"${host}" is no host name: write "${fix}"`,
+    )
+  })
+
+  test('says which policy is for every page', () => {
+    expect(() => policies.browser({ origins: ['*'] })).toThrow('"*" is every page there is: use policies.public')
+    expect(() => checkOrigins(['*'])).not.toThrow()
+  })
+
+  test('says that there must be pages', () => {
+    expect(() => policies.browser({ origins: [] })).toThrow('policies.browser() needs pages')
+  })
+})
+
+describe('in the Workers runtime', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    server = await startServer('test/http/pages')
+  })
+  afterAll(() => server[Symbol.asyncDispose]())
+
+  const list = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' })
+
+  /** As a browser on this machine would send it that thinks the server is called that. */
+  function ask(path: string, host: string | undefined, headers: Record<string, string>, method = 'POST') {
+    const body = method === 'POST' ? list : ''
+    const lines = Object.entries({
+      Host: host ?? server.url.host,
+      'Content-Type': 'application/json',
+      'Content-Length': String(body.length),
+      ...headers,
+    }).map(([name, value]) => `${name}: ${value}`)
+    const bytes = [`${method} ${path} HTTP/1.1`, ...lines, '', body].join('\r\n')
+    return exchange(server.url, { bytes })
+  }
+
+  const preflight = (path: string, origin: string, asked: string) =>
+    ask(
+      path,
+      undefined,
+      { Origin: origin, 'Access-Control-Request-Method': 'POST', 'Access-Control-Request-Headers': asked },
+      'OPTIONS',
+    )
+
+  const listOf = ({ headers }: RawAnswer, name: string) => headers.get(name)?.toLowerCase().split(', ')
+
+  test.each([app, 'chrome-extension://abcdefghijklmnop'])(
+    'a page of %s may ask before it has a token, is told where to get one, and comes in with it',
+    async (origin) => {
+      const names = 'authorization, content-type, mcp-protocol-version, mcp-method, mcp-name, mcp-param-region'
+      const asked = `${names}, mcp-session-id, last-event-id, accept, traceparent, tracestate, baggage`
+      const answer = await preflight('/browser/mcp', origin, asked)
+      expect([answer.status, answer.headers.get('Access-Control-Allow-Origin')]).toEqual([204, origin])
+      expect(listOf(answer, 'Access-Control-Allow-Methods')).toContain('post')
+      expect(listOf(answer, 'Access-Control-Allow-Headers')).toEqual(expect.arrayContaining(asked.split(', ')))
+
+      const refused = await ask('/browser/mcp', undefined, { Origin: origin })
+      expect([refused.status, refused.headers.get('Access-Control-Allow-Origin')]).toEqual([401, origin])
+      expect(refused.headers.get('WWW-Authenticate')).toContain(
+        `resource_metadata="${server.url.origin}/.well-known/oauth-protected-resource/browser/mcp"`,
+      )
+      expect(listOf(refused, 'Access-Control-Expose-Headers')).toEqual(
+        expect.arrayContaining(['www-authenticate', 'mcp-session-id', 'retry-after', 'allow', 'cf-ray']),
+      )
+
+      const served = await ask('/browser/mcp', undefined, { Origin: origin, Authorization: 'Bearer good' })
+      expect([served.status, served.headers.get('Access-Control-Allow-Origin')]).toEqual([200, origin])
+      expect(served.text).toContain('greet')
+    },
+  )
+
+  test('a page of another origin may not even ask', async () => {
+    const answer = await preflight('/browser/mcp', 'https://evil.example', 'authorization')
+    expect([answer.status, answer.headers.has('Access-Control-Allow-Headers')]).toEqual([403, false])
+  })
+
+  test.each(['local', 'public', 'browser', 'named'])(
+    'a page whose own name has come to mean this machine is refused, whatever token it has: %s',
+    async (policy) => {
+      for (const host of ['evil.example', `evil.example:${server.url.port}`, '127.0.0.1.evil.example']) {
+        const headers = { Origin: `http://${host}`, Authorization: 'Bearer good' }
+        const answer = await ask(`/${policy}/mcp`, host, headers)
+        expect(answer.status).toBe(403)
+        expect(answer.text).toContain('is not served here')
+      }
+    },
+  )
+
+  test('a server that is public answers every page, one that is local only those of this machine', async () => {
+    const statusFor = async (policy: string, Origin: string) =>
+      (await ask(`/${policy}/mcp`, undefined, { Origin, Authorization: 'Bearer good' })).status
+    expect(await statusFor('public', 'https://any.example')).toBe(200)
+    expect(await statusFor('local', 'https://any.example')).toBe(403)
+    expect(await statusFor('local', 'http://localhost:3000')).toBe(200)
+  })
+
+  test('a name that is listed is served, over plain http too', async () => {
+    const headers = { Authorization: 'Bearer good' }
+    expect((await ask('/named/mcp', 'mcp.example.com', headers)).status).toBe(200)
+    expect((await ask('/named/mcp', 'other.example.com', headers)).status).toBe(403)
+  })
+})
