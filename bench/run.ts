@@ -1,7 +1,7 @@
 /**
  * Measures the CPU time that servers need for one operation, and prints how they compare; with `fanout`, how a change
- * reaches thousands of listeners. `--rounds <n>`: how often everything is measured, 5 when left out. Exits with 1 when an
- * answer is wrong. See README.md.
+ * reaches thousands of listeners; with `auth`, what it costs to know who calls. `--rounds <n>`: how often everything is
+ * measured, 5 when left out. Exits with 1 when an answer is wrong. See README.md.
  */
 import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -12,7 +12,9 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const [what, ...more] = positionals
-if ((what !== undefined && what !== 'fanout') || more.length > 0) throw new Error('There is nothing to run but fanout')
+if (!['fanout', 'auth', undefined].includes(what) || more.length > 0) {
+  throw new Error('There is nothing to run but fanout and auth')
+}
 const rounds = Number(values.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds must be a number from 1')
 if (process.platform !== 'linux') throw new Error('CPU times are read from /proc, which only Linux has')
@@ -29,6 +31,13 @@ if (what === 'fanout') {
   const figures = await measureFanout(rounds)
   console.log(fanoutTables(figures))
   told(keepFigures('fanout-', { rounds, ...figures }))
+} else if (what === 'auth') {
+  const { measureAuth } = await import('./auth.ts')
+  const { authReport } = await import('./auth-report.ts')
+  const { keepFigures } = await import('./report.ts')
+  const measurements = await measureAuth(rounds)
+  console.log(authReport(measurements))
+  told(keepFigures('auth-', { rounds, measurements }))
 } else {
   const { measure } = await import('./measure.ts')
   const { comparisonsOf, keep, tableOf } = await import('./report.ts')

@@ -19,7 +19,7 @@ export type Scenario = {
 /** Never the same twice in a round, so that an answer cannot be another request's. */
 const textOf = (number: number) => `message ${number}`
 
-const echo = {
+export const echo = {
   request: (number: number) => ({
     method: 'tools/call',
     params: { name: 'echo', arguments: { text: textOf(number) } },

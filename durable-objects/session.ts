@@ -11,6 +11,7 @@
  * | `level`     | the least severe log line the client wants                  | the session                        |
  * | `unheard`   | a question's time was over when nobody was there to hear it | the session                        |
  * | `listening` | the shard of the Updates objects it is registered with      | the session                        |
+ * | `takes`     | scopes of what it has subscribed to                         | until a stream is opened without them |
  * | `seen`      | milliseconds: roughly when the client last asked something  | the session                        |
  * | `id`        | `Id`: what is known of the session's id                      | the session                        |
  * | `keeps`     | names of the objects that keep its handlers' state          | the session                        |
@@ -29,6 +30,7 @@ import { readText } from '../worker/engine/methods/method.ts'
 import { hasResources } from '../worker/engine/methods/resources.ts'
 import { isRepeatable } from '../worker/engine/repeating.ts'
 import { run } from '../worker/engine/run.ts'
+import { entryOf } from '../worker/engine/scopes.ts'
 import { readSubscription } from '../worker/engine/subscribing.ts'
 import { clientGone } from '../worker/http/feed-codes.ts'
 import { type Change, changeNotification, listChanges, type Scope, topicsFor } from '../worker/protocol/changes.ts'
@@ -220,6 +222,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#recover()
     this.#touch()
     this.#aloneSince = undefined
+    await this.#permit(searchParams.get('scopes')?.split(' ') ?? [])
     if (after) {
       const resumed = this.#feeds.resume(after, { ...options, polling: false })
       if (resumed) return resumed
@@ -365,6 +368,8 @@ export class Session extends DurableObject implements SessionRpc {
       signal.throwIfAborted()
       this.#arm(expires)
       const isThere = await this.#listen(principal)
+      const { scopes = [] } = entryOf(this.#host.server.registry, 'resources/subscribe', params) ?? {}
+      if (scopes.length > 0) this.ctx.storage.kv.put('takes', [...new Set([...this.#takes, ...scopes])])
       if (isThere) await this.#updates?.subscribe(this.#name, topicsFor([{ resource: uri }], principal ?? {}))
       return {}
     },
@@ -433,7 +438,7 @@ export class Session extends DurableObject implements SessionRpc {
         const stream = this.#streamOf(exchange, expires)
         const row = job.row as number
         const due = Date.now() + outcome.patience
-        this.#ledger.rewrite(row, entryOf({ ...job, memo: outcome.memo }, stream), due)
+        this.#ledger.rewrite(row, ledgerCallOf({ ...job, memo: outcome.memo }, stream), due)
         const ids = this.#ledger.ask(row, Object.keys(outcome.asks))
         void this.#wakeBy(due)
         for (const [name, ask] of Object.entries(outcome.asks)) {
@@ -561,7 +566,7 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** A call with a stream is written down before it says anything. */
   #enter(job: Job, stream: number): void {
-    job.row ??= this.#ledger.begin(entryOf(job, stream))
+    job.row ??= this.#ledger.begin(ledgerCallOf(job, stream))
   }
 
   #leave(exchange: Exchange, job: Job | undefined): void {
@@ -599,6 +604,18 @@ export class Session extends DurableObject implements SessionRpc {
     if (isThere) kv.put('listening', shard)
     else await this.#deregister()
     return isThere
+  }
+
+  /** What its subscriptions take. */
+  get #takes(): string[] {
+    return this.ctx.storage.kv.get<string[]>('takes') ?? []
+  }
+
+  /** Whoever may not read any more what it subscribed to does not hear of it any more. */
+  async #permit(scopes: readonly string[]): Promise<void> {
+    if (this.#takes.every((scope) => scopes.includes(scope))) return
+    await this.#deregister()
+    for (const key of ['takes', 'listening']) this.ctx.storage.kv.delete(key)
   }
 
   /** Where it is registered, or would be. More shards later do not move it. */
@@ -700,7 +717,7 @@ export class Session extends DurableObject implements SessionRpc {
 }
 
 /** What the ledger keeps of a call. Who asked is not written down. */
-const entryOf = ({ request, handshake, session, principal, memo }: Job, stream: number): LedgerCall => ({
+const ledgerCallOf = ({ request, handshake, session, principal, memo }: Job, stream: number): LedgerCall => ({
   request,
   stream,
   memo,

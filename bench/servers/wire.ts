@@ -2,6 +2,11 @@
 
 export const serverInfo = { name: 'bench', version: '1.0.0' }
 
+/** Whose tokens a server with authorization takes, whom they are for, and what they must allow. */
+export const issuer = 'https://issuer.example'
+export const resource = 'https://bench.example/mcp'
+export const scope = 'tools'
+
 type Property = { type: 'string' | 'number' }
 
 const tool = (name: string, description: string, properties: Record<string, Property>) => ({

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { argumentAt, decodeHeader, mirroredParameters, mirrors } from '../../worker/protocol/mirror.ts'
 import type { JsonSchema } from '../../worker/protocol/types.ts'
+import { checkToolSchemas } from '../../worker/server/checks.ts'
+import type { Tool } from '../../worker/server/tool.ts'
 
 describe('a mirrored header is read', () => {
   test.each<[string, string, string]>([
@@ -164,9 +166,11 @@ describe('the mirrored parameters of a schema', () => {
     expect(mirroredParameters({})).toEqual([])
   })
 
-  const name = /^x-mcp-header on .+ must be a header name of letters, digits and dashes$/
-  const place = /^x-mcp-header "Region" must sit on a property reached through "properties" only$/
-  const type = /^x-mcp-header on .+ needs the type string, integer or boolean$/
+  const declared = (inputSchema: JsonSchema) =>
+    checkToolSchemas({ item: { name: 'add', inputSchema } } as unknown as Tool)
+  const name = /x-mcp-header on .+ must be a header name of letters, digits and dashes$/
+  const place = /x-mcp-header "Region" must sit on a property reached through "properties" only$/
+  const type = /x-mcp-header on .+ needs the type string, integer or boolean$/
   const region = marked('Region')
   test.each<[string, JsonSchema, RegExp]>([
     ['an empty name', object({ a: marked('') }), name],
@@ -194,18 +198,16 @@ describe('the mirrored parameters of a schema', () => {
     ['$defs', object({}, { $defs: { region } }), place],
     ['prefixItems', object({ a: { type: 'array', prefixItems: [region] } }), place],
   ])('are refused on %s', (_, schema, message) => {
-    expect(() => mirroredParameters(schema)).toThrow(message)
+    expect(() => declared(schema)).toThrow(message)
   })
 
   test('must have different names, in capitals or not', () => {
-    expect(() => mirroredParameters(object({ a: marked('Region'), b: object({ c: marked('REGION') }) }))).toThrow(
+    expect(() => declared(object({ a: marked('Region'), b: object({ c: marked('REGION') }) }))).toThrow(
       'x-mcp-header "REGION" is used twice: header names ignore case, so choose another',
     )
   })
 
   test('an error says where: the path of names', () => {
-    expect(() => mirroredParameters(object({ a: object({ b: marked('Region', { type: 'number' }) }) }))).toThrow(
-      'on a.b ',
-    )
+    expect(() => declared(object({ a: object({ b: marked('Region', { type: 'number' }) }) }))).toThrow('on a.b ')
   })
 })

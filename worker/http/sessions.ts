@@ -85,8 +85,8 @@ export async function streamSession(request: Request, host: Host, principal: Pri
   const session = await namedSession(request, host, principal)
   if (!session) return unknownSession([])
   const after = request.headers.get('Last-Event-ID') ?? undefined
-  const { tenant } = principal ?? {}
-  return feedOf(session, host, tenant === undefined ? {} : { tenant }, after)
+  const { tenant, scopes } = principal ?? {}
+  return feedOf(session, host, { ...(tenant && { tenant }), ...(scopes && { scopes: scopes.join(' ') }) }, after)
 }
 
 export async function endSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {

@@ -15,8 +15,7 @@ export type MirroredParameter = {
   type: 'string' | 'integer' | 'boolean'
 }
 
-const annotation = 'x-mcp-header'
-const token = /^[\w!#$%&'*+.^`|~-]+$/
+export const annotation = 'x-mcp-header'
 
 /** Keywords whose values are not schemas. */
 const literals = new Set(['const', 'enum', 'default', 'examples'])
@@ -24,16 +23,19 @@ const literals = new Set(['const', 'enum', 'default', 'examples'])
 /**
  * The mirrored parameters of an input schema.
  *
- * @throws Error when an annotation is one that clients must refuse: it says where and what would be right
+ * @param complain about an annotation that clients must refuse: it is left out
  */
-export function mirroredParameters(schema: JsonSchema): MirroredParameter[] {
+export function mirroredParameters(
+  schema: JsonSchema,
+  complain: (of: Annotation, others: readonly MirroredParameter[]) => void = () => {},
+): MirroredParameter[] {
   const found: MirroredParameter[] = []
   visit(schema, [], true)
   return found
 
   function visit(node: unknown, path: readonly string[], reachable: boolean): void {
     if (typeof node !== 'object' || node === null) return
-    if (annotation in node) add(node, path, reachable)
+    if (annotation in node) add(node, path, reachable && path.length > 0)
     for (const [keyword, value] of Object.entries(node)) {
       if (literals.has(keyword)) continue
       if (keyword === 'properties' && isObject(value)) {
@@ -42,24 +44,19 @@ export function mirroredParameters(schema: JsonSchema): MirroredParameter[] {
     }
   }
 
-  function add(node: Params, path: readonly string[], reachable: boolean): void {
-    const header = node[annotation]
-    const where = path.join('.') || 'the root'
-    if (typeof header !== 'string' || !token.test(header)) {
-      throw new Error(`${annotation} on ${where} must be a header name of letters, digits and dashes`)
-    }
-    if (!reachable || path.length === 0) {
-      throw new Error(`${annotation} "${header}" must sit on a property reached through "properties" only`)
-    }
-    const { type } = node
-    if (type !== 'string' && type !== 'integer' && type !== 'boolean') {
-      throw new Error(`${annotation} on ${where} needs the type string, integer or boolean`)
-    }
-    if (found.some((other) => other.header.toLowerCase() === header.toLowerCase())) {
-      throw new Error(`${annotation} "${header}" is used twice: header names ignore case, so choose another`)
-    }
-    found.push({ header, path, type })
+  function add({ [annotation]: header, type }: Params, path: readonly string[], reachable: boolean): void {
+    complain({ header, type, path, reachable }, found)
+    if (typeof header === 'string' && reachable) found.push({ header, path, type: type as MirroredParameter['type'] })
   }
+}
+
+/** What a schema says of a header, right or wrong. */
+export type Annotation = {
+  readonly header: unknown
+  readonly type: unknown
+  readonly path: readonly string[]
+  /** Do `properties` alone lead to it? */
+  readonly reachable: boolean
 }
 
 /** The argument at the end of a path; `undefined` when it, or anything on the way, is absent or null. */

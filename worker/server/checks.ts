@@ -3,6 +3,7 @@
  * development and in tests. A deployment's bundle has none of them: see `server.ts`.
  */
 import { isObject } from '../protocol/jsonrpc.ts'
+import { type Annotation, annotation, type MirroredParameter, mirroredParameters } from '../protocol/mirror.ts'
 import type { Caching } from '../protocol/types.ts'
 import type { Prompt } from './prompt.ts'
 import type { Resource } from './resource.ts'
@@ -37,6 +38,26 @@ export function checkToolSchemas({ item: { name, inputSchema } }: Tool): void {
   if (inputSchema.type !== 'object') {
     throw new Error(`The input of tool "${name}" must be an object schema: wrap it in an object with one property`)
   }
+  mirroredParameters(inputSchema, (said, others) => {
+    const wrong = wrongIn(said, others)
+    if (wrong) throw new Error(`The input of tool "${name}" is not valid: ${wrong}`)
+  })
+}
+
+/** What clients must refuse a tool for. */
+function wrongIn({ header, type, path, reachable }: Annotation, others: readonly MirroredParameter[]) {
+  const where = path.join('.') || 'the root'
+  if (typeof header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
+    return `${annotation} on ${where} must be a header name of letters, digits and dashes`
+  }
+  if (!reachable) return `${annotation} "${header}" must sit on a property reached through "properties" only`
+  if (type !== 'string' && type !== 'integer' && type !== 'boolean') {
+    return `${annotation} on ${where} needs the type string, integer or boolean`
+  }
+  if (others.some((other) => other.header.toLowerCase() === header.toLowerCase())) {
+    return `${annotation} "${header}" is used twice: header names ignore case, so choose another`
+  }
+  return undefined
 }
 
 export function checkPrompt(name: string, definition: Described, handler: unknown): void {

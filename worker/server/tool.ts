@@ -85,17 +85,9 @@ export function defineTool(
     ),
     input: inputValidator,
     output: outputValidator,
-    mirrored: readMirrored(name, inputSchema),
+    mirrored: mirroredParameters(inputSchema),
     enabled,
     single,
     handler,
-  }
-}
-
-function readMirrored(name: string, schema: JsonSchema): MirroredParameter[] {
-  try {
-    return mirroredParameters(schema)
-  } catch (cause) {
-    throw new Error(`The input of tool "${name}" is not valid: ${(cause as Error).message}`, { cause })
   }
 }

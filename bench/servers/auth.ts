@@ -1,0 +1,38 @@
+/** edgemcp as in edgemcp.ts, for whoever has a token with the scope of a tool. */
+import { env } from 'cloudflare:workers'
+import { createServer, serve } from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
+import * as z from 'zod'
+import { issuer, resource, scope, serverInfo, tools } from './wire.ts'
+
+const { KEYS } = env as unknown as { KEYS: string }
+const scopes = [scope]
+
+const server = createServer(serverInfo)
+
+const { echo, add, greet } = tools
+server.tool(echo.name, { description: echo.description, input: z.object({ text: z.string() }), scopes }, ({ text }) => {
+  return text
+})
+server.tool(
+  add.name,
+  { description: add.description, input: z.object({ a: z.number(), b: z.number() }), scopes },
+  ({ a, b }) => String(a + b),
+)
+server.tool(
+  greet.name,
+  { description: greet.description, input: z.object({ name: z.string() }), scopes },
+  ({ name }) => {
+    return `Hello, ${name}!`
+  },
+)
+
+/** The issuer is near, and answers once: what its answer takes is not what is measured. */
+const fetch = async (url: string) =>
+  url.endsWith('/keys')
+    ? new Response(KEYS, { headers: { 'Content-Type': 'application/json' } })
+    : Response.json({ issuer, jwks_uri: `${issuer}/keys` })
+
+const worker = serve(server, { auth: bearer({ issuer, resource, fetch }) })
+export default worker
+export const { McpSession, McpUpdates } = worker

@@ -1,0 +1,285 @@
+/** Tokens that are signed well, and are not for this. */
+import { by, claims, compact } from './forge.ts'
+import { type Attack, invalid, type Stage, unique } from './stage.ts'
+
+const missing = (claim: string) => invalid(`The claim ${claim} of the token is missing or wrong`)
+const notAccepted = invalid('The token is of an issuer that is not accepted here')
+const anotherAudience = invalid('The token is for another audience than http://here/mcp')
+const expired = invalid('The token has expired')
+const bound = invalid('Tokens that are bound to a key are not accepted here')
+const noAccessToken = invalid('This is no access token')
+const letIn = (...seen: unknown[]) => ({ status: 200, result: JSON.stringify(seen) })
+
+type Make = (stage: Stage) => object
+const now = () => Math.floor(Date.now() / 1000)
+
+/** A token with these claims, signed by the issuer's own key. */
+const claiming = (what: string, changes: Make, outcome: unknown, name = 'read'): Attack => ({
+  name: what,
+  by: (stage) => {
+    const header = { alg: 'ES256', kid: stage.keys.ES256.kid, typ: 'at+jwt' }
+    return stage.call(compact(header, claims(stage, { jti: unique(), ...changes(stage) }), by(stage.keys.ES256)), name)
+  },
+  outcome,
+  ran: (outcome as { status: number }).status === 200 ? [name] : [],
+})
+
+/** The same, of claims as they are written. */
+const written = (what: string, text: (stage: Stage) => string, outcome: unknown, name = 'who'): Attack => ({
+  name: what,
+  by: (stage) => {
+    const header = { alg: 'ES256', kid: stage.keys.ES256.kid, typ: 'at+jwt' }
+    return stage.call(compact(header, text(stage), by(stage.keys.ES256)), name)
+  },
+  outcome,
+  ran: (outcome as { status: number }).status === 200 ? [name] : [],
+})
+
+const issuers: Attack[] = [
+  claiming('an issuer that nobody here trusts', ({ stranger }) => ({ iss: stranger.issuer }), notAccepted),
+  claiming('the issuer with a slash behind it', ({ issuer }) => ({ iss: `${issuer.issuer}/` }), notAccepted),
+  claiming('the issuer with a path behind it', ({ issuer }) => ({ iss: `${issuer.issuer}/evil` }), notAccepted),
+  claiming(
+    'the issuer is the beginning of a longer host',
+    ({ issuer }) => ({ iss: `${issuer.issuer}.evil.com` }),
+    notAccepted,
+  ),
+  claiming('the issuer without its last character', ({ issuer }) => ({ iss: issuer.issuer.slice(0, -1) }), notAccepted),
+  claiming('the issuer in capitals', ({ issuer }) => ({ iss: issuer.issuer.toUpperCase() }), notAccepted),
+  claiming(
+    'the issuer under another name of the machine',
+    ({ issuer }) => ({ iss: issuer.issuer.replace('127.0.0.1', 'localhost') }),
+    notAccepted,
+  ),
+  claiming(
+    'the issuer over another scheme',
+    ({ issuer }) => ({ iss: issuer.issuer.replace('http:', 'https:') }),
+    notAccepted,
+  ),
+  claiming(
+    'the issuer behind somebody in the URL',
+    ({ issuer }) => ({ iss: issuer.issuer.replace('http://', 'http://evil@') }),
+    notAccepted,
+  ),
+  claiming('the issuer with spaces around it', ({ issuer }) => ({ iss: ` ${issuer.issuer} ` }), notAccepted),
+  claiming('a list with the issuer in it', ({ issuer }) => ({ iss: [issuer.issuer] }), notAccepted),
+  claiming('no issuer', () => ({ iss: undefined }), notAccepted),
+  claiming('an empty issuer', () => ({ iss: '' }), notAccepted),
+  claiming('the issuer is a number', () => ({ iss: 1 }), notAccepted),
+  claiming('the issuer is __proto__', () => ({ iss: '__proto__' }), notAccepted),
+  claiming(
+    'the other accepted issuer, with the key of the first',
+    ({ other }) => ({ iss: other.issuer }),
+    invalid('The token is signed with a key that its issuer does not have'),
+  ),
+]
+
+const audiences: Attack[] = [
+  claiming(
+    'another path of the same host',
+    ({ audience }) => ({ aud: audience.replace('/mcp', '/api') }),
+    anotherAudience,
+  ),
+  claiming('a path below ours', ({ audience }) => ({ aud: `${audience}/admin` }), anotherAudience),
+  claiming('our URL with a slash behind it', ({ audience }) => ({ aud: `${audience}/` }), anotherAudience),
+  claiming('our URL with a query', ({ audience }) => ({ aud: `${audience}?a=b` }), anotherAudience),
+  claiming('our URL with a fragment', ({ audience }) => ({ aud: `${audience}#a` }), anotherAudience),
+  claiming('our URL is the beginning of a longer one', ({ audience }) => ({ aud: `${audience}2` }), anotherAudience),
+  claiming('our URL in capitals', ({ audience }) => ({ aud: audience.toUpperCase() }), anotherAudience),
+  claiming('our path in capitals', ({ audience }) => ({ aud: audience.replace('/mcp', '/MCP') }), anotherAudience),
+  claiming(
+    'our path, percent-encoded',
+    ({ audience }) => ({ aud: audience.replace('/mcp', '/%6dcp') }),
+    anotherAudience,
+  ),
+  claiming(
+    'the port next door',
+    ({ server }) => ({ aud: `http://127.0.0.1:${Number(server.url.port) - 1}/mcp` }),
+    anotherAudience,
+  ),
+  claiming('our host without the port', () => ({ aud: 'http://127.0.0.1/mcp' }), anotherAudience),
+  claiming('another scheme', ({ audience }) => ({ aud: audience.replace('http:', 'https:') }), anotherAudience),
+  claiming(
+    'another name of this machine',
+    ({ audience }) => ({ aud: audience.replace('127.0.0.1', 'localhost') }),
+    anotherAudience,
+  ),
+  claiming('only our origin', ({ server }) => ({ aud: server.url.origin }), anotherAudience),
+  claiming('only our host', ({ server }) => ({ aud: server.url.host }), anotherAudience),
+  claiming('only our path', () => ({ aud: '/mcp' }), anotherAudience),
+  claiming('everybody', () => ({ aud: '*' }), anotherAudience),
+  claiming(
+    'a host that has us as its user',
+    ({ server }) => ({ aud: `http://${server.url.host}@evil.example.com/mcp` }),
+    anotherAudience,
+  ),
+  claiming('the authorization server itself', ({ issuer }) => ({ aud: issuer.issuer }), anotherAudience),
+  claiming(
+    'an ID token: its audience is the client',
+    () => ({ aud: 'client', nonce: 'n', at_hash: 'a' }),
+    anotherAudience,
+  ),
+  claiming(
+    'a list without us',
+    ({ audience }) => ({ aud: [`${audience}/a`, 'https://mcp.example.com/mcp'] }),
+    anotherAudience,
+  ),
+  claiming('a list of lists with us', ({ audience }) => ({ aud: [[audience]] }), anotherAudience),
+  claiming('an object that names us', ({ audience }) => ({ aud: { [audience]: true } }), anotherAudience),
+  claiming(
+    'our URL among others in one text',
+    ({ audience }) => ({ aud: `https://a.example ${audience}` }),
+    anotherAudience,
+  ),
+  claiming('an empty list', () => ({ aud: [] }), anotherAudience),
+  claiming('an empty text', () => ({ aud: '' }), anotherAudience),
+  claiming('a number', () => ({ aud: 7 }), anotherAudience),
+  claiming('true', () => ({ aud: true }), anotherAudience),
+  claiming('nobody', () => ({ aud: null }), anotherAudience),
+  claiming(
+    'no audience, but a resource claim that is ours',
+    ({ audience }) => ({ aud: undefined, resource: audience }),
+    anotherAudience,
+  ),
+  claiming(
+    'the endpoint of the older transport, which is the same server',
+    ({ server }) => ({ aud: new URL('/sse', server.url).href }),
+    { status: 200, result: 'read' },
+  ),
+  claiming(
+    'us among others: a token for several servers',
+    ({ audience }) => ({ aud: ['https://a.example', audience] }),
+    { status: 200, result: 'read' },
+  ),
+  claiming('no audience', () => ({ aud: undefined }), anotherAudience),
+]
+
+const times: Attack[] = [
+  claiming('expired a minute ago', () => ({ exp: now() - 60 }), expired),
+  claiming('expired just past the tolerance of thirty seconds', () => ({ exp: now() - 31 }), expired),
+  claiming('expired at the beginning of time', () => ({ exp: 0 }), expired),
+  claiming('expires before time began', () => ({ exp: -1 }), expired),
+  claiming('expires at minus infinity', () => ({ exp: -1e300 }), expired),
+  claiming('good only from a minute on', () => ({ nbf: now() + 60 }), invalid('The token is not good yet')),
+  claiming('good from the far future on', () => ({ nbf: 1e300 }), invalid('The token is not good yet')),
+  claiming('nbf is a text', () => ({ nbf: String(now() - 60) }), invalid('The token is not good yet')),
+  claiming('exp is a text', () => ({ exp: String(now() + 600) }), missing('exp')),
+  claiming('exp is a list', () => ({ exp: [now() + 600] }), missing('exp')),
+  claiming('exp is true', () => ({ exp: true }), missing('exp')),
+  claiming('exp is null', () => ({ exp: null }), missing('exp')),
+  claiming('exp is NaN, as JSON writes it', () => ({ exp: Number.NaN }), missing('exp')),
+  claiming('exp is the word Infinity', () => ({ exp: 'Infinity' }), missing('exp')),
+  claiming('no exp: a token for ever', () => ({ exp: undefined }), missing('exp')),
+  claiming('iat is a text', () => ({ iat: 'yesterday' }), missing('iat')),
+  claiming(
+    'exp in milliseconds, of a moment ago, is a time far ahead: the issuer has said so',
+    () => ({ exp: Date.now() }),
+    { status: 200, result: 'read' },
+  ),
+]
+
+const kinds: Attack[] = [
+  ...[
+    'logout+jwt',
+    'secevent+jwt',
+    'dpop+jwt',
+    'id_token+jwt',
+    'application/logout+jwt',
+    'LOGOUT+JWT',
+    'token-introspection+jwt',
+    'oauth-authz-req+jwt',
+    'client-authentication+jwt',
+    'kb+jwt',
+    'dc+sd-jwt',
+    'at+jwt2',
+    ' at+jwt',
+    '',
+  ].map(
+    (typ): Attack => ({
+      name: `a token of the type ${JSON.stringify(typ)}, signed with the same key`,
+      by: (stage) => {
+        const header = { alg: 'ES256', kid: stage.keys.ES256.kid, typ }
+        return stage.call(compact(header, claims(stage), by(stage.keys.ES256)))
+      },
+      outcome: noAccessToken,
+    }),
+  ),
+  ...[7, null, ['at+jwt'], {}].map(
+    (typ): Attack => ({
+      name: `a token whose type is no text: ${JSON.stringify(typ)}`,
+      by: (stage) => {
+        const header = { alg: 'ES256', kid: stage.keys.ES256.kid, typ }
+        return stage.call(compact(header, claims(stage), by(stage.keys.ES256)))
+      },
+      outcome: noAccessToken,
+    }),
+  ),
+  claiming(
+    'bound to a key by its thumbprint: whoever stole it has no key (DPoP)',
+    () => ({ cnf: { jkt: 'a'.repeat(43) } }),
+    bound,
+  ),
+  claiming('bound to a certificate', () => ({ cnf: { 'x5t#S256': 'a'.repeat(43) } }), bound),
+  claiming('bound to nothing in particular', () => ({ cnf: {} }), bound),
+  claiming('cnf is null', () => ({ cnf: null }), bound),
+]
+
+const names: Attack[] = [
+  written(
+    'two subjects: the last one counts, as RFC 7519 has it',
+    (stage) => JSON.stringify(claims(stage)).replace('"sub":"ada"', '"sub":"root","sub":"ada"'),
+    letIn('ada', 'client', null, ['notes:read']),
+  ),
+  written(
+    'two issuers: the last one is a stranger',
+    (stage) => JSON.stringify(claims(stage)).replace(/}$/, `,"iss":"${stage.stranger.issuer}"}`),
+    notAccepted,
+  ),
+  written(
+    'two audiences: the last one is somebody else',
+    (stage) => JSON.stringify(claims(stage)).replace(/}$/, ',"aud":"https://a.example"}'),
+    anotherAudience,
+  ),
+  written(
+    'two times of expiry: the last one is past',
+    (stage) => JSON.stringify(claims(stage)).replace(/}$/, ',"exp":1}'),
+    expired,
+  ),
+  written(
+    'a claim __proto__ that says what is not claimed',
+    (stage) =>
+      JSON.stringify(claims(stage, { scope: undefined })).replace(
+        /}$/,
+        ',"__proto__":{"scope":"admin","org_id":"acme"}}',
+      ),
+    letIn('ada', 'client', null, []),
+  ),
+  claiming(
+    'no subject and no client',
+    () => ({ sub: undefined, client_id: undefined }),
+    invalid('The token does not say whom it is for'),
+  ),
+  claiming(
+    'an empty subject and no client',
+    () => ({ sub: '', client_id: undefined }),
+    invalid('The token does not say whom it is for'),
+  ),
+  claiming(
+    'the subject is a list',
+    () => ({ sub: ['ada'], client_id: undefined }),
+    invalid('The token does not say whom it is for'),
+  ),
+  claiming(
+    'the subject is a number',
+    () => ({ sub: 1, client_id: undefined }),
+    invalid('The token does not say whom it is for'),
+  ),
+]
+
+export const claimed: Readonly<Record<string, readonly Attack[]>> = {
+  'wrong issuers': issuers,
+  'wrong audiences': audiences,
+  'wrong times': times,
+  'tokens of other kinds': kinds,
+  'doubtful names': names,
+}

@@ -1,0 +1,128 @@
+/** What is attacked: something of every kind, behind scopes, that tells a test whenever it runs. */
+import { env } from 'cloudflare:workers'
+import { createServer, serve } from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
+import { type Store, state } from 'edgemcp/state'
+import { updates } from 'edgemcp/updates'
+import * as z from 'zod'
+
+/** `ISSUERS`: with commas. `EFFECTS`: a server that counts what is asked of it. */
+const { ISSUERS, EFFECTS } = env as { ISSUERS: string; EFFECTS: string }
+
+const ran = async (what: string) => {
+  await fetch(`${EFFECTS}/ran/${what}`)
+  return what
+}
+
+const server = createServer({ name: 'attacked', version: '1.0.0', pageSize: 2 })
+
+server.tool('who', { description: 'Who asks', scopes: [] }, async (_, { principal }) => {
+  await ran('who')
+  return JSON.stringify([principal?.subject, principal?.client, principal?.tenant, principal?.scopes])
+})
+server.tool('read', { description: 'Reads', scopes: ['notes:read'] }, () => ran('read'))
+server.tool('write', { description: 'Writes', scopes: ['notes:read', 'notes:write'] }, () => ran('write'))
+server.tool('administer', { description: 'Administers', scopes: ['admin'] }, () => ran('administer'))
+server.tool('ask', { description: 'Asks', scopes: ['notes:read'] }, async (_, ctx) => {
+  const answer = await ctx.elicit('word', 'A word?', z.object({ word: z.string() }))
+  await ran('ask')
+  return answer.action === 'accept' ? answer.content.word : answer.action
+})
+
+const diary = state<{ entry: string }>('diary', { scope: 'user', ttl: 60_000 })
+const basket = state('basket', { scope: 'handle', ttl: 60_000 }, (store: Store<{ count: number }>) => ({
+  add() {
+    const count = (store.get('count') ?? 0) + 1
+    store.put('count', count)
+    return count
+  },
+}))
+server.tool(
+  'note_down',
+  { description: 'Notes', scopes: [], input: z.object({ entry: z.string() }) },
+  async ({ entry }, ctx) => {
+    await ctx.state(diary).put('entry', entry)
+    return 'noted'
+  },
+)
+server.tool('look_up', { description: 'Looks', scopes: [] }, async (_, ctx) => {
+  return (await ctx.state(diary).get('entry')) ?? 'nothing'
+})
+server.tool('new_basket', { description: 'A basket', scopes: [] }, (_, ctx) => ctx.handle(basket))
+server.tool(
+  'add',
+  { description: 'Adds', scopes: [], input: z.object({ basket: z.string() }) },
+  async (input, ctx) => `${await ctx.state(basket, input.basket).add()}`,
+)
+
+server.prompt(
+  'secret',
+  {
+    description: 'Secret',
+    scopes: ['prompts'],
+    args: z.object({ name: z.string() }),
+    complete: {
+      name: async () => {
+        await ran('complete')
+        return ['ada']
+      },
+    },
+  },
+  async ({ name }) => `${await ran('prompt')} ${name}`,
+)
+server.prompt('second', { description: 'Second' }, () => 'second')
+server.prompt('third', { description: 'Third' }, () => 'third')
+
+server.resource('note://fixed', { description: 'A note', scopes: ['notes:read'] }, () => ran('fixed'))
+const note = server.resource(
+  'note://of/{id}',
+  {
+    description: 'Notes',
+    scopes: ['notes:read'],
+    list: () => [{ id: '1' }],
+    complete: {
+      id: async () => {
+        await ran('complete')
+        return ['1']
+      },
+    },
+  },
+  () => ran('template'),
+)
+server.resource('open://{id}', { description: 'For everybody' }, () => ran('open'))
+server.tool('touch', { description: 'Touches', scopes: [] }, async () => {
+  await note.updated({ id: '1' })
+  await server.updates.tools()
+  return 'touched'
+})
+
+server.tool('touch_tenant', { description: 'Touches for one tenant', scopes: [] }, async () => {
+  await server.updates.prompts({ tenant: 'acme' })
+  await server.updates.tools()
+  return 'touched'
+})
+
+const issuer = ISSUERS.split(',')
+const worker = serve(server, {
+  updates: updates(),
+  origins: ['https://app.example.com'],
+  auth: bearer({
+    issuer,
+    tenant: 'org_id',
+    implies: { admin: ['notes:read', 'notes:write'], loop: ['noose'], noose: ['loop', 'notes:read'] },
+  }),
+})
+
+/** The same, known under one name whatever it is called by. */
+const named = serve(server, {
+  path: '/named/mcp',
+  sessions: false,
+  auth: bearer({ issuer, resource: 'https://mcp.example.com/named/mcp' }),
+})
+
+export default {
+  fetch: (request: Request, bindings: unknown, ctx: ExecutionContext) =>
+    (new URL(request.url).pathname.includes('/named/') ? named : worker).fetch(request, bindings, ctx),
+}
+export const { McpSession, McpUpdates } = worker
+export { McpState } from 'edgemcp/state'

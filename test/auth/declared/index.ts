@@ -1,0 +1,98 @@
+/** Servers that a test declares while this one runs, each at a path of its own. */
+import { env as bindings } from 'cloudflare:workers'
+import { createServer, type EdgeWorker, serve } from 'edgemcp'
+import {
+  type AccessOptions,
+  type BearerOptions,
+  bearer,
+  cloudflareAccess,
+  type Fetch,
+  oauthProvider,
+} from 'edgemcp/auth'
+import { abandon } from '../abandon.ts'
+
+const server = createServer({ name: 'declared', version: '1.0.0' })
+server.tool('who', { description: 'Who asks', scopes: [] }, (_, { principal }) =>
+  JSON.stringify(principal && { ...principal, claims: undefined }),
+)
+server.tool('open', { description: 'For everybody' }, (_, { principal }) => principal?.subject ?? 'nobody')
+server.tool('read', { description: 'Reads', scopes: ['notes:read'] }, () => 'read')
+server.tool('write', { description: 'Writes', scopes: ['notes:write'] }, () => 'written')
+
+type Declaration = { path: string; preset: string; options: unknown; reached?: string }
+
+const workers = new Map<string, EdgeWorker>()
+
+/** What cannot be sent: functions. */
+const presets: Record<string, (options: never, fetch: Fetch) => ReturnType<typeof bearer>> = {
+  bearer: (options: BearerOptions, fetch) => bearer({ ...options, fetch }),
+  cloudflareAccess: (options: AccessOptions, fetch) => cloudflareAccess({ ...options, fetch }),
+  verified: (options: BearerOptions) =>
+    bearer({
+      ...options,
+      async verify(token, request) {
+        if (token === 'broken') throw new Error('out of order')
+        const subject = /^good-(\w+)$/.exec(token)?.[1]
+        return subject === undefined
+          ? undefined
+          : { iss: 'https://own.example', sub: subject, scope: 'notes:read', org: request.headers.get('X-Org') }
+      },
+    }),
+  counted: (options: BearerOptions) =>
+    bearer({
+      ...options,
+      scopesOf: (claims) => (Array.isArray(claims.roles) ? claims.roles.map((role) => `notes:${role}`) : []),
+    }),
+  oauthProvider: () =>
+    oauthProvider((props: { user?: string; scopes?: string[] }, auth: { scope: string[] } | undefined) => {
+      const { user, scopes = [] } = props
+      if (user === undefined) return undefined
+      return { issuer: 'https://provider.example', subject: user, scopes: auth?.scope ?? scopes, claims: {} }
+    }),
+}
+
+const { SELF } = bindings as unknown as { SELF: Fetcher }
+
+let arrived = 0
+
+const now = Date.now
+let stopped = 0
+
+export default {
+  async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
+    const { url } = request
+    const { pathname, searchParams } = new URL(url)
+    // The clock stands still, as many milliseconds after it was stopped as one says: a slow machine makes no difference.
+    if (pathname === '/clock') {
+      const ahead = searchParams.get('ahead')
+      if (ahead === null) stopped = now()
+      Date.now = () => stopped + Number(ahead)
+      return new Response()
+    }
+    if (pathname.startsWith('/abandoned/')) {
+      const left = new Request(url.replace('/abandoned', ''), request)
+      return abandon(SELF, left, searchParams.get('until') as string)
+    }
+    if (pathname === '/arrived') return new Response(`${arrived}`)
+    if (pathname === '/declare') return declare(await request.json())
+    // What describes an endpoint ends in its path.
+    const worker = workers.get(/([\w-]+)\/mcp$/.exec(pathname)?.[1] ?? '')
+    if (!worker) return new Response('Nothing is declared here', { status: 410 })
+    arrived += 1
+    // What a provider in front hands over.
+    const given = (name: string) => ({ value: JSON.parse(searchParams.get(name) ?? 'null') ?? undefined })
+    return worker.fetch(request, env, Object.create(ctx, { props: given('props'), auth: given('auth') }))
+  },
+}
+
+/** @param reached where a test stands in for the hosts that are fetched from */
+function declare({ path, preset, options, reached }: Declaration): Response {
+  const reach: Fetch = (url, init) => fetch(reached === undefined ? url : new URL(new URL(url).pathname, reached), init)
+  try {
+    const auth = presets[preset]?.(options as never, reach)
+    workers.set(path, serve(server, { path: `/${path}/mcp`, sessions: false, ...(auth && { auth }) }))
+    return new Response()
+  } catch (problem) {
+    return new Response((problem as Error).message, { status: 400 })
+  }
+}

@@ -1,0 +1,395 @@
+/** Tokens that say nothing themselves: the authorization server is asked what they are worth. */
+import type { RequestListener, ServerResponse } from 'node:http'
+import type { JWTPayload } from 'jose'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { TestServer } from '../support/server.ts'
+import { AuthorizationServer, json, newKey } from './authorization-server.ts'
+import { type Answered, bearing, call } from './call.ts'
+import { ahead, declare, startDeclared, stopClock } from './declare.ts'
+
+const second = 1_000
+
+let server: TestServer
+let issuer: AuthorizationServer
+
+beforeAll(async () => {
+  server = await startDeclared()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+beforeEach(async () => {
+  issuer = await AuthorizationServer.start()
+  await stopClock(server)
+})
+afterEach(() => issuer[Symbol.asyncDispose]())
+
+/** A server that asks the issuer about tokens. */
+const introspecting = (options: object = {}) =>
+  declare(server, { issuer: issuer.issuer, introspection: issuer.resourceServer, ...options })
+
+const asked = (path = '/introspect') => issuer.asked.get(path) ?? 0
+const now = () => Math.floor(Date.now() / 1000)
+
+describe('an opaque token', () => {
+  test('that is active is good', async () => {
+    const url = await introspecting()
+    const token = issuer.opaqueToken({ aud: url.href, scope: 'notes:read' })
+    expect(JSON.parse((await call(url, bearing(token))).text)).toEqual({
+      issuer: issuer.issuer,
+      subject: 'ada',
+      client: 'client',
+      scopes: ['notes:read'],
+    })
+    expect(await call(url, bearing(token), 'read')).toMatchObject({ status: 200, text: 'read' })
+    expect(await call(url, bearing(token), 'write')).toMatchObject({ status: 403 })
+  })
+
+  test.each<[string, JWTPayload, string]>([
+    ['has expired', { exp: now() - 60 }, 'The token has expired'],
+    ['is for another audience', { aud: 'https://other.example/mcp' }, 'another audience'],
+    ['is for other audiences', { aud: ['https://other.example/mcp', 'https://third.example/'] }, 'another audience'],
+    ['is for nobody', { aud: undefined }, 'another audience'],
+    ['is of another issuer', { iss: 'https://other.example' }, 'an issuer that is not accepted'],
+    ['is bound to a key', { cnf: { jkt: 'AAAA' } }, 'bound to a key'],
+    ['names nobody', { sub: undefined, client_id: undefined }, 'does not say whom it is for'],
+    ['is no longer active', { active: false }, 'not good here'],
+    ['is nearly active', { active: 'true' }, 'not good here'],
+  ])('that %s is refused', async (_, claims, reason) => {
+    const url = await introspecting()
+    const refused = await call(url, bearing(issuer.opaqueToken({ aud: url.href, ...claims })))
+    expect(refused).toMatchObject({ status: 401, text: expect.stringContaining(reason) })
+    expect(refused.headers.get('WWW-Authenticate')).toContain('error="invalid_token"')
+  })
+
+  test.each<[string, (audience: string) => JWTPayload]>([
+    ['expires soon', (aud) => ({ aud, exp: now() + 60 })],
+    ['has expired by less than clocks may differ', (aud) => ({ aud, exp: now() - 10 })],
+    ['is for several audiences', (aud) => ({ aud: ['https://other.example/', aud] })],
+    ['names its issuer', (aud) => ({ aud, iss: issuer.issuer })],
+  ])('that %s is good', async (_, claims) => {
+    const url = await introspecting()
+    expect(await call(url, bearing(issuer.opaqueToken(claims(url.href))))).toMatchObject({ status: 200 })
+  })
+
+  test('that nobody knows is refused', async () => {
+    expect(await call(await introspecting(), bearing('unknown'))).toMatchObject({ status: 401 })
+    expect(asked()).toBe(1)
+  })
+
+  test('needs no audience of an issuer that issues for this server only', async () => {
+    const url = await introspecting({ audience: false })
+    expect(await call(url, bearing(issuer.opaqueToken()))).toMatchObject({ status: 200 })
+  })
+
+  test('with dots is no JWT for that', async () => {
+    const url = await introspecting()
+    const token = issuer.opaqueToken({ aud: url.href }, 'one.two.three')
+    expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
+  })
+
+  test('is worth nothing where no issuer is asked', async () => {
+    const url = await declare(server, { issuer: issuer.issuer })
+    expect(await call(url, bearing(issuer.opaqueToken({ aud: url.href })))).toMatchObject({ status: 401 })
+    expect([...issuer.asked.keys()]).toEqual([])
+  })
+})
+
+describe('what was said of a token', () => {
+  test('is kept for a minute', async () => {
+    const url = await introspecting()
+    const token = issuer.opaqueToken({ aud: url.href })
+    for (let time = 0; time < 60; time += 10) {
+      await ahead(server, time * second)
+      expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
+    }
+    expect(asked()).toBe(1)
+    await ahead(server, 61 * second)
+    expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
+    expect(asked()).toBe(2)
+  })
+
+  test('is kept for as long as one says', async () => {
+    const url = await introspecting({ keptFor: 5 * second })
+    const token = issuer.opaqueToken({ aud: url.href })
+    await call(url, bearing(token))
+    issuer.opaque.delete(token)
+    await ahead(server, 3 * second)
+    expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
+    await ahead(server, 6 * second)
+    expect(await call(url, bearing(token))).toMatchObject({ status: 401 })
+    expect(asked()).toBe(2)
+  })
+
+  test('is not kept at all when one says so', async () => {
+    const url = await introspecting({ keptFor: 0 })
+    const token = issuer.opaqueToken({ aud: url.href })
+    for (const _ of [1, 2, 3]) expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
+    expect(asked()).toBe(3)
+    issuer.opaque.delete(token)
+    expect(await call(url, bearing(token))).toMatchObject({ status: 401 })
+  })
+
+  test('is forgotten when the token expires', async () => {
+    const url = await introspecting({ clockTolerance: 0 })
+    const token = issuer.opaqueToken({ aud: url.href, exp: now() + 20 })
+    expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
+    await ahead(server, 30 * second)
+    expect(await call(url, bearing(token))).toMatchObject({ status: 401, text: 'The token has expired' })
+  })
+
+  test('is not what is said of another token', async () => {
+    const url = await introspecting()
+    const tokens = ['ada', 'bob'].map((sub) => issuer.opaqueToken({ aud: url.href, sub }))
+    for (const _ of [1, 2]) {
+      const answers = await Promise.all(tokens.map((token) => call(url, bearing(token), 'open')))
+      expect(answers.map(({ text }) => text)).toEqual(['ada', 'bob'])
+    }
+    expect(asked()).toBe(2)
+  })
+
+  test('that it is worth nothing is kept for a moment', async () => {
+    const url = await introspecting()
+    for (const _ of [1, 2, 3]) expect(await call(url, bearing('soon'))).toMatchObject({ status: 401 })
+    expect(asked()).toBe(1)
+    issuer.opaqueToken({ aud: url.href }, 'soon')
+    await ahead(server, 6 * second)
+    expect(await call(url, bearing('soon'))).toMatchObject({ status: 200 })
+  })
+})
+
+describe('many requests', () => {
+  /** Sends a request, and resolves when it has come. */
+  async function send(url: URL, token: string): Promise<() => Promise<Answered>> {
+    const arrived = async () => Number(await (await fetch(new URL('/arrived', server.url))).text())
+    const before = await arrived()
+    const answer = call(url, bearing(token))
+    await vi.waitFor(async () => expect(await arrived()).toBe(before + 1), { timeout: 20 * second })
+    return () => answer
+  }
+
+  test('with one token are one question', async () => {
+    const url = await introspecting()
+    const token = issuer.opaqueToken({ aud: url.href })
+    const answers = await Promise.all(Array.from({ length: 50 }, () => call(url, bearing(token))))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([200]))
+    expect(asked()).toBe(1)
+  })
+
+  test('with one token do not depend on whoever came first', async () => {
+    const url = await introspecting()
+    await call(url, bearing(issuer.opaqueToken({ aud: url.href })))
+    const token = issuer.opaqueToken({ aud: url.href })
+    const [held, gone] = [Promise.withResolvers<ServerResponse>(), Promise.withResolvers<ServerResponse>()]
+    issuer.instead.set('/introspect', (_, response) => held.resolve(response))
+    issuer.instead.set('/gone', (_, response) => gone.resolve(response))
+    const abandoned = new URL(`/abandoned${url.pathname}?until=${issuer.issuer}/gone`, url)
+    const first = call(abandoned, bearing(token))
+    const response = await held.promise
+    const other = await send(url, token)
+    ;(await gone.promise).end()
+    expect(await first).toMatchObject({ text: 'given up' })
+    json(response, { active: true, sub: 'ada', aud: url.href })
+    expect(await other()).toMatchObject({ status: 200 })
+    expect(asked()).toBe(2)
+  })
+
+  test('with tokens that are worth nothing ask about each once', async () => {
+    const url = await introspecting()
+    const tokens = Array.from({ length: 50 }, () => crypto.randomUUID())
+    for (const _ of [1, 2]) {
+      const answers = await Promise.all(tokens.map((token) => call(url, bearing(token))))
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]))
+    }
+    expect(asked()).toBe(50)
+  })
+
+  test('leave an endpoint alone that has just failed', async () => {
+    const url = await introspecting()
+    issuer.instead.set('/introspect', (_, response) => response.writeHead(503).end())
+    expect(await call(url, bearing('one'))).toMatchObject({ status: 503 })
+    const answers = await Promise.all(Array.from({ length: 50 }, (_, turn) => call(url, bearing(`other-${turn}`))))
+    expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([503]))
+    expect(asked()).toBe(1)
+  })
+
+  test.each([400, 413, 414])('are answered although one had a token that is answered with %i', async (status) => {
+    const url = await introspecting()
+    const good = issuer.opaqueToken({ aud: url.href })
+    issuer.instead.set('/introspect', (_, response) => response.writeHead(status).end())
+    await call(url, bearing('a'.repeat(10_000)))
+    issuer.instead.clear()
+    expect(await call(url, bearing(good))).toMatchObject({ status: 200 })
+  })
+})
+
+describe('the endpoint', () => {
+  test('is the one in the metadata', async () => {
+    const url = await introspecting()
+    await call(url, bearing(issuer.opaqueToken({ aud: url.href })))
+    expect(Object.fromEntries(issuer.asked)).toEqual({
+      '/.well-known/oauth-authorization-server': 1,
+      '/jwks': 1,
+      '/introspect': 1,
+    })
+  })
+
+  test('is the one that was given, and nothing else is asked', async () => {
+    issuer.instead.set('/given', (request, response) => issuer.introspect(request, response))
+    const introspection = { ...issuer.resourceServer, url: `${issuer.issuer}/given` }
+    const url = await introspecting({ introspection })
+    expect(await call(url, bearing(issuer.opaqueToken({ aud: url.href })))).toMatchObject({ status: 200 })
+    expect(Object.fromEntries(issuer.asked)).toEqual({ '/given': 1 })
+  })
+
+  const failing: [string, RequestListener][] = [
+    ['answers with 503', (_, response) => response.writeHead(503).end()],
+    ['answers with 401', (_, response) => response.writeHead(401).end()],
+    ['closes the connection', (request) => request.socket.destroy()],
+    ['answers with a page', (_, response) => response.end('<!doctype html>')],
+    ['answers with nothing', (_, response) => response.writeHead(204).end()],
+  ]
+  test.each(failing)('that %s is asked again, and the client is told when', async (_, answer) => {
+    const url = await introspecting()
+    const token = issuer.opaqueToken({ aud: url.href })
+    issuer.instead.set('/introspect', answer)
+    const refused = await call(url, bearing(token))
+    expect(refused).toMatchObject({ status: 503, text: expect.stringContaining('try again') })
+    expect(refused.headers.get('Retry-After')).toBe('5')
+    expect(refused.headers.get('WWW-Authenticate')).toBeNull()
+    issuer.instead.clear()
+    await ahead(server, 6 * second)
+    expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
+  })
+
+  test('that fails takes nothing from tokens it has judged a moment ago', async () => {
+    const url = await introspecting()
+    const token = issuer.opaqueToken({ aud: url.href })
+    await call(url, bearing(token))
+    issuer.instead.set('/introspect', (_, response) => response.writeHead(503).end())
+    expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
+  })
+
+  test('that is slow is waited for, and nobody else is kept waiting', async () => {
+    const url = await introspecting()
+    const [slow, quick] = [issuer.opaqueToken({ aud: url.href }), issuer.opaqueToken({ aud: url.href })]
+    expect(await call(url, bearing(quick))).toMatchObject({ status: 200 })
+    const held = Promise.withResolvers<ServerResponse>()
+    issuer.instead.set('/introspect', (_, response) => held.resolve(response))
+    const waiting = call(url, bearing(slow))
+    const response = await held.promise
+    expect(await call(url, bearing(quick))).toMatchObject({ status: 200 })
+    json(response, { active: true, sub: 'late', aud: url.href })
+    expect(await waiting).toMatchObject({ status: 200, text: expect.stringContaining('late') })
+  })
+
+  test('that hangs is not waited for for ever', async () => {
+    const url = await introspecting()
+    issuer.instead.set('/introspect', (_, response) => void response.writeHead(200).write('{'))
+    expect(await call(url, bearing('opaque'))).toMatchObject({ status: 503 })
+  })
+
+  test('that the metadata does not name makes the server say so to its owner, not to the client', async () => {
+    const { introspection_endpoint: _, ...metadata } = issuer.metadata
+    issuer.instead.set('/.well-known/oauth-authorization-server', (_, response) => json(response, metadata))
+    const refused = await call(await introspecting(), bearing('opaque'))
+    expect(refused).toMatchObject({ status: 503, text: expect.not.stringContaining('introspection') })
+  })
+
+  test('is not given in the clear', async () => {
+    const introspection = { ...issuer.resourceServer, url: 'http://auth.example/introspect' }
+    await expect(declare(server, { issuer: 'https://auth.example', introspection })).rejects.toThrow('https')
+  })
+
+  test('gets no secret where the metadata names one in the clear', async () => {
+    const elsewhere = { ...issuer.metadata, introspection_endpoint: 'http://auth.example/introspect' }
+    issuer.instead.set('/.well-known/oauth-authorization-server', (_, response) => json(response, elsewhere))
+    const url = await declare(
+      server,
+      { issuer: issuer.issuer, introspection: issuer.resourceServer },
+      // Whatever the host, this is who hears it.
+      { reached: issuer.issuer },
+    )
+    expect(await call(url, bearing(issuer.opaqueToken({ aud: url.href })))).toMatchObject({ status: 503 })
+    expect(asked()).toBe(0)
+  })
+
+  test.each<[string, string, string]>([
+    ['plain', 'mcp', 'secret'],
+    ['a colon', 'urn:mcp:one', 'a:b:c'],
+    ['spaces and plus signs', 'my client', 'one + one'],
+    ['what forms are made of', 'a&b=c', '100%&x=y+z'],
+    ['quotes and brackets', `"it's" (mine)!`, '*~{}[]\\/'],
+    ['other alphabets', 'клиент', '秘密 🔑'],
+    ['an encoded text', 'a%20b', '%2B%25'],
+  ])('is asked by a client whose names have %s', async (_, clientId, clientSecret) => {
+    issuer.resourceServer = { clientId, clientSecret }
+    const url = await introspecting()
+    expect(await call(url, bearing(issuer.opaqueToken({ aud: url.href })))).toMatchObject({ status: 200 })
+    issuer.resourceServer = { clientId, clientSecret: `${clientSecret}.` }
+    expect(await call(url, bearing(issuer.opaqueToken({ aud: url.href })))).toMatchObject({ status: 503 })
+  })
+})
+
+describe('several kinds of tokens', () => {
+  test('are good side by side, and JWTs are not asked about', async () => {
+    const url = await introspecting()
+    const opaque = issuer.opaqueToken({ aud: url.href, sub: 'opaque' })
+    const jwt = await issuer.token(url.href, { sub: 'jwt' })
+    expect(await call(url, bearing(jwt), 'open')).toMatchObject({ status: 200, text: 'jwt' })
+    expect(asked()).toBe(0)
+    expect(await call(url, bearing(opaque), 'open')).toMatchObject({ status: 200, text: 'opaque' })
+  })
+
+  test('a JWT with a wrong signature is not asked about either', async () => {
+    const url = await introspecting()
+    const [mine] = issuer.keys
+    const forged = await issuer.token(url.href, {}, { key: await newKey('ES256', mine?.kid as string) })
+    issuer.opaqueToken({ aud: url.href }, forged)
+    expect(await call(url, bearing(forged))).toMatchObject({ status: 401 })
+    expect(asked()).toBe(0)
+  })
+})
+
+describe('several issuers', () => {
+  let other: AuthorizationServer
+  let url: URL
+
+  beforeEach(async () => {
+    other = await AuthorizationServer.start()
+    const both = [issuer, other].map((each) => ({ issuer: each.issuer, introspection: each.resourceServer }))
+    url = await declare(server, { issuer: both })
+  })
+  afterEach(() => other[Symbol.asyncDispose]())
+
+  const issuerIn = (text: string) => JSON.parse(text).issuer
+
+  test('each vouch for their own tokens, of both kinds', async () => {
+    for (const each of [issuer, other]) {
+      for (const token of [each.opaqueToken({ aud: url.href }), await each.token(url.href)]) {
+        const { status, text } = await call(url, bearing(token))
+        expect([status, issuerIn(text)]).toEqual([200, each.issuer])
+      }
+    }
+  })
+
+  test('cannot vouch for each other', async () => {
+    const claimed = other.opaqueToken({ aud: url.href, iss: issuer.issuer })
+    expect(await call(url, bearing(claimed))).toMatchObject({ status: 401 })
+    const signed = await other.token(url.href, { iss: issuer.issuer })
+    expect(await call(url, bearing(signed))).toMatchObject({ status: 401 })
+  })
+
+  test('do without one that does not answer', async () => {
+    issuer.instead.set('/introspect', (_, response) => response.writeHead(503).end())
+    expect(await call(url, bearing(other.opaqueToken({ aud: url.href })))).toMatchObject({ status: 200 })
+    expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })
+  })
+
+  test('refuse nothing as long as one does not answer that could know it', async () => {
+    issuer.instead.set('/introspect', (_, response) => response.writeHead(503).end())
+    expect(await call(url, bearing('unknown'))).toMatchObject({ status: 503 })
+    issuer.instead.clear()
+    await ahead(server, 6 * second)
+    expect(await call(url, bearing('unknown'))).toMatchObject({ status: 401 })
+  })
+})

@@ -1,0 +1,75 @@
+/**
+ * Servers that know nothing yet, one for each pair of an issuer's port and a name: `/<port>/<name>/mcp`. Two of them with
+ * one issuer are what two isolates are: they share the data centre's cache and nothing else.
+ */
+import { env } from 'cloudflare:workers'
+import { createServer, type EdgeWorker, serve } from 'edgemcp'
+import { bearer, type Fetch } from 'edgemcp/auth'
+import { abandon } from '../abandon.ts'
+
+const server = createServer({ name: 'keys', version: '1.0.0' })
+server.tool('who', { description: 'Who asks' }, (_, { principal }) => `${principal?.subject}`)
+
+const workers = new Map<string, EdgeWorker>()
+
+function workerFor(path: string): EdgeWorker {
+  const [, port, name] = path.split('/')
+  const of = `/${port}/${name}`
+  const known = workers.get(of)
+  if (known) return known
+  // Nothing of a token is kept: each request needs the keys.
+  const auth = bearer({
+    issuer: `http://127.0.0.1:${port}`,
+    keptFor: 0,
+    ...(name?.startsWith('moved-') && { fetch: fetchMoved(name.slice('moved-'.length)) }),
+  })
+  const worker = serve(server, { path: `${of}/mcp`, auth, sessions: false })
+  workers.set(of, worker)
+  return worker
+}
+
+/** An issuer that answers one path from somewhere else. It is this Worker, so that nothing on the way follows for it. */
+const fetchMoved =
+  (moved: string): Fetch =>
+  (url, init) =>
+    url.endsWith(moved)
+      ? SELF.fetch(`https://issuer.example/moved?to=${encodeURIComponent(url)}`, init)
+      : fetch(url, init)
+
+const now = Date.now
+let stopped = 0
+
+let arrived = 0
+let kept = 0
+const put = caches.default.put.bind(caches.default)
+caches.default.put = async (...parameters: Parameters<typeof put>) => {
+  await put(...parameters)
+  kept += 1
+}
+
+const { SELF } = env as unknown as { SELF: Fetcher }
+
+export default {
+  async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
+    const { url } = request
+    const { pathname, searchParams } = new URL(url)
+    // The clock stands still, as many milliseconds after it was stopped as one says: a slow machine makes no difference.
+    if (pathname === '/clock') {
+      const ahead = searchParams.get('ahead')
+      if (ahead === null) stopped = now()
+      Date.now = () => stopped + Number(ahead)
+      return new Response()
+    }
+    if (pathname === '/moved')
+      return new Response(null, { status: 302, headers: { Location: url.replace('moved', 'found') } })
+    if (pathname === '/found') return fetch(searchParams.get('to') as string)
+    if (pathname === '/arrived') return new Response(`${arrived}`)
+    if (pathname === '/kept') return new Response(`${kept}`)
+    if (pathname.startsWith('/abandoned/')) {
+      const left = new Request(url.replace('/abandoned', ''), request)
+      return abandon(SELF, left, searchParams.get('until') as string)
+    }
+    arrived += 1
+    return workerFor(pathname).fetch(request, env, ctx)
+  },
+}

@@ -1,0 +1,425 @@
+/** The ways to say who is let in, besides one issuer of JWTs and nothing else. */
+import type { JWTPayload } from 'jose'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import type { TestServer } from '../support/server.ts'
+import { AuthorizationServer, json, type Key, newKey } from './authorization-server.ts'
+import { type Answered, bearing, call } from './call.ts'
+import { ahead, declare, startDeclared, stopClock } from './declare.ts'
+
+let server: TestServer
+let issuer: AuthorizationServer
+
+beforeAll(async () => {
+  server = await startDeclared()
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+beforeEach(async () => {
+  issuer = await AuthorizationServer.start()
+  await stopClock(server)
+})
+afterEach(() => issuer[Symbol.asyncDispose]())
+
+const principalIn = ({ text }: Answered) => JSON.parse(text)
+const challengeOf = ({ headers }: Answered) => headers.get('WWW-Authenticate')
+const wellKnown = (url: URL) => fetch(new URL(`/.well-known/oauth-protected-resource${url.pathname}`, url))
+const published = () => ({ keys: issuer.keys.map(({ publicJwk }) => publicJwk) })
+
+describe('behind Cloudflare Access', () => {
+  const certs = '/cdn-cgi/access/certs'
+  const application = 'f'.repeat(64)
+  let name: string
+  let team: string
+  const assertion = (token: string) => ({ 'Cf-Access-Jwt-Assertion': token })
+
+  beforeEach(() => {
+    // Keys are kept by the name of the issuer, from test to test.
+    name = `team-${crypto.randomUUID()}`
+    team = `https://${name}.cloudflareaccess.com`
+    // Access publishes the same keys as certificates, too.
+    issuer.instead.set(certs, (_, response) => json(response, { ...published(), public_cert: {}, public_certs: [] }))
+  })
+
+  const behindAccess = (options: object = {}) =>
+    declare(
+      server,
+      { team: name, audience: application, ...options },
+      { preset: 'cloudflareAccess', reached: issuer.issuer },
+    )
+
+  /** What Access adds to a request. `undefined` leaves a claim out. */
+  const issued = (claims: JWTPayload = {}, key = issuer.keys[0] as Key) => {
+    const person = { iss: team, aud: [application], client_id: undefined, email: 'ada@example.com', type: 'app' }
+    return issuer.token(application, { ...person, ...claims }, { key, header: { typ: undefined } })
+  }
+
+  test('a person is who Access says', async () => {
+    const url = await behindAccess()
+    const answer = await call(url, assertion(await issued()))
+    expect(answer.status).toBe(200)
+    expect(principalIn(answer)).toEqual({ issuer: team, subject: 'ada', scopes: [] })
+    expect(Object.fromEntries(issuer.asked)).toEqual({ [certs]: 1 })
+  })
+
+  test('a service token is who its name says', async () => {
+    const url = await behindAccess()
+    const service = { sub: '', common_name: 'e367826f93b8d71185e03fe518aff3b4.access', email: undefined }
+    expect(principalIn(await call(url, assertion(await issued(service))))).toEqual({
+      issuer: team,
+      subject: service.common_name,
+      scopes: [],
+    })
+  })
+
+  test('somebody without a name is nobody', async () => {
+    const url = await behindAccess()
+    expect(await call(url, assertion(await issued({ sub: '' })))).toMatchObject({ status: 401 })
+  })
+
+  test('nobody comes in another way', async () => {
+    const url = await behindAccess()
+    const token = await issued()
+    const others: HeadersInit[] = [{}, bearing(token), assertion(''), { Cookie: `CF_Authorization=${token}` }]
+    for (const headers of others) {
+      const refused = await call(url, headers)
+      expect(refused.status).toBe(401)
+      expect(challengeOf(refused)).not.toContain('resource_metadata')
+    }
+  })
+
+  test.each(['Bearer other', 'Bearer', 'Basic YTpi', 'Bearer a, Bearer b'])(
+    'the header Authorization makes no difference: %s',
+    async (Authorization) => {
+      const url = await behindAccess()
+      expect(await call(url, { ...assertion(await issued()), Authorization })).toMatchObject({ status: 200 })
+    },
+  )
+
+  test.each<[string, () => Promise<string>]>([
+    ['of another application', () => issued({ aud: ['a'.repeat(64)] })],
+    ['of another team', () => issued({ iss: 'https://other.cloudflareaccess.com' })],
+    ['that has expired', () => issued({ exp: Math.floor(Date.now() / 1000) - 60 })],
+    ['that never expires', () => issued({ exp: undefined })],
+    ['signed by somebody else', async () => issued({}, await newKey('RS256', issuer.keys[0]?.kid as string))],
+    ['twice', async () => `${await issued()}, ${await issued()}`],
+  ])('an assertion %s is refused', async (_, token) => {
+    const url = await behindAccess()
+    const refused = await call(url, assertion(await token()))
+    expect(refused.status).toBe(401)
+    expect(challengeOf(refused)).toContain('error="invalid_token"')
+  })
+
+  test('several applications may share a server', async () => {
+    const url = await behindAccess({ audience: [application, 'a'.repeat(64)] })
+    for (const aud of [application, 'a'.repeat(64)]) {
+      expect(await call(url, assertion(await issued({ aud: [aud] })))).toMatchObject({ status: 200 })
+    }
+  })
+
+  test('what is allowed may be told by a claim', async () => {
+    const url = await behindAccess({ tenant: 'org', implies: { all: ['notes:read'] } })
+    const token = await issued({ org: 'acme', scope: 'all' })
+    expect(principalIn(await call(url, assertion(token)))).toMatchObject({
+      tenant: 'acme',
+      scopes: ['all', 'notes:read'],
+    })
+    expect(await call(url, assertion(token), 'read')).toMatchObject({ status: 200 })
+    const refused = await call(url, assertion(token), 'write')
+    expect(refused.status).toBe(403)
+    expect(challengeOf(refused)).toContain('error="insufficient_scope"')
+  })
+
+  test('the server describes nothing, because clients cannot get what it takes', async () => {
+    expect((await wellKnown(await behindAccess())).status).toBe(404)
+  })
+})
+
+describe('behind an OAuth provider in the same Worker', () => {
+  const behindProvider = () => declare(server, {}, { preset: 'oauthProvider' })
+  /** What the provider hands over beside the request. */
+  const withProps = (url: URL, props: unknown, auth: unknown = null) =>
+    new URL(`?${new URLSearchParams({ props: JSON.stringify(props), auth: JSON.stringify(auth) })}`, url)
+
+  test('a caller is who the provider says', async () => {
+    const url = withProps(await behindProvider(), { user: 'ada', scopes: ['notes:read'] })
+    expect(principalIn(await call(url))).toEqual({
+      issuer: 'https://provider.example',
+      subject: 'ada',
+      scopes: ['notes:read'],
+    })
+    expect(await call(url, {}, 'read')).toMatchObject({ status: 200, text: 'read' })
+    const refused = await call(url, {}, 'write')
+    expect(refused.status).toBe(403)
+    expect(challengeOf(refused)).toContain('error="insufficient_scope"')
+    expect(challengeOf(refused)).toContain('scope="notes:read notes:write"')
+  })
+
+  test('a caller may do what the provider says the token allows now', async () => {
+    const server = await behindProvider()
+    const scopesWith = async (props: object, auth: object) =>
+      principalIn(await call(withProps(server, { user: 'ada', ...props }, auth))).scopes
+    expect(await scopesWith({ scopes: ['notes:read', 'notes:write'] }, { scope: ['notes:read'] })).toEqual([
+      'notes:read',
+    ])
+    expect(await scopesWith({ scopes: ['notes:read'] }, { scope: [] })).toEqual([])
+  })
+
+  test.each([
+    ['nothing', null],
+    ['nothing in it', {}],
+    ['nobody', { theme: 'dark' }],
+    ['a text', 'ada'],
+    ['a number', 1],
+    ['a list', []],
+  ])('nobody comes in when the provider hands over %s', async (_, props) => {
+    const url = withProps(await behindProvider(), props)
+    const refused = await call(url, bearing(await issuer.token(url.href)))
+    expect(refused.status).toBe(401)
+    expect(challengeOf(refused)).toMatch(/^Bearer resource_metadata="[^"]+"$/)
+  })
+})
+
+describe('a check of one’s own', () => {
+  test('says who it is, and is asked once in a minute', async () => {
+    const url = await declare(server, { tenant: 'org' }, { preset: 'verified' })
+    const headers = (org: string) => ({ ...bearing('good-ada'), 'X-Org': org })
+    const expected = { issuer: 'https://own.example', subject: 'ada', tenant: 'one', scopes: ['notes:read'] }
+    expect(principalIn(await call(url, headers('one')))).toEqual(expected)
+    expect(principalIn(await call(url, headers('two')))).toEqual(expected)
+    await ahead(server, 61_000)
+    expect(principalIn(await call(url, headers('two')))).toMatchObject({ tenant: 'two' })
+    expect(await call(url, headers('two'), 'read')).toMatchObject({ status: 200 })
+    expect(await call(url, headers('two'), 'write')).toMatchObject({ status: 403 })
+  })
+
+  test('refuses, and tells no more than that', async () => {
+    const url = await declare(server, {}, { preset: 'verified' })
+    expect(await call(url)).toMatchObject({ status: 401 })
+    expect(await call(url, bearing('bad'))).toMatchObject({ status: 401, text: 'The token is not good here' })
+    expect(await call(url, bearing('broken'))).toMatchObject({ status: 500, text: 'Internal error' })
+    expect(await call(url, bearing('good-ada'))).toMatchObject({ status: 200 })
+  })
+
+  test('is described without an authorization server', async () => {
+    const described = await (await wellKnown(await declare(server, {}, { preset: 'verified' }))).json()
+    expect(described).not.toHaveProperty('authorization_servers')
+  })
+
+  test('may say which scopes claims amount to', async () => {
+    const url = await declare(server, { issuer: issuer.issuer }, { preset: 'counted' })
+    const token = await issuer.token(url.href, { roles: ['read', 'write'], scope: 'ignored' })
+    expect(principalIn(await call(url, bearing(token)))).toMatchObject({ scopes: ['notes:read', 'notes:write'] })
+  })
+})
+
+describe('a server that is open to some', () => {
+  test('lets everybody do what takes no scopes', async () => {
+    const url = await declare(server, { issuer: issuer.issuer, optional: true })
+    expect(await call(url, {}, 'open')).toMatchObject({ status: 200, text: 'nobody' })
+    const token = await issuer.token(url.href, { scope: 'notes:read' })
+    expect(await call(url, bearing(token), 'open')).toMatchObject({ status: 200, text: 'ada' })
+    expect(await call(url, bearing(token), 'read')).toMatchObject({ status: 200, text: 'read' })
+  })
+
+  test('sends whoever wants more away to sign in', async () => {
+    const url = await declare(server, { issuer: issuer.issuer, optional: true })
+    const refused = await call(url, {}, 'read')
+    expect(refused.status).toBe(401)
+    expect(challengeOf(refused)).toContain('scope="notes:read"')
+    expect(challengeOf(refused)).toContain('resource_metadata="')
+    expect(challengeOf(refused)).not.toContain('error=')
+  })
+
+  test('takes no bad token for none', async () => {
+    const url = await declare(server, { issuer: issuer.issuer, optional: true })
+    const expired = await issuer.token(url.href, { exp: 1 })
+    for (const Authorization of [`Bearer ${expired}`, 'Bearer x.y.z', 'Bearer', 'Bearer a b']) {
+      const { status } = await call(url, { Authorization }, 'open')
+      expect([400, 401]).toContain(status)
+    }
+  })
+})
+
+describe('a server with scopes that everything takes', () => {
+  test('refuses tokens without them', async () => {
+    const url = await declare(server, { issuer: issuer.issuer, required: ['mcp', 'v2'] })
+    const refused = await call(url, bearing(await issuer.token(url.href, { scope: 'mcp notes:read' })), 'open')
+    expect(refused.status).toBe(403)
+    expect(challengeOf(refused)).toContain('error="insufficient_scope"')
+    expect(
+      /scope="([^"]*)"/
+        .exec(challengeOf(refused) ?? '')?.[1]
+        ?.split(' ')
+        .sort(),
+    ).toEqual(['mcp', 'notes:read', 'v2'])
+    const good = await issuer.token(url.href, { scope: 'v2 mcp' })
+    expect(await call(url, bearing(good), 'open')).toMatchObject({ status: 200 })
+  })
+
+  test('goes on refusing one that it knows', async () => {
+    const url = await declare(server, { issuer: issuer.issuer, required: ['mcp'] })
+    const token = await issuer.token(url.href)
+    for (const _ of [1, 2]) expect(await call(url, bearing(token), 'open')).toMatchObject({ status: 403 })
+  })
+
+  test('says so to whoever has no token', async () => {
+    const url = await declare(server, { issuer: issuer.issuer, required: ['mcp'] })
+    expect(challengeOf(await call(url))).toContain('scope="mcp notes:read notes:write"')
+    expect(await (await wellKnown(url)).json()).toMatchObject({
+      scopes_supported: ['mcp', 'notes:read', 'notes:write'],
+    })
+  })
+})
+
+describe('what a token says', () => {
+  test.each<[string, JWTPayload, string | undefined]>([
+    ['is named', { org_id: 'acme' }, 'acme'],
+    ['is left out', {}, undefined],
+    ['is empty', { org_id: '' }, undefined],
+    ['is no text', { org_id: ['acme'] }, undefined],
+    ['is in another claim', { tid: 'acme' }, undefined],
+  ])('of an organisation counts when it %s', async (_, claims, tenant) => {
+    const url = await declare(server, { issuer: issuer.issuer, tenant: 'org_id' })
+    const principal = principalIn(await call(url, bearing(await issuer.token(url.href, claims))))
+    expect(principal.tenant).toBe(tenant)
+  })
+
+  test('of an organisation is nothing to a server that knows none', async () => {
+    const url = await declare(server, { issuer: issuer.issuer })
+    const token = await issuer.token(url.href, { org_id: 'acme', tenant: 'acme' })
+    expect(principalIn(await call(url, bearing(token)))).not.toHaveProperty('tenant')
+  })
+
+  test('may amount to more', async () => {
+    const implies = { admin: ['editor'], editor: ['notes:write', 'notes:read'], 'notes:read': ['admin'] }
+    const url = await declare(server, { issuer: issuer.issuer, implies })
+    const scopesWith = async (scope: string) =>
+      principalIn(await call(url, bearing(await issuer.token(url.href, { scope })))).scopes
+    expect(await scopesWith('admin')).toEqual(['admin', 'editor', 'notes:write', 'notes:read'])
+    expect(await scopesWith('notes:write')).toEqual(['notes:write'])
+    expect(await scopesWith('constructor __proto__')).toEqual(['constructor', '__proto__'])
+  })
+
+  test.each<[string, JWTPayload]>([
+    ['a text', { scope: 'a b' }],
+    ['a list', { scope: ['a', 'b'] }],
+    ['two claims', { scope: 'a', scp: ['b'] }],
+    ['many spaces', { scp: ' a  b ' }],
+    ['other things too', { scope: ['a', 1, null, 'b'] }],
+  ])('of scopes is understood as %s', async (_, claims) => {
+    const url = await declare(server, { issuer: issuer.issuer })
+    const { scopes } = principalIn(await call(url, bearing(await issuer.token(url.href, claims))))
+    expect(scopes).toEqual(['a', 'b'])
+  })
+})
+
+describe('several issuers', () => {
+  test('are told apart, each with options of its own', async () => {
+    await using other = await AuthorizationServer.start()
+    other.keys = [await newKey('RS256')]
+    const issuers = [issuer.issuer, { issuer: other.issuer, audience: 'urn:notes', algorithms: ['RS256'] }]
+    const url = await declare(server, { issuer: issuers })
+    const one = await issuer.token(url.href)
+    const two = await other.token('urn:notes')
+    expect(principalIn(await call(url, bearing(one)))).toMatchObject({ issuer: issuer.issuer, subject: 'ada' })
+    expect(principalIn(await call(url, bearing(two)))).toMatchObject({ issuer: other.issuer, subject: 'ada' })
+    expect(await call(url, bearing(await other.token(url.href)))).toMatchObject({ status: 401 })
+    expect(await call(url, bearing(await issuer.token('urn:notes')))).toMatchObject({ status: 401 })
+    expect(await (await wellKnown(url)).json()).toMatchObject({ authorization_servers: [issuer.issuer, other.issuer] })
+  })
+
+  test('do not vouch for each other, nor for a third', async () => {
+    await using other = await AuthorizationServer.start()
+    const url = await declare(server, { issuer: [issuer.issuer, other.issuer] })
+    const borrowed = await other.token(url.href, { iss: issuer.issuer })
+    const [mine] = issuer.keys
+    const renamed = await other.token(url.href, { iss: issuer.issuer }, { header: { kid: mine?.kid } })
+    const third = await other.token(url.href, { iss: 'https://third.example' })
+    for (const token of [borrowed, renamed, third]) {
+      expect(await call(url, bearing(token))).toMatchObject({ status: 401 })
+    }
+  })
+
+  test('of which one is away go on without it', async () => {
+    const away = await AuthorizationServer.start()
+    const url = await declare(server, { issuer: [away.issuer, issuer.issuer] })
+    const token = await away.token(url.href)
+    await away[Symbol.asyncDispose]()
+    expect(await call(url, bearing(token))).toMatchObject({ status: 503 })
+    expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })
+  })
+})
+
+describe('keys that are given', () => {
+  const given = (options: object = {}) => declare(server, { issuer: issuer.issuer, keys: published(), ...options })
+
+  test('are used, and nobody is asked', async () => {
+    const url = await given()
+    expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })
+    const stranger = await newKey('ES256')
+    expect(await call(url, bearing(await issuer.token(url.href, {}, { key: stranger })))).toMatchObject({ status: 401 })
+    expect([...issuer.asked.keys()]).toEqual([])
+  })
+
+  test('may be several, without names', async () => {
+    issuer.keys = await Promise.all(['ES256', 'ES256', 'RS256'].map((alg) => newKey(alg)))
+    const keys = published().keys.map((key) => ({ ...key, kid: undefined }))
+    const url = await given({ keys: { keys } })
+    for (const key of issuer.keys) {
+      const token = await issuer.token(url.href, {}, { key, header: { kid: undefined } })
+      expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
+    }
+    const stranger = await issuer.token(url.href, {}, { key: await newKey('ES256'), header: { kid: undefined } })
+    expect(await call(url, bearing(stranger))).toMatchObject({ status: 401 })
+  })
+
+  test('may be given by their address', async () => {
+    const url = await given({ keys: `${issuer.issuer}/jwks` })
+    expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })
+    expect(Object.fromEntries(issuer.asked)).toEqual({ '/jwks': 1 })
+  })
+
+  test.each<[string, object]>([
+    ['a secret', { keys: { keys: [{ kty: 'oct', k: 'AAAA' }] } }],
+    ['a private key', { keys: { keys: [{ kty: 'EC', crv: 'P-256', x: 'A', y: 'A', d: 'A' }] } }],
+    ['an address in the clear', { keys: 'http://auth.example/jwks' }],
+    ['an issuer in the clear', { issuer: 'http://auth.example' }],
+    ['no issuer', { issuer: undefined }],
+    ['a resource that is no URL', { resource: 'notes' }],
+    ['an algorithm with a secret', { algorithms: ['HS256'] }],
+    ['no algorithm', { algorithms: ['none'] }],
+  ])('are refused with %s before anything is served', async (_, options) => {
+    await expect(given(options)).rejects.toThrow(/must be|needs|is not for keys/)
+  })
+})
+
+describe('tokens signed with', () => {
+  const algorithms = [
+    'ES256',
+    'ES384',
+    'ES512',
+    'RS256',
+    'RS384',
+    'RS512',
+    'PS256',
+    'PS384',
+    'PS512',
+    'EdDSA',
+    'Ed25519',
+  ]
+
+  test.each(algorithms)('%s are good', async (alg) => {
+    issuer.keys = [await newKey(alg)]
+    const url = await declare(server, { issuer: issuer.issuer })
+    expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })
+    const forged = await newKey(alg, issuer.keys[0]?.kid as string)
+    expect(await call(url, bearing(await issuer.token(url.href, {}, { key: forged })))).toMatchObject({ status: 401 })
+  })
+
+  test.each(algorithms)('%s are refused where only another algorithm is accepted', async (alg) => {
+    issuer.keys = [await newKey(alg)]
+    const url = await declare(server, { issuer: issuer.issuer, algorithms: [alg === 'ES256' ? 'RS256' : 'ES256'] })
+    const refused = await call(url, bearing(await issuer.token(url.href)))
+    expect(refused).toMatchObject({ status: 401, text: 'The algorithm of the token is not accepted' })
+  })
+})
