@@ -1,7 +1,7 @@
 /**
  * Runs a server on this machine: `npm start` the one of the root wrangler.toml, `npm run example <name>` one of
- * examples/. Prints one line when it answers; reloads when a file changes; keeps its data in .edgemcp/, or in the folder
- * given by `--data`.
+ * examples/. Prints one line when it answers, and one for what an example has beside it; reloads when a file changes; keeps
+ * its data in .edgemcp/, or in the folder given by `--data`.
  */
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
@@ -11,6 +11,15 @@ import { parseArgs } from 'node:util'
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 
+/** What an example starts on this machine beside its Worker: `start` of its `beside/start.ts`. */
+type Beside = {
+  /** One line for whoever runs it. */
+  readonly says: string
+  /** For the Worker, instead of what its wrangler.toml has. */
+  readonly variables: Readonly<Record<string, string>>
+  stop(): Promise<void>
+}
+
 const { name, port, data } = readArguments()
 const root = resolve(import.meta.dirname, '..')
 const folder = name === '.' ? root : join(root, 'examples', name)
@@ -19,9 +28,13 @@ if (!existsSync(config)) fail(`There is no example "${name}".`)
 if (!Number.isInteger(port) || port < 0 || port > 65_535) fail('--port must be a number from 0 to 65535.')
 if (!(await isFree(port))) fail(`Port ${port} is in use: choose another with --port.`)
 
+const beside = await startBeside(join(folder, 'beside', 'start.ts'))
 const { unstable_startWorker: startWorker } = await import('wrangler')
 const worker = await startWorker({
   config,
+  bindings: Object.fromEntries(
+    Object.entries(beside?.variables ?? {}).map(([name, value]) => [name, { type: 'plain_text', value }]),
+  ),
   dev: {
     server: { hostname: '127.0.0.1', port },
     inspector: false,
@@ -32,13 +45,14 @@ const worker = await startWorker({
 })
 await worker.ready
 console.log(`ready on ${new URL('/mcp', await worker.url)}`)
+if (beside) console.log(beside.says)
 
 let stopping = false
 async function stop(): Promise<void> {
   // A terminal sends the signal to the whole group, so it may come twice.
   if (stopping) return
   stopping = true
-  await worker.dispose()
+  await Promise.all([worker.dispose(), beside?.stop()])
   process.exit(0)
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -58,6 +72,12 @@ function readArguments(): { name: string; port: number; data: string | undefined
   } catch (problem) {
     return fail((problem as Error).message)
   }
+}
+
+async function startBeside(path: string): Promise<Beside | undefined> {
+  if (!existsSync(path)) return undefined
+  const { start } = (await import(path)) as { start(port: number): Promise<Beside> }
+  return start(port).catch((problem: Error) => fail(problem.message))
 }
 
 /** A taken port would not be noticed below: another server would answer in this one's place. */

@@ -1,0 +1,73 @@
+import { env } from 'cloudflare:workers'
+import { createServer, serve } from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
+import { page } from 'edgemcp/page'
+import { updates } from 'edgemcp/updates'
+import * as z from 'zod'
+
+const { ISSUER, APP } = env as { ISSUER: string; APP: string }
+
+const server = createServer({ name: 'protected', title: 'Protected notes', version: '1.0.0' })
+
+// Kept until the Worker is started again. They are not the point here: examples/notes has a notebook that lasts.
+const notes = new Map([['welcome', 'Reading takes notes:read, writing takes notes:write as well.']])
+
+const note = server.resource(
+  'note://{id}',
+  {
+    title: 'Note',
+    description: 'A note, by its id',
+    scopes: ['notes:read'],
+    list: () => [...notes.keys()].map((id) => ({ id, name: id })),
+    complete: { id: (prefix) => [...notes.keys()].filter((id) => id.startsWith(prefix)) },
+  },
+  ({ id }) => notes.get(id),
+)
+
+server.tool('whoami', { description: 'Who asks, and what they may do', scopes: [] }, (_, { principal }) =>
+  principal ? `${principal.subject}, who may ${principal.scopes.join(' ')}` : 'nobody',
+)
+
+server.tool(
+  'read_note',
+  {
+    description: 'Reads a note',
+    input: z.object({ id: z.string() }),
+    scopes: ['notes:read'],
+    annotations: { readOnlyHint: true },
+  },
+  ({ id }) => notes.get(id) ?? 'There is no such note.',
+)
+
+server.tool(
+  'write_note',
+  {
+    description: 'Writes a note, or replaces the one with the same id',
+    input: z.object({ id: z.string(), text: z.string() }),
+    scopes: ['notes:read', 'notes:write'],
+    // Whoever may only read sees it too, so that a client can ask for more when it is wanted.
+    listed: true,
+  },
+  async ({ id, text }) => {
+    notes.set(id, text)
+    await note.updated({ id })
+    return `Wrote ${id}.`
+  },
+)
+
+server.prompt(
+  'summarize',
+  { description: 'Asks for a summary of a note', scopes: ['notes:read'], args: z.object({ id: z.string() }) },
+  ({ id }) => `Summarize this note in one sentence:\n\n${notes.get(id) ?? '(no such note)'}`,
+)
+
+const worker = serve(server, {
+  page,
+  updates: updates(),
+  // Whose pages may call this from a browser.
+  origins: [APP],
+  // A client asks for reading first, and for writing when it comes to that.
+  auth: bearer({ issuer: ISSUER, scopes: ['notes:read'], name: 'Protected notes' }),
+})
+export default worker
+export const { McpSession, McpUpdates } = worker
