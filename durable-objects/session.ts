@@ -222,7 +222,8 @@ export class Session extends DurableObject implements SessionRpc {
     this.#recover()
     this.#touch()
     this.#aloneSince = undefined
-    await this.#permit(searchParams.get('scopes')?.split(' ') ?? [])
+    const scopes = searchParams.get('scopes')
+    if (scopes !== null) await this.#permit(scopes.split(' '))
     if (after) {
       const resumed = this.#feeds.resume(after, { ...options, polling: false })
       if (resumed) return resumed

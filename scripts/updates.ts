@@ -14,8 +14,6 @@ import { doc, priceOf } from './cost.ts'
 const measured = {
   /** From a publication to the last listener, for each listener of an object. */
   reaching: 150e-6,
-  /** Until an object has told its listeners, for each. */
-  telling: 85e-6,
   /** To wake an object, for each listener it has. */
   waking: 5.3e-6,
   /** CPU time for each event that is delivered. */
@@ -69,24 +67,28 @@ export function treeOf(listeners: number, each = capacity): { objects: number; l
   return { objects, levels }
 }
 
-/** Seconds until the last listener has heard. Objects are taken to hand on when they have told their own listeners. */
+/** Seconds until the last listener has heard. Objects hand on first, and tell their own listeners meanwhile. */
 export function reach(listeners: number, most: number, asleep: boolean): number {
   const { objects, levels } = treeOf(listeners, most)
   const each = listeners / objects
   const waking = asleep ? measured.waking * each : 0
-  return (levels + 1) * (hop + waking) + levels * measured.telling * each + measured.reaching * each
+  return (levels + 1) * (hop + waking) + measured.reaching * each
 }
 
-/** Seconds that all objects together are awake for one publication. Each waits for those below it. */
+/**
+ * Seconds that all objects together are awake for one publication: each until its own listeners have heard, and those below
+ * it have written it down.
+ */
 function awakeFor(listeners: number): number {
   const { objects } = treeOf(listeners)
-  const each = (measured.telling + measured.waking) * (listeners / objects)
+  const each = listeners / objects
+  const waking = measured.waking * each
   const below = new Array<number>(objects).fill(0)
   for (let shard = objects - 1; shard > 0; shard--) {
     const parent = Math.floor((shard - 1) / breadth)
-    below[parent] = Math.max(below[parent] as number, hop + each + (below[shard] as number))
+    below[parent] = Math.max(below[parent] as number, hop + waking + (below[shard] as number))
   }
-  return below.reduce((sum, waiting) => sum + waiting + each, 0)
+  return below.reduce((sum, waiting) => sum + waking + Math.max(waiting, measured.reaching * each), 0)
 }
 
 type Bill = { requests: number; read: number; written: number; awake: number; cpu: number; dollars: number }
