@@ -42,6 +42,10 @@ export class Exchange {
     return this.#settling.promise
   }
 
+  get isSettled(): boolean {
+    return this.unanswered === 0 || this.stream !== undefined
+  }
+
   /** From now on everything is said on this stream. */
   become(stream: number): void {
     this.stream = stream

@@ -23,6 +23,7 @@
  */
 import { DurableObject } from 'cloudflare:workers'
 import { readRoots } from '../worker/engine/answers.ts'
+import { atOnce } from '../worker/engine/at-once.ts'
 import type { Call, Seals, World } from '../worker/engine/call.ts'
 import { type Handshake, readHandshake, welcome } from '../worker/engine/handshake.ts'
 import { type Answer, emptyMemo } from '../worker/engine/memo.ts'
@@ -176,8 +177,10 @@ export class Session extends DurableObject implements SessionRpc {
       this.#holdAwake()
       return { status: 202 }
     }
-    const timer = post.streams ? setTimeout(() => this.#streamOf(exchange, post.expires), this.#host.patience) : null
     const life = this.#life
+    await atOnce(() => exchange.isSettled)
+    const waits = post.streams && !exchange.isSettled
+    const timer = waits ? setTimeout(() => this.#streamOf(exchange, post.expires), this.#host.patience) : null
     await exchange.settled
     clearTimeout(timer)
     if (life !== this.#life) return { gone: true }

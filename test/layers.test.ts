@@ -25,7 +25,7 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/protocol': { may: [], ignores: outside },
   'worker/server': { may: ['worker/protocol'], ignores: outside },
   // It asks whether it is a deployment, which bundlers answer.
-  'worker/server/server.ts': {
+  'worker/server/checking.ts': {
     may: ['worker/server', 'worker/protocol'],
     ignores: outside.filter((name) => name !== 'process'),
   },

@@ -137,18 +137,23 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     }
   })
   const route = once(() => router(host(), options))
+  const urlOf = lastOf((text) => new URL(text))
 
   return {
     async fetch(request, _, context) {
       const site = host()
       const { auth, policy } = site
-      const elsewhere = guardHost(request, policy)
+      const url = urlOf(request.url)
+      const elsewhere = guardHost(url, policy)
       // Every page may read how to be let in.
       const described = elsewhere ? undefined : auth?.respond?.(request, site)
       if (described) return described
       const visit: Visit = { request, context }
-      const foreign = elsewhere ?? guardOrigin(request, policy)
-      const response = await respond(() => route().fetch(request, visit), foreign, visit, report)
+      const foreign = elsewhere ?? guardOrigin(request.headers.get('Origin'), url, policy)
+      // What most requests are needs no looking for.
+      const isCall = url.pathname === site.paths.mcp && request.method === 'POST'
+      const served = () => (isCall ? post(request, site, visit) : route().fetch(request, visit))
+      const response = await respond(served, foreign, visit, report)
       options.audit?.(visit, response, site)
       return withCors(options.limit?.watch?.(visit, response) ?? response, request, foreign !== undefined)
     },
@@ -210,7 +215,7 @@ async function respond(
 }
 
 function pathsOf(mcp: string): Host['paths'] {
-  if (!/^\/[\w\-./]*$/.test(mcp)) throw new Error(`The path "${mcp}" must start with "/"`)
+  checks?.checkPath(mcp)
   const parent = mcp.slice(0, mcp.lastIndexOf('/') + 1)
   return { mcp, sse: `${parent}sse`, messages: `${parent}messages` }
 }
@@ -240,6 +245,15 @@ function hasObjects(names: { session: string; updates: string }, { sessions }: S
 async function keyRing(minted: () => Promise<KeyRing>): Promise<KeyRing> {
   const secret = (env as Record<string, unknown>).EDGEMCP_KEYS
   return typeof secret === 'string' && secret !== '' ? parseKeyRing(secret) : minted()
+}
+
+/** Remembers the last answer: most requests ask the same. */
+function lastOf<T>(make: (text: string) => T): (text: string) => T {
+  let last: { text: string; value: T } | undefined
+  return (text) => {
+    if (last?.text !== text) last = { text, value: make(text) }
+    return last.value
+  }
 }
 
 /** Does something the first time it is asked for. What fails is tried again. */

@@ -5,7 +5,7 @@ const open: Policy = { origins: [], hosts: [] }
 const verdict = (url: string, origin: string | undefined, policy: Partial<Policy> = {}) => {
   const request = new Request(url, { headers: origin === undefined ? {} : { Origin: origin } })
   const all = { ...open, ...policy }
-  return guardHost(request, all) ?? guardOrigin(request, all)
+  return guardHost(new URL(request.url), all) ?? guardOrigin(request.headers.get('Origin'), new URL(request.url), all)
 }
 
 describe('a host', () => {

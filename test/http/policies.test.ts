@@ -40,9 +40,10 @@ describe('who may call from where', () => {
     ['browser, under any https name', listed, 'https://other.example.com/mcp', app, true],
     ['browser with hosts, under its own name', named, 'https://mcp.example.com/mcp', app, true],
     ['browser with hosts, under another name', named, 'https://other.example.com/mcp', app, false],
-  ])('%s', (_, policy, url, origin, isLetIn) => {
-    const request = new Request(url, { headers: origin === undefined ? {} : { Origin: origin } })
-    const refused = guardHost(request, policy) ?? guardOrigin(request, policy)
+  ])('%s', (_, policy, address, origin, isLetIn) => {
+    const request = new Request(address, { headers: origin === undefined ? {} : { Origin: origin } })
+    const url = new URL(request.url)
+    const refused = guardHost(url, policy) ?? guardOrigin(request.headers.get('Origin'), url, policy)
     expect(refused?.kind).toBe(isLetIn ? undefined : 'forbidden')
   })
 })

@@ -146,7 +146,9 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   const access = () => ({ ...world.state, ...world.seals, principal: call.principal })
 
   const context: Context = {
-    signal: world.signal,
+    get signal() {
+      return world.signal
+    },
     principal: call.principal,
     session: call.session,
     client: call.client,

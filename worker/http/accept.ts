@@ -1,9 +1,21 @@
 /** Which forms of an answer a client takes. A missing header takes everything, as in HTTP. */
 export type Accepts = { readonly json: boolean; readonly stream: boolean }
 
+/** Clients send the same all the time. */
+const read = new Map<string, Accepts>()
+
 /** @see https://www.rfc-editor.org/rfc/rfc9110#name-accept */
 export function accepts(header: string | null): Accepts {
-  if (!header?.trim()) return { json: true, stream: true }
+  const known = read.get(header ?? '')
+  if (known) return known
+  if (read.size >= 100) read.clear()
+  const found = readAccept(header ?? '')
+  read.set(header ?? '', found)
+  return found
+}
+
+function readAccept(header: string): Accepts {
+  if (!header.trim()) return { json: true, stream: true }
   const ranges = new Map<string, boolean>()
   for (const range of header.toLowerCase().split(',')) {
     const [type = '', ...parameters] = range.split(';').map((part) => part.trim())

@@ -2,6 +2,8 @@
 import { McpError } from '../protocol/errors.ts'
 import type { Limits } from './limits.ts'
 
+const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
+
 /** @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error` */
 export async function readBody(request: Request, limits: Limits): Promise<string> {
   if (!isJson(request.headers.get('Content-Type'))) {
@@ -13,7 +15,7 @@ export async function readBody(request: Request, limits: Limits): Promise<string
   }
   const bytes = await readBytes(request, limits)
   try {
-    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: false }).decode(bytes)
+    return decoder.decode(bytes)
   } catch {
     throw new McpError('parse_error', 'The body is not valid UTF-8')
   }
@@ -30,8 +32,32 @@ const patienceFactor = 16
 
 async function readBytes(request: Request, limits: Limits): Promise<ArrayBuffer> {
   if (!request.body) return new ArrayBuffer()
-  const announced = Number(request.headers.get('Content-Length'))
-  const reader = request.body.getReader()
+  const length = Number(request.headers.get('Content-Length') ?? Number.NaN)
+  // The runtime holds a body to the length that it announces, and reads it faster than a program can.
+  return length <= limits.body
+    ? readWhole(request, limits)
+    : readPieces(request.body as ReadableStream<Uint8Array<ArrayBuffer>>, length, limits)
+}
+
+async function readWhole(request: Request, { bodyTimeout }: Limits): Promise<ArrayBuffer> {
+  const { promise: late, reject } = Promise.withResolvers<never>()
+  const timer = setTimeout(() => reject(tooLate(bodyTimeout)), bodyTimeout)
+  try {
+    return await Promise.race([request.arrayBuffer(), late])
+  } catch (problem) {
+    throw problem instanceof McpError ? problem : brokenOff()
+  } finally {
+    clearTimeout(timer)
+  }
+}
+
+/** @param announced bytes; NaN: not at all */
+async function readPieces(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  announced: number,
+  limits: Limits,
+): Promise<ArrayBuffer> {
+  const reader = body.getReader()
   let late = false
   const timer = setTimeout(() => {
     late = true
@@ -53,13 +79,18 @@ async function readBytes(request: Request, limits: Limits): Promise<ArrayBuffer>
       }
     }
   } catch {
-    if (!late) throw new McpError('parse_error', 'The body broke off')
+    if (!late) throw brokenOff()
   } finally {
     clearTimeout(timer)
   }
   if (length > limits.body || announced > limits.body) {
     throw new McpError('content_too_large', `The body is larger than ${limits.body} bytes`)
   }
-  if (late) throw new McpError('request_timeout', `The body did not arrive within ${limits.bodyTimeout} ms`)
+  if (late) throw tooLate(limits.bodyTimeout)
   return new Blob(chunks).arrayBuffer()
 }
+
+const brokenOff = () => new McpError('parse_error', 'The body broke off')
+
+const tooLate = (milliseconds: number) =>
+  new McpError('request_timeout', `The body did not arrive within ${milliseconds} ms`)

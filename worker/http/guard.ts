@@ -14,16 +14,13 @@ export type Policy = {
 }
 
 /** What is wrong with where a request goes to; `undefined` when nothing is. */
-export function guardHost(request: Request, { hosts }: Policy): McpError | undefined {
-  const url = new URL(request.url)
+export function guardHost(url: URL, { hosts }: Policy): McpError | undefined {
   if (isLoopback(url.hostname) || isKnownHost(url, hosts)) return undefined
   return new McpError('forbidden', `The host ${url.hostname} is not served here: add it to the option hosts`)
 }
 
 /** What is wrong with where a request comes from; `undefined` when nothing is. */
-export function guardOrigin(request: Request, { origins }: Policy): McpError | undefined {
-  const url = new URL(request.url)
-  const origin = request.headers.get('Origin')
+export function guardOrigin(origin: string | null, url: URL, { origins }: Policy): McpError | undefined {
   if (origin === null || origins.includes('*') || origins.includes(origin)) return undefined
   const from = URL.parse(origin)
   if (from?.origin === url.origin) return undefined

@@ -1,5 +1,5 @@
 /**
- * What is wrong with where a server may be called from, told before it is deployed.
+ * What is wrong with where a server is, and may be called from, told before it is deployed.
  *
  * @see https://html.spec.whatwg.org/multipage/browsers.html#ascii-serialisation-of-an-origin
  */
@@ -33,4 +33,9 @@ export function checkBrowserPolicy({ origins, hosts }: Policy): void {
     const { hostname } = URL.parse(host.includes('://') ? host : `https://${host}`) ?? {}
     if (hostname !== host) throw new Error(`"${host}" is no host name: write "${hostname || 'mcp.example.com'}"`)
   }
+}
+
+/** Of the endpoint. @throws Error that says what to write instead */
+export function checkPath(path: string): void {
+  if (!/^\/[\w\-./]*$/.test(path)) throw new Error(`The path "${path}" must start with "/"`)
 }

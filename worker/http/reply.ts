@@ -1,4 +1,5 @@
 /** An answer that starts as JSON and becomes a stream if there is something to say before it. */
+import { atOnce } from '../engine/at-once.ts'
 import type { Accepts } from './accept.ts'
 import { EventStream, eventFrame, eventStreamHeaders } from './event-stream.ts'
 import type { Limits } from './limits.ts'
@@ -27,30 +28,48 @@ export async function reply(
   limits: Limits,
   work: (line: Line) => Promise<Answer>,
 ): Promise<Response> {
-  const abort = new AbortController()
-  request.signal.addEventListener('abort', () => abort.abort(), { once: true })
+  let abort: AbortController | undefined
+  /** Made when somebody wants to know: most calls are over before anything else could happen. */
+  const gone = () => {
+    if (abort) return abort
+    abort = new AbortController()
+    const cancel = () => abort?.abort()
+    if (request.signal.aborted) cancel()
+    else request.signal.addEventListener('abort', cancel, { once: true })
+    return abort
+  }
   const { promise: opened, resolve } = Promise.withResolvers<undefined>()
   let stream: EventStream | undefined
   const open = () => {
-    stream ??= new EventStream({ ...limits, onGone: () => abort.abort() })
+    stream ??= new EventStream({ ...limits, onGone: () => gone().abort() })
     resolve(undefined)
     return stream
   }
   if (!json) open()
-  const patience = streams ? setTimeout(open, limits.patience) : null
+  let patience: ReturnType<typeof setTimeout> | null = null
+  let answer: Answer | undefined
 
   const answered = work({
-    signal: abort.signal,
-    say(message) {
-      if (streams && !abort.signal.aborted && open().hasRoom) stream?.send(eventFrame(message))
+    get signal() {
+      return gone().signal
     },
-  }).then((answer) => {
+    say(message) {
+      if (streams && !gone().signal.aborted && open().hasRoom) stream?.send(eventFrame(message))
+    },
+  }).then((given) => {
+    answer = given
     clearTimeout(patience)
-    stream?.send(eventFrame(answer.text))
+    stream?.send(eventFrame(given.text))
     stream?.end()
-    return answer
+    return given
   })
-  const answer = await Promise.race([answered, opened])
+  await atOnce(() => answer !== undefined)
+  if (!answer) {
+    // From now on somebody may go before it ends.
+    gone()
+    if (streams) patience = setTimeout(open, limits.patience)
+    await Promise.race([answered, opened])
+  }
   if (answer && !stream) return jsonResponse(answer)
   return new Response(stream?.body, { headers: eventStreamHeaders })
 }

@@ -6,7 +6,7 @@
 import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
 import { isNotification, type Message, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
-import type { Principal } from '../protocol/principal.ts'
+import { type Principal, principalKey } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
 import type { Accepts } from './accept.ts'
@@ -103,7 +103,21 @@ function namedSession(request: Request, host: Host, principal: Principal | undef
   return openSession(id, host, principal)
 }
 
+/** Sessions by who uses them and their id: unsealing one again and again would be the dearest part of a short call. */
+const opened = new Map<string, Session>()
+const mostOpened = 1_000
+
 async function openSession(id: string, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
+  const key = `${principalKey(principal)} ${id}`
+  const known = opened.get(key)
+  if (known && known.expires > Date.now()) return known
+  const session = await unsealed(id, host, principal)
+  if (opened.size >= mostOpened) opened.clear()
+  if (session) opened.set(key, session)
+  return session
+}
+
+async function unsealed(id: string, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
   const session = (await (await host.sealer()).open(purpose, principal, id)) as Session | undefined
   // Its revision may have been dropped since.
   return session && revisionOf(session.handshake.version) ? session : undefined

@@ -68,7 +68,9 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
   const { revision } = call
   const seals = sealsOf(host.sealer, call.principal)
   const world: World = {
-    signal: line.signal,
+    get signal() {
+      return line.signal
+    },
     seals,
     state: { object: host.state, session: undefined },
     updates: host.updating !== undefined,

@@ -7,7 +7,7 @@ import { type Annotation, annotation, type MirroredParameter, mirroredParameters
 import type { Caching } from '../protocol/types.ts'
 import type { Prompt } from './prompt.ts'
 import type { Resource } from './resource.ts'
-import type { Schema } from './schema.ts'
+import type { JsonSchemaReader, Schema, StandardSchema } from './schema.ts'
 import type { ServerOptions } from './server.ts'
 import type { Tool } from './tool.ts'
 
@@ -22,6 +22,11 @@ export function checkServer(options: ServerOptions): void {
     throw new Error(`createServer has the pageSize ${pageSize}: use a whole number of at least 1`)
   }
   checkCaching(caching, 'createServer')
+}
+
+export function refuseTwice(word: string, name: string): never {
+  const fix = word === 'resource' ? 'give one another URI' : 'rename one, or plug its module in with a prefix'
+  throw new Error(`The ${word} "${name}" is registered twice: ${fix}`)
 }
 
 export function checkTool(name: string, definition: Described, handler: unknown): void {
@@ -119,4 +124,28 @@ function checkCaching(caching: Caching | undefined, owner: string): void {
   if (caching.cacheScope !== 'public' && caching.cacheScope !== 'private') {
     throw new Error(`${owner} has caching.cacheScope "${caching.cacheScope}": use "public" or "private"`)
   }
+}
+
+export function checkSchema(schema: Schema, owner: string, reader: JsonSchemaReader | undefined): void {
+  const standard = (schema as Partial<StandardSchema> | null | undefined)?.['~standard']
+  if (!standard) {
+    if (reader) return
+    throw new Error(
+      `The ${owner} is a plain JSON Schema: give createServer the checker for them, ` +
+        'createServer({ …, jsonSchema }) with jsonSchema of "edgemcp/json-schema"',
+    )
+  }
+  if (standard.jsonSchema) return
+  throw new Error(
+    `The ${owner} cannot tell its JSON Schema: use zod 4.2 or newer, arktype, ` +
+      'or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+  )
+}
+
+const name = '(?:\\w|%[\\da-fA-F]{2})+'
+const variable = `${name}(?:\\.${name})*(?:\\*|:[1-9]\\d{0,3})?`
+const valid = new RegExp(`^(?:[^{}]|\\{[+#./;?&]?${variable}(?:,${variable})*\\})*$`)
+
+export function checkUriTemplate(text: string): void {
+  if (!valid.test(text)) throw new Error(`The URI template "${text}" is not valid: write variables as {name}`)
 }

@@ -6,7 +6,9 @@
  * @see https://standardschema.dev
  * @see https://json-schema.org/draft/2020-12
  */
+
 import type { JsonSchema } from '../protocol/types.ts'
+import { checks } from './checking.ts'
 
 /** Standard Schema v1 with Standard JSON Schema v1, as far as it is used here. */
 export interface StandardSchema<In = unknown, Out = In> {
@@ -120,6 +122,7 @@ export function readSchema(
   owner: string,
   reader?: JsonSchemaReader,
 ): Validator {
+  checks?.checkSchema(schema, owner, reader)
   return isStandard(schema) ? readStandard(schema, side, owner) : readJsonSchema(schema as JsonSchema, owner, reader)
 }
 
@@ -128,15 +131,9 @@ export const isStandard = (schema: Schema): schema is StandardSchema =>
 
 function readStandard(schema: StandardSchema, side: 'input' | 'output', owner: string): Validator {
   const standard = schema['~standard']
-  if (!standard.jsonSchema) {
-    throw new Error(
-      `The ${owner} cannot tell its JSON Schema: use zod 4.2 or newer, arktype, ` +
-        'or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
-    )
-  }
   let jsonSchema: JsonSchema
   try {
-    jsonSchema = standard.jsonSchema[side]({ target: 'draft-2020-12' })
+    jsonSchema = (standard.jsonSchema as NonNullable<typeof standard.jsonSchema>)[side]({ target: 'draft-2020-12' })
   } catch (cause) {
     throw new Error(`The ${owner} has no JSON Schema form: ${cause instanceof Error ? cause.message : cause}`, {
       cause,
@@ -158,13 +155,7 @@ function readStandard(schema: StandardSchema, side: 'input' | 'output', owner: s
 }
 
 function readJsonSchema(schema: JsonSchema, owner: string, reader: JsonSchemaReader | undefined): Validator {
-  if (!reader) {
-    throw new Error(
-      `The ${owner} is a plain JSON Schema: give createServer the checker for them, ` +
-        'createServer({ …, jsonSchema }) with jsonSchema of "edgemcp/json-schema"',
-    )
-  }
-  const issuesOf = reader(schema, owner)
+  const issuesOf = (reader as JsonSchemaReader)(schema, owner)
   return {
     jsonSchema: schema,
     check(value) {

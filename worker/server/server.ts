@@ -1,7 +1,7 @@
 import { type Change, type List, type Scope, switchOf } from '../protocol/changes.ts'
 import type { Caching, Implementation } from '../protocol/types.ts'
 import type { Caller, Switch, Visibility } from './caller.ts'
-import * as checking from './checks.ts'
+import { checks } from './checking.ts'
 import type { Watch } from './context.ts'
 import { readForm } from './form.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
@@ -9,12 +9,6 @@ import { defineResource, type Resource, type ResourceDefinition, type ResourceHa
 import type { JsonSchemaReader, Schema } from './schema.ts'
 import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
 import type { TemplateVariables } from './uri-template.ts'
-
-/**
- * `wrangler deploy` puts "production" in the place of this expression: what was wrong with a declaration was seen before.
- * Written out so that bundlers see that a deployment needs nothing of it.
- */
-const checks = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : checking
 
 export type ServerOptions = Implementation & {
   /** Told to the model by clients that do so. */
@@ -176,10 +170,7 @@ export class Server {
     { enabled, initially, scopes, listed, limit }: Visibility,
   ): Switch {
     const entries = this.registry[kind] as Map<string, typeof entry>
-    if (entries.has(name)) {
-      const fix = word === 'resource' ? 'give one another URI' : 'rename one, or plug its module in with a prefix'
-      throw new Error(`The ${word} "${name}" is registered twice: ${fix}`)
-    }
+    if (entries.has(name)) checks?.refuseTwice(word, name)
     const list: List = kind === 'templates' ? 'resources' : kind
     const isOn = async (caller: Caller) => {
       const on = (await this.registry.turned())[switchOf(list, name)] ?? initially === 'enabled'

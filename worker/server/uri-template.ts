@@ -3,6 +3,8 @@
  *
  * @see https://www.rfc-editor.org/rfc/rfc6570
  */
+import { checks } from './checking.ts'
+
 /** The variables of a template: lists where it explodes them, optional where it is a query. */
 export type TemplateVariables<T extends string> = Flat<Variables<T>>
 
@@ -47,13 +49,9 @@ type Part = {
   take?: (found: string | undefined, values: Map<string, string | string[]>) => void
 }
 
-const name = '(?:\\w|%[\\da-fA-F]{2})+'
-const variable = `${name}(?:\\.${name})*(?:\\*|:[1-9]\\d{0,3})?`
-const valid = new RegExp(`^(?:[^{}]|\\{[+#./;?&]?${variable}(?:,${variable})*\\})*$`)
-
-/** @throws Error when the text is not a URI template */
+/** @throws Error when the text is not a URI template, before it is deployed */
 export function uriTemplate(text: string): UriTemplate {
-  if (!valid.test(text)) throw new Error(`The URI template "${text}" is not valid: write variables as {name}`)
+  checks?.checkUriTemplate(text)
   // Texts and expressions take turns.
   const pieces = text.split(/[{}]/).map((piece, index) => (index % 2 === 0 ? plainText(piece) : expression(piece)))
   const parts = pieces.flatMap((piece) => piece.parts)
