@@ -22,6 +22,8 @@ const rest = 1_000
 const worthlessFor = 5_000
 /** Tokens that are remembered to be worth nothing. */
 const mostRemembered = 1_000
+/** Characters of one of them. */
+const longestRemembered = 1_000
 
 /** How a server answers to what it cannot read as a token. */
 const odd = new Set([400, 413, 414, 422])
@@ -76,7 +78,8 @@ export class Introspection {
       }
     }
     if (this.#worthless.size >= mostRemembered) this.#worthless.clear()
-    this.#worthless.set(token, Date.now())
+    // What anybody makes up must not fill the memory.
+    if (token.length <= longestRemembered) this.#worthless.set(token, Date.now())
     return undefined
   }
 }

@@ -3,14 +3,16 @@ export type Accepts = { readonly json: boolean; readonly stream: boolean }
 
 /** Clients send the same all the time. */
 const read = new Map<string, Accepts>()
+const [mostRead, longestRead] = [100, 200]
 
 /** @see https://www.rfc-editor.org/rfc/rfc9110#name-accept */
 export function accepts(header: string | null): Accepts {
-  const known = read.get(header ?? '')
+  const text = header ?? ''
+  const known = read.get(text)
   if (known) return known
-  if (read.size >= 100) read.clear()
-  const found = readAccept(header ?? '')
-  read.set(header ?? '', found)
+  const found = readAccept(text)
+  if (read.size === mostRead) read.clear()
+  if (text.length <= longestRead) read.set(text, found)
   return found
 }
 

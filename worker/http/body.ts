@@ -32,7 +32,8 @@ const patienceFactor = 16
 
 async function readBytes(request: Request, limits: Limits): Promise<ArrayBuffer> {
   if (!request.body) return new ArrayBuffer()
-  const length = Number(request.headers.get('Content-Length') ?? Number.NaN)
+  const announced = request.headers.get('Content-Length') ?? ''
+  const length = /^\d+$/.test(announced) ? Number(announced) : Number.NaN
   // The runtime holds a body to the length that it announces, and reads it faster than a program can.
   return length <= limits.body
     ? readWhole(request, limits)
