@@ -12,6 +12,7 @@ import * as developing from './development/index.ts'
 import { lackedScopes } from './engine/scopes.ts'
 import { guardHost, guardOrigin, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, sealsOf, type Updating } from './http/host.ts'
+import { lastOf } from './http/last-of.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
 import * as checking from './http/policy-checks.ts'
@@ -245,15 +246,6 @@ function hasObjects(names: { session: string; updates: string }, { sessions }: S
 async function keyRing(minted: () => Promise<KeyRing>): Promise<KeyRing> {
   const secret = (env as Record<string, unknown>).EDGEMCP_KEYS
   return typeof secret === 'string' && secret !== '' ? parseKeyRing(secret) : minted()
-}
-
-/** Remembers the last answer: most requests ask the same. */
-function lastOf<T>(make: (text: string) => T): (text: string) => T {
-  let last: { text: string; value: T } | undefined
-  return (text) => {
-    if (last?.text !== text) last = { text, value: make(text) }
-    return last.value
-  }
 }
 
 /** Does something the first time it is asked for. What fails is tried again. */

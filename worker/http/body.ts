@@ -1,12 +1,13 @@
 /** Reading a request body: of the right type, no larger than allowed, in time, and UTF-8. */
 import { McpError } from '../protocol/errors.ts'
+import { lastOf } from './last-of.ts'
 import type { Limits } from './limits.ts'
 
 const decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: false })
 
 /** @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error` */
 export async function readBody(request: Request, limits: Limits): Promise<string> {
-  if (!isJson(request.headers.get('Content-Type'))) {
+  if (!isJson(request.headers.get('Content-Type') ?? '')) {
     throw new McpError('unsupported_media_type', 'Content-Type must be application/json')
   }
   const encoding = request.headers.get('Content-Encoding') ?? 'identity'
@@ -21,11 +22,11 @@ export async function readBody(request: Request, limits: Limits): Promise<string
   }
 }
 
-function isJson(header: string | null): boolean {
-  const [type, ...parameters] = (header ?? '').split(';').map((part) => part.trim().toLowerCase())
+const isJson = lastOf((header) => {
+  const [type, ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
   if (type !== 'application/json') return false
   return parameters.every((parameter) => !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter))
-}
+})
 
 /** How many times the limit is read, and thrown away, before the connection is cut. */
 const patienceFactor = 16
