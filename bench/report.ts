@@ -67,7 +67,7 @@ function compared(measurements: readonly Measurement[], { scenario, of, to }: Co
 
 /** @returns the file */
 export const keep = (measurements: readonly Measurement[], rounds: number): string =>
-  keepFigures('', {
+  keepFigures('questions-', {
     rounds,
     measurements: measurements.map((measurement) => ({
       ...measurement,
@@ -96,7 +96,7 @@ export function keepFigures(name: string, figures: object): string {
   const kept = {
     date,
     machine: { processors: processors.length, model: processors[0]?.model },
-    versions: { node: process.version, workerd: manifest.dependencies.workerd },
+    versions: { node: process.version, ...manifest.dependencies },
     ...figures,
   }
   mkdirSync(folder, { recursive: true })

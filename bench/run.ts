@@ -1,22 +1,30 @@
 /**
- * Measures the CPU time that servers need for one operation, and prints how they compare; with `fanout`, how a change
- * reaches thousands of listeners; with `auth`, what it costs to know who calls. `--rounds <n>`: how often everything is
- * measured, 5 when left out. Exits with 1 when an answer is wrong. See README.md.
+ * Measures the CPU time that servers need for one operation, and prints how edgemcp compares with the least there can be
+ * and with other libraries; with `questions`, how two builds of edgemcp compare; with `fanout`, how a change reaches
+ * thousands of listeners; with `auth`, what it costs to know who calls. `charts` draws what was compared last.
+ *
+ * `--rounds <n>`: how often everything is measured, 5 when left out. `--only <keys>`: the scenarios to compare.
+ * `--peers none`: no other libraries. Exits with 1 when an answer is wrong. See README.md.
  */
 import { relative } from 'node:path'
 import { parseArgs } from 'node:util'
 import { install } from './install.ts'
 
 const { values, positionals } = parseArgs({
-  options: { rounds: { type: 'string', default: '5' } },
+  options: {
+    rounds: { type: 'string', default: '5' },
+    only: { type: 'string' },
+    peers: { type: 'string', default: 'all' },
+  },
   allowPositionals: true,
 })
 const [what, ...more] = positionals
-if (!['fanout', 'auth', undefined].includes(what) || more.length > 0) {
-  throw new Error('There is nothing to run but fanout and auth')
+if (!['questions', 'fanout', 'auth', 'charts', undefined].includes(what) || more.length > 0) {
+  throw new Error('There is nothing to run but questions, fanout, auth and charts')
 }
 const rounds = Number(values.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds must be a number from 1')
+if (!['all', 'none'].includes(values.peers)) throw new Error('--peers must be all or none')
 if (process.platform !== 'linux') throw new Error('CPU times are read from /proc, which only Linux has')
 
 // Whatever ends this, what it started ends with it.
@@ -38,13 +46,24 @@ if (what === 'fanout') {
   const measurements = await measureAuth(rounds)
   console.log(authReport(measurements))
   told(keepFigures('auth-', { rounds, measurements }))
-} else {
+} else if (what === 'questions') {
   const { measure } = await import('./measure.ts')
   const { comparisonsOf, keep, tableOf } = await import('./report.ts')
   const measurements = await measure(rounds)
   console.log(tableOf(measurements))
   console.log(['', ...comparisonsOf(measurements)].join('\n'))
   told(keep(measurements, rounds))
+} else if (what === 'charts') {
+  const { drawCharts } = await import('./charts.ts')
+  for (const file of drawCharts()) told(file)
+} else {
+  const { compareAll } = await import('./compare/index.ts')
+  const { keepFigures } = await import('./report.ts')
+  const only = values.only?.split(',')
+  const choice = { rounds, only, withPeers: values.peers === 'all' }
+  const { figures, tables } = await compareAll(choice, (line) => console.error(line))
+  console.log(tables)
+  told(keepFigures('compare-', { rounds, ...figures }))
 }
 // Connections that are kept would keep this as well.
 process.exit()

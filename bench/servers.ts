@@ -1,4 +1,4 @@
-/** Who is measured. Each row runs in a process of its own, also where two rows are the same Worker. */
+/** Who is measured when builds of edgemcp are compared. Each row runs in a process of its own, also where two rows are the same Worker. */
 import { type Dialect, session, stateless } from './dialects.ts'
 import { withoutQuestions } from './without-questions.ts'
 import type { Worker } from './workerd.ts'

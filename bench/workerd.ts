@@ -1,15 +1,49 @@
 /** A Worker in a `workerd` process of its own, with nothing in front of it, and the CPU time that process has used. */
 import { execFileSync, spawn } from 'node:child_process'
 import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { builtinModules, createRequire } from 'node:module'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
 import type { Readable } from 'node:stream'
+import { text } from 'node:stream/consumers'
 import { build, type Plugin } from 'esbuild'
+import type { Offer } from './servers/offer.ts'
 
 /** The binary itself, so that the process to be measured is the one that is started. */
 const binary: string = createRequire(import.meta.url)('workerd').default
 const root = join(import.meta.dirname, '..')
+
+/** What only helps developers is left out, as in a deployment. */
+const production = Object.fromEntries(
+  ['process.env.NODE_ENV', 'global.process.env.NODE_ENV', 'globalThis.process.env.NODE_ENV'].map((name) => [
+    name,
+    '"production"',
+  ]),
+)
+
+/** Packages that ask for `path`, or require it, get `node:path`, as `wrangler deploy` has it. */
+const nodeModules: Plugin = {
+  name: 'node-modules',
+  setup({ onResolve, onLoad }) {
+    const names = builtinModules.filter((name) => !name.startsWith('_')).map((name) => name.replace(/^node:/, ''))
+    onResolve({ filter: new RegExp(`^(node:)?(${names.join('|')})$`) }, ({ path, kind }) => {
+      const name = `node:${path.replace(/^node:/, '')}`
+      return kind === 'require-call' ? { path: name, namespace: 'required' } : { path: name, external: true }
+    })
+    onLoad({ filter: /./, namespace: 'required' }, ({ path }) => ({
+      contents: `import it from ${JSON.stringify(path)}; module.exports = it`,
+    }))
+  },
+}
+
+/** Development servers bring this module along. Plain workerd has it not, and nothing that is measured sends mail. */
+const noEmail: Plugin = {
+  name: 'no-email',
+  setup({ onResolve, onLoad }) {
+    onResolve({ filter: /^cloudflare:email$/ }, ({ path }) => ({ path, namespace: 'none' }))
+    onLoad({ filter: /./, namespace: 'none' }, () => ({ contents: 'export class EmailMessage {}' }))
+  },
+}
 
 export type Worker = {
   /** The module with the Worker, seen from bench/. */
@@ -23,6 +57,8 @@ export type Worker = {
   evicted?: boolean
   /** Changes the bundle. */
   plugins?: readonly Plugin[]
+  /** What it offers, where servers are compared. Left out: `plain`. */
+  offer?: Offer
 }
 
 export type Process = {
@@ -36,29 +72,72 @@ export type Process = {
 
 /** @param folder an empty one, which this process has for itself: bundle, configuration, and what its objects store */
 export async function startWorkerd(worker: Worker, folder: string): Promise<Process> {
-  mkdirSync(join(folder, 'storage'), { recursive: true })
-  await bundle(worker, join(folder, 'worker.js'))
-  writeFileSync(join(folder, 'config.capnp'), configOf(worker))
-  const child = spawn(binary, ['serve', 'config.capnp', '--experimental', '--control-fd=3'], {
-    cwd: folder,
-    stdio: ['ignore', 'inherit', 'inherit', 'pipe'],
-  })
+  await prepare(worker, folder)
+  const child = spawn(binary, serve, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit', 'pipe'] })
   const stop = () => {
     process.off('exit', stop)
     child.kill('SIGKILL')
   }
   process.once('exit', stop)
-  for await (const line of createInterface({ input: child.stdio[3] as Readable })) {
-    const { event, port } = JSON.parse(line) as { event: string; port: number }
-    if (event !== 'listen') continue
-    const url = new URL(`http://127.0.0.1:${port}/mcp`)
-    return { url, cpu: () => cpuOf(child.pid), memory: () => memoryOf(child.pid), stop }
-  }
+  const url = await listening(child.stdio[3] as Readable)
+  if (url) return { url, cpu: () => cpuOf(child.pid), memory: () => memoryOf(child.pid), stop }
   throw new Error(`workerd ended before it listened: ${worker.entry}`)
 }
 
-/** As scripts/size.ts bundles, and `wrangler deploy` does. */
-async function bundle({ entry, plugins = [] }: Worker, outfile: string): Promise<void> {
+/** Puts into a folder what `workerd serve` needs there. */
+export async function prepare(worker: Worker, folder: string): Promise<void> {
+  mkdirSync(join(folder, 'storage'), { recursive: true })
+  await bundle(worker, join(folder, 'worker.js'))
+  writeFileSync(join(folder, 'config.capnp'), configOf(worker))
+}
+
+/**
+ * Starts a process, lets it be asked something, and ends it.
+ *
+ * @param folder one that is prepared
+ * @returns milliseconds of CPU that the process has used altogether, more exactly than /proc tells
+ */
+export async function startTimed(folder: string, ask: (url: URL) => Promise<void>): Promise<number> {
+  // The shell outlives what it has timed, to tell of it.
+  const script = 'trap : TERM; TIMEFORMAT="%3U %3S"; time "$@" 2>/dev/null'
+  const child = spawn('bash', ['-c', script, 'bash', binary, ...serve], {
+    cwd: folder,
+    stdio: ['ignore', 'inherit', 'pipe', 'pipe'],
+    detached: true,
+  })
+  const stop = (signal: 'SIGTERM' | 'SIGKILL') => child.pid && process.kill(-child.pid, signal)
+  const kill = () => stop('SIGKILL')
+  process.once('exit', kill)
+  const times = text(child.stderr as Readable)
+  const url = await listening(child.stdio[3] as Readable)
+  if (!url) throw new Error(`workerd ended before it listened, in ${folder}`)
+  await ask(url)
+  stop('SIGTERM')
+  const spent = (await times).trim().split('\n').at(-1)?.split(' ').map(Number) ?? []
+  process.off('exit', kill)
+  return spent.reduce((sum, seconds) => sum + seconds * 1000, 0)
+}
+
+const serve = ['serve', 'config.capnp', '--experimental', '--control-fd=3']
+
+async function listening(control: Readable): Promise<URL | undefined> {
+  for await (const line of createInterface({ input: control })) {
+    const { event, port } = JSON.parse(line) as { event: string; port: number }
+    if (event === 'listen') return new URL(`http://127.0.0.1:${port}/mcp`)
+  }
+  return undefined
+}
+
+/**
+ * As scripts/size.ts bundles, and `wrangler deploy` does.
+ *
+ * @param outside packages that are left out
+ */
+export async function bundle(
+  { entry, plugins = [], offer = 'plain' }: Worker,
+  outfile: string,
+  outside: readonly string[] = [],
+): Promise<void> {
   await build({
     entryPoints: [join(import.meta.dirname, entry)],
     outfile,
@@ -67,19 +146,27 @@ async function bundle({ entry, plugins = [] }: Worker, outfile: string): Promise
     format: 'esm',
     target: 'es2024',
     conditions: ['workerd', 'worker', 'browser'],
-    external: ['cloudflare:*', 'node:*'],
+    external: ['cloudflare:*', 'node:*', ...outside],
+    define: {
+      ...production,
+      OFFER: JSON.stringify(offer),
+    },
     absWorkingDir: root,
-    plugins: [...plugins],
+    plugins: [...plugins, nodeModules, noEmail],
   })
 }
 
 function configOf({ objects, compatibilityFlags, bindings = {}, evicted = false }: Worker): string {
-  const text = JSON.stringify
+  const quoted = JSON.stringify
   // An object that is evicted while other servers have their turn would be started again within the next measurement.
   const namespaces = objects.map(
-    (name) => `(className = ${text(name)}, uniqueKey = ${text(name)}, enableSql = true, preventEviction = ${!evicted})`,
+    (name) =>
+      `(className = ${quoted(name)}, uniqueKey = ${quoted(name)}, enableSql = true, preventEviction = ${!evicted})`,
   )
-  const texts = Object.entries(bindings).map(([name, value]) => `(name = ${text(name)}, text = ${text(value)})`)
+  const bound = [
+    ...Object.entries(bindings).map(([name, value]) => `(name = ${quoted(name)}, text = ${quoted(value)})`),
+    ...objects.map((name) => `(name = ${quoted(name)}, durableObjectNamespace = ${quoted(name)})`),
+  ]
   return `using Workerd = import "/workerd/workerd.capnp";
 
 const config :Workerd.Config = (
@@ -93,8 +180,8 @@ const config :Workerd.Config = (
 const worker :Workerd.Worker = (
   modules = [(name = "worker.js", esModule = embed "worker.js")],
   compatibilityDate = "2026-10-15",
-  compatibilityFlags = ${text(compatibilityFlags)},
-  bindings = [${texts.join(', ')}],
+  compatibilityFlags = ${quoted(compatibilityFlags)},
+  bindings = [${bound.join(', ')}],
   durableObjectNamespaces = [${namespaces.join(', ')}],
   durableObjectStorage = (localDisk = "storage"),
 );

@@ -1,18 +1,51 @@
 /** edgemcp, as its README tells to use it. */
 import { createServer, serve } from 'edgemcp'
-import * as z from 'zod'
+import { jsonSchema } from 'edgemcp/json-schema'
+import * as offer from './offer.ts'
+import * as json from './schemas/json.ts'
+import * as valibot from './schemas/standard-valibot.ts'
+import * as zod from './schemas/zod.ts'
 import { serverInfo, tools } from './wire.ts'
 
-const server = createServer(serverInfo)
-
+const server = createServer(OFFER === 'json' ? { ...serverInfo, jsonSchema } : serverInfo)
 const { echo, add, greet } = tools
-server.tool(echo.name, { description: echo.description, input: z.object({ text: z.string() }) }, ({ text }) => text)
-server.tool(add.name, { description: add.description, input: z.object({ a: z.number(), b: z.number() }) }, (input) => {
-  return String(input.a + input.b)
-})
-server.tool(greet.name, { description: greet.description, input: z.object({ name: z.string() }) }, ({ name }) => {
-  return `Hello, ${name}!`
-})
+
+if (OFFER === 'plain' || OFFER === 'many') {
+  server.tool(echo.name, { description: echo.description, input: zod.echo }, ({ text }) => text)
+  server.tool(add.name, { description: add.description, input: zod.add }, ({ a, b }) => String(a + b))
+  server.tool(greet.name, { description: greet.description, input: zod.greet }, ({ name }) => offer.greeting(name))
+  const { uri, name, description, mimeType, text } = offer.readme
+  server.resource(uri, { name, description, mimeType }, () => text)
+}
+if (OFFER === 'many') {
+  for (const { name, description } of offer.greeters) {
+    server.tool(name, { description, input: zod.greet }, (input) => offer.greeting(input.name))
+  }
+}
+if (OFFER === 'talking') {
+  server.tool(offer.count.name, { description: offer.count.description }, (_input, ctx) => {
+    for (let step = 1; step <= offer.steps; step += 1) ctx.progress(step, offer.steps)
+    return offer.counted
+  })
+  server.tool(offer.buy.name, { description: offer.buy.description, input: zod.buy }, async ({ item }, ctx) => {
+    const answer = await ctx.elicit('consent', offer.question(item), zod.consent)
+    return offer.bought(item, answer.action === 'accept' && answer.content.sure)
+  })
+}
+const { name, description } = offer.convert
+if (OFFER === 'zod') {
+  server.tool(name, { description, input: zod.temperatures, output: zod.converted }, (input) => offer.converted(input))
+}
+if (OFFER === 'valibot') {
+  server.tool(name, { description, input: valibot.temperatures, output: valibot.converted }, (input) => {
+    return offer.converted(input)
+  })
+}
+if (OFFER === 'json') {
+  server.tool(name, { description, input: json.temperatures, output: json.converted }, (input) => {
+    return offer.converted(input as unknown as offer.Temperatures)
+  })
+}
 
 const worker = serve(server)
 export default worker

@@ -3,14 +3,31 @@
  * Stateless requests all meet the same object; a session has its own.
  */
 import { DurableObject, exports } from 'cloudflare:workers'
-import { listed, type Request as Message, said, serverInfo, statelessResult } from './wire.ts'
+import { answerTo, questionFor } from './floor-answers.ts'
+import { type Request as Message, statelessResult } from './wire.ts'
 
 type Numbered = Message & { id: number }
+type Reply = { id: number; result: unknown }
 
 export class FloorObject extends DurableObject {
-  answer({ id, method, params }: Numbered, isStateless: boolean): string {
-    const result = method === 'tools/list' ? listed : said(params.arguments?.text)
+  /** Questions on their way, by what their answers resolve. */
+  readonly #asked = new Map<number, () => void>()
+
+  answer(message: Numbered, isStateless: boolean): string {
+    const { id, method } = message
+    const result = answerTo(message)
     return JSON.stringify({ jsonrpc: '2.0', id, result: isStateless ? statelessResult(method, result) : result })
+  }
+
+  /** The answer, once the question with the same id was answered. */
+  async answerAfterReply(message: Numbered): Promise<string> {
+    await new Promise<void>((resolve) => this.#asked.set(message.id, resolve))
+    return this.answer(message, false)
+  }
+
+  reply(id: number): void {
+    this.#asked.get(id)?.()
+    this.#asked.delete(id)
   }
 }
 
@@ -18,16 +35,37 @@ const exported = exports as unknown as { FloorObject: DurableObjectNamespace<Flo
 
 export default {
   async fetch(request: Request): Promise<Response> {
-    const message = await request.json<Numbered>()
+    const message = await request.json<Numbered | Reply>()
+    const session = request.headers.get('Mcp-Session-Id')
+    const object = exported.FloorObject.getByName(session ?? 'all')
+    if (!('method' in message)) {
+      await object.reply(message.id)
+      return new Response(null, { status: 202 })
+    }
     if (message.method === 'initialize') return welcome(message)
     if (message.id === undefined) return new Response(null, { status: 202 })
-    const session = request.headers.get('Mcp-Session-Id')
-    const text = await exported.FloorObject.getByName(session ?? 'all').answer(message, session === null)
+    if (OFFER === 'talking') return conversation(message, object.answerAfterReply(message))
+    const text = await object.answer(message, session === null)
     return new Response(text, { headers: { 'Content-Type': 'application/json' } })
   },
 }
 
-function welcome({ id }: Numbered): Response {
-  const result = { protocolVersion: '2025-11-25', capabilities: { tools: {} }, serverInfo }
-  return Response.json({ jsonrpc: '2.0', id, result }, { headers: { 'Mcp-Session-Id': crypto.randomUUID() } })
+function welcome(message: Numbered): Response {
+  const answer = { jsonrpc: '2.0', id: message.id, result: answerTo(message) }
+  return Response.json(answer, { headers: { 'Mcp-Session-Id': crypto.randomUUID() } })
+}
+
+/** The question, and the answer when it comes. */
+function conversation({ id, params }: Numbered, answer: Promise<string>): Response {
+  const encoder = new TextEncoder()
+  const event = (text: string) => encoder.encode(`event: message\ndata: ${text}\n\n`)
+  const question = { jsonrpc: '2.0', id, method: 'elicitation/create', params: questionFor(params) }
+  const body = new ReadableStream({
+    start: (controller) => controller.enqueue(event(JSON.stringify(question))),
+    async pull(controller) {
+      controller.enqueue(event(await answer))
+      controller.close()
+    },
+  })
+  return new Response(body, { headers: { 'Content-Type': 'text/event-stream' } })
 }

@@ -1,10 +1,31 @@
 /** The least there can be: a Worker that parses a stateless request and answers it. */
-import { listed, type Request as Message, said, statelessResult } from './wire.ts'
+import { answerTo, questionTo, toldOf } from './floor-answers.ts'
+import { type Request as Message, statelessResult } from './wire.ts'
+
+type Numbered = Message & { id: number }
 
 export default {
   async fetch(request: Request): Promise<Response> {
-    const { id, method, params } = await request.json<Message & { id: number }>()
-    const result = method === 'tools/list' ? listed : said(params.arguments?.text)
-    return Response.json({ jsonrpc: '2.0', id, result: statelessResult(method, result) })
+    const message = await request.json<Numbered>()
+    const { id, method, params } = message
+    const asked = questionTo(message)
+    if (asked) return Response.json({ jsonrpc: '2.0', id, result: asked })
+    const answer = { jsonrpc: '2.0', id, result: statelessResult(method, answerTo(message)) }
+    const told = toldOf(params)
+    return told.length === 0 ? Response.json(answer) : streamed([...told, answer])
   },
+}
+
+/** One event at a time, as they would come. */
+function streamed(messages: readonly object[]): Response {
+  const encoder = new TextEncoder()
+  const remaining = [...messages]
+  const body = new ReadableStream({
+    pull(controller) {
+      const message = remaining.shift()
+      if (message) controller.enqueue(encoder.encode(`event: message\ndata: ${JSON.stringify(message)}\n\n`))
+      else controller.close()
+    },
+  })
+  return new Response(body, { headers: { 'Content-Type': 'text/event-stream' } })
 }

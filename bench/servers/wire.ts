@@ -34,10 +34,12 @@ export const listed: Result = { tools: Object.values(tools) }
 
 export const said = (text: unknown): Result => ({ content: [{ type: 'text', text }] })
 
+const cacheable = new Set(['tools/list', 'resources/read', 'server/discover'])
+
 /** A result as 2026-07-28 wants it; older revisions take it as it is. */
 export const statelessResult = (method: string, result: Result): Result => ({
   resultType: 'complete',
   ...result,
-  ...(method === 'tools/list' && { ttlMs: 0, cacheScope: 'private' }),
+  ...(cacheable.has(method) && { ttlMs: 0, cacheScope: 'private' }),
   _meta: { 'io.modelcontextprotocol/serverInfo': serverInfo },
 })

@@ -1,0 +1,138 @@
+/** A client of one server: it sends what published clients send, reads JSON and streams, and answers questions. */
+import { once } from 'node:events'
+import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { capabilities, clientInfo, type Way, written } from './ways.ts'
+
+export type Params = Readonly<Record<string, unknown>>
+export type Message = {
+  jsonrpc: '2.0'
+  id?: number | string
+  method?: string
+  params?: Params
+  result?: Record<string, unknown>
+  error?: unknown
+}
+/** What a request came to, and what was heard before. */
+export type Answer = { readonly result: Record<string, unknown>; readonly heard: readonly Message[] }
+
+type Headers = Readonly<Record<string, string>>
+type Received = { readonly headers: IncomingMessage['headers']; readonly messages: readonly Message[] }
+
+export class Client {
+  readonly way: Way
+  readonly #url: URL
+  // A question is answered while its stream is open.
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 64 })
+  readonly #sessions: Headers[] = []
+  #lastId = 0
+
+  constructor(url: URL, way: Way) {
+    this.#url = url
+    this.way = way
+  }
+
+  /** Lets there be at least so many sessions; nothing where there are none. */
+  async open(count: number): Promise<void> {
+    if (this.way.kind !== 'session') return
+    while (this.#sessions.length < count) this.#sessions.push(await this.openSession())
+  }
+
+  /** What a client does before its first request. */
+  async openSession(): Promise<Headers> {
+    const { headers } = await this.initialize()
+    const id = headers['mcp-session-id']
+    if (typeof id !== 'string') throw new Error('initialize was answered without a session id')
+    const session = { 'Mcp-Session-Id': id }
+    const { revision } = this.way
+    const initialized = { jsonrpc: '2.0', method: 'notifications/initialized' } as const
+    await this.#post(initialized, { 'MCP-Protocol-Version': revision, ...session })
+    return session
+  }
+
+  async initialize(): Promise<Answer & { headers: Received['headers'] }> {
+    const params = { protocolVersion: this.way.revision, capabilities, clientInfo }
+    const id = ++this.#lastId
+    const { headers, messages } = await this.#post({ jsonrpc: '2.0', id, method: 'initialize', params }, {})
+    return { headers, ...answerIn(messages, id) }
+  }
+
+  /** @param session which of those that are open, or one of the caller's own */
+  async call(method: string, params: Params, session: number | Headers = 0): Promise<Answer> {
+    const id = ++this.#lastId
+    const { headers, params: sent } = written(this.way, method, params)
+    const own = typeof session === 'number' ? this.#sessions[session % this.#sessions.length] : session
+    const all = { ...headers, ...own }
+    const { messages } = await this.#post({ jsonrpc: '2.0', id, method, params: sent }, all)
+    return answerIn(messages, id)
+  }
+
+  close(): void {
+    this.#agent.destroy()
+  }
+
+  async #post(message: Message, headers: Headers): Promise<Received> {
+    const body = JSON.stringify(message)
+    const sent = httpRequest(this.#url, {
+      method: 'POST',
+      agent: this.#agent,
+      headers: {
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        'Content-Length': Buffer.byteLength(body),
+        ...headers,
+      },
+    })
+    sent.end(body)
+    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    const { statusCode = 0, headers: answered } = response
+    const isStream = answered['content-type']?.startsWith('text/event-stream')
+    if (statusCode >= 300) throw new Error(`${statusCode}: ${await wholeOf(response)}`)
+    if (!isStream) {
+      const text = await wholeOf(response)
+      return { headers: answered, messages: text === '' ? [] : [JSON.parse(text) as Message] }
+    }
+    const messages: Message[] = []
+    for await (const received of eventsOf(response)) {
+      messages.push(received)
+      if (received.method !== undefined && received.id !== undefined) await this.#reply(received, headers)
+    }
+    return { headers: answered, messages }
+  }
+
+  /** Says yes to whatever is asked. */
+  async #reply({ id }: Message, headers: Headers): Promise<void> {
+    const result = { action: 'accept', content: { sure: true } }
+    await this.#post({ jsonrpc: '2.0', id: id as number, result }, headers)
+  }
+}
+
+function answerIn(messages: readonly Message[], id: number): Answer {
+  const answer = messages.at(-1)
+  if (answer?.id !== id || !answer.result) throw new Error(`No result for ${id}: ${JSON.stringify(messages)}`)
+  return { result: answer.result, heard: messages.slice(0, -1) }
+}
+
+async function wholeOf(response: IncomingMessage): Promise<string> {
+  response.setEncoding('utf8')
+  let text = ''
+  for await (const part of response) text += part
+  return text
+}
+
+async function* eventsOf(response: IncomingMessage): AsyncGenerator<Message> {
+  response.setEncoding('utf8')
+  let text = ''
+  for await (const part of response) {
+    text += part
+    const events = text.split(/\r?\n\r?\n/)
+    text = events.pop() ?? ''
+    for (const event of events) {
+      const data = event
+        .split(/\r?\n/)
+        .filter((line) => line.startsWith('data:'))
+        .map((line) => line.slice('data:'.length).trimStart())
+        .join('\n')
+      if (data !== '') yield JSON.parse(data) as Message
+    }
+  }
+}

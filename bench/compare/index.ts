@@ -1,0 +1,39 @@
+/** Compares edgemcp with the least there can be and with other libraries. */
+import { bundleSizes } from './bundles.ts'
+import { compare } from './measure.ts'
+import { participants } from './participants.ts'
+import { scenarios } from './scenarios.ts'
+import { startups } from './startup.ts'
+import { type Comparison, tablesOf } from './tables.ts'
+
+export type Choice = {
+  readonly rounds: number
+  /** Keys of scenarios; everything when left out. */
+  readonly only?: readonly string[]
+  readonly withPeers: boolean
+}
+
+/** How often a process is started. */
+const starts = 7
+
+/** @throws when an answer is wrong */
+export async function compareAll(
+  { rounds, only, withPeers }: Choice,
+  report: (line: string) => void,
+): Promise<{ figures: Comparison; tables: string }> {
+  const unknown = only?.find((key) => !scenarios.some((scenario) => scenario.key === key))
+  if (unknown !== undefined) {
+    throw new Error(`There is no scenario ${unknown}, but ${scenarios.map(({ key }) => key).join(', ')}`)
+  }
+  const chosen = scenarios.filter(({ key }) => only?.includes(key) ?? true)
+  const taking = participants.filter(({ isPeer }) => withPeers || !isPeer)
+  const measurements = await compare(chosen, taking, rounds, report)
+  // What does not belong to a scenario is left out when scenarios are chosen.
+  const isWhole = only === undefined
+  if (isWhole) report('bundles, start-up')
+  const sizes = isWhole ? await bundleSizes(taking) : []
+  const [first] = scenarios
+  const started = isWhole && first ? await startups(taking, first, starts) : []
+  const figures = { measurements, sizes, startups: started }
+  return { figures, tables: tablesOf(chosen, taking, figures) }
+}

@@ -1,0 +1,172 @@
+/** Runs the scenarios against everybody who can do them, in turns, and reads what CPU time each round took. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { type Process, startWorkerd } from '../workerd.ts'
+import { Client } from './client.ts'
+import { type Entry, entryOf, type Participant } from './participants.ts'
+import type { Scenario } from './scenarios.ts'
+
+export type Measurement = {
+  readonly scenario: string
+  readonly server: string
+  readonly revision: string
+  readonly hasSessions: boolean
+  /** Operations in a round. */
+  readonly operations: number
+  /** Microseconds of CPU for one operation, by round. */
+  readonly cpu: readonly number[]
+  /** Milliseconds until an operation was done. */
+  readonly latency: { readonly p50: number; readonly p99: number }
+}
+
+/** Operations at a time. */
+export const concurrency = 16
+/** Milliseconds of a server's turns in a round, about. CPU times are told in units of ten. */
+const share = 500
+/** The more turns in a round, the more alike what else the machine does meanwhile. */
+const turns = 5
+/** Until the code is compiled, and compiled again for speed. */
+const warmUp = { milliseconds: 1000, least: 64, most: 3000 }
+
+/** @throws when an answer is wrong */
+export async function compare(
+  scenarios: readonly Scenario[],
+  participants: readonly Participant[],
+  rounds: number,
+  report: (line: string) => void,
+): Promise<Measurement[]> {
+  const measurements: Measurement[] = []
+  for (const scenario of scenarios) {
+    report(scenario.key)
+    const taking = participants.flatMap((participant) => {
+      const entry = scenario.key in (participant.cannot ?? {}) ? undefined : entryOf(participant, scenario.lane)
+      return entry ? [{ ...entry, name: participant.name }] : []
+    })
+    measurements.push(...(await play(scenario, taking, rounds)))
+  }
+  return measurements
+}
+
+async function play(scenario: Scenario, entries: readonly (Entry & { name: string })[], rounds: number) {
+  const folder = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
+  const stages: Stage[] = []
+  const leave = () => {
+    for (const stage of stages) stage.leave()
+    rmSync(folder, { recursive: true, force: true })
+  }
+  process.once('exit', leave)
+  try {
+    for (const [index, { name, worker, way }] of entries.entries()) {
+      const workerd = await startWorkerd({ ...worker, offer: scenario.offer }, join(folder, `${index}`))
+      stages.push(new Stage(name, scenario, workerd, new Client(workerd.url, way)))
+    }
+    for (const stage of stages) await stage.warmUp()
+    for (let round = 0; round < rounds; round += 1) {
+      for (const stage of stages) stage.startRound()
+      // Whoever follows a server that left the machine busy is another one each time.
+      const rotated = stages.map((_, at) => stages[(at + round) % stages.length] as Stage)
+      for (let turn = 0; turn < turns; turn += 1) {
+        for (const stage of rotated) await stage.playTurn()
+      }
+      for (const stage of stages) stage.endRound()
+    }
+    return stages.map((stage) => stage.measured())
+  } finally {
+    process.off('exit', leave)
+    leave()
+  }
+}
+
+class Stage {
+  readonly #name: string
+  readonly #scenario: Scenario
+  readonly #workerd: Process
+  readonly #client: Client
+  readonly #cpu: number[] = []
+  readonly #latencies: number[] = []
+  #operations = 0
+  #number = 0
+  #before = 0
+
+  constructor(name: string, scenario: Scenario, workerd: Process, client: Client) {
+    this.#name = name
+    this.#scenario = scenario
+    this.#workerd = workerd
+    this.#client = client
+  }
+
+  /** Finds out how many operations make a round. */
+  async warmUp(): Promise<void> {
+    await this.#do(() => this.#client.open(this.#scenario.sessions))
+    const start = performance.now()
+    // What a session does once, it does here.
+    const least = Math.max(warmUp.least, this.#scenario.sessions)
+    let done = 0
+    let last = { operations: 0, milliseconds: 1 }
+    while (done < least || (done < warmUp.most && performance.now() - start < warmUp.milliseconds)) {
+      const before = performance.now()
+      await this.#run(warmUp.least)
+      last = { operations: warmUp.least, milliseconds: performance.now() - before }
+      done += warmUp.least
+    }
+    const each = (last.operations / last.milliseconds) * (share / turns)
+    this.#operations = Math.max(concurrency * 2, Math.round(each)) * turns
+    this.#latencies.length = 0
+  }
+
+  /** What a server tidies up while others have their turn is its own, so a round is read from its start to its end. */
+  startRound(): void {
+    this.#before = this.#workerd.cpu()
+  }
+
+  playTurn(): Promise<void> {
+    return this.#run(this.#operations / turns)
+  }
+
+  endRound(): void {
+    this.#cpu.push(((this.#workerd.cpu() - this.#before) * 1000) / this.#operations)
+  }
+
+  measured(): Measurement {
+    const sorted = this.#latencies.toSorted((a, b) => a - b)
+    const quantile = (share: number) => sorted[Math.floor((sorted.length - 1) * share)] as number
+    const { way } = this.#client
+    return {
+      scenario: this.#scenario.key,
+      server: this.#name,
+      revision: way.revision,
+      hasSessions: way.kind === 'session',
+      operations: this.#operations,
+      cpu: this.#cpu,
+      latency: { p50: quantile(0.5), p99: quantile(0.99) },
+    }
+  }
+
+  leave(): void {
+    this.#client.close()
+    this.#workerd.stop()
+  }
+
+  async #run(operations: number): Promise<void> {
+    let started = 0
+    const work = async () => {
+      while (started < operations) {
+        started += 1
+        const number = this.#number++
+        const before = performance.now()
+        await this.#scenario.run(this.#client, number)
+        this.#latencies.push(performance.now() - before)
+      }
+    }
+    await this.#do(() => Promise.all(Array.from({ length: concurrency }, work)))
+  }
+
+  async #do(work: () => Promise<unknown>): Promise<void> {
+    try {
+      await work()
+    } catch (cause) {
+      throw new Error(`${this.#scenario.key}: ${this.#name} gave a wrong answer`, { cause })
+    }
+  }
+}

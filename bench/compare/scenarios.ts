@@ -1,0 +1,174 @@
+/** What is asked of the servers that are compared, and what all of them must answer. */
+import { deepStrictEqual } from 'node:assert/strict'
+import { bought, convert, converted, counted, greeters, type Offer, readme, steps } from '../servers/offer.ts'
+import { serverInfo, tools } from '../servers/wire.ts'
+import type { Answer, Client } from './client.ts'
+
+export type Scenario = {
+  readonly key: string
+  readonly name: string
+  /** What the servers must offer. */
+  readonly offer: Offer
+  /** `stateless`: without a session wherever a server can; `session`: only with sessions. */
+  readonly lane: 'stateless' | 'session'
+  /** How many sessions are open where there are any. */
+  readonly sessions: number
+  /** @throws when an answer is wrong */
+  run(client: Client, number: number): Promise<void>
+}
+
+const plain = { offer: 'plain', lane: 'stateless', sessions: 1 } as const
+
+/** Never the same twice, so that an answer cannot be another request's. */
+const textOf = (number: number) => `message ${number}`
+
+async function echo(client: Client, number: number, session?: number | Record<string, string>): Promise<void> {
+  const params = { name: 'echo', arguments: { text: textOf(number) } }
+  says(client, await client.call('tools/call', params, session), textOf(number))
+}
+
+function list(count: number): Scenario['run'] {
+  const described = [...Object.values(tools), ...greeters.map((greeter) => ({ ...tools.greet, ...greeter }))]
+  const expected = described.slice(0, count).map(essenceOfTool)
+  return async (client) => {
+    const { result } = await client.call('tools/list', {})
+    isComplete(client, result)
+    deepStrictEqual((result.tools as (typeof tools.echo)[]).map(essenceOfTool), expected)
+  }
+}
+
+const structured: Scenario['run'] = async (client, number) => {
+  const given = { readings: [20 + (number % 7), 12, 15.5].map((celsius, at) => ({ place: `place ${at}`, celsius })) }
+  const { result } = await client.call('tools/call', { name: convert.name, arguments: given })
+  isComplete(client, result)
+  const expected = converted(given)
+  deepStrictEqual(result.structuredContent, expected)
+  const [{ text } = { text: '' }] = result.content as { text: string }[]
+  deepStrictEqual(JSON.parse(text), expected)
+}
+
+const buying = (number: number) => ({ name: 'buy', arguments: { item: `thing ${number}` } })
+
+export const scenarios: readonly Scenario[] = [
+  {
+    ...plain,
+    key: 'discover',
+    name: 'the first request: `server/discover`, or `initialize`',
+    async run(client) {
+      const isEnveloped = client.way.kind === 'enveloped'
+      const { result } = isEnveloped ? await client.call('server/discover', {}) : await client.initialize()
+      isComplete(client, result)
+      const { capabilities, serverInfo: told, _meta } = result as Record<string, Record<string, unknown> | undefined>
+      deepStrictEqual(Object.keys(capabilities ?? {}).includes('tools'), true)
+      const info = (told ?? _meta?.['io.modelcontextprotocol/serverInfo']) as typeof serverInfo | undefined
+      deepStrictEqual(info?.name, serverInfo.name)
+    },
+  },
+  { ...plain, key: 'list3', name: '`tools/list`, 3 tools', run: list(3) },
+  { ...plain, key: 'list50', name: '`tools/list`, 50 tools', offer: 'many', run: list(50) },
+  { ...plain, key: 'echo', name: '`tools/call`: echo', run: (client, number) => echo(client, number) },
+  { ...plain, key: 'zod', name: 'structured output, zod', offer: 'zod', run: structured },
+  { ...plain, key: 'valibot', name: 'structured output, valibot', offer: 'valibot', run: structured },
+  { ...plain, key: 'json', name: 'structured output, JSON Schema', offer: 'json', run: structured },
+  {
+    ...plain,
+    key: 'read',
+    name: '`resources/read`',
+    async run(client) {
+      const { result } = await client.call('resources/read', { uri: readme.uri })
+      isComplete(client, result)
+      const contents = (result.contents as (typeof readme)[]).map(({ uri, mimeType, text }) => ({
+        uri,
+        mimeType,
+        text,
+      }))
+      deepStrictEqual(contents, [{ uri: readme.uri, mimeType: readme.mimeType, text: readme.text }])
+    },
+  },
+  {
+    ...plain,
+    key: 'progress',
+    name: 'progress over SSE, 5 events',
+    offer: 'talking',
+    async run(client, number) {
+      const progressToken = `token ${number}`
+      const answer = await client.call('tools/call', { name: 'count', arguments: {}, _meta: { progressToken } })
+      says(client, answer, counted)
+      deepStrictEqual(
+        answer.heard.map(({ method, params }) => [method, params?.progressToken, params?.progress]),
+        Array.from({ length: steps }, (_, step) => ['notifications/progress', progressToken, step + 1]),
+      )
+    },
+  },
+  {
+    ...plain,
+    key: 'ask',
+    name: 'a question and its answer, stateless',
+    offer: 'talking',
+    async run(client, number) {
+      const params = buying(number)
+      const { result: asked } = await client.call('tools/call', params)
+      deepStrictEqual(asked.resultType, 'input_required')
+      const answer = { action: 'accept', content: { sure: true } }
+      const inputResponses = Object.fromEntries(Object.keys(asked.inputRequests as object).map((key) => [key, answer]))
+      const { requestState } = asked
+      const again = { ...params, inputResponses, ...(requestState !== undefined && { requestState }) }
+      says(client, await client.call('tools/call', again), bought(params.arguments.item, true))
+    },
+  },
+  {
+    ...plain,
+    key: 'sessions',
+    name: 'echo, 200 sessions in turn',
+    lane: 'session',
+    sessions: 200,
+    run: (client, number) => echo(client, number, number),
+  },
+  {
+    ...plain,
+    key: 'create',
+    name: 'a new session and its first call',
+    lane: 'session',
+    async run(client, number) {
+      await echo(client, number, await client.openSession())
+    },
+  },
+  {
+    ...plain,
+    key: 'askSession',
+    name: 'a question and its answer, 200 sessions in turn',
+    offer: 'talking',
+    lane: 'session',
+    sessions: 200,
+    async run(client, number) {
+      const params = buying(number)
+      const answer = await client.call('tools/call', params, number)
+      says(client, answer, bought(params.arguments.item, true))
+      deepStrictEqual(
+        answer.heard.map(({ method }) => method),
+        ['elicitation/create'],
+      )
+    },
+  },
+]
+
+function says(client: Client, { result }: Answer, text: string): void {
+  isComplete(client, result)
+  deepStrictEqual(
+    { content: result.content, isError: result.isError ?? false },
+    {
+      content: [{ type: 'text', text }],
+      isError: false,
+    },
+  )
+}
+
+function isComplete({ way }: Client, { resultType }: Record<string, unknown>): void {
+  deepStrictEqual(resultType, way.kind === 'enveloped' ? 'complete' : undefined)
+}
+
+/** Servers differ in which edition of JSON Schema they name, and whether they mention that more properties may be given. */
+function essenceOfTool({ name, description, inputSchema }: (typeof tools)[keyof typeof tools]) {
+  const { $schema: _, additionalProperties: __, ...schema } = inputSchema as Record<string, unknown>
+  return { name, description, inputSchema: schema }
+}

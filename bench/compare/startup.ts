@@ -1,0 +1,51 @@
+/** The CPU time of a whole `workerd serve`, from its start until it has given its first answer. */
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { prepare, startTimed, type Worker } from '../workerd.ts'
+import { Client } from './client.ts'
+import { entryOf, type Participant } from './participants.ts'
+import type { Scenario } from './scenarios.ts'
+
+/** Milliseconds of CPU, by start. */
+export type Startup = { readonly server: string; readonly cpu: readonly number[] }
+
+const empty: Worker = { entry: 'servers/empty.ts', objects: [], compatibilityFlags: [] }
+export const emptyName = 'an empty Worker'
+
+/**
+ * @param first what is asked
+ * @param times how often each is started, in turns
+ */
+export async function startups(
+  participants: readonly Participant[],
+  first: Scenario,
+  times: number,
+): Promise<Startup[]> {
+  const folder = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
+  try {
+    const rows = [
+      { server: emptyName, worker: empty, ask: async (url: URL) => void (await (await fetch(url)).text()) },
+      ...participants.flatMap((participant) => {
+        const entry = entryOf(participant, 'stateless')
+        if (!entry) return []
+        const ask = async (url: URL) => {
+          const client = new Client(url, entry.way)
+          await first.run(client, 0).finally(() => client.close())
+        }
+        return [{ server: participant.name, worker: entry.worker, ask }]
+      }),
+    ].map((row, index) => ({ ...row, folder: join(folder, `${index}`), cpu: [] as number[] }))
+    for (const row of rows) await prepare(row.worker, row.folder)
+    // The first start of each reads from the disk what later ones find in memory.
+    for (let time = -1; time < times; time += 1) {
+      for (const row of rows) {
+        const spent = await startTimed(row.folder, row.ask)
+        if (time >= 0) row.cpu.push(spent)
+      }
+    }
+    return rows.map(({ server, cpu }) => ({ server, cpu }))
+  } finally {
+    rmSync(folder, { recursive: true, force: true })
+  }
+}

@@ -1,0 +1,58 @@
+/** What every server that is compared offers, and the answers that all of them give. */
+import { tools } from './wire.ts'
+
+/**
+ * `plain`: three tools and a resource; `many`: 50 tools; `talking`: tools that report progress and that ask; the others:
+ * one tool with structured output, whose schemas are of that kind.
+ */
+export type Offer = 'plain' | 'many' | 'talking' | 'zod' | 'valibot' | 'json'
+
+declare global {
+  /** Decided when a server is bundled, so that a bundle has nothing in it that it does not offer. */
+  const OFFER: Offer
+}
+
+/** So many greeters, beside the three tools. */
+export const greeters = Array.from({ length: 47 }, (_, index) => ({
+  name: `greet_${index + 4}`,
+  description: `${tools.greet.description}, in way ${index + 4}`,
+}))
+
+export const greeting = (name: string) => `Hello, ${name}!`
+
+export const readme = {
+  name: 'readme',
+  uri: 'bench://readme',
+  description: 'What there is to know',
+  mimeType: 'text/plain',
+  text: 'These servers are there to be measured. They say what they are told, add, greet, convert, and count to five.',
+}
+
+/** The tool with structured output. */
+export const convert = { name: 'convert', description: 'Converts temperatures from Celsius to Fahrenheit' }
+
+export type Temperatures = { readings: { place: string; celsius: number }[] }
+export type Converted = { readings: { place: string; fahrenheit: number }[]; warmest: string }
+
+export function converted({ readings }: Temperatures): Converted {
+  const [warmest] = readings.toSorted((a, b) => b.celsius - a.celsius)
+  return {
+    readings: readings.map(({ place, celsius }) => ({ place, fahrenheit: (celsius * 9) / 5 + 32 })),
+    warmest: warmest?.place ?? '',
+  }
+}
+
+/** The tool that reports its progress so many times. */
+export const count = { name: 'count', description: 'Counts, and says how far it is' }
+export const steps = 5
+export const counted = 'counted to five'
+
+/** The tool that asks before it does anything. */
+export const buy = { name: 'buy', description: 'Buys something, after asking' }
+export const question = (item: string) => `Buy ${item}?`
+export const bought = (item: string, isSure: boolean) => (isSure ? `Bought ${item}.` : 'Nothing was bought.')
+export const consentSchema = {
+  type: 'object' as const,
+  properties: { sure: { type: 'boolean' as const } },
+  required: ['sure'],
+}

@@ -1,0 +1,12 @@
+/** mcp-lite with sessions, which it can keep in the memory of the one isolate that runs it. */
+import { InMemoryClientRequestAdapter, InMemorySessionAdapter, StreamableHttpTransport } from 'mcp-lite'
+import { server } from './mcp-lite-server.ts'
+
+const handle = new StreamableHttpTransport({
+  sessionAdapter: new InMemorySessionAdapter({ maxEventBufferSize: 1024 }),
+  clientRequestAdapter: new InMemoryClientRequestAdapter({ defaultTimeoutMs: 30_000 }),
+}).bind(server)
+
+export default {
+  fetch: (request: Request): Promise<Response> => handle(request),
+}
