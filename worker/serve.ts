@@ -10,12 +10,12 @@ import type { Audit, Auth, Limiter, Visit } from './auth/auth.ts'
 import { type KeyRing, parseKeyRing, sealer } from './auth/seal.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes } from './engine/scopes.ts'
+import { checks } from './http/checking.ts'
 import { guardHost, guardOrigin, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, sealsOf, type Updating } from './http/host.ts'
 import { lastOf } from './http/last-of.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
-import * as checking from './http/policy-checks.ts'
 import { notAllowed, refusal } from './http/refusal.ts'
 import { openSse, postSse } from './http/sse-2024.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
@@ -27,9 +27,6 @@ import type { StateRpc } from './server/state.ts'
  * not imported, so that bundlers see that a deployment needs nothing of it.
  */
 const development = globalThis.process?.env?.NODE_ENV === 'development' ? developing : undefined
-
-/** What was wrong with a policy was seen before it was deployed. */
-const checks = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : checking
 
 export type ServeOptions = Partial<Policy> & {
   /** Where the endpoint is. Default `/mcp`; the 2024-11-05 pair `/sse` and `/messages` lies beside it. */

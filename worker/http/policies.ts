@@ -1,8 +1,5 @@
+import { checks } from './checking.ts'
 import type { Policy } from './guard.ts'
-import * as checking from './policy-checks.ts'
-
-/** What was wrong with a policy was seen before it was deployed. Written out so that bundlers see that a deployment needs none of it. */
-const checks = globalThis.process?.env?.NODE_ENV === 'production' ? undefined : checking
 
 export type BrowserPolicy = {
   /** Origins of the pages that may call, such as `https://app.example.com`. */
