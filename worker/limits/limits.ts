@@ -56,7 +56,8 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
     async admit(visit, site) {
       const who = callerOf(visit)
       const messages = visit.messages ?? []
-      const large = messages.find((message) => argumentsLength(message) > longest)
+      // Written anew only to be measured, so only where there is a measure.
+      const large = longest < Number.POSITIVE_INFINITY && messages.some((message) => argumentsLength(message) > longest)
       if (large) return new McpError('content_too_large', `The arguments of a call have at most ${longest} characters`)
       const limits = [common, ...messages.flatMap((message) => limitOf(site.server, message))]
       const crowded = enter(visit, who, limits)
