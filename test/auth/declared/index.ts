@@ -10,6 +10,7 @@ import {
   oauthProvider,
 } from 'edgemcp/auth'
 import { abandon } from '../abandon.ts'
+import { setClock } from '../clock.ts'
 
 const server = createServer({ name: 'declared', version: '1.0.0' })
 server.tool('who', { description: 'Who asks', scopes: [] }, (_, { principal }) =>
@@ -55,20 +56,12 @@ const { SELF } = bindings as unknown as { SELF: Fetcher }
 
 let arrived = 0
 
-const now = Date.now
-let stopped = 0
-
 export default {
   async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
     const { url } = request
     const { pathname, searchParams } = new URL(url)
-    // The clock stands still, as many milliseconds after it was stopped as one says: a slow machine makes no difference.
-    if (pathname === '/clock') {
-      const ahead = searchParams.get('ahead')
-      if (ahead === null) stopped = now()
-      Date.now = () => stopped + Number(ahead)
-      return new Response()
-    }
+    const clock = setClock(new URL(url))
+    if (clock) return clock
     if (pathname.startsWith('/abandoned/')) {
       const left = new Request(url.replace('/abandoned', ''), request)
       return abandon(SELF, left, searchParams.get('until') as string)

@@ -6,6 +6,7 @@ import { env } from 'cloudflare:workers'
 import { createServer, type EdgeWorker, serve } from 'edgemcp'
 import { bearer, type Fetch } from 'edgemcp/auth'
 import { abandon } from '../abandon.ts'
+import { setClock } from '../clock.ts'
 
 const server = createServer({ name: 'keys', version: '1.0.0' })
 server.tool('who', { description: 'Who asks' }, (_, { principal }) => `${principal?.subject}`)
@@ -36,9 +37,6 @@ const fetchMoved =
       ? SELF.fetch(`https://issuer.example/moved?to=${encodeURIComponent(url)}`, init)
       : fetch(url, init)
 
-const now = Date.now
-let stopped = 0
-
 let arrived = 0
 let kept = 0
 const put = caches.default.put.bind(caches.default)
@@ -53,13 +51,8 @@ export default {
   async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
     const { url } = request
     const { pathname, searchParams } = new URL(url)
-    // The clock stands still, as many milliseconds after it was stopped as one says: a slow machine makes no difference.
-    if (pathname === '/clock') {
-      const ahead = searchParams.get('ahead')
-      if (ahead === null) stopped = now()
-      Date.now = () => stopped + Number(ahead)
-      return new Response()
-    }
+    const clock = setClock(new URL(url))
+    if (clock) return clock
     if (pathname === '/moved')
       return new Response(null, { status: 302, headers: { Location: url.replace('moved', 'found') } })
     if (pathname === '/found') return fetch(searchParams.get('to') as string)
