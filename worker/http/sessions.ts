@@ -103,12 +103,17 @@ function namedSession(request: Request, host: Host, principal: Principal | undef
   return openSession(id, host, principal)
 }
 
-/** Sessions by who uses them and their id: unsealing one again and again would be the dearest part of a short call. */
-const opened = new Map<string, Session>()
+/**
+ * Sessions of each server, by who uses them and their id: unsealing one again and again would be the dearest part of a short
+ * call.
+ */
+const openedBy = new WeakMap<Host, Map<string, Session>>()
 const mostOpened = 1_000
 
 async function openSession(id: string, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
   const key = `${principalKey(principal)} ${id}`
+  const opened = openedBy.get(host) ?? new Map<string, Session>()
+  openedBy.set(host, opened)
   const known = opened.get(key)
   if (known && known.expires > Date.now()) return known
   const session = await unsealed(id, host, principal)

@@ -1,0 +1,31 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/serve/pair')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+test('a session of one server of a Worker is none of another, however often it was used', async () => {
+  const [one, other] = [server.url, new URL('/other/mcp', server.url)]
+  for (const [mine, theirs, name] of [
+    [one, other, 'one'],
+    [other, one, 'other'],
+  ] as const) {
+    await using client = await connect(mine, { revision: '2025-11-25' })
+    expect(await client.callTool('name')).toMatchObject({ content: [{ text: name }] })
+    const response = await fetch(theirs, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        'MCP-Protocol-Version': '2025-11-25',
+        'Mcp-Session-Id': client.session as string,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'ping' }),
+    })
+    expect(response.status).toBe(404)
+  }
+})

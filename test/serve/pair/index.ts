@@ -1,0 +1,23 @@
+/** Two servers of one Worker, with keys and objects of their own. */
+import { createServer, serve } from 'edgemcp'
+
+const declared = (name: string) => {
+  const server = createServer({ name, version: '1.0.0' })
+  server.tool('name', { description: 'Which server this is' }, () => name)
+  return server
+}
+
+const one = serve(declared('one'))
+const other = serve(declared('other'), {
+  path: '/other/mcp',
+  objects: { session: 'OtherSession', updates: 'OtherUpdates' },
+})
+
+export default {
+  fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
+    const isOther = new URL(request.url).pathname.startsWith('/other/')
+    return (isOther ? other : one).fetch(request, env, ctx)
+  },
+}
+export const { McpSession, McpUpdates } = one
+export const { McpSession: OtherSession, McpUpdates: OtherUpdates } = other
