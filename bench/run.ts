@@ -1,7 +1,9 @@
 /**
  * Measures the CPU time that servers need for one operation, and prints how edgemcp compares with the least there can be
  * and with other libraries; with `questions`, how two builds of edgemcp compare; with `fanout`, how a change reaches
- * thousands of listeners; with `auth`, what it costs to know who calls. `charts` draws what was compared last.
+ * thousands of listeners; with `auth`, what it costs to know who calls; with `streams`, what a session's
+ * stream costs and how fast it is replayed; with `profile <server> <scenario>`, where its time goes.
+ * `charts` draws what was compared last.
  *
  * `--rounds <n>`: how often everything is measured, 5 when left out. `--only <keys>`: the scenarios to compare.
  * `--peers none`: no other libraries. Exits with 1 when an answer is wrong. See README.md.
@@ -19,8 +21,11 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const [what, ...more] = positionals
-if (!['questions', 'fanout', 'auth', 'charts', undefined].includes(what) || more.length > 0) {
-  throw new Error('There is nothing to run but questions, fanout, auth and charts')
+if (!['questions', 'fanout', 'auth', 'profile', 'streams', 'charts', undefined].includes(what)) {
+  throw new Error('There is nothing to run but questions, fanout, auth, streams, profile and charts')
+}
+if (more.length !== (what === 'profile' ? 2 : 0)) {
+  throw new Error(what === 'profile' ? 'Say what to profile: profile edgemcp echo' : `There is no more to say: ${more}`)
 }
 const rounds = Number(values.rounds)
 if (!Number.isInteger(rounds) || rounds < 1) throw new Error('--rounds must be a number from 1')
@@ -53,6 +58,15 @@ if (what === 'fanout') {
   console.log(tableOf(measurements))
   console.log(['', ...comparisonsOf(measurements)].join('\n'))
   told(keep(measurements, rounds))
+} else if (what === 'streams') {
+  const { measureStreams, streamsTable } = await import('./streams.ts')
+  const { keepFigures } = await import('./report.ts')
+  const figures = await measureStreams(rounds)
+  console.log(streamsTable(figures))
+  told(keepFigures('streams-', { rounds, figures }))
+} else if (what === 'profile') {
+  const { profile } = await import('./profile.ts')
+  console.log(await profile(...(more as [string, string])))
 } else if (what === 'charts') {
   const { drawCharts } = await import('./charts.ts')
   for (const file of drawCharts()) told(file)

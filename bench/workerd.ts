@@ -59,10 +59,14 @@ export type Worker = {
   plugins?: readonly Plugin[]
   /** What it offers, where servers are compared. Left out: `plain`. */
   offer?: Offer
+  /** Its functions keep their names, to be read in a profile. */
+  isReadable?: boolean
 }
 
 export type Process = {
   readonly url: URL
+  /** Where developer tools connect; `undefined` of one that is not inspected. */
+  readonly inspector: URL | undefined
   /** Milliseconds of CPU that all threads of the process have used since it started. */
   cpu(): number
   /** Bytes of memory that the process has for itself at the moment. */
@@ -71,16 +75,21 @@ export type Process = {
 }
 
 /** @param folder an empty one, which this process has for itself: bundle, configuration, and what its objects store */
-export async function startWorkerd(worker: Worker, folder: string): Promise<Process> {
+export async function startWorkerd(
+  worker: Worker,
+  folder: string,
+  { inspected = false }: { inspected?: boolean } = {},
+): Promise<Process> {
   await prepare(worker, folder)
-  const child = spawn(binary, serve, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit', 'pipe'] })
+  const options = inspected ? [...serve, '--inspector-addr=127.0.0.1:0'] : serve
+  const child = spawn(binary, options, { cwd: folder, stdio: ['ignore', 'inherit', 'inherit', 'pipe'] })
   const stop = () => {
     process.off('exit', stop)
     child.kill('SIGKILL')
   }
   process.once('exit', stop)
-  const url = await listening(child.stdio[3] as Readable)
-  if (url) return { url, cpu: () => cpuOf(child.pid), memory: () => memoryOf(child.pid), stop }
+  const { url, inspector } = await listening(child.stdio[3] as Readable, inspected)
+  if (url) return { url, inspector, cpu: () => cpuOf(child.pid), memory: () => memoryOf(child.pid), stop }
   throw new Error(`workerd ended before it listened: ${worker.entry}`)
 }
 
@@ -109,7 +118,7 @@ export async function startTimed(folder: string, ask: (url: URL) => Promise<void
   const kill = () => stop('SIGKILL')
   process.once('exit', kill)
   const times = text(child.stderr as Readable)
-  const url = await listening(child.stdio[3] as Readable)
+  const { url } = await listening(child.stdio[3] as Readable)
   if (!url) throw new Error(`workerd ended before it listened, in ${folder}`)
   await ask(url)
   stop('SIGTERM')
@@ -120,12 +129,15 @@ export async function startTimed(folder: string, ask: (url: URL) => Promise<void
 
 const serve = ['serve', 'config.capnp', '--experimental', '--control-fd=3']
 
-async function listening(control: Readable): Promise<URL | undefined> {
+async function listening(control: Readable, inspected = false): Promise<{ url?: URL; inspector?: URL }> {
+  let [url, inspector]: (URL | undefined)[] = []
   for await (const line of createInterface({ input: control })) {
     const { event, port } = JSON.parse(line) as { event: string; port: number }
-    if (event === 'listen') return new URL(`http://127.0.0.1:${port}/mcp`)
+    if (event === 'listen') url = new URL(`http://127.0.0.1:${port}/mcp`)
+    if (event === 'listen-inspector') inspector = new URL(`http://127.0.0.1:${port}/`)
+    if (url && (inspector || !inspected)) break
   }
-  return undefined
+  return { url, inspector }
 }
 
 /**
@@ -134,7 +146,7 @@ async function listening(control: Readable): Promise<URL | undefined> {
  * @param outside packages that are left out
  */
 export async function bundle(
-  { entry, plugins = [], offer = 'plain' }: Worker,
+  { entry, plugins = [], offer = 'plain', isReadable = false }: Worker,
   outfile: string,
   outside: readonly string[] = [],
 ): Promise<void> {
@@ -142,7 +154,7 @@ export async function bundle(
     entryPoints: [join(import.meta.dirname, entry)],
     outfile,
     bundle: true,
-    minify: true,
+    minify: !isReadable,
     format: 'esm',
     target: 'es2024',
     conditions: ['workerd', 'worker', 'browser'],

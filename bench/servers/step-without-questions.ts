@@ -16,6 +16,6 @@ export async function run(server: Server, call: Call, _memo: Memo, world: World)
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
   const { principal, session, client } = call
-  const context = { signal: world.signal, principal, session, client } as Context
+  const context = { principal, session, client } as Context
   return { done: await method.answer({ server, call, world, context }) }
 }

@@ -37,6 +37,10 @@ export function countStorage(state: DurableObjectState, tally: Tally): DurableOb
   const counted = strict('storage', {
     sql: countSql(storage.sql, tally),
     kv: countKeys(storage.kv, tally),
+    async getAlarm() {
+      const time = await storage.getAlarm()
+      return time === null ? null : time - keptBack
+    },
     setAlarm(time: number) {
       tally.alarmsSet += 1
       tally.rowsWritten += 1
@@ -92,6 +96,10 @@ function countRows(cursor: SqlStorageCursor<never>, tally: Tally) {
     toArray: () => count(cursor.toArray()),
     *[Symbol.iterator]() {
       for (const row of cursor) yield count(row)
+      count(undefined)
+    },
+    *raw() {
+      for (const row of cursor.raw()) yield count(row)
       count(undefined)
     },
   })
