@@ -5,6 +5,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import { progressToken } from '../protocol/meta.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import { logLevels } from '../protocol/types.ts'
+import { checks } from '../server/checking.ts'
 import type { AskOptions, Context, Elicited, Feature, Input, SampleRequest } from '../server/context.ts'
 import { readForm } from '../server/form.ts'
 import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
@@ -288,22 +289,12 @@ const mostStrays = 2
 
 const fingerprint = (request: InputRequest): string => hash(JSON.stringify(request)).toString(36)
 
-const list = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(', ')
-
 /** The answer is to something else than is asked now: nobody may take it for an answer to this. */
 const changed = (key: string) =>
-  new McpError(
-    'internal_error',
-    `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`,
-  )
+  new McpError('internal_error', checks?.changedQuestion(key) ?? `The question "${key}" has changed`)
 
 const endless = (unused: readonly string[], asks: readonly string[]) =>
-  new McpError(
-    'internal_error',
-    unused.length > 0
-      ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(asks)}`
-      : `This call has asked ${mostRounds} times: that is enough`,
-  )
+  new McpError('internal_error', checks?.endlessQuestions(unused, asks, mostRounds) ?? 'There is no end of questions')
 
 const cannotAsk = (feature: Feature) =>
   new McpError('missing_client_capability', `This needs a client that supports ${feature}`, {

@@ -1,10 +1,10 @@
 /**
- * What is wrong with a declaration, in one sentence that names the fix. Whoever writes a server meets these as it starts, in
- * development and in tests. A deployment's bundle has none of them: see `server.ts`.
+ * What is wrong with a declaration, or with how a handler asks, in one sentence that names the fix. Whoever writes a server
+ * meets these in development and in tests. A deployment's bundle has none of them: see `server.ts`.
  */
 import { isObject } from '../protocol/jsonrpc.ts'
 import { type Annotation, annotation, type MirroredParameter, mirroredParameters } from '../protocol/mirror.ts'
-import type { Caching } from '../protocol/types.ts'
+import type { Caching, JsonSchema } from '../protocol/types.ts'
 import type { Prompt } from './prompt.ts'
 import type { Resource } from './resource.ts'
 import type { JsonSchemaReader, Schema, StandardSchema } from './schema.ts'
@@ -126,7 +126,12 @@ function checkCaching(caching: Caching | undefined, owner: string): void {
   }
 }
 
-export function checkSchema(schema: Schema, owner: string, reader: JsonSchemaReader | undefined): void {
+export function checkSchema(
+  schema: Schema,
+  side: 'input' | 'output',
+  owner: string,
+  reader: JsonSchemaReader | undefined,
+): void {
   const standard = (schema as Partial<StandardSchema> | null | undefined)?.['~standard']
   if (!standard) {
     if (reader) return
@@ -135,11 +140,41 @@ export function checkSchema(schema: Schema, owner: string, reader: JsonSchemaRea
         'createServer({ …, jsonSchema }) with jsonSchema of "edgemcp/json-schema"',
     )
   }
-  if (standard.jsonSchema) return
-  throw new Error(
-    `The ${owner} cannot tell its JSON Schema: use zod 4.2 or newer, arktype, ` +
-      'or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
-  )
+  if (!standard.jsonSchema) {
+    throw new Error(
+      `The ${owner} cannot tell its JSON Schema: use zod 4.2 or newer, arktype, ` +
+        'or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+    )
+  }
+  try {
+    standard.jsonSchema[side]({ target: 'draft-2020-12' })
+  } catch (cause) {
+    throw new Error(`The ${owner} has no JSON Schema form: ${cause instanceof Error ? cause.message : cause}`, {
+      cause,
+    })
+  }
+}
+
+/** @param asker whose schema it is */
+export function checkForm(schema: JsonSchema, asker: string): void {
+  if (schema.type !== 'object' || !isObject(schema.properties)) {
+    throw new Error(`The schema of the ${asker} must be an object with at least one property`)
+  }
+}
+
+export function refuseField(field: string, asker: string): never {
+  throw new Error(`The ${asker} cannot ask for "${field}": use text, numbers, booleans, or choices among texts`)
+}
+
+export const changedQuestion = (key: string): string =>
+  `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`
+
+/** @param unused keys that were answered and are not asked for any more */
+export function endlessQuestions(unused: readonly string[], asked: readonly string[], most: number): string {
+  const list = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(', ')
+  return unused.length > 0
+    ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(asked)}`
+    : `This call has asked ${most} times: that is enough`
 }
 
 const name = '(?:\\w|%[\\da-fA-F]{2})+'

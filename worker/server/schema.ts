@@ -122,25 +122,18 @@ export function readSchema(
   owner: string,
   reader?: JsonSchemaReader,
 ): Validator {
-  checks?.checkSchema(schema, owner, reader)
-  return isStandard(schema) ? readStandard(schema, side, owner) : readJsonSchema(schema as JsonSchema, owner, reader)
+  checks?.checkSchema(schema, side, owner, reader)
+  return isStandard(schema) ? readStandard(schema, side) : readJsonSchema(schema as JsonSchema, owner, reader)
 }
 
 export const isStandard = (schema: Schema): schema is StandardSchema =>
   (schema as Partial<StandardSchema> | null | undefined)?.['~standard'] !== undefined
 
-function readStandard(schema: StandardSchema, side: 'input' | 'output', owner: string): Validator {
+function readStandard(schema: StandardSchema, side: 'input' | 'output'): Validator {
   const standard = schema['~standard']
-  let jsonSchema: JsonSchema
-  try {
-    jsonSchema = (standard.jsonSchema as NonNullable<typeof standard.jsonSchema>)[side]({ target: 'draft-2020-12' })
-  } catch (cause) {
-    throw new Error(`The ${owner} has no JSON Schema form: ${cause instanceof Error ? cause.message : cause}`, {
-      cause,
-    })
-  }
+  const describe = (standard.jsonSchema as NonNullable<typeof standard.jsonSchema>)[side]
   return {
-    jsonSchema,
+    jsonSchema: describe({ target: 'draft-2020-12' }),
     async check(value) {
       const result = await standard.validate(value)
       if (!result.issues) return { value: result.value }
