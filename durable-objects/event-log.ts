@@ -153,12 +153,8 @@ export class EventLog {
   }
 
   *after({ stream, seq }: EventId): Generator<{ id: EventId; data: string }> {
-    const rows = this.#sql.exec<{ seq: number; data: string }>(
-      'SELECT seq, data FROM events WHERE stream = ? AND seq > ? ORDER BY seq',
-      stream,
-      seq,
-    )
-    for (const row of rows) yield { id: { stream, seq: row.seq }, data: row.data }
+    const rows = this.#sql.exec('SELECT seq, data FROM events WHERE stream = ? AND seq > ? ORDER BY seq', stream, seq)
+    for (const [at, data] of rows.raw<[number, string]>()) yield { id: { stream, seq: at }, data }
   }
 }
 

@@ -117,12 +117,15 @@ export class Feeds {
 
   /** Sends what has been missed, as much as may wait for a reader. */
   #catchUp(socket: WebSocket, start: EventId): void {
-    let room = pageSize
-    for (const event of this.#log.after(start)) {
-      if (room <= 0) return socket.close(feedRests)
-      room -= event.data.length
-      socket.send(eventFrame(event.data, eventIdText(event.id)))
+    let page = ''
+    for (const { id, data } of this.#log.after(start)) {
+      if (page.length > pageSize) {
+        socket.send(page)
+        return socket.close(feedRests)
+      }
+      page += eventFrame(data, eventIdText(id))
     }
+    if (page) socket.send(page)
     if (this.#log.find(start.stream)?.over) socket.close(feedClosed.complete)
   }
 

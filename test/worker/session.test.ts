@@ -42,7 +42,7 @@ async function open(stub: Stub, query: string) {
   const closed = Promise.withResolvers<number>()
   const socket = response.webSocket
   socket?.addEventListener('message', ({ data }) => {
-    frames.push(String(data))
+    frames.push(...String(data).split(/(?<=\n\n)/))
   })
   socket?.addEventListener('close', ({ code }) => closed.resolve(code))
   socket?.accept()
@@ -375,6 +375,7 @@ describe('a session that is over', () => {
     expect((await open(stub, '')).status).toBe(404)
     expect(await tablesOf(stub)).toEqual([])
     expect(await valuesOf(stub)).toEqual(['ended'])
+    await evictDurableObject(stub)
     await runInDurableObject(stub, (_, state) => state.storage.kv.put('ended', Date.now() - 1))
     expect(await runDurableObjectAlarm(stub)).toBe(true)
     expect(await valuesOf(stub)).toEqual([])

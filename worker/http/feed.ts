@@ -117,5 +117,9 @@ export async function openFeed(
   }
 }
 
-/** The id that a frame starts with, if it has one. */
-const idIn = (frame: string) => /^id: (.*)/.exec(frame)?.[1]
+/** The id of the last frame that has one: in a frame that is all that a line can begin with. */
+const idIn = (frames: string) =>
+  frames
+    .match(/^id: .*/gm)
+    ?.at(-1)
+    ?.slice(4)
