@@ -27,6 +27,7 @@ import { atOnce } from '../worker/engine/at-once.ts'
 import type { Call, Seals, World } from '../worker/engine/call.ts'
 import { type Handshake, readHandshake, welcome } from '../worker/engine/handshake.ts'
 import { type Answer, emptyMemo } from '../worker/engine/memo.ts'
+import { answerText } from '../worker/engine/methods/lists.ts'
 import { readText } from '../worker/engine/methods/method.ts'
 import { hasResources } from '../worker/engine/methods/resources.ts'
 import { isRepeatable } from '../worker/engine/repeating.ts'
@@ -61,6 +62,7 @@ import { Exchange, type Job } from './exchange.ts'
 import { Feeds, isOverSse } from './feeds.ts'
 import { type Claim, type RoundRpc, Rounds } from './rounds.ts'
 import type { Shards, UpdatesRpc } from './updates.ts'
+import { Values } from './values.ts'
 
 /** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
 export type Post = {
@@ -132,6 +134,7 @@ export class Session extends DurableObject implements SessionRpc {
   readonly #feeds: Feeds
   readonly #ledger: CallLedger
   readonly #rounds: Rounds
+  readonly #values: Values
   readonly #running = new Map<string, Running>()
   /** Milliseconds: since when an HTTP+SSE session has been without its stream. */
   #aloneSince: number | undefined
@@ -148,6 +151,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#log = new EventLog(ctx.storage.sql, host.log)
     this.#feeds = new Feeds(ctx, this.#log)
     this.#rounds = new Rounds(ctx.storage)
+    this.#values = new Values(ctx.storage.kv)
     this.#ledger = new CallLedger(ctx.storage.sql)
   }
 
@@ -157,7 +161,7 @@ export class Session extends DurableObject implements SessionRpc {
     if (overSse && !this.#id) return { gone: true }
     this.#recover()
     this.#touch()
-    const handshake = post.handshake ?? this.ctx.storage.kv.get<Handshake | null>('handshake') ?? undefined
+    const handshake = post.handshake ?? this.#values.get<Handshake | null>('handshake') ?? undefined
     const revision = handshake && revisionOf(handshake.version)
 
     for (const message of post.messages) {
@@ -174,7 +178,7 @@ export class Session extends DurableObject implements SessionRpc {
     })
     for (const request of requests) this.#start(exchange, request, handshake, post)
     if (overSse) {
-      this.#holdAwake()
+      void this.#holdAwake()
       return { status: 202 }
     }
     const life = this.#life
@@ -185,7 +189,7 @@ export class Session extends DurableObject implements SessionRpc {
     clearTimeout(timer)
     if (life !== this.#life) return { gone: true }
     if (exchange.stream !== undefined) {
-      this.#holdAwake()
+      void this.#holdAwake()
       return { stream: exchange.stream }
     }
     const [first] = exchange.replies
@@ -236,7 +240,7 @@ export class Session extends DurableObject implements SessionRpc {
     }
     if (stream) return this.#feeds.open({ stream: Number(stream), seq: 0 }, options)
     this.#arm(Number(searchParams.get('expires')))
-    if (overSse && this.ctx.storage.kv.get('handshake') === undefined) this.ctx.storage.kv.put('handshake', null)
+    if (overSse && this.#values.get('handshake') === undefined) this.#values.put('handshake', null)
     if (!overSse && !(await this.#listen({ tenant: searchParams.get('tenant') ?? undefined })))
       return new Response(null, { status: 404 })
     // Whoever dialled may be gone: a socket without another end would hold this session for ever.
@@ -273,10 +277,8 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   override async alarm(): Promise<void> {
-    const { kv } = this.ctx.storage
-    const ended = kv.get<number>('ended')
-    if (ended !== undefined)
-      return ended <= Date.now() ? this.ctx.storage.deleteAll() : this.ctx.storage.setAlarm(ended)
+    const ended = this.#values.get<number>('ended')
+    if (ended !== undefined) return ended <= Date.now() ? this.#clear() : this.ctx.storage.setAlarm(ended)
     this.#recover()
     this.#endOverdue()
     const works = [...this.#running.values()].map((running) => running.work)
@@ -288,7 +290,10 @@ export class Session extends DurableObject implements SessionRpc {
     const due = this.#due()
     // However long a call of it runs: nobody waits for it.
     if (due <= Date.now()) {
-      return this.#finish(this.#id?.expires, kv.get('level') !== undefined || kv.get('unheard') || this.#ledger.isOpen)
+      return this.#finish(
+        this.#id?.expires,
+        this.#values.get('level') !== undefined || this.#values.get('unheard') || this.#ledger.isOpen,
+      )
     }
     const hold = this.#running.size > 0 ? Date.now() + holdAfter : due
     return this.ctx.storage.setAlarm(Math.min(due, hold, this.#ledger.due))
@@ -298,7 +303,7 @@ export class Session extends DurableObject implements SessionRpc {
   #endOverdue(): void {
     for (const { row, call } of this.#ledger.overdue(Date.now())) {
       const late = new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
-      if (!this.#feeds.isOpen(call.stream)) this.ctx.storage.kv.put('unheard', true)
+      if (!this.#feeds.isOpen(call.stream)) this.#values.put('unheard', true)
       this.#withdraw(call.stream, this.#ledger.end(row), late.message)
       this.#fail(exchangeOn(call), call.request.id, late, { ...call, row, principal: undefined, expires: 0 })
     }
@@ -306,17 +311,16 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** Milliseconds: when this session is over, unless its client is heard of before. */
   #due(): number {
-    const { kv } = this.ctx.storage
     const now = Date.now()
     const isHeld = this.ctx.getWebSockets().length > 0
     // Noted, so that the stream's end does not make the session look older than it is.
     if (isHeld) this.#touch()
     const expires = this.#id?.expires ?? now
-    if (kv.get('handshake') !== undefined && !isHeld) {
+    if (this.#values.get('handshake') !== undefined && !isHeld) {
       this.#aloneSince ??= now
       return Math.min(expires, this.#aloneSince + aloneFor)
     }
-    return Math.min(expires, Math.max(this.#seen, kv.get<number>('seen') ?? 0) + this.#host.ttl)
+    return Math.min(expires, Math.max(this.#seen, this.#values.get<number>('seen') ?? 0) + this.#host.ttl)
   }
 
   // Calls
@@ -346,13 +350,12 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   async #initialize(exchange: Exchange, request: RequestMessage, post: Post): Promise<Result> {
-    const { kv } = this.ctx.storage
-    if (post.handshake || kv.get('handshake')) {
+    if (post.handshake || this.#values.get('handshake')) {
       throw new McpError('invalid_request', 'This session is initialized already')
     }
     const handshake = readHandshake(request.params)
     const revision = revisionOf(handshake.version) ?? exchange.revision
-    kv.put('handshake', handshake)
+    this.#values.put('handshake', handshake)
     // What fails now is done when its client next subscribes or, if it never does, not missed.
     await this.#listen(post.principal).catch(this.#host.report)
     return welcome(this.#host.server.registry, revision, { updates: this.#host.shards !== undefined })
@@ -364,7 +367,7 @@ export class Session extends DurableObject implements SessionRpc {
       if (!isLogLevel(level))
         throw new McpError('invalid_params', `params.level must be one of ${logLevels.join(', ')}`)
       this.#arm(expires)
-      this.ctx.storage.kv.put('level', level)
+      this.#values.put('level', level)
       return {}
     },
     'resources/subscribe': async (params, { principal, expires }, signal) => {
@@ -373,7 +376,7 @@ export class Session extends DurableObject implements SessionRpc {
       this.#arm(expires)
       const isThere = await this.#listen(principal)
       const { scopes = [] } = entryOf(this.#host.server.registry, 'resources/subscribe', params) ?? {}
-      if (scopes.length > 0) this.ctx.storage.kv.put('takes', [...new Set([...this.#takes, ...scopes])])
+      if (scopes.length > 0) this.#values.put('takes', [...new Set([...this.#takes, ...scopes])])
       if (isThere) await this.#updates?.subscribe(this.#name, topicsFor([{ resource: uri }], principal ?? {}))
       return {}
     },
@@ -402,21 +405,21 @@ export class Session extends DurableObject implements SessionRpc {
       client: handshake.client,
       principal,
       session: { id: session },
-      logLevel: this.ctx.storage.kv.get<LogLevel>('level') ?? 'info',
+      logLevel: this.#values.get<LogLevel>('level') ?? 'info',
     }
     const notify: World['notify'] = (notification, said) => {
       const written = revision.notification(notification)
       if (written && !abort.signal.aborted) this.#say(exchange, notificationText(written), job, said)
     }
     const world: World = {
-      signal: abort.signal,
+      signal: () => abort.signal,
       seals: this.#host.seals(principal),
       state: {
         object: this.#host.state,
         session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires, life) },
       },
       updates: this.#host.shards !== undefined,
-      known: ({ method }) => (method === 'roots/list' ? this.ctx.storage.kv.get<Answer>('roots') : undefined),
+      known: ({ method }) => (method === 'roots/list' ? this.#values.get<Answer>('roots') : undefined),
       notify,
       disconnect: (retry) => {
         if (!abort.signal.aborted) this.#release(exchange, expires, retry)
@@ -433,7 +436,7 @@ export class Session extends DurableObject implements SessionRpc {
         const outcome = own ? { done: await own(call.params, job, abort.signal) } : await run(server, call, memo, world)
         if (abort.signal.aborted) return
         if ('done' in outcome) {
-          const text = resultText(request.id, revision.result(request.method, outcome.done))
+          const text = answerText(request.id, server.registry, call, outcome.done)
           return this.#answer(exchange, { status: 200, text }, job)
         }
         if (!exchange.streams) {
@@ -472,10 +475,10 @@ export class Session extends DurableObject implements SessionRpc {
     const { row, call } = answered
     const { roots } = call.handshake.capabilities
     if (roots?.listChanged === true && 'result' in answer && readRoots(answer.result)) {
-      this.ctx.storage.kv.put('roots', answer)
+      this.#values.put('roots', answer)
     }
     this.#work(exchangeOn(call), { ...call, row, principal: post.principal, expires: post.expires })
-    this.#holdAwake()
+    void this.#holdAwake()
   }
 
   /** A new instance finds calls that were running in the last one: each is run again, or ends with an error. */
@@ -497,12 +500,12 @@ export class Session extends DurableObject implements SessionRpc {
       const data = { reason: 'interrupted', retryable: isSafe }
       this.#fail(exchange, call.request.id, new McpError('interrupted', 'The call was interrupted', data), job)
     }
-    this.#holdAwake()
+    void this.#holdAwake()
   }
 
   #hear(method: string, params: Params | undefined): void {
     if (method === 'notifications/cancelled') this.#cancel(params)
-    if (method === 'notifications/roots/list_changed') this.ctx.storage.kv.delete('roots')
+    if (method === 'notifications/roots/list_changed') this.#values.delete('roots')
   }
 
   /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation */
@@ -598,41 +601,40 @@ export class Session extends DurableObject implements SessionRpc {
    * when the session ended meanwhile.
    */
   async #listen(scope: Scope = {}): Promise<boolean> {
-    const { kv } = this.ctx.storage
     const { shards } = this.#host
-    if (!shards || kv.get('listening') !== undefined) return true
+    if (!shards || this.#values.get('listening') !== undefined) return true
     const life = this.#life
     const shard = shards.of(this.#name)
     await shards.at(shard).subscribe(this.#name, topicsFor(listChanges, scope))
     const isThere = life === this.#life
-    if (isThere) kv.put('listening', shard)
+    if (isThere) this.#values.put('listening', shard)
     else await this.#deregister()
     return isThere
   }
 
   /** What its subscriptions take. */
   get #takes(): string[] {
-    return this.ctx.storage.kv.get<string[]>('takes') ?? []
+    return this.#values.get<string[]>('takes') ?? []
   }
 
   /** Whoever may not read any more what it subscribed to does not hear of it any more. */
   async #permit(scopes: readonly string[]): Promise<void> {
     if (this.#takes.every((scope) => scopes.includes(scope))) return
     await this.#deregister()
-    for (const key of ['takes', 'listening']) this.ctx.storage.kv.delete(key)
+    for (const key of ['takes', 'listening']) this.#values.delete(key)
   }
 
   /** Where it is registered, or would be. More shards later do not move it. */
   get #updates(): UpdatesRpc | undefined {
     const { shards } = this.#host
-    return shards?.at(this.ctx.storage.kv.get<number>('listening') ?? shards.of(this.#name))
+    return shards?.at(this.#values.get<number>('listening') ?? shards.of(this.#name))
   }
 
   // Life and death
 
   /** `undefined` until something is stored. */
   get #id(): Id | undefined {
-    return this.ctx.storage.kv.get<Id>('id')
+    return this.#values.get<Id>('id')
   }
 
   get #name(): string {
@@ -642,35 +644,32 @@ export class Session extends DurableObject implements SessionRpc {
   /** The end of this session is the end of this state. */
   #keep(state: string, expires: number, life: number): void {
     if (life !== this.#life) throw new McpError('session_not_found', 'The session has ended')
-    const { kv } = this.ctx.storage
-    const kept = kv.get<string[]>('keeps') ?? []
+    const kept = this.#values.get<string[]>('keeps') ?? []
     if (kept.includes(state)) return
     this.#arm(expires)
-    kv.put('keeps', [...kept, state])
+    this.#values.put('keeps', [...kept, state])
   }
 
   #isOver(): boolean {
-    return this.#isEnding || this.ctx.storage.kv.get('ended') !== undefined
+    return this.#isEnding || this.#values.get('ended') !== undefined
   }
 
   /** Notes that the client is there: in memory, and rarely on disk, so that an eviction does not make it look idle. */
   #touch(): void {
     const now = Date.now()
     this.#seen = now
-    const { kv } = this.ctx.storage
-    const seen = kv.get<number>('seen')
-    if (seen !== undefined && now - seen > this.#host.ttl / 4) kv.put('seen', now)
+    const seen = this.#values.get<number>('seen')
+    if (seen !== undefined && now - seen > this.#host.ttl / 4) this.#values.put('seen', now)
   }
 
   /** The first row is about to be written: from now on an alarm watches over its removal. */
   #arm(expires: number): void {
     if (this.#armed) return
     this.#armed = true
-    const { kv } = this.ctx.storage
     if (this.#id) return
     const now = Date.now()
-    kv.put('id', { name: this.#name, expires } satisfies Id)
-    kv.put('seen', now)
+    this.#values.put('id', { name: this.#name, expires } satisfies Id)
+    this.#values.put('seen', now)
     void this.ctx.storage.setAlarm(Math.min(now + this.#host.ttl, expires))
   }
 
@@ -681,7 +680,8 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   /** Calls whose POST has been answered run on in an alarm: nothing else keeps an object in memory. */
-  #holdAwake(): void {
+  async #holdAwake(): Promise<void> {
+    if (this.#running.size > 0) await atOnce(() => this.#running.size === 0)
     if (this.#running.size > 0) void this.ctx.storage.setAlarm(Math.min(Date.now() + holdAfter, this.#ledger.due))
   }
 
@@ -693,20 +693,22 @@ export class Session extends DurableObject implements SessionRpc {
     this.#life += 1
     for (const key of this.#running.keys()) this.#abandon(key, new Error('The session has ended'))
     this.#feeds.completeAll()
-    const { kv } = this.ctx.storage
     // Nothing new is begun while the rest is cleared away, the mark that it has ended included.
     this.#isEnding = true
-    const hadSubscriptions = kv.get('listening') !== undefined && (await this.#deregister())
-    const kept = kv.get<string[]>('keeps') ?? []
+    const hadSubscriptions = this.#values.get('listening') !== undefined && (await this.#deregister())
+    const kept = this.#values.get<string[]>('keeps') ?? []
     await Promise.all(kept.map((name) => this.#host.state(name).forget())).catch(this.#host.report)
-    await this.ctx.storage.deleteAll()
-    this.#log.tables.forget()
-    this.#ledger.tables.forget()
+    await this.#clear()
     this.#armed = false
     const leavesMark = expires !== undefined && (isMissed || hadSubscriptions || kept.length > 0)
-    if (leavesMark) kv.put('ended', expires)
+    if (leavesMark) this.#values.put('ended', expires)
     this.#isEnding = false
     if (leavesMark) await this.ctx.storage.setAlarm(Math.max(expires, Date.now() + 1000))
+  }
+
+  async #clear(): Promise<void> {
+    await this.ctx.storage.deleteAll()
+    for (const store of [this.#values, this.#log.tables, this.#ledger.tables]) store.forget()
   }
 
   /** True when it was subscribed to resources, or may have been. */

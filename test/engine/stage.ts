@@ -88,7 +88,7 @@ export async function play(server: Server, method: string, params: Params, setti
     logLevel: 'logLevel' in setting ? setting.logLevel : 'debug',
   }
   const world: World = {
-    signal: setting.signal ?? new AbortController().signal,
+    signal: () => setting.signal ?? new AbortController().signal,
     seals: setting.seals ?? memorySeals(),
     state: setting.state ?? nowhere,
     updates,

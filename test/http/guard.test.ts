@@ -144,6 +144,11 @@ describe('every response', () => {
     expect(withCors(varied, request(), false).headers.get('Vary')).toBe('Accept, Origin')
   })
 
+  test('to a POST that no page sent says nothing: it is in no cache', () => {
+    const posted = new Request('https://mcp.example.com/mcp', { method: 'POST' })
+    expect([...withCors(new Response(null), posted, false).headers.keys()]).toEqual([])
+  })
+
   test('says nothing of origins to who is no page', () => {
     expect(withCors(new Response(), request(), false).headers.has('Access-Control-Allow-Origin')).toBe(false)
   })

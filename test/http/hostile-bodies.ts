@@ -85,6 +85,10 @@ export const bodies: Row[] = [
     'a surrogate in UTF-8': [0xed, 0xa0, 0x80],
     'a code point beyond the last': [0xf4, 0x90, 0x80, 0x80],
   }).map(([what, bytes]) => row(`${what} cannot be parsed`, echoing(bytes), refused(400, -32700))),
+  row('a replacement character is a character like any other', echoing([0xef, 0xbf, 0xbd]), said(1, '\ufffd')),
+  // As the decoder does it, which no length gives away.
+  row('three bytes of a character of four pass for one', echoing([0xf0, 0x9f, 0x98]), said(1, '\ufffd')),
+  row('two such beside a lone byte cannot be parsed', echoing([0xf0, 0x9f, 0x98, 0x80, 0x80]), refused(400, -32700)),
 
   // JSON, but no message
   ...['null', 'true', '42', '"ping"', '{}', '[null]', '[1,"a",true]'].map((body) =>

@@ -29,3 +29,21 @@ test('a session of one server of a Worker is none of another, however often it w
     expect(response.status).toBe(404)
   }
 })
+
+test.each(['2026-07-28', '2025-11-25'])(
+  'a list of %s has what was declared after it was last read',
+  async (revision) => {
+    await using one = await connect(server.url, { revision })
+    await using other = await connect(new URL('/other/mcp', server.url), { revision })
+    const names = async (client: typeof one) => {
+      const { tools } = (await client.request('tools/list')) as { tools: { name: string }[] }
+      return tools.map(({ name }) => name)
+    }
+    const [before, others] = [await names(one), await names(other)]
+    expect(await names(one)).toEqual(before)
+    await one.callTool('learn', { tool: revision })
+    expect(await names(one)).toEqual([...before, revision])
+    expect(await names(one)).toEqual([...before, revision])
+    expect(await names(other)).toEqual(others)
+  },
+)

@@ -116,6 +116,9 @@ function openRound(context: Context, within: Scope<Running | undefined>): Return
   return {
     context: {
       ...context,
+      get signal() {
+        return context.signal
+      },
       // Typed by what it passes on.
       elicit: asking(context.elicit) as Context['elicit'],
       elicitUrl: asking(context.elicitUrl) as Context['elicitUrl'],

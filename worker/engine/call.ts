@@ -36,7 +36,8 @@ export interface Seals {
 
 /** Everything outside the call, handed in: the engine knows no clock, no randomness and no platform. */
 export interface World {
-  readonly signal: AbortSignal
+  /** Asked for only when somebody wants to know: making one costs as much as a short call. */
+  signal(): AbortSignal
   readonly seals: Seals
   readonly state: StateHost
   /** Does a change announced here reach anyone? */

@@ -146,10 +146,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 
   const access = () => ({ ...world.state, ...world.seals, principal: call.principal })
 
-  const context: Context = {
-    get signal() {
-      return world.signal
-    },
+  const context: Context = Object.assign(new Signalled(world), {
     principal: call.principal,
     session: call.session,
     client: call.client,
@@ -271,7 +268,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     disconnect(retry) {
       if (!muted()) world.disconnect(retry)
     },
-  }
+  } satisfies Omit<Context, 'signal'>)
 
   return {
     context,
@@ -279,6 +276,22 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     close() {
       closed = true
     },
+  }
+}
+
+/** Not a private field: a context behind a proxy has its signal too. */
+const around = Symbol('world')
+
+/** A getter in a literal would give each context a shape of its own, which lives until the heap is collected as a whole. */
+class Signalled {
+  readonly [around]: World
+
+  constructor(world: World) {
+    this[around] = world
+  }
+
+  get signal(): AbortSignal {
+    return this[around].signal()
   }
 }
 

@@ -57,9 +57,11 @@ export function preflight(request: Request, methods: string): Response {
 
 /** Lets the page that asked read the response, errors included. A page that may not call does not get to see what is here. */
 export function withCors(response: Response, request: Request, isForeign: boolean): Response {
+  const origin = request.headers.get('Origin')
+  // What is posted is in no cache.
+  if (origin === null && request.method === 'POST') return response
   const { headers } = response
   headers.append('Vary', 'Origin')
-  const origin = request.headers.get('Origin')
   if (origin === null || isForeign) return response
   headers.set('Access-Control-Allow-Origin', origin)
   headers.set('Access-Control-Expose-Headers', exposedHeaders)

@@ -2,14 +2,16 @@
 import type { Call, World } from '../engine/call.ts'
 import { emptyMemo } from '../engine/memo.ts'
 import { implementationOf } from '../engine/methods/discover.ts'
+import { answerText } from '../engine/methods/lists.ts'
 import { mirroredIn } from '../engine/methods/tools.ts'
 import { run } from '../engine/run.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
-import { errorText, notificationText, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
+import { errorText, notificationText, type RequestMessage } from '../protocol/jsonrpc.ts'
 import { type Envelope, serverInfoKey } from '../protocol/meta.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Result } from '../protocol/types.ts'
+import type { Registry } from '../server/server.ts'
 import type { Accepts } from './accept.ts'
 import { checkMirroredParameters, checkStandardHeaders } from './headers.ts'
 import { type Host, sealsOf } from './host.ts'
@@ -68,9 +70,7 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
   const { revision } = call
   const seals = sealsOf(host.sealer, call.principal)
   const world: World = {
-    get signal() {
-      return line.signal
-    },
+    signal: line.signal,
     seals,
     state: { object: host.state, session: undefined },
     updates: host.updating !== undefined,
@@ -115,15 +115,15 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
   }
 
   function done(result: Result): Answer {
-    const written = revision.result(message.method, result)
-    const signed = revision.stateless ? signedBy(host, message.method, written) : written
-    return { status: 200, text: resultText(message.id, signed) }
+    const { registry } = host.server
+    const sign = revision.stateless ? signature(registry, message.method) : undefined
+    return { status: 200, text: answerText(message.id, registry, call, result, sign) }
   }
 }
 
-/** The result with the server's name on it; discovery tells the rest of what there is to tell. */
-function signedBy(host: Host, method: string, result: Result): Result {
-  const all = implementationOf(host.server.registry)
+/** Puts the server's name on a result; discovery tells the rest of what there is to tell. */
+const signature = (registry: Registry, method: string) => (result: Result) => {
+  const all = implementationOf(registry)
   const info = method === 'server/discover' ? all : { name: all.name, version: all.version }
   return { ...result, _meta: { ...result._meta, [serverInfoKey]: info } }
 }

@@ -95,10 +95,12 @@ const idOf = (message: unknown) => (isObject(message) && isRequestId(message.id)
 const isErrorBody = (value: unknown) =>
   isObject(value) && Number.isInteger(value.code) && typeof value.message === 'string'
 
-const deeperThan = (value: unknown, levels: number): boolean =>
-  typeof value === 'object' &&
-  value !== null &&
-  (levels === 0 || Object.values(value).some((member) => deeperThan(member, levels - 1)))
+function deeperThan(value: unknown, levels: number): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  if (levels === 0) return true
+  for (const name in value) if (deeperThan((value as Params)[name], levels - 1)) return true
+  return false
+}
 
 // Writing. Each returns the text of one message on one line.
 

@@ -51,6 +51,8 @@ export type Registry = {
   readonly resources: Map<string, Resource>
   readonly templates: Map<string, Resource>
   readonly prompts: Map<string, Prompt>
+  /** Lists that are the same for everybody, as texts, by method and revision. */
+  readonly lists: Map<string, string>
   publish: (change: Change, scope?: Scope) => Promise<void>
   /** Enables or disables what is in a list. */
   turn: (list: List, name: string, on: boolean) => Promise<void>
@@ -176,6 +178,7 @@ export class Server {
       const on = (await this.registry.turned())[switchOf(list, name)] ?? initially === 'enabled'
       return on && (enabled ? enabled(caller) : true)
     }
+    this.registry.lists.clear()
     entries.set(name, {
       ...(entry as object),
       scopes,
@@ -192,7 +195,7 @@ export class Server {
 }
 
 async function nobodyHears(): Promise<never> {
-  throw new Error('Nobody can hear this change: serve(server, { updates: updates() }), of "edgemcp/updates", first')
+  throw new Error('Nobody hears of changes: serve(server, { updates: updates() }) of "edgemcp/updates"')
 }
 
 function newRegistry(options: ServerOptions): Registry {
@@ -203,6 +206,7 @@ function newRegistry(options: ServerOptions): Registry {
     resources: new Map(),
     templates: new Map(),
     prompts: new Map(),
+    lists: new Map(),
     publish: nobodyHears,
     turn: nobodyHears,
     turned: async () => ({}),

@@ -1,9 +1,13 @@
 /** Two servers of one Worker, with keys and objects of their own. */
 import { createServer, serve } from 'edgemcp'
+import * as z from 'zod'
 
 const declared = (name: string) => {
   const server = createServer({ name, version: '1.0.0' })
   server.tool('name', { description: 'Which server this is' }, () => name)
+  server.tool('learn', { description: 'Declares another tool', input: z.object({ tool: z.string() }) }, ({ tool }) => {
+    server.tool(tool, { description: 'Was learned' }, () => tool)
+  })
   return server
 }
 

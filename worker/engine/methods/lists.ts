@@ -5,8 +5,10 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
  */
 import { McpError } from '../../protocol/errors.ts'
-import type { Caching, Result } from '../../protocol/types.ts'
+import type { Caching, RequestId, Result } from '../../protocol/types.ts'
 import type { Caller, Visibility } from '../../server/caller.ts'
+import type { Registry } from '../../server/server.ts'
+import type { Call } from '../call.ts'
 import type { Asked } from './method.ts'
 
 export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }
@@ -29,6 +31,26 @@ export const isVisible = async (entry: Visibility, caller: Caller): Promise<bool
 /** Does it depend on who asks whether it is listed? */
 export const isPersonal = ({ enabled, scopes, listed }: Visibility): boolean =>
   enabled !== undefined || (scopes !== undefined && !listed)
+
+/** Lists that everybody sees, whole. */
+const shared = new WeakSet<Result>()
+
+/** The text of an answer. A list that everybody sees is written once for each revision. */
+export function answerText(
+  id: RequestId,
+  { lists }: Registry,
+  { method, revision }: Call,
+  result: Result,
+  sign = (result: Result) => result,
+): string {
+  const key = shared.has(result) && method + revision.date
+  let text = key && lists.get(key)
+  if (!text) {
+    text = JSON.stringify(sign(revision.result(method, result)))
+    if (key) lists.set(key, text)
+  }
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
+}
 
 type Position = { index: number; after: string }
 
@@ -59,7 +81,7 @@ export async function page<E>(
   if (end < entries.length && last !== undefined) {
     const position: Position = { index: end, after: identify(last) }
     result.nextCursor = await world.seals.seal(purpose, position)
-  }
+  } else if (!personal && start === 0) shared.add(result)
   return result
 
   async function startOf(cursor: unknown): Promise<number> {

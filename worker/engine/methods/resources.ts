@@ -52,7 +52,7 @@ export const readResource: Method = {
     const found = await readable(server.registry, { principal: call.principal }, uri)
     if (!found) throw resourceNotFound(uri)
     const { resource, variables } = found
-    const value = await resource.handler(variables, { ...context, uri })
+    const value = await resource.handler(variables, Object.assign(context, { uri }))
     const result = resourceResult(value, uri, resource.item.mimeType)
     const { ttlMs, cacheScope } = resource.caching ?? uncached
     const isOpen = !resource.readable && !resource.scopes && !isPersonal(resource)

@@ -51,7 +51,7 @@ async function work(tool: Tool, input: unknown, { call, world, context }: Asked)
       if (!told) throw thrown
       return failure(thrown.message)
     }
-    if (!world.signal.aborted) world.report(thrown)
+    if (!world.signal().aborted) world.report(thrown)
     return failureOf(thrown)
   }
 }
