@@ -4,12 +4,12 @@
  * | table     | column       | meaning                                                            | lifetime             |
  * |-----------|--------------|--------------------------------------------------------------------|----------------------|
  * | `streams` | `id`         | 0: the standing stream (GET); others: one POST each                 | until `log.age` after its end, or the session's end |
- * |           | `first`, `last`, `bytes` | sequence numbers of the oldest and newest event kept; characters of all of them |       |
  * |           | `unanswered` | requests of the POST that have no answer yet; 0: the stream is over |                      |
- * |           | `at`         | milliseconds: its newest event                                      |                      |
- * |           | `said`       | how many notifications each unfinished call has come to, by its row: JSON |                |
+ * |           | `at`         | milliseconds: when the last of them was answered                    |                      |
  * | `events`  | `stream`, `seq` | the event's id, written `<stream>.<seq>`                         | the newest `log.count` of a stream, and no more than `log.bytes` |
  * |           | `data`       | one JSON-RPC message                                                |                      |
+ * |           | `total`      | characters of the stream up to and with this event, ever            |                      |
+ * |           | `call`, `said` | of a notification: whose it is, by its row, and how many that call has come to |           |
  *
  * The tables are made when the first stream is: a session that never streamed has none.
  *
@@ -18,6 +18,9 @@
 import { Tables } from './tables.ts'
 
 export type EventId = { stream: number; seq: number }
+
+/** The row of a call, and how many notifications it has come to. */
+export type Said = readonly [call: number | null, said: number | null]
 
 /** How much of a stream is kept for clients that come back. */
 export type LogBounds = {
@@ -34,11 +37,10 @@ export const defaultLogBounds: LogBounds = { age: 60 * 60_000, count: 1000, byte
 export const standingStream = 0
 
 const schema = `
-  CREATE TABLE streams (
-    id INTEGER PRIMARY KEY AUTOINCREMENT, first INTEGER DEFAULT 1, last INTEGER DEFAULT 0, bytes INTEGER DEFAULT 0,
-    unanswered INTEGER, at INTEGER, said TEXT DEFAULT '{}'
-  );
-  CREATE TABLE events (stream INTEGER, seq INTEGER, data TEXT, PRIMARY KEY (stream, seq)) WITHOUT ROWID;
+  CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, unanswered INTEGER, at INTEGER);
+  CREATE TABLE events (
+    stream INTEGER, seq INTEGER, data TEXT, total INTEGER, call INTEGER, said INTEGER, PRIMARY KEY (stream, seq)
+  ) WITHOUT ROWID;
 `
 
 export class EventLog {
@@ -60,80 +62,68 @@ export class EventLog {
       now - this.#bounds.age,
     )
     for (const { id } of old) this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
-    return this.#sql
-      .exec<{ id: number }>('INSERT INTO streams (unanswered, at) VALUES (?, ?) RETURNING id', unanswered, now)
-      .one().id
+    return this.#sql.exec<{ id: number }>('INSERT INTO streams (unanswered) VALUES (?) RETURNING id', unanswered).one()
+      .id
   }
 
-  openStanding(now: number): void {
+  openStanding(): void {
     this.tables.create()
-    this.#sql.exec('INSERT OR IGNORE INTO streams (id, unanswered, at) VALUES (0, 1, ?)', now)
+    this.#sql.exec('INSERT OR IGNORE INTO streams (id, unanswered) VALUES (0, 1)')
   }
 
   /** The events of a stream that are kept, and whether no more will come; `undefined` for a stream that is not here. */
   find(stream: number): { first: number; last: number; over: number } | undefined {
     const [found] = this.tables.query<{ first: number; last: number; over: number }>(
-      'SELECT first, last, unanswered = 0 AS over FROM streams WHERE id = ?',
+      'SELECT ifnull((SELECT min(seq) FROM events WHERE stream = id), 1) AS first, ifnull((SELECT max(seq) FROM events WHERE stream = id), 0) AS last, unanswered = 0 AS over FROM streams WHERE id = ?',
       stream,
     )
     return found
   }
 
   /**
-   * @param said how many notifications a call has come to with this one, by its row
+   * One row for each event, whatever is known of its stream.
+   *
+   * @param call the row of the call that says it, and how many notifications it has come to with this one
    * @returns `undefined`: there is no such stream any more
    */
-  append(stream: number, data: string, now: number, said: Record<number, number> = {}): EventId | undefined {
-    // The event first: one that is refused for its size changes nothing.
-    const [event] = this.tables.query<{ size: number }>(
-      'INSERT INTO events SELECT id, last + 1, ? FROM streams WHERE id = ? RETURNING length(data) AS size',
+  append(stream: number, data: string, [call, said]: Said = [null, null]): EventId | undefined {
+    const [event] = this.tables.query<{ seq: number; total: number }>(
+      'INSERT INTO events SELECT id, ifnull(seq, 0) + 1, ?1, ifnull(total, 0) + length(?1), ?2, ?3 FROM streams LEFT JOIN (SELECT seq, total FROM events WHERE stream = ?4 ORDER BY seq DESC LIMIT 1) WHERE id = ?4 RETURNING seq, total',
       data,
+      call,
+      said,
       stream,
     )
     if (!event) return undefined
-    let { first, last, bytes } = this.#sql
-      .exec<{ first: number; last: number; bytes: number }>(
-        'UPDATE streams SET last = last + 1, bytes = bytes + ?, at = ?, said = json_patch(said, ?) WHERE id = ? RETURNING first, last, bytes',
-        event.size,
-        now,
-        JSON.stringify(said),
-        stream,
-      )
-      .one()
-    const { count, bytes: most } = this.#bounds
-    const oldest = first
+    const { seq, total } = event
     // The newest always stays.
-    while (first < last && (last - first >= count || bytes > most)) {
-      const { size } = this.#sql
-        .exec<{ size: number }>(
-          'DELETE FROM events WHERE stream = ? AND seq = ? RETURNING length(data) AS size',
-          stream,
-          first,
-        )
-        .one()
-      bytes -= size
-      first += 1
+    for (;;) {
+      const [oldest] = this.tables.query<{ seq: number; before: number }>(
+        'SELECT seq, total - length(data) AS before FROM events WHERE stream = ? ORDER BY seq LIMIT 1',
+        stream,
+      ) as [{ seq: number; before: number }]
+      const fits = seq - oldest.seq < this.#bounds.count && total - oldest.before <= this.#bounds.bytes
+      if (fits || oldest.seq === seq) return { stream, seq }
+      this.#sql.exec('DELETE FROM events WHERE stream = ? AND seq = ?', stream, oldest.seq)
     }
-    if (first > oldest) this.#sql.exec('UPDATE streams SET first = ?, bytes = ? WHERE id = ?', first, bytes, stream)
-    return { stream, seq: last }
   }
 
-  /** How many notifications a call has come to, whatever of them is still kept. */
+  /** How many notifications a call has come to, as far as the last of them is still kept. */
   saidBy(row: number, stream: number): number {
-    const [found] = this.tables.query<{ said: string }>('SELECT said FROM streams WHERE id = ?', stream)
-    return JSON.parse(found?.said ?? '{}')[row] ?? 0
-  }
-
-  /** A call is over. */
-  unsay(row: number, stream: number): void {
-    this.#sql.exec('UPDATE streams SET said = json_remove(said, ?) WHERE id = ?', `$."${row}"`, stream)
+    const [found] = this.tables.query<{ said: number | null }>(
+      'SELECT max(said) AS said FROM events WHERE stream = ? AND call = ?',
+      stream,
+      row,
+    )
+    return found?.said ?? 0
   }
 
   /** One request of the stream has been answered, or never will be. True when it was the last. */
-  settle(stream: number): boolean {
+  settle(stream: number, now: number): boolean {
     const row = this.#sql
       .exec<{ unanswered: number }>(
-        'UPDATE streams SET unanswered = max(unanswered - 1, 0) WHERE id = ? RETURNING unanswered',
+        'UPDATE streams SET unanswered = max(unanswered - 1, 0), at = ? WHERE id = ? RETURNING unanswered',
+        now,
         stream,
       )
       .one()

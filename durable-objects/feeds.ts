@@ -4,7 +4,7 @@
  */
 import { eventFrame, primingFrame, retryFrame } from '../worker/http/event-stream.ts'
 import { feedClosed, feedRests } from '../worker/http/feed-codes.ts'
-import { type EventId, type EventLog, eventIdText, readEventId } from './event-log.ts'
+import { type EventId, type EventLog, eventIdText, readEventId, type Said } from './event-log.ts'
 
 /** Milliseconds after which a client that lost its stream should come back. */
 const retryAfter = 1000
@@ -78,8 +78,8 @@ export class Feeds {
    *
    * @param said see `EventLog.append`
    */
-  send(stream: number, text: string, said?: Record<number, number>): void {
-    const id = this.#log.append(stream, text, Date.now(), said)
+  send(stream: number, text: string, said?: Said): void {
+    const id = this.#log.append(stream, text, said)
     if (!id) return
     const sockets = this.#sockets(stream)
     const floods = sockets.length > 0 && this.#floods(text.length)

@@ -245,7 +245,7 @@ export class Session extends DurableObject implements SessionRpc {
       return new Response(null, { status: 404 })
     // Whoever dialled may be gone: a socket without another end would hold this session for ever.
     if (request.signal.aborted) return new Response(null, { status: 408 })
-    this.#log.openStanding(Date.now())
+    this.#log.openStanding()
     const { last } = this.#log.find(standingStream) as { last: number }
     return this.#feeds.open({ stream: standingStream, seq: last }, options)
   }
@@ -557,7 +557,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   #say(exchange: Exchange, text: string, job: Job, said: number): void {
-    if (exchange.streams) this.#feeds.send(this.#streamOf(exchange, job.expires), text, { [job.row as number]: said })
+    if (exchange.streams) this.#feeds.send(this.#streamOf(exchange, job.expires), text, [job.row as number, said])
   }
 
   /** The exchange's stream, opened now if it was silent so far. */
@@ -579,14 +579,11 @@ export class Session extends DurableObject implements SessionRpc {
   #leave(exchange: Exchange, job: Job | undefined): void {
     if (!job) return
     exchange.jobs.delete(job)
-    if (job.row === undefined) return
-    this.#ledger.end(job.row)
-    // Every call of an HTTP+SSE session shares this one; another stream ends with its calls.
-    if (exchange.stream === standingStream) this.#log.unsay(job.row, standingStream)
+    if (job.row !== undefined) this.#ledger.end(job.row)
   }
 
   #settle(stream: number): void {
-    if (stream !== standingStream && this.#log.settle(stream)) this.#feeds.complete(stream)
+    if (stream !== standingStream && this.#log.settle(stream, Date.now())) this.#feeds.complete(stream)
   }
 
   /** The connection ends, the call goes on: the client comes back for the rest. */

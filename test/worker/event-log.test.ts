@@ -16,7 +16,7 @@ const seqs = (log: EventLog, stream: number, seq: number) => [...log.after({ str
 test('a stream keeps its newest events, and knows which it has forgotten', () =>
   withLog({ count: 3 }, (log) => {
     const stream = log.open(1, 0)
-    for (let event = 1; event <= 5; event++) log.append(stream, `event ${event}`, 0)
+    for (let event = 1; event <= 5; event++) log.append(stream, `event ${event}`)
     expect(seqs(log, stream, 2)).toEqual([3, 4, 5])
     expect(log.onFrom({ stream, seq: 0 }, true)).toEqual({ stream, seq: 2 })
     expect(log.onFrom({ stream, seq: 4 }, true)).toEqual({ stream, seq: 4 })
@@ -31,12 +31,12 @@ test('a stream keeps its newest events, and knows which it has forgotten', () =>
 test('a stream keeps no more than so many characters, but always the newest event', () =>
   withLog({ bytes: 10 }, (log) => {
     const stream = log.open(1, 0)
-    for (const data of ['aaaa', 'bbbb', 'cccc']) log.append(stream, data, 0)
+    for (const data of ['aaaa', 'bbbb', 'cccc']) log.append(stream, data)
     expect(seqs(log, stream, 1)).toEqual([2, 3])
-    log.append(stream, 'd'.repeat(50), 0)
+    log.append(stream, 'd'.repeat(50))
     expect(seqs(log, stream, 3)).toEqual([4])
     expect(log.onFrom({ stream, seq: 2 }) !== undefined).toBe(false)
-    log.append(stream, 'e', 0)
+    log.append(stream, 'e')
     expect(seqs(log, stream, 4)).toEqual([5])
   }))
 
@@ -44,7 +44,7 @@ test('a stream that is full keeps as much of one script as of another', () =>
   withLog({ count: 1000, bytes: 1000 }, (log) => {
     const kept = ['x', '日', '😀'].map((character) => {
       const stream = log.open(1, 0)
-      for (let event = 1; event <= 200; event++) log.append(stream, character.repeat(50), 0)
+      for (let event = 1; event <= 200; event++) log.append(stream, character.repeat(50))
       return seqs(log, stream, 0).length
     })
     expect(kept).toEqual([20, 20, 20])
@@ -53,8 +53,8 @@ test('a stream that is full keeps as much of one script as of another', () =>
 test('one stream takes nothing from another', () =>
   withLog({ count: 2 }, (log) => {
     const [one, two] = [log.open(1, 0), log.open(1, 0)]
-    for (let event = 1; event <= 4; event++) log.append(one, `one ${event}`, 0)
-    log.append(two, 'two 1', 0)
+    for (let event = 1; event <= 4; event++) log.append(one, `one ${event}`)
+    log.append(two, 'two 1')
     expect(seqs(log, one, 2)).toEqual([3, 4])
     expect(seqs(log, two, 0)).toEqual([1])
   }))
@@ -62,8 +62,8 @@ test('one stream takes nothing from another', () =>
 test('a stream that ended long ago makes room, one that goes on does not', () =>
   withLog({ age: 1000 }, (log, sql) => {
     const [ended, going] = [log.open(1, 0), log.open(1, 0)]
-    for (const stream of [ended, going]) log.append(stream, 'event', 0)
-    expect(log.settle(ended)).toBe(true)
+    for (const stream of [ended, going]) log.append(stream, 'event')
+    expect(log.settle(ended, 0)).toBe(true)
     log.open(1, 1000)
     expect(log.find(ended)).toMatchObject({ over: 1 })
     const last = log.open(1, 1001)
