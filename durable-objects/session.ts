@@ -155,7 +155,11 @@ export class Session extends DurableObject implements SessionRpc {
     this.#ledger = new CallLedger(ctx.storage.sql)
   }
 
-  async post(post: Post): Promise<Posted> {
+  post(post: Post): Promise<Posted> {
+    return this.#post(post)
+  }
+
+  async #post(post: Post): Promise<Posted> {
     if (this.#isOver()) return { gone: true }
     const overSse = post.handshake === undefined
     if (overSse && !this.#id) return { gone: true }
@@ -212,18 +216,25 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   /**
-   * Opens a feed: `?after=<event id>` goes on after an event, `?stream=<number>` starts a stream, neither is the
-   * standing stream from now on. `feed`, `again`, `polling`, `sse`: see `FeedOptions`.
+   * Opens a feed: `?after=<event id>` goes on after an event, `?stream=<number>` starts a stream, `?post=<Post>` starts the
+   * stream that it becomes or, if it becomes none, is answered with what it came to; none is the standing stream from now on. `feed`, `again`, `polling`, `sse`: see `FeedOptions`.
    */
   override async fetch(request: Request): Promise<Response> {
     const { searchParams } = new URL(request.url)
-    const [after, stream] = [searchParams.get('after'), searchParams.get('stream')]
+    const after = searchParams.get('after')
+    let stream = searchParams.get('stream')
     const overSse = searchParams.has('sse')
     const options = {
       feed: searchParams.get('feed') ?? '',
       again: searchParams.has('again'),
       polling: searchParams.has('polling'),
       overSse,
+    }
+    const post = searchParams.get('post')
+    if (post) {
+      const posted = await this.#post(JSON.parse(post))
+      if (!('stream' in posted)) return Response.json(posted)
+      stream = String(posted.stream)
     }
     if (this.#isOver()) return new Response(null, { status: 404 })
     this.#recover()

@@ -125,6 +125,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       limit: options.limit,
       paths: pathsOf(options.path ?? '/mcp'),
       objects,
+      streamed: new Set(),
       updating: objects && updates && { shards, listen: updates.listen },
       state,
       lackedScopes: (principal, message) => lackedScopes(server.registry, principal, message),

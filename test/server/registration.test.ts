@@ -275,7 +275,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
   test('a change before anybody can hear of it', async () => {
     const server = newServer()
     const note = server.resource('note://{id}', { description }, text)
-    const message = 'Nobody hears of changes: serve(server, { updates: updates() }) of "edgemcp/updates"'
+    const message = 'Nobody can hear this change: serve(server, { updates: updates() }), of "edgemcp/updates", first'
     for (const change of [
       server.updates.tools(),
       server.updates.prompts(),

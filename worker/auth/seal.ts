@@ -7,7 +7,7 @@
 import { type Principal, principalKey } from '../protocol/principal.ts'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
 
-/** Keys by id, base64url of 32 bytes each. The current one seals; all of them open. */
+/** Keys by id, base64url of 32 bytes each. The current one, which is among them, seals; all of them open. */
 export type KeyRing = { readonly current: string; readonly keys: Readonly<Record<string, string>> }
 
 export interface Sealer {
@@ -34,8 +34,7 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
 
   return {
     async seal(purpose, principal, value, life) {
-      const key = await keyOf(ring.current)
-      if (!key) throw new Error(`The key ring has no key "${ring.current}"`)
+      const key = (await keyOf(ring.current)) as CryptoKey
       const iv = randomBytes(ivBytes)
       const plain = encoder.encode(JSON.stringify([now() + life, value]))
       const cipher = await crypto.subtle.encrypt(algorithm(iv, purpose, principal), key, plain)

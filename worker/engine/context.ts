@@ -91,8 +91,8 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   }
 
   function claim(key: string, kind: string): void {
-    if (starting && kind === 'question') throw misuse(`The question "${key}" is asked inside once: ask before it`)
-    if (used.has(key)) throw misuse(`The ${kind} key "${key}" is used twice in one call: give each its own`)
+    const isInside = starting && kind === 'question'
+    if (isInside || used.has(key)) throw misuse(checks?.misusedKey(key, kind, isInside) ?? `Misused key "${key}"`)
     used.add(key)
   }
 
@@ -203,7 +203,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 
     async ask(requests, options) {
       const asking = Object.entries(requests)
-      if (asking.length === 0) throw new Error('There is nothing to ask: give ask at least one question')
+      if (asking.length === 0) throw new Error(checks?.nothingAsked ?? 'There is nothing to ask')
       for (const [key, request] of asking) {
         claim(key, 'question')
         check(key, request)

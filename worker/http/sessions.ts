@@ -3,6 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
+import type { Post, Posted } from '../../durable-objects/session.ts'
 import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
 import { isNotification, type Message, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
@@ -11,7 +12,7 @@ import type { Revision } from '../protocol/revision.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
 import type { Accepts } from './accept.ts'
 import { eventFrame, eventStreamHeaders } from './event-stream.ts'
-import { openFeed } from './feed.ts'
+import { type FeedOptions, openFeed } from './feed.ts'
 import type { Host, Objects } from './host.ts'
 import { idOf, noBatches, notAllowed, refusal } from './refusal.ts'
 import { type Answer, jsonResponse } from './reply.ts'
@@ -61,17 +62,19 @@ export async function postToSession(
   // Nothing depends on it, so it wakes nothing.
   if (!batch && first && isNotification(first) && first.method === 'notifications/initialized') return accepted()
   const object = (host.objects as Objects).session(name)
-  const posted = await object.post({
-    messages,
-    batch,
-    handshake,
-    principal,
-    session: id,
-    expires,
-    streams: forms.stream,
-  })
+  const post: Post = { messages, batch, handshake, principal, session: id, expires, streams: forms.stream }
+  const asked = `${(first as RequestMessage).params?.name}`
+  const text = forms.stream && host.streamed.has(asked) ? JSON.stringify(post) : ''
+  const settings = text && text.length < mostInUrl ? feedSettings(session) : undefined
+  // One request to the object instead of two.
+  const feed = settings ? await object.fetch(feedRequest({ ...settings, post: text }, undefined, false)) : undefined
+  if (settings && feed?.webSocket) return feedOf(session, host, settings, undefined, feed)
+  const posted = feed ? await feed.json<Posted>() : await object.post(post)
   if ('gone' in posted) return unknownSession(messages)
-  if ('stream' in posted) return feedOf(session, host, { stream: String(posted.stream) })
+  if ('stream' in posted) {
+    if (host.streamed.size < mostOpened) host.streamed.add(asked)
+    return feedOf(session, host, { ...feedSettings(session), stream: String(posted.stream) })
+  }
   if (posted.text === undefined) return new Response(null, { status: posted.status })
   return answerIn(forms, { status: posted.status, text: posted.text })
 }
@@ -86,7 +89,8 @@ export async function streamSession(request: Request, host: Host, principal: Pri
   if (!session) return unknownSession([])
   const after = request.headers.get('Last-Event-ID') ?? undefined
   const { tenant, scopes } = principal ?? {}
-  return feedOf(session, host, { ...(tenant && { tenant }), ...(scopes && { scopes: scopes.join(' ') }) }, after)
+  const settings = { ...feedSettings(session), ...(tenant && { tenant }), ...(scopes && { scopes: scopes.join(' ') }) }
+  return feedOf(session, host, settings, after)
 }
 
 export async function endSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {
@@ -109,6 +113,8 @@ function namedSession(request: Request, host: Host, principal: Principal | undef
  */
 const openedBy = new WeakMap<Host, Map<string, Session>>()
 const mostOpened = 1_000
+/** Characters of a call that is asked for with its stream. */
+const mostInUrl = 4096
 
 async function openSession(id: string, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
   const key = `${principalKey(principal)} ${id}`
@@ -128,24 +134,25 @@ async function unsealed(id: string, host: Host, principal: Principal | undefined
   return session && revisionOf(session.handshake.version) ? session : undefined
 }
 
+type Settings = Record<string, string>
+
+const feedSettings = ({ expires, handshake }: Session): Settings => ({
+  feed: crypto.randomUUID(),
+  expires: String(expires),
+  ...(revisionOf(handshake.version)?.polling && { polling: '1' }),
+})
+
+/** @param first the answer to the first dial, if that was made */
 async function feedOf(
-  { name, expires, handshake }: Session,
+  { name }: Session,
   host: Host,
-  query: Record<string, string>,
+  settings: Settings,
   after?: string,
+  first?: Response,
 ): Promise<Response> {
-  const revision = revisionOf(handshake.version) as Revision
   const { session } = host.objects as Objects
-  const settings = {
-    ...query,
-    feed: crypto.randomUUID(),
-    expires: String(expires),
-    ...(revision.polling && { polling: '1' }),
-  }
-  const feed = await openFeed(
-    { ...host.limits, dial: (last, again) => session(name).fetch(feedRequest(settings, last, again)) },
-    after,
-  )
+  const dial: FeedOptions['dial'] = (last, again) => session(name).fetch(feedRequest(settings, last, again))
+  const feed = await openFeed({ ...host.limits, dial, first }, after)
   if (feed.status === 200) return feed
   if (feed.status === 404) return unknownSession([])
   // The stream has been heard to its end. Clients take this as "no stream here" and stop; an empty stream would bring

@@ -166,6 +166,26 @@ export function refuseField(field: string, asker: string): never {
   throw new Error(`The ${asker} cannot ask for "${field}": use text, numbers, booleans, or choices among texts`)
 }
 
+export const misusedKey = (key: string, kind: string, isInside: boolean): string =>
+  isInside
+    ? `The question "${key}" is asked inside once: ask before it`
+    : `The ${kind} key "${key}" is used twice in one call: give each its own`
+
+export const nothingAsked = 'There is nothing to ask: give ask at least one question'
+
+export const noUpdates =
+  'Nobody can hear this change: serve(server, { updates: updates() }), of "edgemcp/updates", first'
+
+export const cannotSwitch = (word: string, name: string): string =>
+  `The ${word} "${name}" cannot be switched: declare it with initially: 'enabled'`
+
+/** What a handler may return. */
+export const returns = {
+  tool: 'A tool returns text, content or data, not a function or a symbol',
+  prompt: 'A prompt returns text, content blocks, messages of "user" or "assistant", or a full result',
+  resource: 'A resource returns text, bytes, contents or a full result',
+}
+
 export const changedQuestion = (key: string): string =>
   `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`
 

@@ -16,6 +16,7 @@ import type {
   ResourceLink,
   TextContent,
 } from '../protocol/types.ts'
+import { checks } from './checking.ts'
 import { type Issues, issuesText, type Validator } from './schema.ts'
 
 export const text = (value: string): TextContent => ({ type: 'text', text: value })
@@ -77,7 +78,7 @@ export async function toolResult(value: unknown, output: Validator | undefined):
   if (isBlocks(value)) return { content: value }
   if (isBlock(value)) return { content: [value] }
   const json: string | undefined = JSON.stringify(value)
-  if (json === undefined) throw brokenResult(`A tool returns text, content or data, not a ${typeof value}`)
+  if (json === undefined) throw brokenResult('tool')
   return { content: [text(json)] }
 }
 
@@ -88,9 +89,10 @@ const structured = (value: unknown): CallToolResult => ({
 
 const isFullResult = (value: unknown): value is CallToolResult => isObject(value) && isBlocks(value.content)
 
-const brokenResult = (message: string) => new McpError('internal_error', message)
+const brokenResult = (kind: 'tool' | 'prompt' | 'resource') =>
+  new McpError('internal_error', checks?.returns[kind] ?? `The ${kind} did not return a result`)
 const brokenOutput = (issues: Issues) =>
-  brokenResult(`The tool returned something other than its output schema says: ${issuesText(issues)}`)
+  new McpError('internal_error', `The tool returned something other than its output schema says: ${issuesText(issues)}`)
 
 /** What a prompt returned, as messages: text and blocks are said by the user. */
 export function promptResult(value: unknown, description: string | undefined): GetPromptResult {
@@ -103,7 +105,7 @@ function promptMessage(part: unknown): PromptMessage {
   if (isBlock(part)) return { role: 'user', content: part }
   const isMessage = isObject(part) && (part.role === 'user' || part.role === 'assistant') && isBlock(part.content)
   if (isMessage) return part as unknown as PromptMessage
-  throw brokenResult('A prompt returns text, content blocks, messages of "user" or "assistant", or a full result')
+  throw brokenResult('prompt')
 }
 
 /**
@@ -126,7 +128,7 @@ function contentsOf(part: unknown, uri: string, mimeType: string | undefined): R
   if (isObject(part) && (typeof part.text === 'string' || typeof part.blob === 'string')) {
     return { ...described, ...(part as Partial<ResourceContents>) } as ResourceContents
   }
-  throw brokenResult('A resource returns text, bytes, contents or a full result')
+  throw brokenResult('resource')
 }
 
 export const resourceNotFound = (uri: string): McpError =>

@@ -187,7 +187,7 @@ export class Server {
       enabled: initially ? isOn : enabled,
     } as typeof entry)
     const turn = async (on: boolean) => {
-      if (!initially) throw new Error(`The ${word} "${name}" cannot be switched: declare it with initially: 'enabled'`)
+      if (!initially) throw new Error(checks?.cannotSwitch(word, name) ?? `"${name}" has no switch`)
       await this.registry.turn(list, name, on)
     }
     return { enable: () => turn(true), disable: () => turn(false), remove: () => turn(false) }
@@ -195,7 +195,7 @@ export class Server {
 }
 
 async function nobodyHears(): Promise<never> {
-  throw new Error('Nobody hears of changes: serve(server, { updates: updates() }) of "edgemcp/updates"')
+  throw new Error(checks?.noUpdates ?? 'Nobody hears of changes')
 }
 
 function newRegistry(options: ServerOptions): Registry {
