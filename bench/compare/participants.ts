@@ -93,6 +93,13 @@ export const participants: readonly Participant[] = [
   },
 ]
 
+/** What a start is made of. */
+export const startupRows: readonly { readonly name: string; readonly worker: Worker }[] = [
+  { name: 'zod, and no server', worker: worker('zod-alone') },
+  { name: 'edgemcp, with valibot instead', worker: { ...edgemcp, offer: 'valibot' } },
+  { name: 'edgemcp, with JSON Schema instead', worker: { ...edgemcp, offer: 'json' } },
+]
+
 /** How a participant is spoken to in a lane; nothing when it cannot be. */
 export const entryOf = ({ stateless, session }: Participant, lane: 'stateless' | 'session'): Entry | undefined =>
   lane === 'stateless' ? (stateless ?? session) : session

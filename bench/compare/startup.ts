@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { prepare, startTimed, type Worker } from '../workerd.ts'
 import { Client } from './client.ts'
-import { entryOf, type Participant } from './participants.ts'
+import { entryOf, type Participant, startupRows } from './participants.ts'
 import type { Scenario } from './scenarios.ts'
 
 /** Milliseconds of CPU, by start. */
@@ -12,6 +12,9 @@ export type Startup = { readonly server: string; readonly cpu: readonly number[]
 
 const empty: Worker = { entry: 'servers/empty.ts', objects: [], compatibilityFlags: [] }
 export const emptyName = 'an empty Worker'
+
+/** Some answer, whatever it says. */
+const anything = async (url: URL) => void (await (await fetch(url)).text())
 
 /**
  * @param first what is asked
@@ -25,7 +28,7 @@ export async function startups(
   const folder = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
   try {
     const rows = [
-      { server: emptyName, worker: empty, ask: async (url: URL) => void (await (await fetch(url)).text()) },
+      { server: emptyName, worker: empty, ask: anything },
       ...participants.flatMap((participant) => {
         const entry = entryOf(participant, 'stateless')
         if (!entry) return []
@@ -35,6 +38,7 @@ export async function startups(
         }
         return [{ server: participant.name, worker: entry.worker, ask }]
       }),
+      ...startupRows.map(({ name, worker }) => ({ server: name, worker, ask: anything })),
     ].map((row, index) => ({ ...row, folder: join(folder, `${index}`), cpu: [] as number[] }))
     for (const row of rows) await prepare(row.worker, row.folder)
     // The first start of each reads from the disk what later ones find in memory.

@@ -179,11 +179,11 @@ export const noUpdates =
 export const cannotSwitch = (word: string, name: string): string =>
   `The ${word} "${name}" cannot be switched: declare it with initially: 'enabled'`
 
-/** What a handler may return. */
-export const returns = {
-  tool: 'A tool returns text, content or data, not a function or a symbol',
-  prompt: 'A prompt returns text, content blocks, messages of "user" or "assistant", or a full result',
-  resource: 'A resource returns text, bytes, contents or a full result',
+/** What a handler should have returned instead. */
+export function returned(kind: 'tool' | 'prompt' | 'resource', value: unknown): string {
+  if (kind === 'tool') return `A tool returns text, content or data, not a ${typeof value}`
+  const what = kind === 'prompt' ? 'text, content blocks, messages of "user" or "assistant",' : 'text, bytes, contents'
+  return `A ${kind} returns ${what} or a full result`
 }
 
 export const changedQuestion = (key: string): string =>

@@ -78,7 +78,7 @@ export async function toolResult(value: unknown, output: Validator | undefined):
   if (isBlocks(value)) return { content: value }
   if (isBlock(value)) return { content: [value] }
   const json: string | undefined = JSON.stringify(value)
-  if (json === undefined) throw brokenResult('tool')
+  if (json === undefined) throw brokenResult('tool', value)
   return { content: [text(json)] }
 }
 
@@ -89,8 +89,8 @@ const structured = (value: unknown): CallToolResult => ({
 
 const isFullResult = (value: unknown): value is CallToolResult => isObject(value) && isBlocks(value.content)
 
-const brokenResult = (kind: 'tool' | 'prompt' | 'resource') =>
-  new McpError('internal_error', checks?.returns[kind] ?? `The ${kind} did not return a result`)
+const brokenResult = (kind: 'tool' | 'prompt' | 'resource', value?: unknown) =>
+  new McpError('internal_error', checks?.returned(kind, value) ?? `The ${kind} did not return a result`)
 const brokenOutput = (issues: Issues) =>
   new McpError('internal_error', `The tool returned something other than its output schema says: ${issuesText(issues)}`)
 

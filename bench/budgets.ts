@@ -1,0 +1,45 @@
+/**
+ * Fails when a server has become much dearer than it was: CPU time of a call and of the start, beside the least there can be.
+ * The best of a few rounds counts, so that what else the machine does is no reason to fail; how fast it really is, `npm run
+ * bench` tells. Needs nothing that the tests do not need.
+ */
+import { compare } from './compare/measure.ts'
+import { participants } from './compare/participants.ts'
+import { scenarios } from './compare/scenarios.ts'
+import { emptyName, startups } from './compare/startup.ts'
+
+/** How many times the CPU of the floor, or of an empty Worker. */
+const budgets = { echo: 2, sessions: 2, list50: 1.75, start: 2.5 } as const
+
+const rounds = 5
+
+if (process.platform !== 'linux') {
+  console.log('No budgets: CPU times are read from /proc, which only Linux has')
+  process.exit()
+}
+
+const taking = participants.filter(({ isPeer }) => !isPeer)
+const chosen = scenarios.filter(({ key }) => key in budgets)
+const measurements = await compare(chosen, taking, rounds, () => {})
+for (const { key, name } of chosen) {
+  const [floor, ours] = measurements.filter(({ scenario }) => scenario === key)
+  hold(name, best(ours?.cpu, floor?.cpu), budgets[key as keyof typeof budgets], 'the floor')
+}
+const [first] = scenarios
+if (first) {
+  const started = await startups(taking, first, rounds)
+  const cpuOf = (name: string) => started.find(({ server }) => server === name)?.cpu
+  hold('from the start to the first answer', best(cpuOf('edgemcp'), cpuOf(emptyName)), budgets.start, emptyName)
+}
+// Connections that are kept would keep this as well.
+process.exit()
+
+function best(of: readonly number[] = [], to: readonly number[] = []): number {
+  return Math.min(...of.map((value, round) => value / (to[round] as number)))
+}
+
+function hold(what: string, times: number, budget: number, base: string): void {
+  const isOver = !(times <= budget)
+  console.log(`${what.padEnd(38)}${times.toFixed(2)} × ${base}  ${isOver ? 'OVER the budget of' : 'of'} ${budget}`)
+  if (isOver) process.exitCode = 1
+}
