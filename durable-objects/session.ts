@@ -351,7 +351,11 @@ export class Session extends DurableObject implements SessionRpc {
       const { method } = request
       const { server, shards } = this.#host
       const isOffered = !method.startsWith('resources/') || hasResources(server.registry)
-      if (!exchange.revision.requests.has(method) || !isOffered || (!shards && method.endsWith('subscribe'))) {
+      if (
+        !(exchange.revision.requests.has(method) || server.registry.methods.has(method)) ||
+        !isOffered ||
+        (!shards && method.endsWith('subscribe'))
+      ) {
         throw new McpError('method_not_found', `Method not found: ${method}`)
       }
       this.#work(exchange, { ...post, request, handshake, memo: emptyMemo })
@@ -451,7 +455,7 @@ export class Session extends DurableObject implements SessionRpc {
           return this.#answer(exchange, { status: 200, text }, job)
         }
         if (!exchange.streams) {
-          throw new McpError('not_acceptable', 'This needs an answer from the client: accept text/event-stream')
+          throw new McpError('not_acceptable', 'Accept must include text/event-stream')
         }
         const stream = this.#streamOf(exchange, expires)
         const row = job.row as number

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { methods } from '../../worker/engine/methods/index.ts'
 import { checkMirroredParameters, checkStandardHeaders } from '../../worker/http/headers.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { MirroredParameter } from '../../worker/protocol/mirror.ts'
@@ -129,7 +130,9 @@ describe('the headers of every request', () => {
     ['a name for a body without one', { ...call, 'Mcp-Name': 'add' }, 'tools/call', {}],
     ['a name for a body with a number', { ...call, 'Mcp-Name': '5' }, 'tools/call', { name: 5 }],
   ])('%s', (_, headers, method, params, says) => {
-    expect(verdict(() => checkStandardHeaders(new Headers(headers), method, { ...params }))).toBe(says)
+    expect(
+      verdict(() => checkStandardHeaders(new Headers(headers), method, { ...params }, methods[method]?.named)),
+    ).toBe(says)
   })
 })
 

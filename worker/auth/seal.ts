@@ -83,14 +83,13 @@ const randomBytes = (length: number) => crypto.getRandomValues(new Uint8Array(le
  * @throws Error that says what is wrong, without repeating the secret
  */
 export function parseKeyRing(secret: string): KeyRing {
-  const entries = secret.split(',').map((entry) => entry.trim())
-  if (!entries.every((entry) => /^[\w-]+:[\w-]{43}$/.test(entry))) {
-    throw new Error('The secret EDGEMCP_KEYS must be "id:key", comma separated, each key the base64url of 32 bytes')
-  }
-  const pairs = entries.map((entry) => entry.split(':') as [string, string])
+  const pairs = secret.split(',').map((entry) => entry.trim().split(':') as [string, string])
   const keys = Object.fromEntries(pairs)
-  if (Object.keys(keys).length < entries.length) {
-    throw new Error('The secret EDGEMCP_KEYS must name each id once')
+  const areKeys = pairs.every((pair) => /^[\w-]+:[\w-]{43}$/.test(pair.join(':')))
+  if (!areKeys || Object.keys(keys).length < pairs.length) {
+    throw new Error(
+      'The secret EDGEMCP_KEYS must be "id:key", comma separated: ids differ, keys are the base64url of 32 bytes',
+    )
   }
   return { current: pairs[0]?.[0] as string, keys }
 }

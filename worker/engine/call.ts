@@ -46,6 +46,8 @@ export interface World {
   /** What the client has said to this in another call, if that still holds. */
   known?(request: InputRequest): Answer | undefined
   notify(notification: Notification, said: number): void
+  /** An effect is done: the last chance to write its result down before the handler goes on. */
+  effect?(key: string, value: unknown): void
   disconnect(retry: number | undefined): void
   /** What the client was asked under this key happens elsewhere, and is done. @param said see `notify` */
   completed(key: string, said: number): void

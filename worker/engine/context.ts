@@ -238,6 +238,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
       try {
         const value = await work
         effects.set(key, { value })
+        world.effect?.(key, value)
         return value
       } finally {
         running.delete(work)
@@ -268,7 +269,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     disconnect(retry) {
       if (!muted()) world.disconnect(retry)
     },
-  } satisfies Omit<Context, 'signal'>)
+  } satisfies Omit<Context, 'signal' | 'sleep' | 'until'>) as unknown as Context
 
   return {
     context,

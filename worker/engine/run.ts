@@ -1,11 +1,16 @@
 import { McpError } from '../protocol/errors.ts'
 import { progressToken } from '../protocol/meta.ts'
-import type { Server } from '../server/server.ts'
+import type { Registry, Server } from '../server/server.ts'
 import type { Call, Outcome, World } from './call.ts'
 import { openRound } from './context.ts'
 import type { Memo } from './memo.ts'
 import { methods } from './methods/index.ts'
+import type { Method } from './methods/method.ts'
 import { insufficientScope, lackedScopes } from './scopes.ts'
+
+/** What answers a call, if this revision has it; an extension's own comes first. */
+export const methodOf = (registry: Registry, { method, revision }: Call): Method | undefined =>
+  (registry.methods.get(method) as Method | undefined) ?? (revision.requests.has(method) ? methods[method] : undefined)
 
 /**
  * One step of a call: runs it until it is done or needs an answer that nobody has given yet. It never waits for a
@@ -14,7 +19,7 @@ import { insufficientScope, lackedScopes } from './scopes.ts'
  * @throws McpError for everything the client is to be told as a JSON-RPC error
  */
 export async function run(server: Server, call: Call, memo: Memo, world: World): Promise<Outcome> {
-  const method = call.revision.requests.has(call.method) ? methods[call.method] : undefined
+  const method = methodOf(server.registry, call)
   if (!method?.offered(server.registry, world))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)

@@ -7,20 +7,19 @@ import { McpError } from '../protocol/errors.ts'
 import { argumentAt, decodeHeader, type MirroredParameter, mirrors } from '../protocol/mirror.ts'
 import type { Params } from '../protocol/types.ts'
 
-/** The member of `params` that `Mcp-Name` repeats. */
-const named: Readonly<Record<string, string | undefined>> = {
-  __proto__: null as never,
-  'tools/call': 'name',
-  'prompts/get': 'name',
-  'resources/read': 'uri',
-}
-
-/** @throws McpError `header_mismatch` */
-export function checkStandardHeaders(headers: Headers, method: string, params: Params): void {
+/**
+ * @param member of `params`: what `Mcp-Name` repeats
+ * @throws McpError `header_mismatch`
+ */
+export function checkStandardHeaders(
+  headers: Headers,
+  method: string,
+  params: Params,
+  member: string | undefined,
+): void {
   const said = headers.get('Mcp-Method')
   if (said === null) throw missing('Mcp-Method')
   if (said !== method) throw mismatch('Mcp-Method', 'the method')
-  const member = named[method]
   if (!member) return
   const name = read(headers, 'Mcp-Name')
   if (name === undefined) throw missing('Mcp-Name')

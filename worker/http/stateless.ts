@@ -4,7 +4,7 @@ import { emptyMemo } from '../engine/memo.ts'
 import { implementationOf } from '../engine/methods/discover.ts'
 import { answerText } from '../engine/methods/lists.ts'
 import { mirroredIn } from '../engine/methods/tools.ts'
-import { run } from '../engine/run.ts'
+import { methodOf, run } from '../engine/run.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
 import { errorText, notificationText, type RequestMessage } from '../protocol/jsonrpc.ts'
 import { type Envelope, serverInfoKey } from '../protocol/meta.ts'
@@ -28,12 +28,13 @@ export async function serveStateless(
 ): Promise<Response> {
   const call = callOf(message, revision, principal, envelope)
   try {
-    checkStandardHeaders(request.headers, call.method, call.params)
+    const { registry } = host.server
+    checkStandardHeaders(request.headers, call.method, call.params, methodOf(registry, call)?.named)
     if (revision.requests.has(call.method) && call.method === 'subscriptions/listen' && host.updating) {
       if (!forms.stream) throw new McpError('not_acceptable', 'Accept must include text/event-stream')
       return await host.updating.listen(message, host, host.updating.shards, principal)
     }
-    checkMirroredParameters(request.headers, await mirroredIn(host.server.registry, call), call.params.arguments)
+    checkMirroredParameters(request.headers, await mirroredIn(registry, call), call.params.arguments)
   } catch (thrown) {
     return refusal(asMcpError(thrown, host.report), message.id)
   }

@@ -27,7 +27,7 @@ const literals = new Set(['const', 'enum', 'default', 'examples'])
  */
 export function mirroredParameters(
   schema: JsonSchema,
-  complain: (of: Annotation, others: readonly MirroredParameter[]) => void = () => {},
+  complain?: (said: Annotation, others: readonly MirroredParameter[]) => void,
 ): MirroredParameter[] {
   const found: MirroredParameter[] = []
   visit(schema, [], true)
@@ -45,19 +45,13 @@ export function mirroredParameters(
   }
 
   function add({ [annotation]: header, type }: Params, path: readonly string[], reachable: boolean): void {
-    complain({ header, type, path, reachable }, found)
+    complain?.([header, type, path, reachable], found)
     if (typeof header === 'string' && reachable) found.push({ header, path, type: type as MirroredParameter['type'] })
   }
 }
 
-/** What a schema says of a header, right or wrong. */
-export type Annotation = {
-  readonly header: unknown
-  readonly type: unknown
-  readonly path: readonly string[]
-  /** Do `properties` alone lead to it? */
-  readonly reachable: boolean
-}
+/** What a schema says of a header, right or wrong. `reachable`: do `properties` alone lead to it? */
+export type Annotation = [header: unknown, type: unknown, path: readonly string[], reachable: boolean]
 
 /** The argument at the end of a path; `undefined` when it, or anything on the way, is absent or null. */
 export function argumentAt(args: unknown, path: readonly string[]): unknown {

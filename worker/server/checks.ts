@@ -50,7 +50,7 @@ export function checkToolSchemas({ item: { name, inputSchema } }: Tool): void {
 }
 
 /** What clients must refuse a tool for. */
-function wrongIn({ header, type, path, reachable }: Annotation, others: readonly MirroredParameter[]) {
+function wrongIn([header, type, path, reachable]: Annotation, others: readonly MirroredParameter[]) {
   const where = path.join('.') || 'the root'
   if (typeof header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
     return `${annotation} on ${where} must be a header name of letters, digits and dashes`

@@ -150,6 +150,17 @@ export interface Context {
   /** A new handle. Nothing is stored until it is used. */
   handle(of: HandledState<unknown>): Promise<string>
 
+  /**
+   * Waits, however long: what waits as a task is not in memory meanwhile. Other calls wait in memory. Takes `tasks()` of
+   * `edgemcp/tasks`.
+   *
+   * @param duration milliseconds, or a text such as `2s`, `10m`, `1h`, `7d`
+   */
+  sleep(duration: number | string): Promise<void>
+
+  /** Waits like `sleep`, until a moment: a `Date`, or its milliseconds. */
+  until(moment: number | { valueOf(): number }): Promise<void>
+
   /** Tells how far the call is, if the client asked to know. A value that does not increase is not sent. */
   progress(done: number, total?: number, message?: string): void
 

@@ -1,5 +1,5 @@
 import { type Change, type List, type Scope, switchOf } from '../protocol/changes.ts'
-import type { Caching, Implementation } from '../protocol/types.ts'
+import type { Caching, Implementation, Params } from '../protocol/types.ts'
 import type { Caller, Switch, Visibility } from './caller.ts'
 import { checks } from './checking.ts'
 import type { Watch } from './context.ts'
@@ -51,6 +51,10 @@ export type Registry = {
   readonly resources: Map<string, Resource>
   readonly templates: Map<string, Resource>
   readonly prompts: Map<string, Prompt>
+  /** Settings of extensions, by name: what is offered besides the protocol itself. */
+  extensions?: Record<string, Params>
+  /** What extensions answer, by method: each an engine's `Method`. They come before the protocol's own. */
+  readonly methods: Map<string, unknown>
   /** Lists that are the same for everybody, as texts, by method and revision. */
   readonly lists: Map<string, string>
   publish: (change: Change, scope?: Scope) => Promise<void>
@@ -206,6 +210,7 @@ function newRegistry(options: ServerOptions): Registry {
     resources: new Map(),
     templates: new Map(),
     prompts: new Map(),
+    methods: new Map(),
     lists: new Map(),
     publish: nobodyHears,
     turn: nobodyHears,

@@ -32,8 +32,24 @@ export type ToolDefinition<I extends Schema | undefined, O extends Schema | unde
    * once more. For tools that ask and then do what must not be done twice; costs two object requests an answer.
    */
   single?: boolean
+  /** Long work that outlives connections: takes `tasks()` of `edgemcp/tasks`. */
+  task?: boolean | TaskOptions
   icons?: Icon[]
   _meta?: Meta
+}
+
+/** How a tool is run as a task. Durations are milliseconds, or texts such as `2s`, `10m`, `1h`, `7d`. */
+export type TaskOptions = {
+  /** Clients that know no tasks are refused. Default: they wait for the answer. */
+  required?: boolean
+  /** What is done by then is answered at once, and so is a question that is asked by then. Default: at once a task. */
+  after?: number | string
+  /** From its beginning, how long it is kept; work that is not done by then is cancelled. Default one day. */
+  ttl?: number | string
+  /** How often clients should look. Default one second. */
+  poll?: number | string
+  /** How often it is run again when its handler throws, with a growing pause. Default: not at all. */
+  retries?: number
 }
 
 /** What a tool may return: its output value if it declares one; text, content blocks or a full result otherwise. */
@@ -53,6 +69,7 @@ export type Tool = Guarded & {
   readonly output: Validator | undefined
   readonly mirrored: readonly MirroredParameter[]
   readonly single: boolean
+  readonly task: boolean | TaskOptions | undefined
   readonly handler: (input: unknown, ctx: Context) => unknown
 }
 
@@ -65,7 +82,7 @@ export function defineTool(
   handler: Tool['handler'],
   reader?: JsonSchemaReader,
 ): Tool {
-  const { input, output, enabled, single = false, title, description, annotations, icons, _meta } = definition
+  const { input, output, enabled, task, single = false, title, description, annotations, icons, _meta } = definition
   const inputValidator = input && readSchema(input, 'input', `input of tool "${name}"`, reader)
   const outputValidator = output && readSchema(output, 'output', `output of tool "${name}"`, reader)
   const inputSchema = inputValidator?.jsonSchema ?? noInput
@@ -88,6 +105,7 @@ export function defineTool(
     mirrored: mirroredParameters(inputSchema),
     enabled,
     single,
+    task,
     handler,
   }
 }

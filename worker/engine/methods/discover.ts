@@ -28,6 +28,7 @@ export function capabilitiesOf(registry: Registry, { updates }: Pick<World, 'upd
     ...(completes(registry) && { completions: {} }),
     ...(registry.tools.size > 0 && { tools: { listChanged: updates } }),
     ...(hasResources(registry) && { resources: { subscribe: updates, listChanged: updates } }),
+    extensions: registry.extensions,
     ...(registry.prompts.size > 0 && { prompts: { listChanged: updates } }),
   }
 }

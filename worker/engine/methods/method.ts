@@ -8,6 +8,8 @@ import type { Call, World } from '../call.ts'
 export type Asked = { server: Server; call: Call; world: World; context: Context }
 
 export interface Method {
+  /** The member of `params` that the header `Mcp-Name` repeats. */
+  readonly named?: string
   /** Does this server have anything that the method could be about? */
   offered(registry: Registry, world: Pick<World, 'updates'>): boolean
   /** @throws McpError for everything the client is to be told as a JSON-RPC error */

@@ -15,6 +15,7 @@ export const listPrompts: Method = {
 }
 
 export const getPrompt: Method = {
+  named: 'name',
   offered,
   async answer({ server, call, context }) {
     const name = readText(call.params, 'name')

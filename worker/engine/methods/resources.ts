@@ -46,6 +46,7 @@ export const listResourceTemplates: Method = {
 }
 
 export const readResource: Method = {
+  named: 'uri',
   offered: hasResources,
   async answer({ server, call, context }) {
     const uri = readUri(readText(call.params, 'uri'))

@@ -18,6 +18,7 @@ export const listTools: Method = {
 }
 
 export const callTool: Method = {
+  named: 'name',
   offered,
   async answer(asked) {
     const { server, call } = asked
@@ -58,8 +59,6 @@ async function work(tool: Tool, input: unknown, { call, world, context }: Asked)
 
 /** The arguments that a call must repeat in headers; none for anything but a tool that this caller may use. */
 export async function mirroredIn(registry: Registry, call: Call): Promise<readonly MirroredParameter[]> {
-  if (call.method !== 'tools/call' || typeof call.params.name !== 'string') return []
-  const tool = registry.tools.get(call.params.name)
-  if (!tool || tool.mirrored.length === 0) return []
-  return (await isVisible(tool, { principal: call.principal })) ? tool.mirrored : []
+  const tool = call.method === 'tools/call' ? registry.tools.get(call.params.name as string) : undefined
+  return tool?.mirrored.length && (await isVisible(tool, { principal: call.principal })) ? tool.mirrored : []
 }
