@@ -24,6 +24,7 @@ const bundles = [
   { name: 'with edgemcp/limits', source: extra('limits'), external: schemaLibraries },
   { name: 'with edgemcp/page', source: extra('page'), external: schemaLibraries },
   { name: 'with edgemcp/state', source: extra('state'), external: schemaLibraries },
+  { name: 'with edgemcp/tasks', source: extra('tasks'), external: schemaLibraries },
   { name: 'with edgemcp/updates', source: extra('updates'), external: schemaLibraries },
   { name: 'with edgemcp/sampling', source: extra('sampling'), external: schemaLibraries },
   { name: 'with edgemcp/json-schema', source: extra('json-schema'), external: schemaLibraries },

@@ -1,12 +1,14 @@
 /** A server with every fixture that the official conformance suite calls. */
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { tasks } from 'edgemcp/tasks'
 import { updates } from 'edgemcp/updates'
 import { inputRequired } from './input-required.ts'
 import { notifying } from './notifying.ts'
 import { prompts } from './prompts.ts'
 import { questions } from './questions.ts'
 import { resources } from './resources.ts'
+import { tasks as taskTools } from './tasks.ts'
 import { tools } from './tools.ts'
 
 const server = createServer({ name: 'conformance', version: '1.0.0', jsonSchema })
@@ -16,7 +18,9 @@ const server = createServer({ name: 'conformance', version: '1.0.0', jsonSchema 
   .use(inputRequired)
   .use(resources)
   .use(prompts)
+  .use(taskTools)
 
 const worker = serve(server, { updates: updates() })
 export default worker
 export const { McpSession, McpUpdates } = worker
+export const { McpTask } = tasks(server)

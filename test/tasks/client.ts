@@ -1,0 +1,80 @@
+/** A client of 2026-07-28 that knows tasks, as far as the wire. */
+import { setTimeout as pause } from 'node:timers/promises'
+
+export type Json = Record<string, unknown>
+export type Answered = { status: number; result?: Json; error?: { code: number; message: string; data?: unknown } }
+
+const protocol = 'io.modelcontextprotocol'
+const tasks = { extensions: { [`${protocol}/tasks`]: {} } }
+export const knowing = { elicitation: { form: {} }, ...tasks }
+
+export type Sent = { capabilities?: Json; user?: string; headers?: Record<string, string> }
+
+export class TaskClient {
+  readonly #url: URL
+  #lastId = 0
+
+  constructor(url: URL) {
+    this.#url = url
+  }
+
+  async ask(method: string, params: Json, { capabilities = knowing, user, headers }: Sent = {}): Promise<Answered> {
+    const name = params.name ?? params.taskId
+    const _meta = {
+      [`${protocol}/protocolVersion`]: '2026-07-28',
+      [`${protocol}/clientCapabilities`]: capabilities,
+      [`${protocol}/clientInfo`]: { name: 'test', version: '1' },
+    }
+    const response = await fetch(this.#url, {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        'MCP-Protocol-Version': '2026-07-28',
+        'Mcp-Method': method,
+        ...(typeof name === 'string' && { 'Mcp-Name': name }),
+        ...(user && { Authorization: user }),
+        ...headers,
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', id: ++this.#lastId, method, params: { ...params, _meta } }),
+    })
+    const text = await response.text()
+    const json = text.startsWith('{') ? text : text.slice(text.lastIndexOf('data: ') + 6)
+    const { result, error } = JSON.parse(json)
+    return { status: response.status, result, error }
+  }
+
+  /** @throws what was answered, when it is no result */
+  async result(method: string, params: Json, sent?: Sent): Promise<Json> {
+    const answered = await this.ask(method, params, sent)
+    if (!answered.result) throw new Error(JSON.stringify(answered))
+    return answered.result
+  }
+
+  call(name: string, args: Json = {}, sent?: Sent): Promise<Json> {
+    return this.result('tools/call', { name, arguments: args }, sent)
+  }
+
+  /** Begins a task. Returns its id. */
+  async begin(name: string, args: Json = {}, sent?: Sent): Promise<string> {
+    const { resultType, taskId } = await this.call(name, args, sent)
+    if (resultType !== 'task') throw new Error(`${name} became no task`)
+    return String(taskId)
+  }
+
+  get(taskId: string, sent?: Sent): Promise<Json> {
+    return this.result('tasks/get', { taskId }, sent)
+  }
+
+  /** Asks again and again until it has come to this. */
+  async until(taskId: string, status: string, sent?: Sent): Promise<Json> {
+    for (;;) {
+      const task = await this.get(taskId, sent)
+      if (task.status === status) return task
+      if (['completed', 'failed', 'cancelled'].includes(String(task.status))) throw new Error(JSON.stringify(task))
+      await pause(20)
+    }
+  }
+}
+
+export const textOf = (task: Json): unknown => ((task.result as Json).content as { text: string }[])[0]?.text

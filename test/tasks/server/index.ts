@@ -1,0 +1,162 @@
+/** Tools that run as tasks. What they did is told to a diary outside, or kept in memory; the clock can be put forward. */
+import { exports } from 'cloudflare:workers'
+import { createServer, McpError, serve } from 'edgemcp'
+import { tasks } from 'edgemcp/tasks'
+import * as z from 'zod'
+
+const server = createServer({ name: 'tasks', version: '1.0.0' })
+
+const realNow = Date.now
+/** Milliseconds that this server is ahead of the world, whose alarms know nothing of it. */
+let ahead = 0
+Date.now = () => realNow() + ahead
+
+const tries = new Map<string, number>()
+const count = (key: string) => {
+  tries.set(key, (tries.get(key) ?? 0) + 1)
+  return tries.get(key) as number
+}
+
+server.tool(
+  'quick',
+  { description: 'Says it at once', task: true, input: z.object({ text: z.string() }) },
+  ({ text }) => text,
+)
+
+server.tool('plain', { description: 'Is no task' }, () => 'plain')
+
+server.tool('must', { description: 'Is a task or nothing', task: { required: true } }, () => 'done')
+
+server.tool(
+  'soon',
+  { description: 'A task, if it is not done soon', task: { after: '300ms' }, input: z.object({ wait: z.number() }) },
+  async ({ wait }, ctx) => {
+    await ctx.sleep(wait)
+    return `waited ${wait}`
+  },
+)
+
+server.tool(
+  'asks',
+  { description: 'Asks for two names', task: { ttl: '1h', poll: '100ms' }, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) => {
+    await ctx.once('before', () => count(key))
+    const name = z.object({ name: z.string() })
+    const [one, two] = await Promise.all([ctx.elicit('one', 'One?', name), ctx.elicit('two', 'Two?', name)])
+    const said = [one, two].map((answer) => (answer.action === 'accept' ? answer.content.name : answer.action))
+    return `${said.join(' and ')}, begun ${tries.get(key)} time`
+  },
+)
+
+server.tool(
+  'sleeps',
+  { description: 'Sleeps an hour, twice', task: { ttl: '1d' }, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) => {
+    const first = await ctx.once('first', () => count(key))
+    ctx.progress(1, 3, 'asleep')
+    await ctx.sleep('1h')
+    ctx.progress(2, 3)
+    await ctx.sleep('1h')
+    return `${first} of ${count(key)}`
+  },
+)
+
+server.tool(
+  'flaky',
+  { description: 'Fails twice', task: { retries: 2 }, input: z.object({ key: z.string(), fails: z.number() }) },
+  async ({ key, fails }, ctx) => {
+    const effect = await ctx.once('effect', () => count(`${key} effect`))
+    if (count(key) <= fails) throw new Error(`Failed, time ${tries.get(key)}`)
+    return `effect ${effect}, try ${tries.get(key)}`
+  },
+)
+
+server.tool('large', { description: 'Says a lot', task: true, input: z.object({ size: z.number() }) }, ({ size }) =>
+  'x'.repeat(size),
+)
+
+server.tool('refuses', { description: 'Ends with an error', task: true }, () => {
+  throw new McpError('invalid_params', 'Not like this', { reason: 'test' })
+})
+
+server.tool(
+  'hangs',
+  { description: 'Waits until it is cancelled', task: true, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) => {
+    await ctx.once('begun', () => count(key))
+    await new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve()))
+    count(`${key} cancelled`)
+    return 'never heard'
+  },
+)
+
+server.tool('tried', { description: 'How often', input: z.object({ key: z.string() }) }, ({ key }) =>
+  String(tries.get(key) ?? 0),
+)
+
+const Steps = z.object({ id: z.string(), steps: z.number(), diary: z.string() })
+server.tool(
+  'steps',
+  { description: 'Writes each step into a diary', task: { ttl: '1h' }, input: Steps },
+  async (input, ctx) => {
+    for (let step = 1; step <= input.steps; step += 1) {
+      await ctx.once(`step ${step}`, async () => {
+        await fetch(input.diary, { method: 'POST', body: `${input.id} ${step}` })
+      })
+      ctx.progress(step, input.steps)
+    }
+    return `${input.steps} steps`
+  },
+)
+
+const worker = serve(server, {
+  auth: {
+    async authenticate(request) {
+      const subject = request.headers.get('Authorization')
+      return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
+    },
+  },
+})
+const made = tasks(server)
+
+export const { McpSession, McpUpdates } = worker
+
+export class McpTask extends made.McpTask {
+  constructor(state: DurableObjectState, env: never) {
+    const { storage } = state
+    const set = storage.setAlarm.bind(storage)
+    const setAlarm = (time: number) => set(time - ahead)
+    Object.defineProperty(storage, 'setAlarm', { value: setAlarm })
+    Object.defineProperty(state, 'storage', { value: storage })
+    super(state, env)
+  }
+
+  /** Runs its alarm, as if it were time. */
+  ring(): Promise<void> {
+    return this.alarm()
+  }
+
+  async left(): Promise<{ keys: string[]; alarm: boolean }> {
+    const { kv } = this.ctx.storage
+    return { keys: [...kv.list()].map(([key]) => key), alarm: (await this.ctx.storage.getAlarm()) !== null }
+  }
+}
+
+type Stub = { ring(): Promise<void>; left(): Promise<unknown> }
+const exported = exports as unknown as { McpTask: { getByName(name: string): Stub } }
+
+export default {
+  async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname === '/mcp' || pathname === '/sse' || pathname === '/messages') return worker.fetch(request, env, ctx)
+    const object = () => exported.McpTask.getByName(`task ${searchParams.get('name')}`)
+    try {
+      if (pathname === '/left') return Response.json(await object().left())
+      ahead += Number(searchParams.get('by'))
+      if (searchParams.has('name')) await object().ring()
+      return Response.json({})
+    } catch (problem) {
+      return new Response(String((problem as Error).stack), { status: 500 })
+    }
+  },
+}

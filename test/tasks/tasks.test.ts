@@ -1,0 +1,178 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseKeyRing, sealer } from '../../worker/auth/seal.ts'
+import { connect } from '../../worker/testing/index.ts'
+import { evict } from '../support/objects.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { type Json, TaskClient, textOf } from './client.ts'
+
+const ring = `test:${Buffer.alloc(32, 7).toString('base64url')}`
+const hour = 3_600_000
+
+let server: TestServer
+let client: TaskClient
+beforeAll(async () => {
+  server = await startServer('test/tasks/server', { EDGEMCP_KEYS: ring })
+  client = new TaskClient(server.url)
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const key = () => crypto.randomUUID()
+const nameOf = async (taskId: string) => String(await sealer(parseKeyRing(ring)).open('task', undefined, taskId))
+const admin = async (path: string): Promise<Json> => {
+  const response = await fetch(new URL(path, server.url))
+  if (!response.ok) throw new Error(await response.text())
+  return (await response.json()) as Json
+}
+const later = async (by: number, taskId?: string) =>
+  admin(`/later?by=${by}${taskId ? `&name=${await nameOf(taskId)}` : ''}`)
+const left = async (taskId: string) => admin(`/left?name=${await nameOf(taskId)}`)
+const putToSleep = async (taskId: string) => evict(server, 'McpTask', `task ${await nameOf(taskId)}`, 'close')
+const named = (name: string) => ({ action: 'accept', content: { name } })
+const tried = async (key: string) => textOf({ result: await client.call('tried', { key }) })
+
+describe('a task', () => {
+  test('is told of before it is done, and tells its result as long as it is kept', async () => {
+    const created = await client.call('quick', { text: 'hi' })
+    expect(created).toMatchObject({ resultType: 'task', status: 'working', ttlMs: 24 * hour, pollIntervalMs: 1000 })
+    const taskId = String(created.taskId)
+    const task = await client.until(taskId, 'completed')
+    expect(task).toMatchObject({
+      resultType: 'complete',
+      taskId,
+      result: { resultType: 'complete', content: [{ type: 'text', text: 'hi' }] },
+    })
+    await putToSleep(taskId)
+    expect(await client.get(taskId)).toEqual(task)
+  })
+
+  test('asks through its status, one answer at a time, and goes on where it asked', async () => {
+    const it = key()
+    const taskId = await client.begin('asks', { key: it })
+    const asking = await client.until(taskId, 'input_required')
+    expect(asking.inputRequests).toMatchObject({
+      one: { method: 'elicitation/create', params: { message: 'One?' } },
+      two: { method: 'elicitation/create', params: { message: 'Two?' } },
+    })
+    await putToSleep(taskId)
+    const one = { taskId, inputResponses: { one: named('Ada'), three: named('Nobody') } }
+    expect(await client.result('tasks/update', one)).toEqual({ resultType: 'complete', _meta: expect.anything() })
+    expect(Object.keys((await client.get(taskId)).inputRequests as Json)).toEqual(['two'])
+    // What was answered stays answered.
+    await client.result('tasks/update', { taskId, inputResponses: { one: named('Eve') } })
+    await putToSleep(taskId)
+    await client.result('tasks/update', { taskId, inputResponses: { two: { action: 'decline' } } })
+    const task = await client.until(taskId, 'completed')
+    expect(textOf(task)).toBe('Ada and decline, begun 1 time')
+  })
+
+  test('whose questions nobody answers fails when its time is over', async () => {
+    const taskId = await client.begin('asks', { key: key() })
+    await client.until(taskId, 'input_required')
+    expect(await left(taskId)).toMatchObject({ alarm: true })
+    await later(hour + 1, taskId)
+    expect(await client.ask('tasks/get', { taskId })).toMatchObject({
+      error: { code: -32602, message: 'Unknown task' },
+    })
+    expect(await left(taskId)).toEqual({ keys: [], alarm: false })
+  })
+
+  test('that sleeps is not in memory, and wakes on time', async () => {
+    const it = key()
+    const taskId = await client.begin('sleeps', { key: it })
+    await expect.poll(async () => (await client.get(taskId)).statusMessage).toBe('asleep')
+    // Fails as long as something keeps it in memory.
+    await expect.poll(() => putToSleep(taskId).then(() => true)).toBe(true)
+    await later(hour - 5000, taskId)
+    expect(await client.get(taskId)).toMatchObject({ status: 'working', statusMessage: 'asleep' })
+    await later(10_000, taskId)
+    await expect.poll(async () => (await client.get(taskId)).statusMessage).toBe('2 of 3')
+    await putToSleep(taskId)
+    await later(hour, taskId)
+    expect(textOf(await client.until(taskId, 'completed'))).toBe('1 of 2')
+  })
+
+  test('is run again when its handler throws, as often as it says, each effect once', async () => {
+    const [good, bad] = [key(), key()]
+    const succeeding = await client.begin('flaky', { key: good, fails: 2 })
+    const failing = await client.begin('flaky', { key: bad, fails: 3 })
+    for (const [taskId, it] of [
+      [succeeding, good],
+      [failing, bad],
+    ] as const) {
+      for (const times of ['1', '2']) {
+        await expect.poll(() => tried(it)).toBe(times)
+        await expect.poll(() => left(taskId)).toMatchObject({ alarm: true })
+        await later(5000, taskId)
+      }
+    }
+    expect(textOf(await client.until(succeeding, 'completed'))).toBe('effect 1, try 3')
+    expect((await client.until(failing, 'completed')).result).toMatchObject({
+      isError: true,
+      content: [{ text: 'Failed, time 3' }],
+    })
+  })
+
+  test('that is cancelled ends, and its handler hears of it', async () => {
+    const it = key()
+    const taskId = await client.begin('hangs', { key: it })
+    await expect.poll(() => tried(it)).toBe('1')
+    expect(await client.result('tasks/cancel', { taskId })).toEqual({
+      resultType: 'complete',
+      _meta: expect.anything(),
+    })
+    expect(await client.get(taskId)).toMatchObject({ status: 'cancelled' })
+    await expect.poll(() => tried(`${it} cancelled`)).toBe('1')
+    expect(await client.get(taskId)).not.toHaveProperty('result')
+  })
+
+  test('may come to a result larger than a row', async () => {
+    const taskId = await client.begin('large', { size: 5_000_000 })
+    const task = await client.until(taskId, 'completed')
+    expect(String(textOf(task))).toHaveLength(5_000_000)
+    await later(25 * hour, taskId)
+    expect(await left(taskId)).toEqual({ keys: [], alarm: false })
+  })
+
+  test('that ends with an error of the protocol has failed with it', async () => {
+    const task = await client.until(await client.begin('refuses'), 'failed')
+    expect(task.error).toEqual({ code: -32602, message: 'Not like this', data: { reason: 'test' } })
+    expect(task).not.toHaveProperty('result')
+  })
+
+  test('is only what is not done soon, where the tool says so', async () => {
+    expect(await client.call('soon', { wait: 10 })).toMatchObject({
+      resultType: 'complete',
+      content: [{ text: 'waited 10' }],
+    })
+    const created = await client.call('soon', { wait: 1000 })
+    expect(created).toMatchObject({ resultType: 'task', status: 'working' })
+    expect(textOf(await client.until(String(created.taskId), 'completed'))).toBe('waited 1000')
+  })
+})
+
+describe('a client that knows no tasks', () => {
+  test('waits for the answer', async () => {
+    const answer = await client.call('soon', { wait: 400 }, { capabilities: {} })
+    expect(answer).toMatchObject({ resultType: 'complete', content: [{ text: 'waited 400' }] })
+  })
+
+  test('is refused where a tool needs one', async () => {
+    expect(await client.ask('tools/call', { name: 'must', arguments: {} }, { capabilities: {} })).toMatchObject({
+      status: 400,
+      error: {
+        code: -32021,
+        data: { requiredCapabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } },
+      },
+    })
+  })
+
+  test.each(['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05'])(
+    'of %s waits for the answer',
+    async (revision) => {
+      await using older = await connect(server.url, { revision })
+      expect(await older.callTool('soon', { wait: 20 })).toMatchObject({ content: [{ text: 'waited 20' }] })
+      expect(await older.callTool('quick', { text: 'hi' })).toMatchObject({ content: [{ text: 'hi' }] })
+      await expect(older.request('tasks/get', { taskId: 'x' })).rejects.toMatchObject({ code: -32601 })
+    },
+  )
+})

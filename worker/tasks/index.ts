@@ -1,0 +1,3 @@
+/** edgemcp/tasks: work that outlives every connection. */
+export type { TaskOptions } from '../server/tool.ts'
+export { type Tasks, type TasksOptions, tasks } from './tasks.ts'
