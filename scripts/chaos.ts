@@ -7,6 +7,7 @@ import { deploy } from '../test/chaos/deploy.ts'
 import { kill } from '../test/chaos/kill.ts'
 import { leaks } from '../test/chaos/leaks.ts'
 import { slowReader } from '../test/chaos/slow-reader.ts'
+import { tasks } from '../test/chaos/tasks.ts'
 import { updates } from '../test/chaos/updates.ts'
 
 /** A check throws when something is wrong. Otherwise it says what it has done, with figures. */
@@ -17,6 +18,7 @@ const checks: Record<string, Check> = {
   deploy,
   leaks,
   'slow-reader': slowReader,
+  tasks,
   updates,
 }
 

@@ -23,6 +23,7 @@ const bundles = [
   { name: 'with edgemcp/auth', source: extra('auth'), external: schemaLibraries },
   { name: 'with edgemcp/limits', source: extra('limits'), external: schemaLibraries },
   { name: 'with edgemcp/page', source: extra('page'), external: schemaLibraries },
+  { name: 'with edgemcp/skills', source: extra('skills'), external: schemaLibraries },
   { name: 'with edgemcp/state', source: extra('state'), external: schemaLibraries },
   { name: 'with edgemcp/tasks', source: extra('tasks'), external: schemaLibraries },
   { name: 'with edgemcp/updates', source: extra('updates'), external: schemaLibraries },

@@ -8,6 +8,7 @@ import { notifying } from './notifying.ts'
 import { prompts } from './prompts.ts'
 import { questions } from './questions.ts'
 import { resources } from './resources.ts'
+import { skills } from './skills.ts'
 import { tasks as taskTools } from './tasks.ts'
 import { tools } from './tools.ts'
 
@@ -19,6 +20,7 @@ const server = createServer({ name: 'conformance', version: '1.0.0', jsonSchema 
   .use(resources)
   .use(prompts)
   .use(taskTools)
+  .use(skills)
 
 const worker = serve(server, { updates: updates() })
 export default worker

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { extension } from '../../worker/extensions/index.ts'
+import { skills } from '../../worker/skills/index.ts'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { TaskClient } from '../tasks/client.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/extensions/server')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const revisions = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
+const settings = {
+  'com.example/weather': { units: ['celsius'] },
+  'io.modelcontextprotocol/skills': { directoryRead: true },
+}
+
+describe('an extension', () => {
+  test.each(revisions)('is told of, and answers, in %s', async (revision) => {
+    await using client = await connect(server.url, { revision })
+    expect(client.welcome.capabilities).toMatchObject({ extensions: settings })
+    const headers = revision === '2026-07-28' ? new TaskClient(server.url) : undefined
+    const answer = headers
+      ? await headers.result('weather/now', { city: 'Oslo' }, { headers: { 'Mcp-Name': 'Oslo' } })
+      : await client.request('weather/now', { city: 'Oslo' })
+    expect(answer).toMatchObject({ city: 'Oslo', celsius: 12, who: expect.any(String) })
+  })
+
+  test('has its name in the header where it says so', async () => {
+    const client = new TaskClient(server.url)
+    expect(await client.ask('weather/now', { city: 'Oslo' })).toMatchObject({ status: 400, error: { code: -32020 } })
+    const other = { headers: { 'Mcp-Name': 'Bergen' } }
+    expect(await client.ask('weather/now', { city: 'Oslo' }, other)).toMatchObject({ error: { code: -32020 } })
+  })
+
+  test('says what is wrong, and nothing of what broke', async () => {
+    await using client = await connect(server.url, { revision: '2025-11-25' })
+    await expect(client.request('weather/now', {})).rejects.toMatchObject({
+      code: -32602,
+      message: 'params.city must be a string',
+    })
+    await expect(client.request('weather/breaks')).rejects.toMatchObject({ code: -32603, message: 'Internal error' })
+    await expect(client.request('weather/then')).rejects.toMatchObject({ code: -32601 })
+  })
+
+  test.each(['weather', '/weather', 'com.example/', '1.example/weather'])('cannot be called %s', (name) => {
+    expect(() => extension(name, {})).toThrow('needs a prefix that is yours')
+  })
+})
+
+describe('skills', () => {
+  const sha256 = (text: string) => `sha256:${createHash('sha256').update(text).digest('hex')}`
+
+  test.each(revisions)('are listed and read in %s', async (revision) => {
+    await using client = await connect(server.url, { revision })
+    const listed = await client.request('skills/list')
+    const entries = listed.skills as {
+      uri: string
+      frontmatter: object
+      resources: { uri: string; digest: string; size: number }[]
+    }[]
+    expect(entries.map(({ uri }) => uri)).toEqual(['skill://baking/SKILL.md', 'skill://more/brewing/SKILL.md'])
+    expect(entries[0]?.frontmatter).toEqual({ name: 'baking', description: 'What baking is', metadata: { level: 3 } })
+    expect(entries[0]?.resources).toHaveLength(4)
+    expect(entries[0]?.resources).toContainEqual({
+      uri: 'skill://baking/recipes/bread.md',
+      digest: sha256('# Bread'),
+      size: 7,
+    })
+    for (const { uri, resources } of entries) {
+      expect((await client.request('skills/get', { uri })).skill).toEqual(entries.find((entry) => entry.uri === uri))
+      for (const resource of resources) {
+        const { contents } = (await client.request('resources/read', { uri: resource.uri })) as {
+          contents: { text?: string; blob?: string }[]
+        }
+        const [content] = contents
+        const bytes =
+          content?.blob === undefined ? Buffer.from(content?.text ?? '') : Buffer.from(content.blob, 'base64')
+        expect({ size: bytes.length, digest: `sha256:${createHash('sha256').update(bytes).digest('hex')}` }).toEqual({
+          size: resource.size,
+          digest: resource.digest,
+        })
+      }
+    }
+    expect('ttlMs' in listed).toBe(revision === '2026-07-28')
+  })
+
+  test('are folders', async () => {
+    await using client = await connect(server.url, { revision: '2026-07-28' })
+    const children = async (uri: string) => (await client.request('resources/directory/read', { uri })).resources
+    expect(await children('skill://baking')).toEqual([
+      { uri: 'skill://baking/SKILL.md', name: 'SKILL.md', mimeType: 'text/markdown' },
+      { uri: 'skill://baking/oven.png', name: 'oven.png', mimeType: 'image/png' },
+      { uri: 'skill://baking/recipes', name: 'recipes', mimeType: 'inode/directory' },
+    ])
+    expect(await children('skill://baking/recipes')).toEqual([
+      { uri: 'skill://baking/recipes/bread.md', name: 'bread.md', mimeType: 'text/markdown' },
+      { uri: 'skill://baking/recipes/gr%C3%BC%C3%9Fe%20%26%20co.txt', name: 'grüße & co.txt', mimeType: 'text/plain' },
+    ])
+    for (const uri of ['skill://baking/SKILL.md', 'skill://bak', 'skill://', 'file:///etc', undefined, 5]) {
+      await expect(client.request('resources/directory/read', { uri })).rejects.toMatchObject({ code: -32602 })
+    }
+    for (const uri of ['skill://baking', 'skill://none/SKILL.md', undefined]) {
+      await expect(client.request('skills/get', { uri })).rejects.toMatchObject({ code: -32602 })
+    }
+  })
+
+  test.each([
+    ['a file outside of every skill', { 'lost.md': 'x' }, 'The file "lost.md" belongs to no skill'],
+    [
+      'a manifest without frontmatter',
+      { 'a/SKILL.md': '# A' },
+      'must begin with frontmatter that has a name and a description',
+    ],
+    ['a manifest without a description', { 'a/SKILL.md': '---\nname: a\n---\n' }, 'a name and a description'],
+    [
+      'another name than the folder has',
+      { 'a/SKILL.md': '---\nname: b\ndescription: B\n---\n' },
+      'must lie in a folder of that name, not in "a"',
+    ],
+  ])('cannot be declared with %s', (_, files, message) => {
+    expect(() => skills(files as unknown as Record<string, string>)).toThrow(message)
+  })
+})

@@ -1,0 +1,37 @@
+/** A server with two extensions: one of its own, and skills. */
+import { createServer, McpError, serve } from 'edgemcp'
+import { extension } from 'edgemcp/extensions'
+import { skills } from 'edgemcp/skills'
+
+const weather = extension('com.example/weather', {
+  settings: { units: ['celsius'] },
+  named: { 'weather/now': 'city' },
+  methods: {
+    'weather/now': ({ city }, ctx) => {
+      if (typeof city !== 'string') throw new McpError('invalid_params', 'params.city must be a string')
+      return { city, celsius: 12, who: ctx.client?.name }
+    },
+    'weather/breaks': () => {
+      throw new Error('A secret of the server')
+    },
+  },
+})
+
+const manual = (name: string) =>
+  `---\nname: ${name}\ndescription: What ${name} is\nmetadata:\n  level: 3\n---\n\nRead me.\n`
+
+const server = createServer({ name: 'extensions', version: '1.0.0' })
+  .use(weather)
+  .use(
+    skills({
+      'baking/SKILL.md': manual('baking'),
+      'baking/recipes/bread.md': '# Bread',
+      'baking/recipes/grüße & co.txt': 'Hallo',
+      'baking/oven.png': new Uint8Array([137, 80, 78, 71]),
+      'more/brewing/SKILL.md': manual('brewing'),
+    }),
+  )
+
+const worker = serve(server)
+export default worker
+export const { McpSession, McpUpdates } = worker

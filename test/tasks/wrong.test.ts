@@ -1,0 +1,144 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startServer, type TestServer } from '../support/server.ts'
+import { type Json, knowing, type Sent, TaskClient } from './client.ts'
+
+let server: TestServer
+let client: TaskClient
+/** Ids of tasks: of Ada, one that is done, one that asks, one that is cancelled, one that has failed. */
+const ids: Record<string, string> = {}
+beforeAll(async () => {
+  server = await startServer('test/tasks/server')
+  client = new TaskClient(server.url)
+  ids.adas = await client.begin('asks', { key: 'ada' }, { user: 'ada' })
+  ids.done = await client.begin('quick', { text: 'hi' })
+  ids.asking = await client.begin('asks', { key: 'asking' })
+  ids.cancelled = await client.begin('hangs', { key: 'cancelled' })
+  ids.failed = await client.begin('refuses')
+  await client.result('tasks/cancel', { taskId: ids.cancelled })
+  await client.until(ids.done, 'completed')
+  await client.until(ids.asking, 'input_required')
+  await client.until(ids.failed, 'failed')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const unknown = { status: 200, error: { code: -32602, message: 'Unknown task' } }
+const acknowledged = { status: 200, result: { resultType: 'complete' } }
+const undeclared = {
+  status: 400,
+  error: { code: -32021, data: { requiredCapabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } } } },
+}
+const mismatch = { status: 400, error: { code: -32020 } }
+const invalid = (message: string) => ({ status: 200, error: { code: -32602, message } })
+const missing = (method: string) => ({
+  status: 404,
+  error: { code: -32601, message: `Method not found: ${method}` },
+})
+
+const methods = ['tasks/get', 'tasks/update', 'tasks/cancel']
+const params = (taskId: unknown, more: Json = {}): Json => ({ taskId, inputResponses: {}, ...more })
+const altered = (id: string) => `${id.slice(0, -2)}${id.endsWith('AA') ? 'BB' : 'AA'}`
+
+type Wrong = [what: string, method: string, params: () => Json, outcome: object, sent?: Sent]
+
+const everyMethod: Wrong[] = methods.flatMap((method): Wrong[] => [
+  ['of an id that nobody made', method, () => params('nobody-made-this'), unknown],
+  ['of an empty id', method, () => params(''), unknown],
+  ['of an id with a letter changed', method, () => params(altered(ids.done as string)), unknown],
+  ['of an id cut short', method, () => params((ids.done as string).slice(0, 20)), unknown],
+  ['of a task of somebody else', method, () => params(ids.adas), unknown, { user: 'eve' }],
+  ['of a task of somebody, by nobody', method, () => params(ids.adas), unknown],
+  ['of a task of nobody, by somebody', method, () => params(ids.done), unknown, { user: 'ada' }],
+  ['without an id', method, () => ({ inputResponses: {} }), mismatch],
+  ['of a number', method, () => params(5), invalid('params.taskId must be a string'), { headers: { 'Mcp-Name': '5' } }],
+  ['by a client that has not declared it', method, () => params(ids.done), undeclared, { capabilities: {} }],
+  [
+    'by a client that has declared another extension',
+    method,
+    () => params(ids.done),
+    undeclared,
+    { capabilities: { extensions: { 'com.example/tasks': {} } } },
+  ],
+  ['with another name in the header', method, () => params(ids.done), mismatch, { headers: { 'Mcp-Name': 'x' } }],
+])
+
+const rows: Wrong[] = [
+  ...everyMethod,
+  ['is gone', 'tasks/result', () => params(ids.done), missing('tasks/result')],
+  ['is gone', 'tasks/list', () => ({}), missing('tasks/list')],
+  ['of a task that is done changes nothing', 'tasks/update', () => params(ids.done), acknowledged],
+  [
+    'with answers to what nobody asked changes nothing',
+    'tasks/update',
+    () => params(ids.asking, { inputResponses: { three: { action: 'accept' } } }),
+    acknowledged,
+  ],
+  [
+    'with answers that are a list is refused',
+    'tasks/update',
+    () => params(ids.asking, { inputResponses: [] }),
+    invalid('params.inputResponses must be an object'),
+  ],
+  ['of a task that is cancelled is acknowledged', 'tasks/cancel', () => params(ids.cancelled), acknowledged],
+  ['of a task that is done is acknowledged', 'tasks/cancel', () => params(ids.done), acknowledged],
+  ['of a task that has failed is acknowledged', 'tasks/cancel', () => params(ids.failed), acknowledged],
+  [
+    'of a tool that must be a task by a client that knows none is refused',
+    'tools/call',
+    () => ({ name: 'must', arguments: {} }),
+    undeclared,
+    { capabilities: {} },
+  ],
+  [
+    'with a task parameter of another revision makes no task of what is none',
+    'tools/call',
+    () => ({ name: 'plain', arguments: {}, task: { ttl: 1000 } }),
+    { status: 200, result: { resultType: 'complete', content: [{ type: 'text', text: 'plain' }] } },
+  ],
+  ['of an unknown tool is an error', 'tools/call', () => ({ name: 'nothing' }), invalid('Unknown tool: nothing')],
+]
+
+describe('a wrong use', () => {
+  test.each(rows)('%s: %s', async (_, method, paramsOf, outcome, sent = {}) => {
+    expect(await client.ask(method, paramsOf(), { capabilities: knowing, ...sent })).toMatchObject(outcome)
+  })
+
+  test('changes no task', async () => {
+    expect(await client.get(ids.done as string)).toMatchObject({ status: 'completed' })
+    expect(await client.get(ids.cancelled as string)).toMatchObject({ status: 'cancelled' })
+    expect(Object.keys((await client.get(ids.asking as string)).inputRequests as Json)).toEqual(['one', 'two'])
+    expect(await client.get(ids.adas as string, { user: 'ada' })).toMatchObject({ status: 'input_required' })
+    expect(rows.length).toBeGreaterThanOrEqual(40)
+  })
+
+  test.each([
+    ['an answer that is none', { one: { action: 'maybe' }, two: { action: 'decline' } }],
+    [
+      'an answer that does not fit its schema',
+      { one: { action: 'accept', content: { name: 5 } }, two: { action: 'decline' } },
+    ],
+  ])('%s ends a task with an error that says so', async (_, inputResponses) => {
+    const taskId = await client.begin('asks', { key: crypto.randomUUID() })
+    await client.until(taskId, 'input_required')
+    await client.result('tasks/update', { taskId, inputResponses })
+    expect((await client.until(taskId, 'failed')).error).toMatchObject({
+      code: -32602,
+      message: expect.stringContaining('The answer to "one"'),
+    })
+  })
+
+  test('arguments that do not fit are told to the model, in the result of the task', async () => {
+    const taskId = await client.begin('quick', { text: 5 })
+    const { result } = await client.until(taskId, 'completed')
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('Invalid arguments for quick') }],
+    })
+  })
+
+  test('a task that is cancelled twice, while it runs, is cancelled once', async () => {
+    const key = crypto.randomUUID()
+    const taskId = await client.begin('hangs', { key })
+    await Promise.all([1, 2, 3].map(() => client.result('tasks/cancel', { taskId })))
+    expect(await client.get(taskId)).toMatchObject({ status: 'cancelled' })
+  })
+})

@@ -1,0 +1,2 @@
+/** edgemcp/skills: instructions that clients give to their models when they are needed. */
+export { type SkillsOptions, skills } from './skills.ts'
