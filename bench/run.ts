@@ -3,7 +3,7 @@
  * and with other libraries; with `questions`, how two builds of edgemcp compare; with `fanout`, how a change reaches
  * thousands of listeners; with `auth`, what it costs to know who calls; with `streams`, what a session's
  * stream costs and how fast it is replayed; with `cost`,
- * what servers with sessions would be billed for; with `profile <server> <scenario>`, where its time goes.
+ * what servers with sessions would be billed for; with `tasks`, what thousands of tasks cost; with `profile <server> <scenario>`, where its time goes.
  * `charts` draws what was compared last.
  *
  * `--rounds <n>`: how often everything is measured, 5 when left out. `--only <keys>`: the scenarios to compare.
@@ -22,8 +22,8 @@ const { values, positionals } = parseArgs({
   allowPositionals: true,
 })
 const [what, ...more] = positionals
-if (!['questions', 'fanout', 'auth', 'profile', 'streams', 'cost', 'charts', undefined].includes(what)) {
-  throw new Error('There is nothing to run but questions, fanout, auth, streams, cost, profile and charts')
+if (!['questions', 'fanout', 'auth', 'profile', 'streams', 'cost', 'tasks', 'charts', undefined].includes(what)) {
+  throw new Error('There is nothing to run but questions, fanout, auth, streams, cost, tasks, profile and charts')
 }
 if (more.length !== (what === 'profile' ? 2 : 0)) {
   throw new Error(what === 'profile' ? 'Say what to profile: profile edgemcp echo' : `There is no more to say: ${more}`)
@@ -68,6 +68,9 @@ if (what === 'fanout') {
 } else if (what === 'cost') {
   const { billsTable, measureBills } = await import('./billing.ts')
   console.log(billsTable(await measureBills()))
+} else if (what === 'tasks') {
+  const { measureTasks, tasksTable } = await import('./tasks.ts')
+  console.log(tasksTable(await measureTasks()))
 } else if (what === 'profile') {
   const { profile } = await import('./profile.ts')
   console.log(await profile(...(more as [string, string])))

@@ -4,7 +4,8 @@
  *
  * | key          | meaning                                                              | lifetime             |
  * |--------------|----------------------------------------------------------------------|----------------------|
- * | `task`       | `Kept`: what is called, by whom, and how far it is                    | until `ttl`, by alarm |
+ * | `call`       | `TaskCall`: what is called, and by whom                               | until `ttl`, by alarm |
+ * | `task`       | `Kept`: how far it is                                                 | the same             |
  * | `memo`       | answers so far, and what was asked, as JSON                          | until it ends        |
  * | `asks`       | open questions, by key, as JSON                                      | until they are answered |
  * | `end:<part>` | what it came to, as JSON, in parts of a million characters           | until `ttl`          |
@@ -98,7 +99,6 @@ export type TaskHost = {
 }
 
 type Kept = TaskTerms & {
-  readonly call: TaskCall
   readonly createdAt: number
   lastUpdatedAt: number
   status: TaskStatus
@@ -144,7 +144,8 @@ export class Task extends DurableObject implements TaskRpc {
 
   async start(call: TaskCall, terms: TaskTerms, answers: Params): Promise<Started> {
     const now = Date.now()
-    this.#task ??= { ...terms, call, createdAt: now, lastUpdatedAt: now, status: 'working', isTask: false, failures: 0 }
+    if (!this.#task) this.ctx.storage.kv.put('call', call)
+    this.#task ??= { ...terms, createdAt: now, lastUpdatedAt: now, status: 'working', isTask: false, failures: 0 }
     const task = this.#task
     if (task.isTask) return { task: this.#view(task) }
     if (task.status === 'input_required') this.#answer(task, answers)
@@ -247,7 +248,7 @@ export class Task extends DurableObject implements TaskRpc {
 
   /** Runs the handler until it is done, cannot go on without its client, or sleeps. */
   async #play(task: Kept, signal: AbortSignal): Promise<Ended> {
-    const { params, capabilities, client, principal } = task.call
+    const { params, capabilities, client, principal } = this.ctx.storage.kv.get('call') as TaskCall
     const { promise: parked, resolve: park } = Promise.withResolvers<Ended>()
     let thrown: { by: unknown } | undefined
     const handled = (tool: Tool): Tool => ({
@@ -353,7 +354,7 @@ export class Task extends DurableObject implements TaskRpc {
           return await once(key, effect)
         } finally {
           effects -= 1
-          setTimeout(rest)
+          if (wake < Number.POSITIVE_INFINITY) setTimeout(rest)
         }
       },
       progress: (done, total, message) => this.#note(task, message ?? (total ? `${done} of ${total}` : `${done}`)),

@@ -135,6 +135,15 @@ describe('a wrong use', () => {
     })
   })
 
+  test('arguments that are too large to be kept are refused, and the largest that are not are kept', async () => {
+    const asked = (size: number) => client.ask('tools/call', { name: 'quick', arguments: { text: 'ü'.repeat(size) } })
+    const message = 'The arguments of a task may have 900000 characters at most'
+    expect(await asked(900_000)).toMatchObject({ error: { code: -32602, message } })
+    const { result } = await asked(899_000)
+    const task = await client.until(String(result?.taskId), 'completed')
+    expect(JSON.stringify(task.result)).toContain('ü'.repeat(899_000))
+  })
+
   test('a task that is cancelled twice, while it runs, is cancelled once', async () => {
     const key = crypto.randomUUID()
     const taskId = await client.begin('hangs', { key })

@@ -87,6 +87,8 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
 const exported = exports as unknown as Record<string, DurableObjectNamespace | undefined>
 const day = 86_400_000
 const purpose = 'task'
+/** Characters of a call: it is kept as a value, which may have two million bytes. */
+const mostKept = 900_000
 
 /** `tools/call`: as a task where the tool and the client want it. */
 async function call(asked: Asked, taskOf: (name: string) => TaskRpc): Promise<Result> {
@@ -97,6 +99,9 @@ async function call(asked: Asked, taskOf: (name: string) => TaskRpc): Promise<Re
   if (!(call.revision.stateless && knowsTasks(call))) {
     if (options.required && call.revision.stateless) throw needsTasks()
     return inline(asked)
+  }
+  if (JSON.stringify(call.params).length > mostKept) {
+    throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
   }
   const terms = termsOf(options, String(call.params.name))
   // What is asked before it is a task is asked by the call: its answers come back here, and go on where they were asked.
