@@ -42,9 +42,6 @@ const yaml = createRequire(cli)('yaml') as { parse(text: string): unknown }
 
 /** Scenarios that no requirement set scores but that pass here all the same, and checks that some could leave out. */
 const unscored: Record<string, readonly string[]> = {
-  'sep-2640-skills-directory': [],
-  'sep-2640-skills-enumeration': [],
-  'sep-2640-skills-manifest': [],
   'tasks-lifecycle': [],
   'tasks-capability-negotiation': [],
   'tasks-wire-fields': [],
@@ -68,6 +65,7 @@ const runs = await runAll([
   everything('2025-06-18', 27),
   // The suite has almost nothing for this revision; all that its predecessor could do is due here, too.
   await forced('2025-03-26', 26, { from: '2025-06-18', except: 'tools-call-elicitation' }),
+  skills('2026-07-28', ['directory', 'enumeration', 'manifest']),
 ])
 const problems = [...runs.flatMap(problemsOf), ...notRun(), ...stale()]
 
@@ -84,6 +82,18 @@ async function required(revision: string, scored: number): Promise<Plan> {
   const set = (await readYaml(resolve(dirname(cli), `../requirements/${revision}.yaml`))) as { server: string[] }
   const decides = (scenario: string) => set.server.includes(scenario)
   return { title: `requirements ${revision}`, scored, invocations: [['--requirements', revision]], decides }
+}
+
+/** An extension that no requirement set knows. */
+function skills(revision: string, names: readonly string[]): Plan {
+  const invocations = names.map((name) => [
+    '--scenario',
+    `sep-2640-skills-${name}`,
+    '--spec-version',
+    revision,
+    '--force',
+  ])
+  return { title: `skills at ${revision}`, scored: names.length, invocations }
 }
 
 /** Every scenario that the suite has for a revision today. */
