@@ -19,6 +19,7 @@ const extra = (entry: string) => `${everything};export * from './worker/${entry}
 const bundles = [
   { name: 'hello, without its schema library', source: hello, external: schemaLibraries, isCounted: true },
   { name: 'everything of edgemcp', source: everything, external: schemaLibraries, isCounted: true },
+  { name: 'with edgemcp/apps', source: extra('apps'), external: schemaLibraries },
   { name: 'with edgemcp/audit', source: extra('audit'), external: schemaLibraries },
   { name: 'with edgemcp/auth', source: extra('auth'), external: schemaLibraries },
   { name: 'with edgemcp/limits', source: extra('limits'), external: schemaLibraries },

@@ -58,6 +58,7 @@ const rooms: Readonly<Record<string, Room>> = {
     types: ['worker/server', 'durable-objects/keys.ts'],
   },
   'worker/extensions': { may: [], types: ['worker/engine', 'worker/protocol', 'worker/server'] },
+  'worker/apps': { may: ['worker/extensions'], types: ['worker/protocol', 'worker/server'] },
   'worker/skills': { may: ['worker/extensions', 'worker/protocol', 'yaml'], types: ['worker/server'] },
   'worker/sampling': { may: ['worker/server', 'worker/protocol'], ignores: outside },
   'worker/state': { may: ['worker/protocol'], types: ['worker/server'] },

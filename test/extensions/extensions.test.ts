@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { app } from '../../worker/apps/index.ts'
 import { extension } from '../../worker/extensions/index.ts'
 import { skills } from '../../worker/skills/index.ts'
 import { connect } from '../../worker/testing/index.ts'
@@ -14,6 +15,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const revisions = ['2026-07-28', '2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 const settings = {
+  'io.modelcontextprotocol/ui': {},
   'com.example/weather': { units: ['celsius'] },
   'io.modelcontextprotocol/skills': { directoryRead: true },
 }
@@ -48,6 +50,47 @@ describe('an extension', () => {
 
   test.each(['weather', '/weather', 'com.example/', '1.example/weather'])('cannot be called %s', (name) => {
     expect(() => extension(name, {})).toThrow('needs a prefix that is yours')
+  })
+})
+
+describe('an app', () => {
+  const ui = { csp: { connectDomains: ['https://data.example'] }, permissions: { clipboardWrite: {} } }
+
+  test.each(['2026-07-28', '2025-11-25', '2025-06-18'])('is read and shown in %s', async (revision) => {
+    await using client = await connect(server.url, { revision })
+    const { contents } = await client.request('resources/read', { uri: 'ui://chart' })
+    expect(contents).toEqual([
+      {
+        uri: 'ui://chart',
+        mimeType: 'text/html;profile=mcp-app',
+        text: '<!doctype html><title>Chart</title>',
+        _meta: { ui },
+      },
+    ])
+    const { tools } = (await client.request('tools/list')) as { tools: { name: string; _meta?: object }[] }
+    expect(tools.map(({ name, _meta }) => [name, _meta])).toEqual([
+      ['sales', { ui: { resourceUri: 'ui://chart' }, 'ui/resourceUri': 'ui://chart' }],
+      ['redraw', { ui: { resourceUri: 'ui://chart', visibility: ['app'] }, 'ui/resourceUri': 'ui://chart' }],
+    ])
+    const { resources } = (await client.request('resources/list')) as { resources: { uri: string; _meta?: object }[] }
+    expect(resources.find(({ uri }) => uri === 'ui://chart')).toMatchObject({
+      mimeType: 'text/html;profile=mcp-app',
+      _meta: { ui },
+    })
+  })
+
+  test.each(['2025-03-26', '2024-11-05'])(
+    'is a page without more in %s, and its tool says what it says',
+    async (revision) => {
+      await using client = await connect(server.url, { revision })
+      const { contents } = await client.request('resources/read', { uri: 'ui://chart' })
+      expect(contents).toEqual([expect.not.objectContaining({ _meta: expect.anything() })])
+      expect(await client.callTool('sales')).toMatchObject({ content: [{ type: 'text', text: 'January: 3' }] })
+    },
+  )
+
+  test('needs a URI of its own kind', () => {
+    expect(() => app('https://x' as 'ui://x', { description: 'x', html: '' })).toThrow('begins with ui://')
   })
 })
 

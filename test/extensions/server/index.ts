@@ -1,5 +1,6 @@
 /** A server with two extensions: one of its own, and skills. */
 import { createServer, McpError, serve } from 'edgemcp'
+import { app } from 'edgemcp/apps'
 import { extension } from 'edgemcp/extensions'
 import { skills } from 'edgemcp/skills'
 
@@ -31,6 +32,16 @@ const server = createServer({ name: 'extensions', version: '1.0.0' })
       'more/brewing/SKILL.md': manual('brewing'),
     }),
   )
+
+const chart = app('ui://chart', {
+  description: 'Draws a chart',
+  html: '<!doctype html><title>Chart</title>',
+  csp: { connectDomains: ['https://data.example'] },
+  permissions: { clipboardWrite: {} },
+})
+server.use(chart)
+server.tool('sales', { description: 'Sales by month', _meta: chart.shows() }, () => 'January: 3')
+server.tool('redraw', { description: 'For the app alone', _meta: chart.shows(['app']) }, () => 'drawn')
 
 const worker = serve(server)
 export default worker
