@@ -78,7 +78,7 @@ export const participants: readonly Participant[] = [
     name: 'agents, createMcpHandler',
     isPeer: true,
     stateless: { worker: worker('peers/agents-handler'), way: enveloped },
-    cannot: { sessions: noSessions, create: noSessions, askSession: noSessions },
+    cannot: { sessions: noSessions, progressSession: noSessions, create: noSessions, askSession: noSessions },
   },
   {
     name: 'agents, McpAgent',

@@ -47,6 +47,18 @@ const structured: Scenario['run'] = async (client, number) => {
   deepStrictEqual(JSON.parse(text), expected)
 }
 
+/** Counts, and hears of each step. */
+async function counting(client: Client, number: number, session?: number): Promise<void> {
+  const progressToken = `token ${number}`
+  const params = { name: 'count', arguments: {}, _meta: { progressToken } }
+  const answer = await client.call('tools/call', params, session)
+  says(client, answer, counted)
+  deepStrictEqual(
+    answer.heard.map(({ method, params }) => [method, params?.progressToken, params?.progress]),
+    Array.from({ length: steps }, (_, step) => ['notifications/progress', progressToken, step + 1]),
+  )
+}
+
 const buying = (number: number) => ({ name: 'buy', arguments: { item: `thing ${number}` } })
 
 export const scenarios: readonly Scenario[] = [
@@ -90,15 +102,7 @@ export const scenarios: readonly Scenario[] = [
     key: 'progress',
     name: 'progress over SSE, 5 events',
     offer: 'talking',
-    async run(client, number) {
-      const progressToken = `token ${number}`
-      const answer = await client.call('tools/call', { name: 'count', arguments: {}, _meta: { progressToken } })
-      says(client, answer, counted)
-      deepStrictEqual(
-        answer.heard.map(({ method, params }) => [method, params?.progressToken, params?.progress]),
-        Array.from({ length: steps }, (_, step) => ['notifications/progress', progressToken, step + 1]),
-      )
-    },
+    run: (client, number) => counting(client, number),
   },
   {
     ...plain,
@@ -123,6 +127,15 @@ export const scenarios: readonly Scenario[] = [
     lane: 'session',
     sessions: 200,
     run: (client, number) => echo(client, number, number),
+  },
+  {
+    ...plain,
+    key: 'progressSession',
+    name: 'progress over SSE, 5 events, 200 sessions in turn',
+    offer: 'talking',
+    lane: 'session',
+    sessions: 200,
+    run: (client, number) => counting(client, number, number),
   },
   {
     ...plain,

@@ -3,7 +3,7 @@
  * Stateless requests all meet the same object; a session has its own.
  */
 import { DurableObject, exports } from 'cloudflare:workers'
-import { answerTo, questionFor } from './floor-answers.ts'
+import { answerTo, questionFor, toldOf } from './floor-answers.ts'
 import { type Request as Message, statelessResult } from './wire.ts'
 
 type Numbered = Message & { id: number }
@@ -44,6 +44,8 @@ export default {
     }
     if (message.method === 'initialize') return welcome(message)
     if (message.id === undefined) return new Response(null, { status: 202 })
+    const told = toldOf(message.params)
+    if (told.length > 0) return report(told, object.answer(message, session === null))
     if (OFFER === 'talking') return conversation(message, object.answerAfterReply(message))
     const text = await object.answer(message, session === null)
     return new Response(text, { headers: { 'Content-Type': 'application/json' } })
@@ -53,6 +55,21 @@ export default {
 function welcome(message: Numbered): Response {
   const answer = { jsonrpc: '2.0', id: message.id, result: answerTo(message) }
   return Response.json(answer, { headers: { 'Mcp-Session-Id': crypto.randomUUID() } })
+}
+
+/** What is told on the way, and the answer when it comes. */
+function report(told: readonly object[], answer: Promise<string>): Response {
+  const encoder = new TextEncoder()
+  const event = (text: string) => encoder.encode(`event: message\ndata: ${text}\n\n`)
+  const remaining = [...told]
+  const body = new ReadableStream({
+    async pull(controller) {
+      const message = remaining.shift()
+      controller.enqueue(event(message ? JSON.stringify(message) : await answer))
+      if (!message) controller.close()
+    },
+  })
+  return new Response(body, { headers: { 'Content-Type': 'text/event-stream' } })
 }
 
 /** The question, and the answer when it comes. */
