@@ -96,16 +96,19 @@ export class EventLog {
     )
     if (!event) return undefined
     const { seq, total } = event
-    // The newest always stays.
-    for (;;) {
-      const [oldest] = this.tables.query<{ seq: number; before: number }>(
-        'SELECT seq, total - length(data) AS before FROM events WHERE stream = ? ORDER BY seq LIMIT 1',
-        stream,
-      ) as [{ seq: number; before: number }]
-      const fits = seq - oldest.seq < this.#bounds.count && total - oldest.before <= this.#bounds.bytes
-      if (fits || oldest.seq === seq) return { stream, seq }
+    const { count, bytes } = this.#bounds
+    // What a stream ever had is no less than what it keeps. The newest always stays.
+    while (seq > count || total > bytes) {
+      const oldest = this.#sql
+        .exec<{ seq: number; before: number }>(
+          'SELECT seq, total - length(data) AS before FROM events WHERE stream = ? ORDER BY seq LIMIT 1',
+          stream,
+        )
+        .one()
+      if (oldest.seq === seq || (seq - oldest.seq < count && total - oldest.before <= bytes)) break
       this.#sql.exec('DELETE FROM events WHERE stream = ? AND seq = ?', stream, oldest.seq)
     }
+    return { stream, seq }
   }
 
   /** How many notifications a call has come to, as far as the last of them is still kept. */

@@ -227,7 +227,7 @@ function object<T>(className: string, name: string, placement: Placement): T {
   const found = exported[className]
   if (typeof found?.getByName === 'function') return objectIn(found, name, placement)
   // Told to the client too: its user may be the developer, and nothing in it is secret.
-  throw new McpError('internal_error', `This Worker does not export the Durable Object class ${className}`)
+  throw new McpError('internal_error', `This Worker exports no Durable Object ${className}`)
 }
 
 function hasObjects(names: { session: string; updates: string }, { sessions }: ServeOptions): boolean {

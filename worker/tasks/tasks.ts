@@ -43,7 +43,7 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
   const object = <T>(className: string, name: string): T => {
     const found = exported[className]
     if (found) return objectIn(found, name, options)
-    throw new McpError('internal_error', `This Worker does not export the Durable Object class ${className}`)
+    throw new McpError('internal_error', `This Worker exports no Durable Object ${className}`)
   }
   const task = (name: string): TaskRpc => object(names.task, `task ${name}`)
   let keyed: Promise<Sealer> | undefined
