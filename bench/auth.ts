@@ -1,10 +1,9 @@
 /** What it costs to know who calls: the same call on a server that takes tokens, and on one that does not. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { exportJWK, generateKeyPair, SignJWT } from 'jose'
 import { Clients } from './client.ts'
 import { type Dialect, stateless } from './dialects.ts'
+import { Folder } from './folder.ts'
 import type { Measurement } from './measure.ts'
 import { echo, type Scenario } from './scenarios.ts'
 import { issuer, resource, scope } from './servers/wire.ts'
@@ -35,16 +34,11 @@ const open: Worker = {
 
 /** @throws when an answer is wrong */
 export async function measureAuth(rounds: number): Promise<Measurement[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
+  using folder = new Folder()
   const stages: Stage[] = []
-  const leave = () => {
-    for (const stage of stages) stage.leave()
-    rmSync(folder, { recursive: true, force: true })
-  }
-  process.once('exit', leave)
   try {
     for (const [index, row] of (await rows()).entries()) {
-      stages.push(new Stage(row, await startWorkerd(row, join(folder, `${index}`))))
+      stages.push(new Stage(row, await startWorkerd(row, join(folder.path, `${index}`))))
     }
     for (const stage of stages) await stage.run(warmUp)
     for (let round = 0; round < rounds; round += 1) {
@@ -56,7 +50,7 @@ export async function measureAuth(rounds: number): Promise<Measurement[]> {
     }
     return stages.map(({ name, cpu }) => ({ scenario: scenario.name, server: name, cpu }))
   } finally {
-    leave()
+    for (const stage of stages) stage.leave()
   }
 }
 

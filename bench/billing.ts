@@ -2,15 +2,13 @@
  * What servers with sessions would be billed for: the same operations are run against each, and the requests to objects, the
  * rows and the objects that had to be started are counted. Of edgemcp alone, `npm run cost` tells more.
  */
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { request } from 'node:http'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Client } from './compare/client.ts'
 import { scenarios } from './compare/scenarios.ts'
 import { sessions } from './compare/ways.ts'
+import { Folder } from './folder.ts'
+import { listen } from './http.ts'
 import type { Tally } from './servers/billed/tally.ts'
 import { startWorkerd, type Worker } from './workerd.ts'
 
@@ -44,14 +42,10 @@ const servers: readonly { readonly name: string; readonly worker: Worker }[] = [
 ]
 
 export async function measureBills(): Promise<Bill[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
-  try {
-    const bills: Bill[] = []
-    for (const { name, worker } of servers) bills.push(await measure(name, worker, join(folder, name)))
-    return bills
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
-  }
+  using folder = new Folder()
+  const bills: Bill[] = []
+  for (const { name, worker } of servers) bills.push(await measure(name, worker, join(folder.path, name)))
+  return bills
 }
 
 async function measure(server: string, worker: Worker, folder: string): Promise<Bill> {
@@ -80,10 +74,7 @@ async function staysAwake(worker: Worker, folder: string): Promise<boolean> {
   await using counted = await start({ ...worker, offer: 'plain' }, folder)
   const { client, url } = counted
   const session = await client.openSession()
-  const headers = { ...session, Accept: 'text/event-stream', 'MCP-Protocol-Version': client.way.revision }
-  const sent = request(url, { agent: false, headers }).end()
-  const [response] = await once(sent, 'response')
-  if (response.statusCode !== 200) throw new Error(`A stream was answered with ${response.statusCode}`)
+  const response = await listen(url, { ...session, 'MCP-Protocol-Version': client.way.revision })
   await setTimeout(evictedAfter)
   const { woken } = await counted.count(async () => {
     await client.call('tools/list', {}, session)

@@ -1,9 +1,9 @@
 /** Clients of one server: a few connections that are kept, and every answer held against what it must be. */
 import { deepStrictEqual } from 'node:assert/strict'
-import { once } from 'node:events'
-import { Agent, request as httpRequest, type IncomingHttpHeaders } from 'node:http'
+import { Agent, type IncomingHttpHeaders } from 'node:http'
 import { text } from 'node:stream/consumers'
 import type { Dialect, Headers, Message } from './dialects.ts'
+import { post } from './http.ts'
 import type { Scenario } from './scenarios.ts'
 
 /** How many requests are on their way at a time. */
@@ -69,19 +69,8 @@ export class Clients {
   }
 
   async #post(message: Message, headers: Headers): Promise<Answer> {
-    const body = JSON.stringify(message)
-    const sent = httpRequest(this.#url, {
-      method: 'POST',
-      agent: this.#agent,
-      headers: {
-        'Content-Type': 'application/json',
-        'Content-Length': Buffer.byteLength(body),
-        Accept: 'application/json, text/event-stream',
-        ...headers,
-      },
-    }).end(body)
-    const [response] = await once(sent, 'response')
-    return { status: response.statusCode, headers: response.headers, body: await text(response) }
+    const response = await post(this.#url, this.#agent, message, headers)
+    return { status: response.statusCode ?? 0, headers: response.headers, body: await text(response) }
   }
 
   close(): void {

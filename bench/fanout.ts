@@ -3,11 +3,11 @@
  * side, a tool publishes, and every listener's events are counted. Servers take turns, so that what else the machine does
  * meanwhile is the same for all.
  */
-import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
+import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { Audience, type Publication } from './audience.ts'
+import { Folder } from './folder.ts'
 import type { Group } from './listening.ts'
 import { type Process, startWorkerd } from './workerd.ts'
 
@@ -211,12 +211,8 @@ type Options = { shards?: number; keepAlive?: number; evicted?: boolean }
 
 /** Servers that run side by side, until it is left. */
 class House implements Disposable {
-  readonly #folder = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
+  readonly #folder = new Folder()
   readonly #stages: { server: Process; audience: Audience }[] = []
-
-  constructor() {
-    process.once('exit', this.#leave)
-  }
 
   async stage(name: string, groups: readonly Group[], options: Options = {}): Promise<Stage> {
     const { shards = 1, keepAlive = never, evicted = false } = options
@@ -228,7 +224,7 @@ class House implements Disposable {
         bindings: { SHARDS: `${shards}`, KEEP_ALIVE: `${keepAlive}` },
         evicted,
       },
-      join(this.#folder, `${this.#stages.length}`),
+      join(this.#folder.path, `${this.#stages.length}`),
     )
     const audience = new Audience(server.url)
     this.#stages.push({ server, audience })
@@ -243,15 +239,10 @@ class House implements Disposable {
   }
 
   [Symbol.dispose](): void {
-    process.off('exit', this.#leave)
-    this.#leave()
-  }
-
-  #leave = (): void => {
     for (const { server, audience } of this.#stages) {
       audience.leave()
       server.stop()
     }
-    rmSync(this.#folder, { recursive: true, force: true })
+    this.#folder[Symbol.dispose]()
   }
 }

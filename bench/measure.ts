@@ -1,8 +1,7 @@
 /** Runs every scenario against every server that speaks to it, in rounds, and reads what CPU time each round took. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Clients } from './client.ts'
+import { Folder } from './folder.ts'
 import { type Scenario, scenarios } from './scenarios.ts'
 import { type Server, servers } from './servers.ts'
 import { type Process, startWorkerd } from './workerd.ts'
@@ -23,19 +22,11 @@ type Stage = Server & { workerd: Process; clients: Clients }
 
 /** @throws when an answer is wrong */
 export async function measure(rounds: number): Promise<Measurement[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
+  using folder = new Folder()
   const stages: Stage[] = []
-  const leave = () => {
-    for (const { clients, workerd } of stages) {
-      clients.close()
-      workerd.stop()
-    }
-    rmSync(folder, { recursive: true, force: true })
-  }
-  process.once('exit', leave)
   try {
     for (const [index, server] of servers.entries()) {
-      const workerd = await startWorkerd(server, join(folder, `${index}`))
+      const workerd = await startWorkerd(server, join(folder.path, `${index}`))
       stages.push({ ...server, workerd, clients: new Clients(workerd.url, server.dialect) })
     }
     const measurements: Measurement[] = []
@@ -47,7 +38,10 @@ export async function measure(rounds: number): Promise<Measurement[]> {
     }
     return measurements
   } finally {
-    leave()
+    for (const { clients, workerd } of stages) {
+      clients.close()
+      workerd.stop()
+    }
   }
 }
 

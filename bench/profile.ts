@@ -1,10 +1,8 @@
 /** Where a server's time goes: the CPU profile that `workerd` takes of itself while a scenario is played, as a table. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { Client } from './compare/client.ts'
 import { entryOf, participants } from './compare/participants.ts'
 import { scenarios } from './compare/scenarios.ts'
+import { Folder } from './folder.ts'
 import { startWorkerd } from './workerd.ts'
 
 /** Milliseconds: before anything is recorded, and of what is recorded. */
@@ -31,9 +29,9 @@ export async function profile(serverName: string, key: string): Promise<string> 
   const participant = participants.find(({ name }) => name === serverName)
   const entry = scenario && participant && entryOf(participant, scenario.lane)
   if (!entry) throw new Error(`There is no scenario ${key} for a server ${serverName}`)
-  const folder = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
+  using folder = new Folder()
   const worker = { ...entry.worker, offer: scenario.offer, isReadable: true }
-  const workerd = await startWorkerd(worker, folder, { inspected: true })
+  using workerd = await startWorkerd(worker, folder.path, { inspected: true })
   const client = new Client(workerd.url, entry.way)
   try {
     await client.open(scenario.sessions)
@@ -58,8 +56,6 @@ export async function profile(serverName: string, key: string): Promise<string> 
     return tableOf(profile, operations, spent)
   } finally {
     client.close()
-    workerd.stop()
-    rmSync(folder, { recursive: true, force: true })
   }
 }
 

@@ -2,12 +2,14 @@
  * What a session's stream costs that nobody speaks on, and how fast one is replayed to a client that comes back: beside the
  * least there can be, in turns.
  */
-import { once } from 'node:events'
-import { mkdtempSync, rmSync } from 'node:fs'
-import { Agent, type IncomingMessage, request } from 'node:http'
-import { tmpdir } from 'node:os'
+import { Agent, type IncomingMessage } from 'node:http'
 import { join } from 'node:path'
+import { text } from 'node:stream/consumers'
 import { setTimeout } from 'node:timers/promises'
+import { Client } from './compare/client.ts'
+import { sessions as sessionsOf } from './compare/ways.ts'
+import { Folder } from './folder.ts'
+import { listen, post } from './http.ts'
 import { spreadOf, spreadText } from './report.ts'
 import { type Process, startWorkerd, type Worker } from './workerd.ts'
 
@@ -24,6 +26,12 @@ const events = 10_000
 const replays = 9
 /** Milliseconds until a server that was just filled is at rest: objects that are idle have been evicted. */
 const settling = 13_000
+
+const way = sessionsOf('2025-11-25')
+const version = { 'MCP-Protocol-Version': way.revision }
+
+/** The header that names it. */
+type Session = Readonly<Record<string, string>>
 
 const servers: readonly { name: string; worker: Worker }[] = [
   {
@@ -43,47 +51,29 @@ const servers: readonly { name: string; worker: Worker }[] = [
 
 /** @throws Error when an event is missing, or comes twice */
 export async function measureStreams(rounds: number): Promise<Streams[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
+  using folder = new Folder()
   const figures: Streams[] = servers.map(({ name }) => ({ server: name, idle: [], replay: [] }))
-  const running: Process[] = []
-  const leave = () => {
-    for (const workerd of running.splice(0)) workerd.stop()
-    rmSync(folder, { recursive: true, force: true })
-  }
-  process.once('exit', leave)
-  try {
-    for (let round = 0; round < rounds; round += 1) {
-      for (const [index, { worker }] of servers.entries()) {
-        const start = async (what: string) => {
-          const workerd = await startWorkerd(worker, join(folder, `${what}-${round}-${index}`))
-          running.push(workerd)
-          return workerd
-        }
-        // A process of its own for each: that thousands of streams are closed is not what a replay costs.
-        const crowded = await start('idle')
-        figures[index]?.idle.push(await measureIdle(crowded))
-        crowded.stop()
-        const quiet = await start('replay')
-        figures[index]?.replay.push(await measureReplay(quiet.url))
-        quiet.stop()
-      }
+  for (let round = 0; round < rounds; round += 1) {
+    for (const [index, { worker }] of servers.entries()) {
+      const start = (what: string) => startWorkerd(worker, join(folder.path, `${what}-${round}-${index}`))
+      // A process of its own for each: that thousands of streams are closed is not what a replay costs.
+      figures[index]?.idle.push(await measureIdle(await start('idle')))
+      figures[index]?.replay.push(await measureReplay(await start('replay')))
     }
-    return figures
-  } finally {
-    process.off('exit', leave)
-    leave()
   }
+  return figures
 }
 
-async function measureIdle({ url, memory }: Process): Promise<number> {
-  const agent = new Agent({ keepAlive: true, maxSockets: 16 })
-  const sessions = await Promise.all(Array.from({ length: streams }, () => openSession(url, agent)))
-  agent.destroy()
+async function measureIdle(server: Process): Promise<number> {
+  using workerd = server
+  const client = new Client(workerd.url, way)
+  const sessions = await Promise.all(Array.from({ length: streams }, () => client.openSession()))
+  client.close()
   const open: IncomingMessage[] = []
-  const fill = async (some: readonly string[]) => {
-    for (const session of some) open.push(await listen(url, session))
+  const fill = async (some: readonly Session[]) => {
+    for (const session of some) open.push(await listen(workerd.url, { ...version, ...session }))
     await setTimeout(settling)
-    return memory()
+    return workerd.memory()
   }
   const before = await fill(sessions.slice(0, streams / 2))
   const after = await fill(sessions.slice(streams / 2))
@@ -91,22 +81,23 @@ async function measureIdle({ url, memory }: Process): Promise<number> {
   return (after - before) / (streams / 2)
 }
 
-async function measureReplay(url: URL): Promise<number> {
-  const agent = new Agent({ keepAlive: true })
-  const session = await openSession(url, agent)
-  const first = await talk(url, session, agent)
-  agent.destroy()
+async function measureReplay(server: Process): Promise<number> {
+  using workerd = server
+  const client = new Client(workerd.url, way)
+  const session = await client.openSession()
+  client.close()
+  const first = await talk(workerd.url, session)
   const speeds: number[] = []
   for (let time = 0; time < replays; time += 1) {
     const since = performance.now()
-    await replay(url, session, first)
+    await replay(workerd.url, session, first)
     speeds.push((events * 1000) / (performance.now() - since))
   }
   return spreadOf(speeds).median
 }
 
-async function replay(url: URL, session: string, after: string): Promise<void> {
-  const response = await listen(url, session, after)
+async function replay(url: URL, session: Session, after: string): Promise<void> {
+  const response = await listen(url, { ...version, ...session, 'Last-Event-ID': after })
   response.setEncoding('utf8')
   let rest = ''
   let seen = 0
@@ -125,52 +116,14 @@ async function replay(url: URL, session: string, after: string): Promise<void> {
 }
 
 /** Lets a session say so many things. @returns the event id after which all of them are */
-async function talk(url: URL, session: string, agent: Agent): Promise<string> {
+async function talk(url: URL, session: Session): Promise<string> {
   const params = { name: 'talk', arguments: { events }, _meta: { progressToken: 'token' } }
-  const response = await post(url, agent, { method: 'tools/call', params }, session)
-  response.setEncoding('utf8')
-  let text = ''
-  for await (const part of response) text += part
+  const message = { jsonrpc: '2.0', id: 1, method: 'tools/call', params }
+  const agent = new Agent()
+  const said = await text(await post(url, agent, message, { ...version, ...session }))
+  agent.destroy()
   // The priming event, which comes before all others; the floor begins at 0.
-  return /^id: (\S+)/m.exec(text)?.[1] ?? '0'
-}
-
-async function openSession(url: URL, agent: Agent): Promise<string> {
-  const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bench', version: '1' } }
-  const response = await post(url, agent, { method: 'initialize', params })
-  response.resume()
-  await once(response, 'end')
-  return String(response.headers['mcp-session-id'])
-}
-
-async function post(url: URL, agent: Agent, message: object, session?: string): Promise<IncomingMessage> {
-  const sent = request(url, {
-    method: 'POST',
-    agent,
-    headers: { ...headersOf(session), 'Content-Type': 'application/json' },
-  })
-  sent.end(JSON.stringify({ jsonrpc: '2.0', id: 1, ...message }))
-  return answered(sent)
-}
-
-async function listen(url: URL, session: string, after?: string): Promise<IncomingMessage> {
-  const sent = request(url, {
-    agent: false,
-    headers: { ...headersOf(session), ...(after !== undefined && { 'Last-Event-ID': after }) },
-  })
-  sent.end()
-  return answered(sent)
-}
-
-const headersOf = (session: string | undefined) => ({
-  Accept: 'application/json, text/event-stream',
-  ...(session !== undefined && { 'MCP-Protocol-Version': '2025-11-25', 'Mcp-Session-Id': session }),
-})
-
-async function answered(sent: ReturnType<typeof request>): Promise<IncomingMessage> {
-  const [response] = (await once(sent, 'response')) as [IncomingMessage]
-  if (response.statusCode !== 200) throw new Error(`A request was answered with ${response.statusCode}`)
-  return response
+  return /^id: (\S+)/m.exec(said)?.[1] ?? '0'
 }
 
 /** As Markdown. */

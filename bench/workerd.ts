@@ -63,7 +63,7 @@ export type Worker = {
   isReadable?: boolean
 }
 
-export type Process = {
+export type Process = Disposable & {
   readonly url: URL
   /** Where developer tools connect; `undefined` of one that is not inspected. */
   readonly inspector: URL | undefined
@@ -87,9 +87,18 @@ export async function startWorkerd(
     process.off('exit', stop)
     child.kill('SIGKILL')
   }
-  process.once('exit', stop)
+  // Before the folder goes that it lives in.
+  process.prependOnceListener('exit', stop)
   const { url, inspector } = await listening(child.stdio[3] as Readable, inspected)
-  if (url) return { url, inspector, cpu: () => cpuOf(child.pid), memory: () => memoryOf(child.pid), stop }
+  if (url)
+    return {
+      url,
+      inspector,
+      cpu: () => cpuOf(child.pid),
+      memory: () => memoryOf(child.pid),
+      stop,
+      [Symbol.dispose]: stop,
+    }
   throw new Error(`workerd ended before it listened: ${worker.entry}`)
 }
 

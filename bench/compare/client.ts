@@ -1,6 +1,6 @@
 /** A client of one server: it sends what published clients send, reads JSON and streams, and answers questions. */
-import { once } from 'node:events'
-import { Agent, request as httpRequest, type IncomingMessage } from 'node:http'
+import { Agent, type IncomingMessage } from 'node:http'
+import { post } from '../http.ts'
 import { capabilities, clientInfo, type Way, written } from './ways.ts'
 
 export type Params = Readonly<Record<string, unknown>>
@@ -71,19 +71,7 @@ export class Client {
   }
 
   async #post(message: Message, headers: Headers): Promise<Received> {
-    const body = JSON.stringify(message)
-    const sent = httpRequest(this.#url, {
-      method: 'POST',
-      agent: this.#agent,
-      headers: {
-        'Content-Type': 'application/json',
-        Accept: 'application/json, text/event-stream',
-        'Content-Length': Buffer.byteLength(body),
-        ...headers,
-      },
-    })
-    sent.end(body)
-    const [response] = (await once(sent, 'response')) as [IncomingMessage]
+    const response = await post(this.#url, this.#agent, message, headers)
     const { statusCode = 0, headers: answered } = response
     const isStream = answered['content-type']?.startsWith('text/event-stream')
     if (statusCode >= 300) throw new Error(`${statusCode}: ${await wholeOf(response)}`)

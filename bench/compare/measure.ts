@@ -1,7 +1,6 @@
 /** Runs the scenarios against everybody who can do them, in turns, and reads what CPU time each round took. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Folder } from '../folder.ts'
 import { type Process, startWorkerd } from '../workerd.ts'
 import { Client } from './client.ts'
 import { type Entry, entryOf, type Participant } from './participants.ts'
@@ -49,16 +48,11 @@ export async function compare(
 }
 
 async function play(scenario: Scenario, entries: readonly (Entry & { name: string })[], rounds: number) {
-  const folder = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
+  using folder = new Folder()
   const stages: Stage[] = []
-  const leave = () => {
-    for (const stage of stages) stage.leave()
-    rmSync(folder, { recursive: true, force: true })
-  }
-  process.once('exit', leave)
   try {
     for (const [index, { name, worker, way }] of entries.entries()) {
-      const workerd = await startWorkerd({ ...worker, offer: scenario.offer }, join(folder, `${index}`))
+      const workerd = await startWorkerd({ ...worker, offer: scenario.offer }, join(folder.path, `${index}`))
       stages.push(new Stage(name, scenario, workerd, new Client(workerd.url, way)))
     }
     for (const stage of stages) await stage.warmUp()
@@ -73,8 +67,7 @@ async function play(scenario: Scenario, entries: readonly (Entry & { name: strin
     }
     return stages.map((stage) => stage.measured())
   } finally {
-    process.off('exit', leave)
-    leave()
+    for (const stage of stages) stage.leave()
   }
 }
 

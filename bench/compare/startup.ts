@@ -1,7 +1,6 @@
 /** The CPU time of a whole `workerd serve`, from its start until it has given its first answer. */
-import { mkdtempSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { Folder } from '../folder.ts'
 import { prepare, startTimed, type Worker } from '../workerd.ts'
 import { Client } from './client.ts'
 import { entryOf, type Participant, startupRows } from './participants.ts'
@@ -25,31 +24,27 @@ export async function startups(
   first: Scenario,
   times: number,
 ): Promise<Startup[]> {
-  const folder = mkdtempSync(join(tmpdir(), 'edgemcp-bench-'))
-  try {
-    const rows = [
-      { server: emptyName, worker: empty, ask: anything },
-      ...participants.flatMap((participant) => {
-        const entry = entryOf(participant, 'stateless')
-        if (!entry) return []
-        const ask = async (url: URL) => {
-          const client = new Client(url, entry.way)
-          await first.run(client, 0).finally(() => client.close())
-        }
-        return [{ server: participant.name, worker: entry.worker, ask }]
-      }),
-      ...startupRows.map(({ name, worker }) => ({ server: name, worker, ask: anything })),
-    ].map((row, index) => ({ ...row, folder: join(folder, `${index}`), cpu: [] as number[] }))
-    for (const row of rows) await prepare(row.worker, row.folder)
-    // The first start of each reads from the disk what later ones find in memory.
-    for (let time = -1; time < times; time += 1) {
-      for (const row of rows) {
-        const spent = await startTimed(row.folder, row.ask)
-        if (time >= 0) row.cpu.push(spent)
+  using folder = new Folder()
+  const rows = [
+    { server: emptyName, worker: empty, ask: anything },
+    ...participants.flatMap((participant) => {
+      const entry = entryOf(participant, 'stateless')
+      if (!entry) return []
+      const ask = async (url: URL) => {
+        const client = new Client(url, entry.way)
+        await first.run(client, 0).finally(() => client.close())
       }
+      return [{ server: participant.name, worker: entry.worker, ask }]
+    }),
+    ...startupRows.map(({ name, worker }) => ({ server: name, worker, ask: anything })),
+  ].map((row, index) => ({ ...row, folder: join(folder.path, `${index}`), cpu: [] as number[] }))
+  for (const row of rows) await prepare(row.worker, row.folder)
+  // The first start of each reads from the disk what later ones find in memory.
+  for (let time = -1; time < times; time += 1) {
+    for (const row of rows) {
+      const spent = await startTimed(row.folder, row.ask)
+      if (time >= 0) row.cpu.push(spent)
     }
-    return rows.map(({ server, cpu }) => ({ server, cpu }))
-  } finally {
-    rmSync(folder, { recursive: true, force: true })
   }
+  return rows.map(({ server, cpu }) => ({ server, cpu }))
 }

@@ -5,13 +5,17 @@
 import type { Call, Outcome, World } from '../../worker/engine/call.ts'
 import type { Memo } from '../../worker/engine/memo.ts'
 import { methods } from '../../worker/engine/methods/index.ts'
+import type { Method } from '../../worker/engine/methods/method.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { progressToken } from '../../worker/protocol/meta.ts'
 import type { Context } from '../../worker/server/context.ts'
 import type { Server } from '../../worker/server/server.ts'
 
+export const methodOf = (_: unknown, { method, revision }: Call): Method | undefined =>
+  revision.requests.has(method) ? methods[method] : undefined
+
 export async function run(server: Server, call: Call, _memo: Memo, world: World): Promise<Outcome> {
-  const method = call.revision.requests.has(call.method) ? methods[call.method] : undefined
+  const method = methodOf(server.registry, call)
   if (!method?.offered(server.registry, world))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)

@@ -1,0 +1,36 @@
+/** What every client of the benchmarks sends. */
+import { once } from 'node:events'
+import { type Agent, type ClientRequest, type IncomingMessage, request } from 'node:http'
+
+type Headers = Readonly<Record<string, string>>
+
+/** Posts a message as published clients do. Resolves when its answer begins. */
+export async function post(url: URL, agent: Agent, message: object, headers: Headers): Promise<IncomingMessage> {
+  const body = JSON.stringify(message)
+  const sent = request(url, {
+    method: 'POST',
+    agent,
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'Content-Length': Buffer.byteLength(body),
+      ...headers,
+    },
+  })
+  sent.end(body)
+  return answered(sent)
+}
+
+/** Opens a session's own stream, over a connection of its own. @throws Error when there is none */
+export async function listen(url: URL, headers: Headers): Promise<IncomingMessage> {
+  const sent = request(url, { agent: false, headers: { Accept: 'text/event-stream', ...headers } })
+  sent.end()
+  const response = await answered(sent)
+  if (response.statusCode !== 200) throw new Error(`A stream was answered with ${response.statusCode}`)
+  return response
+}
+
+async function answered(sent: ClientRequest): Promise<IncomingMessage> {
+  const [response] = (await once(sent, 'response')) as [IncomingMessage]
+  return response
+}
