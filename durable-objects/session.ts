@@ -35,7 +35,7 @@ import { run } from '../worker/engine/run.ts'
 import { entryOf } from '../worker/engine/scopes.ts'
 import { readSubscription } from '../worker/engine/subscribing.ts'
 import { clientGone } from '../worker/http/feed-codes.ts'
-import { type Change, changeNotification, listChanges, type Scope, topicsFor } from '../worker/protocol/changes.ts'
+import { listChanges, type News, newsNotification, type Scope, topicsFor } from '../worker/protocol/changes.ts'
 import { asMcpError, McpError } from '../worker/protocol/errors.ts'
 import {
   errorText,
@@ -93,8 +93,8 @@ export interface SessionRpc extends RoundRpc {
   post(post: Post): Promise<Posted>
   /** Ends the session. False when it was over already. */
   end(expires: number): Promise<boolean>
-  /** A change this session registered for. False when the session is over: it is not to be told again. */
-  changed(change: Change): Promise<boolean>
+  /** What this session registered for, or is to hear. False when the session is over: it is not to be told again. */
+  changed(news: News): Promise<boolean>
   /** Opens a feed. */
   fetch(request: Request): Promise<Response>
 }
@@ -155,11 +155,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#ledger = new CallLedger(ctx.storage.sql)
   }
 
-  post(post: Post): Promise<Posted> {
-    return this.#post(post)
-  }
-
-  async #post(post: Post): Promise<Posted> {
+  async post(post: Post): Promise<Posted> {
     if (this.#isOver()) return { gone: true }
     const overSse = post.handshake === undefined
     if (overSse && !this.#id) return { gone: true }
@@ -208,10 +204,10 @@ export class Session extends DurableObject implements SessionRpc {
     return true
   }
 
-  async changed(change: Change): Promise<boolean> {
+  async changed(news: News): Promise<boolean> {
     // It may be registering right now. One without an id has ended without a trace.
     if (this.#isOver() || !this.#id) return false
-    if (this.#log.find(standingStream)) this.#feeds.send(standingStream, notificationText(changeNotification(change)))
+    if (this.#log.find(standingStream)) this.#feeds.send(standingStream, notificationText(newsNotification(news)))
     return true
   }
 
@@ -232,7 +228,7 @@ export class Session extends DurableObject implements SessionRpc {
     }
     const post = searchParams.get('post')
     if (post) {
-      const posted = await this.#post(JSON.parse(post))
+      const posted = await this.post(JSON.parse(post))
       if (!('stream' in posted)) return Response.json(posted)
       stream = String(posted.stream)
     }
@@ -406,7 +402,7 @@ export class Session extends DurableObject implements SessionRpc {
   #work(exchange: Exchange, job: Job): void {
     const { server } = this.#host
     const { revision } = exchange
-    const { request, handshake, principal, session, expires, memo } = job
+    const { request, handshake, principal, session, expires } = job
     const abort = new AbortController()
     const life = this.#life
     const key = requestKey(request.id)
@@ -443,12 +439,14 @@ export class Session extends DurableObject implements SessionRpc {
         const params = { elicitationId: elicitationId(job.row, question) }
         notify({ method: 'notifications/elicitation/complete', params }, said)
       },
-      report: (problem) => this.#host.report(problem),
+      report: this.#host.report,
     }
     const step = async () => {
       try {
         const own = this.#ownMethods[request.method]
-        const outcome = own ? { done: await own(call.params, job, abort.signal) } : await run(server, call, memo, world)
+        const outcome = own
+          ? { done: await own(call.params, job, abort.signal) }
+          : await run(server, call, job.memo, world)
         if (abort.signal.aborted) return
         if ('done' in outcome) {
           const text = answerText(request.id, server.registry, call, outcome.done)
@@ -633,7 +631,8 @@ export class Session extends DurableObject implements SessionRpc {
   async #permit(scopes: readonly string[]): Promise<void> {
     if (this.#takes.every((scope) => scopes.includes(scope))) return
     await this.#deregister()
-    for (const key of ['takes', 'listening']) this.#values.delete(key)
+    this.#values.delete('takes')
+    this.#values.delete('listening')
   }
 
   /** Where it is registered, or would be. More shards later do not move it. */
@@ -720,7 +719,9 @@ export class Session extends DurableObject implements SessionRpc {
 
   async #clear(): Promise<void> {
     await this.ctx.storage.deleteAll()
-    for (const store of [this.#values, this.#log.tables, this.#ledger.tables]) store.forget()
+    this.#values.forget()
+    this.#log.tables.forget()
+    this.#ledger.tables.forget()
   }
 
   /** True when it was subscribed to resources, or may have been. */

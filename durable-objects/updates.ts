@@ -21,7 +21,7 @@
  *
  * For `changes` see `change-log.ts`.
  */
-import type { Change } from '../worker/protocol/changes.ts'
+import type { News } from '../worker/protocol/changes.ts'
 import { ChangeLog, changesSchema, keptFor } from './change-log.ts'
 import { Keys, type KeysRpc } from './keys.ts'
 import { Outbox } from './outbox.ts'
@@ -35,7 +35,7 @@ export interface UpdatesRpc extends KeysRpc {
    *
    * @param shards how many objects it goes to: known to the first, told to the others
    */
-  publish(change: Change, topics: readonly string[], shards?: number): Promise<void>
+  publish(change: News, topics: readonly string[], shards?: number): Promise<void>
   subscribe(session: string, topics: readonly string[]): Promise<void>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
   /** Forgets a session. True when it was subscribed to resources. */
@@ -47,7 +47,7 @@ export interface UpdatesRpc extends KeysRpc {
   /** The first object hears that there is another one. */
   join(shard: number): Promise<void>
   /**
-   * Opens a feed of changes: each message is the line `id: <seq>` and a `Change` as JSON. `?topics=` is a JSON list,
+   * Opens a feed of changes: each message is the line `id: <seq>` and a `News` as JSON. `?topics=` is a JSON list,
    * `?listener=` names whose it is, `?after=` goes on after a message. 410: it is not kept any more. 429: too many.
    */
   fetch(request: Request): Promise<Response>
@@ -116,7 +116,7 @@ export class Updates extends Keys implements UpdatesRpc {
     this.#log = new ChangeLog(this.#tables, ctx.storage.kv)
   }
 
-  async publish(change: Change, topics: readonly string[], shards?: number): Promise<void> {
+  async publish(change: News, topics: readonly string[], shards?: number): Promise<void> {
     const count = shards ?? this.ctx.storage.kv.get<number>('shards') ?? 1
     this.#accept(JSON.stringify(change), topics)
     const first = this.#shard * breadth + 1
@@ -285,7 +285,7 @@ export class Updates extends Keys implements UpdatesRpc {
     }
   }
 
-  async #tellSession(session: string, change: Change): Promise<void> {
+  async #tellSession(session: string, change: News): Promise<void> {
     for (let attempt = 1; ; attempt++) {
       const { promise: late, reject } = Promise.withResolvers<never>()
       const timer = setTimeout(() => reject(new Error(`The session ${session} does not answer`)), patience)

@@ -1,10 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import {
   type Change,
-  changeNotification,
   changesIn,
   honoured,
   listChanges,
+  newsNotification,
   readFilter,
   type Scope,
   topicOf,
@@ -16,10 +16,10 @@ import type { SubscriptionFilter } from '../../worker/protocol/types.ts'
 const resource = { resource: 'note://1' }
 
 test('a change is told in the words of the protocol', () => {
-  expect(changeNotification({ list: 'tools' })).toEqual({ method: 'notifications/tools/list_changed' })
-  expect(changeNotification({ list: 'prompts' })).toEqual({ method: 'notifications/prompts/list_changed' })
-  expect(changeNotification({ list: 'resources' })).toEqual({ method: 'notifications/resources/list_changed' })
-  expect(changeNotification(resource)).toEqual({
+  expect(newsNotification({ list: 'tools' })).toEqual({ method: 'notifications/tools/list_changed' })
+  expect(newsNotification({ list: 'prompts' })).toEqual({ method: 'notifications/prompts/list_changed' })
+  expect(newsNotification({ list: 'resources' })).toEqual({ method: 'notifications/resources/list_changed' })
+  expect(newsNotification(resource)).toEqual({
     method: 'notifications/resources/updated',
     params: { uri: 'note://1' },
   })

@@ -51,7 +51,10 @@ export function welcome(registry: Registry, revision: Revision, world: Pick<Worl
   const { logging, ...others } = capabilitiesOf(registry, world)
   return {
     protocolVersion: revision.date,
-    capabilities: revision.server(world.updates ? { logging, ...others } : others),
+    capabilities: {
+      ...revision.server(world.updates ? { logging, ...others } : others),
+      ...registry.capabilities?.(revision),
+    },
     serverInfo: revision.implementation(implementationOf(registry)),
     instructions,
   }

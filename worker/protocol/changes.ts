@@ -13,13 +13,18 @@ export type List = (typeof listTopics)[number]
 
 export type Change = { list: List } | { resource: string }
 
+/** What is told to those who listen: a change, or what an extension has to say. */
+export type News = Change | Notification
+
 /** What a filter calls the changes of a list. */
 const filterNameOf = (list: List) => `${list}ListChanged` as const
 
-export const changeNotification = (change: Change): Notification =>
-  'list' in change
-    ? { method: `notifications/${change.list}/list_changed` }
-    : { method: 'notifications/resources/updated', params: { uri: change.resource } }
+export const newsNotification = (news: News): Notification =>
+  'method' in news
+    ? news
+    : 'list' in news
+      ? { method: `notifications/${news.list}/list_changed` }
+      : { method: 'notifications/resources/updated', params: { uri: news.resource } }
 
 /** Who hears of a change: everybody, or those of one tenant only. */
 export type Scope = { readonly tenant?: string | undefined }

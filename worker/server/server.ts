@@ -1,4 +1,5 @@
 import { type Change, type List, type Scope, switchOf } from '../protocol/changes.ts'
+import type { Revision } from '../protocol/revision.ts'
 import type { Caching, Implementation, Params } from '../protocol/types.ts'
 import type { Caller, Switch, Visibility } from './caller.ts'
 import { checks } from './checking.ts'
@@ -53,6 +54,8 @@ export type Registry = {
   readonly prompts: Map<string, Prompt>
   /** Settings of extensions, by name: what is offered besides the protocol itself. */
   extensions?: Record<string, Params>
+  /** What a session's server can do besides, where a revision has words of its own for what is an extension to others. */
+  capabilities?: (revision: Revision) => Params
   /** What extensions answer, by method: each an engine's `Method`. They come before the protocol's own. */
   readonly methods: Map<string, unknown>
   /** Lists that are the same for everybody, as texts, by method and revision. */

@@ -9,7 +9,7 @@ import { mayHear } from '../engine/subscribing.ts'
 import { eventFrame } from '../http/event-stream.ts'
 import { openFeed } from '../http/feed.ts'
 import type { Host } from '../http/host.ts'
-import { type Change, changeNotification, changesIn, honoured, readFilter, topicsFor } from '../protocol/changes.ts'
+import { changesIn, honoured, type News, newsNotification, readFilter, topicsFor } from '../protocol/changes.ts'
 import { McpError } from '../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
 import { subscriptionIdKey } from '../protocol/meta.ts'
@@ -45,7 +45,7 @@ export async function listen(
         .at(shard)
         .fetch(new Request(`https://updates/listen?${query}`, { headers: { Upgrade: 'websocket' } }))
     },
-    frame: (text) => tagged(changeNotification(JSON.parse(text.slice(text.indexOf('\n'))) as Change)),
+    frame: (text) => tagged(newsNotification(JSON.parse(text.slice(text.indexOf('\n'))) as News)),
     greeting: tagged({ method: 'notifications/subscriptions/acknowledged', params: { notifications: filter } }),
     parting: eventFrame(resultText(message.id, { resultType: 'complete', _meta })),
   })

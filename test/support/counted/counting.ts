@@ -12,7 +12,10 @@ const handlers: Readonly<Record<string, keyof Tally>> = {
   webSocketMessage: 'messages',
 }
 
-/** Counts the calls of every method that `Base` has for the runtime or for RPC; those by the object itself, too. */
+/** What an object does as it begins a call is not called from outside. */
+let isInside = false
+
+/** Counts the calls of every method that `Base` has for the runtime or for RPC, from outside. */
 export function countCalls(Counted: ObjectClass, Base: ObjectClass, tally: Tally): void {
   // Without a handler, messages would come in unseen.
   const names = new Set(['webSocketMessage'])
@@ -24,8 +27,14 @@ export function countCalls(Counted: ObjectClass, Base: ObjectClass, tally: Tally
     const method = Reflect.get(Counted.prototype, name) as Method | undefined
     const unit = handlers[name] ?? 'calls'
     const counted: Method = async function (...args) {
-      tally[unit] += 1
-      return method?.apply(this, args)
+      const outer = isInside
+      if (!outer) tally[unit] += 1
+      isInside = true
+      try {
+        return method?.apply(this, args)
+      } finally {
+        isInside = outer
+      }
     }
     Object.defineProperty(Counted.prototype, name, { value: counted, configurable: true })
   }
