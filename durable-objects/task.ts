@@ -1,117 +1,81 @@
 /**
  * One task: a call of a tool that outlives every connection. It is run from an alarm, so that an object that was lost runs it
- * again, from what it has learned so far: each effect is written down before its handler goes on.
- *
- * | key          | meaning                                                              | lifetime             |
- * |--------------|----------------------------------------------------------------------|----------------------|
- * | `call`       | `TaskCall`: what is called, and by whom                               | until `ttl`, by alarm |
- * | `task`       | `Kept`: how far it is                                                 | the same             |
- * | `memo`       | answers so far, and what was asked, as JSON                          | until it ends        |
- * | `asks`       | open questions, by key, as JSON                                      | until they are answered |
- * | `end:<part>` | what it came to, as JSON, in parts of a million characters           | until `ttl`          |
- *
- * | table     | column  | meaning                                   | lifetime      |
- * |-----------|---------|-------------------------------------------|---------------|
- * | `effects` | `key`   | of `once`                                 | until it ends |
- * |           | `value` | its result, boxed, as JSON                |               |
+ * again, from what it has learned so far: each effect is written down before its handler goes on. What it keeps is in
+ * `task-store.ts`. Another object of this class keeps somebody's list of tasks: see `task-list.ts`.
  */
 import { DurableObject } from 'cloudflare:workers'
 import type { Call, Outcome, Seals, World } from '../worker/engine/call.ts'
-import { emptyMemo, type Memo, withAnswers } from '../worker/engine/memo.ts'
+import type { Answer } from '../worker/engine/memo.ts'
 import { run } from '../worker/engine/run.ts'
-import { asMcpError, type ErrorKind, McpError } from '../worker/protocol/errors.ts'
+import { asMcpError, McpError } from '../worker/protocol/errors.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
 import { newestStateless as revision } from '../worker/protocol/revisions/index.ts'
-import type { ClientCapabilities, Implementation, InputRequest, Params, Result } from '../worker/protocol/types.ts'
+import type { InputRequest, Result } from '../worker/protocol/types.ts'
 import type { Context } from '../worker/server/context.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import type { Tool } from '../worker/server/tool.ts'
 import { milliseconds } from '../worker/tasks/duration.ts'
-import { Tables } from './tables.ts'
+import { type ListedTask, TaskList, type TaskListRpc } from './task-list.ts'
+import {
+  type End,
+  type Kept,
+  type TaskCall,
+  type TaskError,
+  type TaskStatus,
+  TaskStore,
+  type TaskTerms,
+} from './task-store.ts'
 
-/** What is called, and for whom. */
-export type TaskCall = {
-  readonly params: Params
-  readonly capabilities: ClientCapabilities
-  readonly client: Implementation | undefined
-  readonly principal: Principal | undefined
-}
-
-/** Milliseconds, but for `retries`. */
-export type TaskTerms = {
-  readonly after: number
-  readonly ttl: number
-  readonly poll: number
-  readonly retries: number
-}
-
-export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
-
-export type TaskView = {
-  readonly status: TaskStatus
-  readonly statusMessage: string | undefined
-  /** Milliseconds. */
-  readonly createdAt: number
-  readonly lastUpdatedAt: number
-  readonly ttl: number
-  readonly poll: number
-  readonly inputRequests?: Readonly<Record<string, InputRequest>>
-  readonly result?: Result
-  readonly error?: TaskError
-}
-
-export type TaskError = {
-  readonly kind: ErrorKind
-  readonly code: number
-  readonly message: string
-  readonly data?: unknown
-}
+export type TaskView = Pick<
+  Kept,
+  'taskId' | 'status' | 'statusMessage' | 'createdAt' | 'lastUpdatedAt' | 'ttl' | 'poll' | 'due' | 'rounds'
+> &
+  End & { readonly inputRequests?: Readonly<Record<string, InputRequest>> }
 
 /** What became of a call before it was time to make a task of it. */
 export type Started =
   | { readonly task: TaskView }
   | { readonly done: Result }
-  | { readonly asks: Readonly<Record<string, InputRequest>> }
   | { readonly error: TaskError }
+  | { readonly asks: Readonly<Record<string, InputRequest>> }
 
-/** What the Worker may ask of a task. */
-export interface TaskRpc {
+type Answers = Readonly<Record<string, Answer>>
+
+/** What may be asked of a task. Nothing: there is no such task any more. */
+export interface TaskRpc extends TaskListRpc {
   /**
    * Begins, or goes on with, a call.
    *
+   * @param who its object's name, what its client calls it, and the object of the session that is told of it
    * @param answers to what was asked before it was a task
    */
-  start(call: TaskCall, terms: TaskTerms, answers: Params): Promise<Started>
-  /** `undefined`: there is no such task any more. */
+  start(
+    call: TaskCall,
+    terms: TaskTerms,
+    who: Pick<Kept, 'name' | 'taskId' | 'session'>,
+    answers: Answers,
+  ): Promise<Started>
   get(): Promise<TaskView | undefined>
-  /** Answers open questions; others are not asked. False: there is no such task any more. */
-  update(answers: Params): Promise<boolean>
-  /** False: there is no such task any more. */
-  cancel(): Promise<boolean>
+  /** Waits a while, for as long as it runs. */
+  settled(): Promise<TaskView | undefined>
+  /** Answers open questions; others are not asked. */
+  update(answers: Answers): Promise<TaskView | undefined>
+  /** Cancels it, unless it is over: `before` is how it was. */
+  cancel(): Promise<{ before: TaskStatus; task: TaskView } | undefined>
+  /** From now on its status is told to those who listen there, as it is now and whenever it changes. */
+  watch(shard: number): Promise<void>
 }
 
 export type TaskHost = {
   readonly server: Server
   seals(principal: Principal | undefined): Seals
   state(name: string): StateRpc
+  /** Tells those who listen to this task how it is. */
+  tell(task: TaskView, of: Pick<Kept, 'name' | 'session' | 'shards'>): Promise<void>
   report(problem: unknown): void
 }
 
-type Kept = TaskTerms & {
-  readonly createdAt: number
-  lastUpdatedAt: number
-  status: TaskStatus
-  statusMessage?: string | undefined
-  /** Its client has heard of it. */
-  isTask: boolean
-  /** How often its handler has thrown. */
-  failures: number
-  /** Milliseconds: when it goes on, or its questions have waited too long. */
-  due?: number | undefined
-}
-
-type End = Pick<TaskView, 'result' | 'error'>
 type Ended = { readonly outcome: Outcome } | { readonly wake: number } | { readonly thrown: unknown }
 type Running = { readonly abort: AbortController; readonly ended: Promise<void> }
 
@@ -123,107 +87,140 @@ const holdAfter = 20_000
 const shortly = 10_000
 /** Milliseconds between two status messages that are written down. */
 const quietFor = 1000
-/** Characters of a value in key-value storage. */
-const mostInPart = 1_000_000
-
-const schema = 'CREATE TABLE effects (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;'
+/** Milliseconds that somebody waits here for the end of a run. */
+const patience = 20_000
 
 export class Task extends DurableObject implements TaskRpc {
   readonly #host: TaskHost
-  readonly #effects: Tables
+  readonly #store: TaskStore
+  readonly #list: TaskList
   #task: Kept | undefined
   #running: Running | undefined
   #noted = 0
+  /** Resolves when its status changes, or it falls asleep. */
+  #change = Promise.withResolvers<void>()
+  /** What is told is told in order. */
+  #told = Promise.resolve()
 
   constructor(ctx: DurableObjectState, env: never, host: TaskHost) {
     super(ctx, env)
     this.#host = host
-    this.#effects = new Tables(ctx.storage.sql, 'effects', schema)
-    this.#task = ctx.storage.kv.get<Kept>('task')
+    this.#store = new TaskStore(ctx.storage)
+    this.#list = new TaskList(ctx.storage)
+    this.#task = this.#store.task
   }
 
-  async start(call: TaskCall, terms: TaskTerms, answers: Params): Promise<Started> {
+  async start(
+    call: TaskCall,
+    terms: TaskTerms,
+    who: Pick<Kept, 'name' | 'taskId' | 'session'>,
+    answers: Answers,
+  ): Promise<Started> {
     const now = Date.now()
-    if (!this.#task) this.ctx.storage.kv.put('call', call)
-    this.#task ??= { ...terms, createdAt: now, lastUpdatedAt: now, status: 'working', isTask: false, failures: 0 }
-    const task = this.#task
+    const task = this.#task ?? {
+      ...terms,
+      ...who,
+      createdAt: now,
+      lastUpdatedAt: now,
+      status: 'working',
+      isTask: false,
+      failures: 0,
+      rounds: 0,
+      shards: [],
+    }
+    if (!this.#task) this.#store.begin(call, task)
+    this.#task = task
     if (task.isTask) return { task: this.#view(task) }
-    if (task.status === 'input_required') this.#answer(task, answers)
-    this.#save(task)
+    if (task.status === 'input_required') this.#take(task, answers)
     if (task.after > 0) {
-      const { promise: late, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, task.after)
-      await Promise.race([this.#run(task).ended, late])
-      clearTimeout(timer)
+      await within(task.after, this.#run(task).ended)
       const soon = this.#soon(task)
       if (soon) return soon
     }
     task.isTask = true
-    this.#save(task)
-    await this.ctx.storage.setAlarm(Math.min(this.#running ? Date.now() + holdAfter : now, this.#expires(task)))
+    this.#store.save(task)
+    await this.ctx.storage.setAlarm(Math.min(this.#running ? Date.now() + holdAfter : now, expiryOf(task)))
     return { task: this.#view(task) }
   }
 
   async get(): Promise<TaskView | undefined> {
     const task = this.#known
     // Its object was lost, and its alarm has not come yet.
-    if (task?.status === 'working' && !this.#running && (task.due ?? 0) <= Date.now()) await this.#wake(task)
+    if (task && this.#isDue(task) && !this.#running) await this.#wake(task)
     return task && this.#view(task)
   }
 
-  async update(answers: Params): Promise<boolean> {
+  async settled(): Promise<TaskView | undefined> {
+    await this.get()
     const task = this.#known
-    if (!task) return false
-    if (task.status === 'input_required' && this.#answer(task, answers)) {
-      this.#save(task)
-      await this.ctx.storage.setAlarm(Date.now())
-    }
-    return true
+    if (task && this.#isDue(task)) await within(patience, this.#change.promise)
+    return this.#known && this.#view(this.#known)
   }
 
-  async cancel(): Promise<boolean> {
+  async update(answers: Answers): Promise<TaskView | undefined> {
     const task = this.#known
-    if (!task) return false
+    if (task?.status === 'input_required' && this.#take(task, answers)) await this.ctx.storage.setAlarm(Date.now())
+    return task && this.#view(task)
+  }
+
+  async cancel(): Promise<{ before: TaskStatus; task: TaskView } | undefined> {
+    const task = this.#known
+    if (!task) return undefined
+    const before = task.status
     if (!isOver(task)) {
-      this.#running?.abort.abort(new Error('The task was cancelled'))
+      this.#stop(task, 'The task was cancelled')
       await this.#finish(task, 'cancelled')
     }
-    return true
+    return { before, task: this.#view(task) }
+  }
+
+  async watch(shard: number): Promise<void> {
+    const task = this.#known
+    if (!task) return
+    if (!task.shards.includes(shard)) {
+      task.shards = [...task.shards, shard]
+      this.#store.save(task)
+    }
+    this.#tell(task)
+  }
+
+  // An object of this class that is no task may keep a list of tasks.
+
+  list(task: ListedTask, expires: number): Promise<void> {
+    return this.#list.list(task, expires)
+  }
+
+  listed(after: number, most: number): ReturnType<TaskListRpc['listed']> {
+    return this.#list.listed(after, most)
   }
 
   override async alarm(): Promise<void> {
     const task = this.#task
-    if (!task) return
-    if (Date.now() >= this.#expires(task)) return this.#forget()
+    if (!task) return this.#list.alarm()
+    if (Date.now() >= expiryOf(task)) return this.#forget()
     if (task.status === 'input_required' && (task.due ?? 0) <= Date.now()) {
       const late = new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
       return this.#finish(task, 'failed', { error: errorOf(late) })
     }
-    if (task.status === 'working' && (task.due ?? 0) <= Date.now()) {
-      const { ended } = this.#run(task)
-      const time = Math.min(holdFor, this.#expires(task) - Date.now())
-      const { promise: enough, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, time)
-      await Promise.race([ended, enough])
-      clearTimeout(timer)
-    }
+    if (this.#isDue(task)) await within(Math.min(holdFor, expiryOf(task) - Date.now()), this.#run(task).ended)
     await this.#wake(task)
   }
 
   /** A task that its client may ask about. */
   get #known(): Kept | undefined {
     const task = this.#task
-    return task?.isTask && Date.now() < this.#expires(task) ? task : undefined
+    return task?.isTask && Date.now() < expiryOf(task) ? task : undefined
   }
 
-  #expires({ createdAt, ttl }: Kept): number {
-    return createdAt + ttl
+  /** Is it time for its handler to run? */
+  #isDue({ status, due = 0 }: Kept): boolean {
+    return status === 'working' && due <= Date.now()
   }
 
   async #wake(task: Kept): Promise<void> {
     if (this.#task !== task) return
     const soon = this.#running ? Date.now() : isOver(task) ? Number.POSITIVE_INFINITY : (task.due ?? Date.now())
-    await this.ctx.storage.setAlarm(Math.min(soon, this.#expires(task)))
+    await this.ctx.storage.setAlarm(Math.min(soon, expiryOf(task)))
   }
 
   // Running
@@ -246,9 +243,17 @@ export class Task extends DurableObject implements TaskRpc {
     return { abort, ended }
   }
 
+  /** Its handler hears of its end: one that sleeps is woken for it. */
+  #stop(task: Kept, reason: string): void {
+    if (this.#running) return this.#running.abort.abort(new Error(reason))
+    if (task.asleep) {
+      this.ctx.waitUntil(this.#play(task, AbortSignal.abort(new Error(reason))))
+    }
+  }
+
   /** Runs the handler until it is done, cannot go on without its client, or sleeps. */
   async #play(task: Kept, signal: AbortSignal): Promise<Ended> {
-    const { params, capabilities, client, principal } = this.ctx.storage.kv.get('call') as TaskCall
+    const { params, capabilities, client, principal } = this.#store.call
     const { promise: parked, resolve: park } = Promise.withResolvers<Ended>()
     let thrown: { by: unknown } | undefined
     const handled = (tool: Tool): Tool => ({
@@ -272,9 +277,7 @@ export class Task extends DurableObject implements TaskRpc {
       updates: true,
       notify: () => {},
       effect: (key, value) => {
-        this.#effects.create()
-        const text = JSON.stringify({ value })
-        if (!signal.aborted) this.ctx.storage.sql.exec('INSERT OR REPLACE INTO effects VALUES (?, ?)', key, text)
+        if (!signal.aborted) this.#store.keepEffect(key, value)
       },
       disconnect: () => {},
       completed: () => {},
@@ -292,7 +295,7 @@ export class Task extends DurableObject implements TaskRpc {
       logLevel: undefined,
     }
     try {
-      const playing = run(only(this.#host.server, String(params.name), handled), call, this.#memo(), world)
+      const playing = run(only(this.#host.server, String(params.name), handled), call, this.#store.memo, world)
       const came = await Promise.race([playing.then((outcome): Ended => ({ outcome })), parked])
       return thrown && task.failures < task.retries ? { thrown: thrown.by } : came
     } catch (problem) {
@@ -301,28 +304,27 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   async #settle(task: Kept, came: Ended): Promise<void> {
-    if ('wake' in came) return this.#rest(task, came.wake)
+    if ('wake' in came) return this.#rest(task, came.wake, true)
     if ('thrown' in came) {
       if (came.thrown instanceof McpError) return this.#finish(task, 'failed', { error: errorOf(came.thrown) })
       this.#host.report(came.thrown)
       task.failures += 1
       // Each pause is twice the one before.
-      return this.#rest(task, Date.now() + 1000 * 2 ** (task.failures - 1))
+      return this.#rest(task, Date.now() + 1000 * 2 ** (task.failures - 1), false)
     }
     const { outcome } = came
     if ('done' in outcome) return this.#finish(task, 'completed', { result: outcome.done })
-    const { kv } = this.ctx.storage
-    // Effects are in their table.
-    kv.put('memo', JSON.stringify({ ...outcome.memo, effects: {} }))
-    kv.put('asks', JSON.stringify(outcome.asks))
+    this.#store.ask(outcome.asks, outcome.memo)
     task.due = Date.now() + outcome.patience
+    task.rounds += 1
     this.#become(task, 'input_required')
     await this.#wake(task)
   }
 
-  async #rest(task: Kept, due: number): Promise<void> {
-    task.due = due
-    this.#save(task)
+  async #rest(task: Kept, due: number, asleep: boolean): Promise<void> {
+    Object.assign(task, { due, asleep })
+    this.#store.save(task)
+    this.#changed()
     await this.#wake(task)
   }
 
@@ -340,6 +342,7 @@ export class Task extends DurableObject implements TaskRpc {
       const at = await once(`\0sleep ${sleeps}`, () => Number(moment))
       const wait = at - Date.now()
       if (wait <= 0) return
+      signal.throwIfAborted()
       if (wait <= shortly) return waited(wait, signal)
       wake = Math.min(wake, at)
       setTimeout(rest)
@@ -369,89 +372,66 @@ export class Task extends DurableObject implements TaskRpc {
     task.lastUpdatedAt = Date.now()
     if (task.lastUpdatedAt - this.#noted < quietFor) return
     this.#noted = task.lastUpdatedAt
-    this.#save(task)
+    this.#store.save(task)
+    if (task.shards.length > 0) this.#tell(task)
   }
 
-  // What is kept
+  // How it is
 
-  #memo(): Memo {
-    const text = this.ctx.storage.kv.get<string>('memo')
-    const memo: Memo = text ? JSON.parse(text) : emptyMemo
-    const rows = this.#effects.query<{ key: string; value: string }>('SELECT key, value FROM effects')
-    return { ...memo, effects: Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)])) }
-  }
-
-  #asks(): Record<string, InputRequest> {
-    return JSON.parse(this.ctx.storage.kv.get<string>('asks') ?? '{}')
-  }
-
-  /** Takes answers to open questions. True when none is open any more. */
-  #answer(task: Kept, answers: Params): boolean {
-    const { kv } = this.ctx.storage
-    const asks = this.#asks()
-    const given = Object.entries(answers).filter(([key]) => Object.hasOwn(asks, key))
-    const boxed = Object.fromEntries(given.map(([key, result]) => [key, { result }]))
-    kv.put('memo', JSON.stringify({ ...withAnswers(this.#memo(), boxed), effects: {} }))
-    const open = Object.entries(asks).filter(([key]) => !Object.hasOwn(boxed, key))
-    kv.put('asks', JSON.stringify(Object.fromEntries(open)))
-    if (open.length > 0) return false
+  /** Takes answers. True when it goes on. */
+  #take(task: Kept, answers: Answers): boolean {
+    if (!this.#store.answer(answers)) return false
     task.due = undefined
     this.#become(task, 'working')
     return true
   }
 
   #become(task: Kept, status: TaskStatus): void {
-    task.status = status
-    task.lastUpdatedAt = Date.now()
-    this.#save(task)
+    Object.assign(task, { status, lastUpdatedAt: Date.now(), asleep: false })
+    this.#store.save(task)
+    this.#changed()
+    this.#tell(task)
   }
 
-  #save(task: Kept): void {
-    this.ctx.storage.kv.put('task', task)
+  #changed(): void {
+    this.#change.resolve()
+    this.#change = Promise.withResolvers()
+  }
+
+  #tell(task: Kept): void {
+    if (!task.isTask || !(task.session || task.shards.length > 0)) return
+    const view = this.#view(task)
+    this.#told = this.#told.then(() => this.#host.tell(view, task)).catch(this.#host.report)
+    this.ctx.waitUntil(this.#told)
   }
 
   /** What a call came to before it was a task. Nothing of it is kept but what it waits for. */
   #soon(task: Kept): Started | undefined {
-    if (task.status === 'input_required') return { asks: this.#asks() }
+    if (task.status === 'input_required') return { asks: this.#store.asks }
     if (!isOver(task)) return undefined
-    const { result, error } = this.#end()
+    const { result, error } = this.#store.end
     void this.#forget()
     return result ? { done: result } : { error: error as TaskError }
   }
 
   async #finish(task: Kept, status: TaskStatus, end: End = {}): Promise<void> {
-    const { kv } = this.ctx.storage
-    for (const key of ['memo', 'asks']) kv.delete(key)
-    if (this.#effects.exist) this.ctx.storage.sql.exec('DELETE FROM effects')
-    const text = JSON.stringify(end)
-    for (let part = 0; part * mostInPart < text.length; part += 1) {
-      kv.put(`end:${part}`, text.slice(part * mostInPart, (part + 1) * mostInPart))
-    }
+    this.#store.finish(end)
     this.#become(task, status)
     await this.#wake(task)
   }
 
-  #end(): End {
-    let text = ''
-    for (let part = 0; ; part += 1) {
-      const found = this.ctx.storage.kv.get<string>(`end:${part}`)
-      if (found === undefined) return JSON.parse(text || '{}')
-      text += found
-    }
-  }
-
   #view(task: Kept): TaskView {
-    const { status, statusMessage, createdAt, lastUpdatedAt, ttl, poll } = task
-    const view = { status, statusMessage, createdAt, lastUpdatedAt, ttl, poll }
-    if (status === 'input_required') return { ...view, inputRequests: this.#asks() }
-    return isOver(task) ? { ...view, ...this.#end() } : view
+    const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds } = task
+    const view = { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds }
+    if (status === 'input_required') return { ...view, inputRequests: this.#store.asks }
+    return isOver(task) ? { ...view, ...this.#store.end } : view
   }
 
   async #forget(): Promise<void> {
-    this.#running?.abort.abort(new Error('The time of the task is over'))
+    if (this.#task) this.#stop(this.#task, 'The time of the task is over')
     this.#task = undefined
-    await this.ctx.storage.deleteAll()
-    this.#effects.forget()
+    this.#changed()
+    await this.#store.forget()
   }
 }
 
@@ -464,12 +444,22 @@ const errorOf = ({ kind, message, data }: McpError): TaskError => ({
   data,
 })
 
-/** A server whose tool is run another way, and which makes no tasks. */
+const expiryOf = ({ createdAt, ttl }: Kept): number => createdAt + ttl
+
+/** Waits for something to settle, but no longer than so many milliseconds. */
+async function within(time: number, settles: Promise<unknown>): Promise<void> {
+  const { promise: late, resolve } = Promise.withResolvers<void>()
+  const timer = setTimeout(resolve, time)
+  await Promise.race([settles, late])
+  clearTimeout(timer)
+}
+
+/** A server whose tool is run another way, for as long as it takes, and which makes no tasks. */
 function only({ registry }: Server, name: string, handled: (tool: Tool) => Tool): Server {
   const tool = registry.tools.get(name)
   const tools = new Map(registry.tools)
   if (tool) tools.set(name, handled(tool))
-  return { registry: { ...registry, tools, methods: new Map() } } as unknown as Server
+  return { registry: { ...registry, tools, methods: new Map(), watch: undefined } } as unknown as Server
 }
 
 /** @throws the signal's reason when that is aborted before */

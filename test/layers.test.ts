@@ -49,13 +49,14 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/tasks': {
     may: [
       'worker/engine',
+      'worker/extensions',
+      'worker/http/host.ts',
+      'worker/platform.ts',
       'worker/protocol',
-      'worker/auth/seal.ts',
+      'worker/server',
       'durable-objects/task.ts',
-      'durable-objects/placement.ts',
-      'cloudflare:workers',
     ],
-    types: ['worker/server', 'durable-objects/keys.ts'],
+    types: ['durable-objects'],
   },
   'worker/extensions': { may: [], types: ['worker/engine', 'worker/protocol', 'worker/server'] },
   'worker/apps': { may: ['worker/extensions'], types: ['worker/protocol', 'worker/server'] },
@@ -79,6 +80,9 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/development': { may: ['worker/protocol'], types: ['worker/server'] },
   // A client: it knows the wire and nothing of how it is served.
   'worker/testing': { may: ['worker/protocol', 'eventsource-parser'] },
+  'worker/platform.ts': {
+    may: ['worker/auth/seal.ts', 'worker/protocol', 'durable-objects/placement.ts', 'cloudflare:workers'],
+  },
   'worker/serve.ts': { may: [...everything, 'itty-router', 'cloudflare:workers'] },
   'worker/index.ts': { may: everything },
   'worker/main.ts': { may: everything },

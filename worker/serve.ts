@@ -1,13 +1,12 @@
 /** The composition root: a server and its options become a Worker and its Durable Objects. */
-import { env, exports, waitUntil } from 'cloudflare:workers'
+import { env, waitUntil } from 'cloudflare:workers'
 import { IttyRouter } from 'itty-router/IttyRouter'
 import { defaultLogBounds, type LogBounds } from '../durable-objects/event-log.ts'
 import { Keys } from '../durable-objects/keys.ts'
-import { objectIn, type Placement } from '../durable-objects/placement.ts'
+import type { Placement } from '../durable-objects/placement.ts'
 import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
 import type { Shards, Updates, UpdatesHost, UpdatesOptions, UpdatesRpc } from '../durable-objects/updates.ts'
 import type { Audit, Auth, Limiter, Visit } from './auth/auth.ts'
-import { type KeyRing, parseKeyRing, sealer } from './auth/seal.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes } from './engine/scopes.ts'
 import { checks } from './http/checking.ts'
@@ -18,6 +17,7 @@ import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
 import { notAllowed, refusal } from './http/refusal.ts'
 import { openSse, postSse } from './http/sse-2024.ts'
+import { hasClass, keys, object, once } from './platform.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
 import type { Registry, Server } from './server/server.ts'
 import type { StateRpc } from './server/state.ts'
@@ -97,7 +97,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     at: (shard) => object(names.updates, `updates${shard ? ` ${shard}` : ''}`, sessions),
   }
   const state = (name: string): StateRpc => object(names.state, name, sessions)
-  const keyed = once(async () => sealer(await keyRing(() => shards.at(0).keys())))
+  const keyed = keys(() => shards.at(0).keys())
   updates?.attach(server.registry, () => shards.at(0))
   development?.watchEffects(server.registry, env)
   development?.warnOfUnguarded(server.registry, options)
@@ -135,7 +135,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       report,
     }
   })
-  const route = once(() => router(host(), options))
+  const route = once(() => router(host(), options.page))
   const urlOf = lastOf((text) => new URL(text))
 
   return {
@@ -174,7 +174,7 @@ const updatesClass = ({ Updates, options }: UpdatesFeature, host: Omit<UpdatesHo
 
 type Handler = (request: Request, host: Host, visit: Visit, methods: string) => Response | Promise<Response>
 
-function router(host: Host, { page }: ServeOptions) {
+function router(host: Host, page: Page | undefined) {
   const { mcp, sse, messages } = host.paths
   const router = IttyRouter()
   const route = (path: string, handlers: Readonly<Record<string, Handler>>) => {
@@ -219,38 +219,9 @@ function pathsOf(mcp: string): Host['paths'] {
   return { mcp, sse: `${parent}sse`, messages: `${parent}messages` }
 }
 
-// Durable Objects
-
-const exported = exports as unknown as Record<string, DurableObjectNamespace | undefined>
-
-function object<T>(className: string, name: string, placement: Placement): T {
-  const found = exported[className]
-  if (typeof found?.getByName === 'function') return objectIn(found, name, placement)
-  // Told to the client too: its user may be the developer, and nothing in it is secret.
-  throw new McpError('internal_error', `This Worker exports no Durable Object ${className}`)
-}
-
 function hasObjects(names: { session: string; updates: string }, { sessions }: ServeOptions): boolean {
   if (sessions === false) return false
-  const missing = [names.session, names.updates].filter((name) => typeof exported[name]?.getByName !== 'function')
+  const missing = [names.session, names.updates].filter((name) => !hasClass(name))
   if (missing.length > 0) development?.warnOfMissingExports(missing)
   return missing.length === 0
-}
-
-/** From the secret when there is one; otherwise minted once and kept by the Updates object. */
-async function keyRing(minted: () => Promise<KeyRing>): Promise<KeyRing> {
-  const secret = (env as Record<string, unknown>).EDGEMCP_KEYS
-  return typeof secret === 'string' && secret !== '' ? parseKeyRing(secret) : minted()
-}
-
-/** Does something the first time it is asked for. What fails is tried again. */
-function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
-  return () => {
-    if (!made) {
-      made = { value: make() }
-      if (made.value instanceof Promise) made.value.catch(() => (made = undefined))
-    }
-    return made.value
-  }
 }

@@ -1,5 +1,6 @@
 /** A client of 2026-07-28 that knows tasks, as far as the wire. */
 import { setTimeout as pause } from 'node:timers/promises'
+import { events } from '../../worker/testing/wire.ts'
 
 export type Json = Record<string, unknown>
 export type Answered = { status: number; result?: Json; error?: { code: number; message: string; data?: unknown } }
@@ -8,7 +9,10 @@ const protocol = 'io.modelcontextprotocol'
 const tasks = { extensions: { [`${protocol}/tasks`]: {} } }
 export const knowing = { elicitation: { form: {} }, ...tasks }
 
-export type Sent = { capabilities?: Json; user?: string; headers?: Record<string, string> }
+export type Sent = { capabilities?: Json; user?: string; headers?: Record<string, string>; signal?: AbortSignal }
+
+/** A stream of changes, message by message. */
+export type Heard = AsyncDisposable & { next(): Promise<{ method: string; params: Json & { notifications?: Json } }> }
 
 export class TaskClient {
   readonly #url: URL
@@ -18,15 +22,24 @@ export class TaskClient {
     this.#url = url
   }
 
-  async ask(method: string, params: Json, { capabilities = knowing, user, headers }: Sent = {}): Promise<Answered> {
+  async ask(method: string, params: Json, sent?: Sent): Promise<Answered> {
+    const response = await this.#post(method, params, sent)
+    const text = await response.text()
+    const json = text.startsWith('{') ? text : text.slice(text.lastIndexOf('data: ') + 6)
+    const { result, error } = JSON.parse(json)
+    return { status: response.status, result, error }
+  }
+
+  async #post(method: string, params: Json, { capabilities = knowing, user, headers, signal }: Sent = {}) {
     const name = params.name ?? params.taskId
     const _meta = {
       [`${protocol}/protocolVersion`]: '2026-07-28',
       [`${protocol}/clientCapabilities`]: capabilities,
       [`${protocol}/clientInfo`]: { name: 'test', version: '1' },
     }
-    const response = await fetch(this.#url, {
+    return fetch(this.#url, {
       method: 'POST',
+      ...(signal && { signal }),
       headers: {
         'Content-Type': 'application/json',
         Accept: 'application/json, text/event-stream',
@@ -38,10 +51,22 @@ export class TaskClient {
       },
       body: JSON.stringify({ jsonrpc: '2.0', id: ++this.#lastId, method, params: { ...params, _meta } }),
     })
-    const text = await response.text()
-    const json = text.startsWith('{') ? text : text.slice(text.lastIndexOf('data: ') + 6)
-    const { result, error } = JSON.parse(json)
-    return { status: response.status, result, error }
+  }
+
+  /** Opens a stream of changes. */
+  async listen(params: Json, sent: Sent = {}): Promise<Heard> {
+    const stop = new AbortController()
+    const response = await this.#post('subscriptions/listen', params, { ...sent, signal: stop.signal })
+    const stream = events(response)
+    return {
+      async next() {
+        const { value } = await stream.next()
+        return JSON.parse(value?.data ?? 'null')
+      },
+      async [Symbol.asyncDispose]() {
+        stop.abort()
+      },
+    }
   }
 
   /** @throws what was answered, when it is no result */

@@ -225,6 +225,8 @@ export type Notification =
   | { method: 'notifications/resources/updated'; params: { uri: string; _meta?: Meta } }
   | { method: 'notifications/subscriptions/acknowledged'; params: Params }
   | { method: 'notifications/cancelled'; params: { requestId: RequestId; reason?: string } }
+  /** The tasks extension, and the experimental tasks before it. */
+  | { method: 'notifications/tasks' | 'notifications/tasks/status'; params: Params }
   /** Older revisions only. */
   | { method: 'notifications/elicitation/complete'; params: { elicitationId: string } }
 

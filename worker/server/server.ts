@@ -1,4 +1,5 @@
 import { type Change, type List, type Scope, switchOf } from '../protocol/changes.ts'
+import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Caching, Implementation, Params } from '../protocol/types.ts'
 import type { Caller, Switch, Visibility } from './caller.ts'
@@ -45,6 +46,15 @@ export interface ResourceHandle<U extends string> extends Switch {
 
 type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? [] : [TemplateVariables<U>]
 
+/** What a stream is asked for that an extension tells of. */
+export type Listening = {
+  /** The part of the filter that is honoured. */
+  readonly filter: Params
+  readonly topics: readonly string[]
+  /** Called once the stream is there. @param shard of the Updates objects, which it belongs to */
+  begun(shard: number): Promise<void>
+}
+
 /** Everything that was registered, in order. */
 export type Registry = {
   readonly options: ServerOptions
@@ -56,6 +66,8 @@ export type Registry = {
   extensions?: Record<string, Params>
   /** What a session's server can do besides, where a revision has words of its own for what is an extension to others. */
   capabilities?: (revision: Revision) => Params
+  /** What streams of changes may be asked for besides, by what `subscriptions/listen` says. */
+  listens?: (params: Params, principal: Principal | undefined) => Promise<Listening | undefined>
   /** What extensions answer, by method: each an engine's `Method`. They come before the protocol's own. */
   readonly methods: Map<string, unknown>
   /** Lists that are the same for everybody, as texts, by method and revision. */

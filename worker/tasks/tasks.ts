@@ -1,23 +1,30 @@
-import { env, exports } from 'cloudflare:workers'
 import type { KeysRpc } from '../../durable-objects/keys.ts'
-import { objectIn, type Placement } from '../../durable-objects/placement.ts'
-import { Task, type TaskHost, type TaskRpc, type TaskTerms, type TaskView, waited } from '../../durable-objects/task.ts'
-import { parseKeyRing, type Sealer, sealer } from '../auth/seal.ts'
+import type { Placement } from '../../durable-objects/placement.ts'
+import type { SessionRpc } from '../../durable-objects/session.ts'
+import { Task, type TaskHost, type TaskRpc, waited } from '../../durable-objects/task.ts'
+import type { UpdatesRpc } from '../../durable-objects/updates.ts'
+import type { Call } from '../engine/call.ts'
 import { isVisible } from '../engine/methods/lists.ts'
-import { type Asked, type Method, readObject, readText } from '../engine/methods/method.ts'
-import { callTool } from '../engine/methods/tools.ts'
+import type { Asked, Method } from '../engine/methods/method.ts'
+import { callTool, listTools } from '../engine/methods/tools.ts'
+import { extension } from '../extensions/index.ts'
+import { sealsOf } from '../http/host.ts'
+import { keys, object } from '../platform.ts'
 import { McpError } from '../protocol/errors.ts'
-import type { Params, Result } from '../protocol/types.ts'
+import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.ts'
+import type { Result } from '../protocol/types.ts'
+import { failure } from '../server/content.ts'
 import type { Context } from '../server/context.ts'
-import type { Server } from '../server/server.ts'
-import type { StateRpc } from '../server/state.ts'
-import type { TaskOptions } from '../server/tool.ts'
+import type { Registry, Server } from '../server/server.ts'
+import type { TaskOptions, Tool } from '../server/tool.ts'
 import { milliseconds } from './duration.ts'
-import { knowsTasks, needsTasks, tasksExtension, unknownTask } from './extension.ts'
+import * as experimental from './experimental.ts'
+import * as extended from './extension.ts'
+import { type Site, topicOf } from './site.ts'
 
 export type TasksOptions = Placement & {
   /** Names of the exported classes, for a Worker with more than one server. */
-  objects?: { task?: string; updates?: string; state?: string }
+  objects?: { task?: string; session?: string; updates?: string; state?: string }
 }
 
 /** A class to export by name, beside those of `serve`. */
@@ -39,42 +46,39 @@ export type Tasks = {
  * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  */
 export function tasks(server: Server, options: TasksOptions = {}): Tasks {
-  const names = { task: 'McpTask', updates: 'McpUpdates', state: 'McpState', ...options.objects }
-  const object = <T>(className: string, name: string): T => {
-    const found = exported[className]
-    if (found) return objectIn(found, name, options)
-    throw new McpError('internal_error', `This Worker exports no Durable Object ${className}`)
+  const names = {
+    task: 'McpTask',
+    session: 'McpSession',
+    updates: 'McpUpdates',
+    state: 'McpState',
+    ...options.objects,
   }
-  const task = (name: string): TaskRpc => object(names.task, `task ${name}`)
-  let keyed: Promise<Sealer> | undefined
-  const sealed = async () => {
-    keyed ??= keyRing(() => object<KeysRpc>(names.updates, 'updates').keys()).then((ring) => sealer(ring))
-    keyed.catch(() => (keyed = undefined))
-    return keyed
+  const keyed = keys(() => object<KeysRpc>(names.updates, 'updates', options).keys())
+  const site: Site = {
+    task: (name) => object<TaskRpc>(names.task, `task ${name}`, options),
+    seals: (principal) => sealsOf(keyed, principal),
+    termsOf: (call) => termsOf(taskOptions(server.registry, call) ?? {}, String(call.params.name)),
+    callOf,
   }
   const host: TaskHost = {
     server,
-    seals: (principal) => ({
-      seal: async (purpose, value, life = day) => (await sealed()).seal(purpose, principal, value, life),
-      open: async (purpose, text) => (await sealed()).open(purpose, principal, text),
-    }),
-    state: (name) => object<StateRpc>(names.state, name),
+    seals: site.seals,
+    state: (name) => object(names.state, name, options),
+    async tell(task, { name, session, shards }) {
+      if (session) {
+        await object<SessionRpc>(names.session, session, options).changed(experimental.statusNotification(task))
+      }
+      const news = extended.taskNotification(task)
+      if (shards.length === 0 || JSON.stringify(news).length > mostTold) return
+      // What is told under the same first topic in one breath is told once: a topic that nobody else has comes first.
+      const topics = [crypto.randomUUID(), topicOf(name)]
+      const shardOf = (shard: number) =>
+        object<UpdatesRpc>(names.updates, `updates${shard ? ` ${shard}` : ''}`, options).publish(news, topics, 1)
+      await Promise.all(shards.map(shardOf))
+    },
     report: (problem) => console.error(problem),
   }
-  const { registry } = server
-  registry.extensions = { ...registry.extensions, [tasksExtension]: {} }
-  const methods: Record<string, Method> = {
-    'tools/call': { ...callTool, answer: (asked) => call(asked, task) },
-    'tasks/get': about(async (found, { call: { params } }) => {
-      const view = await found.get()
-      return view && { taskId: params.taskId, ...written(view) }
-    }, task),
-    'tasks/update': about(async (found, { call: { params } }) => {
-      return (await found.update(readObject(params, 'inputResponses'))) ? {} : undefined
-    }, task),
-    'tasks/cancel': about(async (found) => ((await found.cancel()) ? {} : undefined), task),
-  }
-  for (const [name, method] of Object.entries(methods)) registry.methods.set(name, method)
+  attach(server, site)
   return {
     McpTask: class McpTask extends Task {
       constructor(ctx: DurableObjectState, env: never) {
@@ -84,37 +88,83 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
   }
 }
 
-const exported = exports as unknown as Record<string, DurableObjectNamespace | undefined>
 const day = 86_400_000
-const purpose = 'task'
 /** Characters of a call: it is kept as a value, which may have two million bytes. */
 const mostKept = 900_000
+/** Characters of what is told to those who listen: what is larger they hear of when they ask. */
+const mostTold = 500_000
+
+type Work = (asked: Asked, site: Site) => Promise<Result>
+
+function attach(server: Server, site: Site): void {
+  const { registry } = server
+  const methods: Record<string, Method> = {
+    'tools/call': { ...callTool, answer: (asked) => call(asked, site) },
+    'tools/list': { ...listTools, answer: list },
+    'tasks/get': either(extended.getTask, experimental.getTask),
+    'tasks/update': either(extended.updateTask),
+    'tasks/cancel': either(extended.cancelTask, experimental.cancelTask),
+    'tasks/result': either(undefined, experimental.taskResult),
+    'tasks/list': either(undefined, experimental.listTasks),
+  }
+  for (const [name, method] of Object.entries(methods)) registry.methods.set(name, method)
+  server.use(extension(extended.tasksExtension, {}))
+  registry.capabilities = (revision) => (hasExperimentalTasks(revision) ? experimental.experimentalCapabilities : {})
+  registry.listens = (params, principal) => extended.listenToTasks(params, principal, site)
+
+  /** What answers a method about tasks, in the client's way of speaking of them. */
+  function either(stateless: Work | undefined, inSessions?: Work): Method {
+    return {
+      ...(stateless && { named: 'taskId' }),
+      offered: () => true,
+      async answer(asked) {
+        const { revision, method } = asked.call
+        const work = revision.stateless ? stateless : hasExperimentalTasks(revision) ? inSessions : undefined
+        if (!work) throw new McpError('method_not_found', `Method not found: ${method}`)
+        return work(asked, site)
+      },
+    }
+  }
+}
+
+function taskOptions({ tools }: Registry, { params }: Call): TaskOptions | undefined {
+  const task = tools.get(String(params.name))?.task
+  return task === true ? {} : task || undefined
+}
 
 /** `tools/call`: as a task where the tool and the client want it. */
-async function call(asked: Asked, taskOf: (name: string) => TaskRpc): Promise<Result> {
-  const { server, call, context, world } = asked
-  const tool = server.registry.tools.get(String(call.params.name))
-  const options = tool?.task === true ? {} : tool?.task
-  if (!options || !(await isVisible(tool as object, { principal: call.principal }))) return inline(asked)
-  if (!(call.revision.stateless && knowsTasks(call))) {
-    if (options.required && call.revision.stateless) throw needsTasks()
+async function call(asked: Asked, site: Site): Promise<Result> {
+  const { server, call } = asked
+  const { name, task } = call.params
+  const tool = server.registry.tools.get(String(name))
+  if (!tool || !(await isVisible(tool, { principal: call.principal }))) return callTool.answer(asked)
+  const options = taskOptions(server.registry, call)
+  if (hasExperimentalTasks(call.revision)) {
+    if (options && task !== undefined) return experimental.callAsTask(asked, site)
+    if (task !== undefined) throw new McpError('method_not_found', `The tool "${name}" is no task: call it without one`)
+    if (options?.required) {
+      throw new McpError('method_not_found', `The tool "${name}" runs as a task only: call it with params.task`)
+    }
     return inline(asked)
   }
-  if (JSON.stringify(call.params).length > mostKept) {
-    throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
-  }
-  const terms = termsOf(options, String(call.params.name))
-  // What is asked before it is a task is asked by the call: its answers come back here, and go on where they were asked.
-  const { name } = await context.once('\0task', () => ({ name: crypto.randomUUID() as string }))
-  const answers = readObject(call.params, 'inputResponses')
-  for (const key of Object.keys(answers)) context.input(key)
-  const { params, capabilities, client, principal } = call
-  const started = await taskOf(name).start({ params, capabilities, client, principal }, terms, answers)
-  if ('done' in started) return started.done
-  if ('error' in started) throw new McpError(started.error.kind, started.error.message, started.error.data)
-  if ('asks' in started) return context.ask(started.asks)
-  const taskId = await world.seals.seal(purpose, name, started.task.createdAt + terms.ttl - Date.now())
-  return { resultType: 'task', taskId, ...base(started.task) }
+  if (options && extended.knowsTasks(call)) return extended.callAsTask(asked, site)
+  if (!options?.required) return inline(asked)
+  if (call.revision.stateless) throw extended.needsTasks()
+  // Before there were tasks there was no code for this: the model is told.
+  return failure(`The tool "${name}" runs as a task only, and this client knows no tasks`) as Result
+}
+
+/** `tools/list`: the experimental tasks have a word for which tools may be tasks. */
+async function list(asked: Asked): Promise<Result> {
+  const listed = await listTools.answer(asked)
+  if (!hasExperimentalTasks(asked.call.revision)) return listed
+  const { tools } = asked.server.registry
+  const items = (listed.tools as Tool['item'][]).map((item) => {
+    const { task } = tools.get(item.name) as Tool
+    return task ? { ...item, ...experimental.supportOf(task === true ? {} : task) } : item
+  })
+  // The same result: it is known to be everybody's, or not.
+  return Object.assign(listed, { tools: items })
 }
 
 /** A call that is no task waits in memory. */
@@ -128,53 +178,14 @@ function inline(asked: Asked): Promise<Result> {
   return callTool.answer({ ...asked, context: Object.assign(context, own) })
 }
 
-/** A method about a task. What is no task of whoever asks, or not any more, is unknown. */
-const about = (
-  work: (found: TaskRpc, asked: Asked) => Promise<Params | undefined>,
-  taskOf: (name: string) => TaskRpc,
-): Method => ({
-  named: 'taskId',
-  offered: () => true,
-  async answer(asked) {
-    const { call, world } = asked
-    if (!call.revision.stateless) throw new McpError('method_not_found', `Method not found: ${call.method}`)
-    if (!knowsTasks(call)) throw needsTasks()
-    const name = await world.seals.open(purpose, readText(call.params, 'taskId'))
-    const result = typeof name === 'string' ? await work(taskOf(name), asked) : undefined
-    if (!result) throw unknownTask()
-    return result
-  },
-})
+function callOf({ params, capabilities, client, principal }: Call): ReturnType<Site['callOf']> {
+  if (JSON.stringify(params).length > mostKept) {
+    throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
+  }
+  return { params, capabilities, client, principal }
+}
 
-function termsOf({ after = 0, ttl = day, poll = 1000, retries = 0 }: TaskOptions, tool: string): TaskTerms {
+function termsOf({ after = 0, ttl = day, poll = 1000, retries = 0 }: TaskOptions, tool: string) {
   const read = (name: string, value: number | string) => milliseconds(value, `task.${name} of tool "${tool}"`)
   return { after: read('after', after), ttl: read('ttl', ttl), poll: read('poll', poll), retries }
-}
-
-const base = ({ status, statusMessage, createdAt, lastUpdatedAt, ttl, poll }: TaskView): Params => ({
-  status,
-  statusMessage,
-  createdAt: new Date(createdAt).toISOString(),
-  lastUpdatedAt: new Date(lastUpdatedAt).toISOString(),
-  ttlMs: ttl,
-  pollIntervalMs: poll,
-})
-
-function written(view: TaskView): Params {
-  const { inputRequests, result, error } = view
-  return {
-    ...base(view),
-    inputRequests,
-    result: result && withType(result),
-    error: error && { code: error.code, message: error.message, data: error.data },
-  }
-}
-
-/** What the call would have been answered with. */
-const withType = (result: Result): Result => ({ resultType: 'complete', ...result })
-
-/** As `serve` finds it: from the secret when there is one; otherwise kept by the Updates object. */
-async function keyRing(minted: KeysRpc['keys']) {
-  const secret = (env as Record<string, unknown>).EDGEMCP_KEYS
-  return typeof secret === 'string' && secret !== '' ? parseKeyRing(secret) : minted()
 }

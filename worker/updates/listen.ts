@@ -14,7 +14,7 @@ import { McpError } from '../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
 import { subscriptionIdKey } from '../protocol/meta.ts'
 import { type Principal, principalKey } from '../protocol/principal.ts'
-import type { Notification, SubscriptionFilter } from '../protocol/types.ts'
+import type { Notification, Params, SubscriptionFilter } from '../protocol/types.ts'
 import type { Registry } from '../server/server.ts'
 
 /** What a socket's attachment holds. */
@@ -27,10 +27,13 @@ export async function listen(
   shards: Shards,
   principal: Principal | undefined,
 ): Promise<Response> {
-  const filter = await permitted(readFilter(message.params), host.server.registry, principal)
-  const topics = JSON.stringify(topicsFor(changesIn(filter), { tenant: principal?.tenant }))
+  const { registry } = host.server
+  const filter = await permitted(readFilter(message.params), registry, principal)
+  const besides = await registry.listens?.(message.params as Params, principal)
+  const changes = topicsFor(changesIn(filter), { tenant: principal?.tenant })
+  const topics = JSON.stringify([...changes, ...(besides?.topics ?? [])])
   if (new TextEncoder().encode(topics).length > mostTopicBytes) {
-    throw new McpError('invalid_params', 'Too many resourceSubscriptions for one stream: open several')
+    throw new McpError('invalid_params', 'Too much for one stream: open several')
   }
   const _meta = { [subscriptionIdKey]: message.id }
   const tagged = ({ method, params }: Notification) =>
@@ -46,10 +49,16 @@ export async function listen(
         .fetch(new Request(`https://updates/listen?${query}`, { headers: { Upgrade: 'websocket' } }))
     },
     frame: (text) => tagged(newsNotification(JSON.parse(text.slice(text.indexOf('\n'))) as News)),
-    greeting: tagged({ method: 'notifications/subscriptions/acknowledged', params: { notifications: filter } }),
+    greeting: tagged({
+      method: 'notifications/subscriptions/acknowledged',
+      params: { notifications: { ...filter, ...besides?.filter } },
+    }),
     parting: eventFrame(resultText(message.id, { resultType: 'complete', _meta })),
   })
-  if (feed.status === 200) return feed
+  if (feed.status === 200) {
+    if (besides) host.waitUntil(besides.begun(shard).catch(host.report))
+    return feed
+  }
   throw new McpError('too_many_requests', 'Too many streams of changes are open: close one, or try again later')
 }
 

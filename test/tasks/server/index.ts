@@ -2,6 +2,7 @@
 import { exports } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
 import { tasks } from 'edgemcp/tasks'
+import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 
 const server = createServer({ name: 'tasks', version: '1.0.0' })
@@ -90,9 +91,49 @@ server.tool(
   },
 )
 
+server.tool(
+  'tidies',
+  { description: 'Sleeps an hour, and tidies up when it may not', task: true, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) => {
+    await ctx.once('begun', () => count(key))
+    try {
+      await ctx.sleep('1h')
+    } catch (problem) {
+      await ctx.once('tidied', () => count(`${key} tidied: ${(problem as Error).message}`))
+      throw problem
+    }
+    return 'slept'
+  },
+)
+
+server.tool(
+  'lost',
+  { description: 'Loses its object once', task: true, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) => {
+    const time = count(key)
+    if (time > 1) return `done in try ${time}`
+    await ctx.once('lost', () => abandon())
+    return 'never'
+  },
+)
+
+server.tool('fails', { description: 'Fails', task: true }, () => {
+  throw new Error('It went wrong')
+})
+
+server.tool('again', { description: 'Asks until it hears of Grace', task: true }, async (_, ctx) => {
+  const said = ctx.input('name')?.content?.name
+  if (said === 'Grace') return 'Hello, Grace'
+  const requestedSchema = { type: 'object' as const, properties: { name: { type: 'string' as const } } }
+  return ctx.ask({ name: { method: 'elicitation/create', params: { message: 'Who?', requestedSchema } } })
+})
+
 server.tool('tried', { description: 'How often', input: z.object({ key: z.string() }) }, ({ key }) =>
   String(tries.get(key) ?? 0),
 )
+
+/** Waits for ever in an object that is lost in a moment. */
+let abandon = (): Promise<never> => Promise.reject(new Error('No object is running'))
 
 const Steps = z.object({ id: z.string(), steps: z.number(), diary: z.string() })
 server.tool(
@@ -110,6 +151,7 @@ server.tool(
 )
 
 const worker = serve(server, {
+  updates: updates(),
   auth: {
     async authenticate(request) {
       const subject = request.headers.get('Authorization')
@@ -129,6 +171,10 @@ export class McpTask extends made.McpTask {
     Object.defineProperty(storage, 'setAlarm', { value: setAlarm })
     Object.defineProperty(state, 'storage', { value: storage })
     super(state, env)
+    abandon = () => {
+      state.abort('lost')
+      return new Promise<never>(() => {})
+    }
   }
 
   /** Runs its alarm, as if it were time. */

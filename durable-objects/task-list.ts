@@ -1,0 +1,64 @@
+/**
+ * The tasks of one principal, or of one session, for clients that may list them. Kept by an object of its own.
+ *
+ * | table   | column    | meaning                                   | lifetime               |
+ * |---------|-----------|-------------------------------------------|------------------------|
+ * | `tasks` | `seq`     | their order                               | the same               |
+ * |         | `task`    | `ListedTask`, as JSON                     | the same               |
+ * |         | `expires` | milliseconds: when there is no such task  | until then, by alarm   |
+ */
+import { Tables } from './tables.ts'
+
+export type ListedTask = { readonly name: string; readonly taskId: string }
+
+/** What may be asked of an object that keeps a list. */
+export interface TaskListRpc {
+  /** @param expires milliseconds */
+  list(task: ListedTask, expires: number): Promise<void>
+  /** Those after a position, in the order in which they began. */
+  listed(after: number, most: number): Promise<{ tasks: ListedTask[]; next: number | undefined }>
+}
+
+/** Milliseconds that entries may stay after their time, so that an alarm is for many. */
+const batch = 60_000
+
+const schema = 'CREATE TABLE tasks (seq INTEGER PRIMARY KEY, task TEXT, expires INTEGER)'
+
+type Row = { seq: number; task: string }
+
+export class TaskList implements TaskListRpc {
+  readonly #storage: DurableObjectStorage
+  readonly #tables: Tables
+
+  constructor(storage: DurableObjectStorage) {
+    this.#storage = storage
+    this.#tables = new Tables(storage.sql, 'tasks', schema)
+  }
+
+  async list(task: ListedTask, expires: number): Promise<void> {
+    this.#tables.create()
+    this.#tables.query('INSERT INTO tasks (task, expires) VALUES (?, ?)', JSON.stringify(task), expires)
+    const due = await this.#storage.getAlarm()
+    if (due === null || due > expires + batch) await this.#storage.setAlarm(expires + batch)
+  }
+
+  async listed(after: number, most: number): Promise<{ tasks: ListedTask[]; next: number | undefined }> {
+    const rows = this.#tables.query<Row>(
+      'SELECT seq, task FROM tasks WHERE seq > ? AND expires > ? ORDER BY seq LIMIT ?',
+      after,
+      Date.now(),
+      most + 1,
+    )
+    const page = rows.slice(0, most)
+    const next = rows.length > most ? page.at(-1)?.seq : undefined
+    return { tasks: page.map(({ task }) => JSON.parse(task)), next }
+  }
+
+  async alarm(): Promise<void> {
+    this.#tables.query('DELETE FROM tasks WHERE expires <= ?', Date.now())
+    const [row] = this.#tables.query<{ due: number | null }>('SELECT MIN(expires) AS due FROM tasks')
+    if (typeof row?.due === 'number') return this.#storage.setAlarm(row.due + batch)
+    await this.#storage.deleteAll()
+    this.#tables.forget()
+  }
+}

@@ -1,0 +1,342 @@
+/** Tasks as 2025-11-25 has them: the client asks for one, and waits for its result. */
+import { Client } from '@modelcontextprotocol/sdk/client/index.js'
+import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
+import { ElicitRequestSchema, TaskStatusNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { parseKeyRing, sealer } from '../../worker/auth/seal.ts'
+import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import type { Json } from './client.ts'
+
+const ring = `test:${Buffer.alloc(32, 7).toString('base64url')}`
+const revision = '2025-11-25'
+const hour = 3_600_000
+
+let server: TestServer
+let client: TestClient
+const asked: Json[] = []
+/** What the person says next, by key of the question's message. */
+const answers: Record<string, unknown[]> = {}
+const answering = {
+  elicit: (params: Json) => {
+    asked.push(params)
+    const answer = answers[String(params.message)]?.shift() ?? { action: 'decline' }
+    if (answer instanceof Error) throw answer
+    return answer
+  },
+}
+beforeAll(async () => {
+  server = await startServer('test/tasks/server', { EDGEMCP_KEYS: ring })
+  client = await connect(server.url, { revision, answers: answering })
+})
+afterAll(async () => {
+  await client?.close()
+  await server?.[Symbol.asyncDispose]()
+})
+
+const key = () => crypto.randomUUID()
+const named = (name: string) => ({ action: 'accept', content: { name } })
+const begin = async (name: string, args: Json = {}, task: Json = {}, by = client): Promise<Json> =>
+  (await by.request('tools/call', { name, arguments: args, task })).task as Json
+const beginId = async (...begun: Parameters<typeof begin>): Promise<string> => String((await begin(...begun)).taskId)
+const get = (taskId: string) => client.request('tasks/get', { taskId })
+const result = (taskId: string) => client.request('tasks/result', { taskId })
+const relatedTo = (taskId: string) => ({ 'io.modelcontextprotocol/related-task': { taskId } })
+const nameOf = async (taskId: string, principal?: { issuer: string; subject: string }) =>
+  String(
+    await sealer(parseKeyRing(ring)).open(
+      'experimental task',
+      principal && { ...principal, scopes: [], claims: {} },
+      taskId,
+    ),
+  )
+const admin = async (path: string): Promise<Json> => (await (await fetch(new URL(path, server.url))).json()) as Json
+const textIn = (result: Json) => (result.content as { text: string }[])[0]?.text
+const tried = async (key: string) => textIn(await client.request('tools/call', { name: 'tried', arguments: { key } }))
+
+describe('what a server says', () => {
+  test('is that tools may be called as tasks, to clients of this revision only', async () => {
+    const said = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
+    for (const each of everyRevision) {
+      await using other = await connect(server.url, { revision: each })
+      const { capabilities } = other.welcome as { capabilities: Json }
+      expect(capabilities.tasks, each).toEqual(each === revision ? said : undefined)
+      const { tools } = (await other.request('tools/list')) as { tools: Json[] }
+      const support = Object.fromEntries(tools.map(({ name, execution }) => [name, execution]))
+      expect(support.quick, each).toEqual(each === revision ? { taskSupport: 'optional' } : undefined)
+      expect(support.must, each).toEqual(each === revision ? { taskSupport: 'required' } : undefined)
+      expect(support.plain, each).toBeUndefined()
+    }
+  })
+})
+
+describe('a task', () => {
+  test('is told of at once, and its result is what the call would have been answered with', async () => {
+    const task = await begin('quick', { text: 'hi' })
+    expect(task).toEqual({
+      taskId: expect.any(String),
+      status: 'working',
+      createdAt: expect.stringMatching(/^\d{4}-\d\d-\d\dT[\d:.]+Z$/),
+      lastUpdatedAt: expect.any(String),
+      ttl: 24 * hour,
+      pollInterval: 1000,
+    })
+    const taskId = String(task.taskId)
+    expect(await result(taskId)).toEqual({ content: [{ type: 'text', text: 'hi' }], _meta: relatedTo(taskId) })
+    expect(await get(taskId)).toMatchObject({ taskId, status: 'completed', createdAt: task.createdAt })
+    expect(await get(taskId)).not.toHaveProperty('result')
+    expect(await result(taskId)).toMatchObject({ content: [{ text: 'hi' }] })
+  })
+
+  test('is kept for as long as the client wants, within what the tool allows', async () => {
+    expect(await begin('asks', { key: key() }, { ttl: 60_000 })).toMatchObject({ ttl: 60_000 })
+    expect(await begin('asks', { key: key() }, { ttl: 99 * hour })).toMatchObject({ ttl: hour })
+  })
+
+  test('asks where its result is waited for, as often as it likes', async () => {
+    const it = key()
+    const taskId = await beginId('asks', { key: it })
+    await expect.poll(async () => (await get(taskId)).status).toBe('input_required')
+    answers['One?'] = [named('Ada')]
+    answers['Two?'] = [{ action: 'decline' }]
+    asked.length = 0
+    expect(textIn(await result(taskId))).toBe('Ada and decline, begun 1 time')
+    expect(asked.map(({ message }) => message)).toEqual(['One?', 'Two?'])
+    expect(asked.map(({ _meta }) => _meta)).toEqual([relatedTo(taskId), relatedTo(taskId)])
+
+    answers['Who?'] = [named('Ada'), named('Eve'), named('Grace')]
+    expect(textIn(await result(await beginId('again')))).toBe('Hello, Grace')
+    expect(answers['Who?']).toEqual([])
+  })
+
+  test('hears that its client refuses to answer', async () => {
+    const taskId = await beginId('again')
+    answers['Who?'] = [new Error('not now')]
+    const refused = await result(taskId)
+    expect(refused).toMatchObject({ isError: true, content: [{ text: 'The client refused "name": not now' }] })
+    expect(await get(taskId)).toMatchObject({ status: 'failed' })
+  })
+
+  test('that a client cannot be asked for fails', async () => {
+    await using mute = await connect(server.url, { revision })
+    const taskId = await beginId('asks', { key: key() }, {}, mute)
+    await expect(mute.request('tasks/result', { taskId })).resolves.toMatchObject({
+      isError: true,
+      content: [{ text: 'This needs a client that supports elicitation' }],
+    })
+  })
+
+  test('whose tool fails has failed; one that ends with an error gives it', async () => {
+    const failing = await beginId('fails')
+    expect(await result(failing)).toMatchObject({ isError: true, content: [{ text: 'It went wrong' }] })
+    expect(await get(failing)).toMatchObject({ status: 'failed' })
+    const refusing = await beginId('refuses')
+    await expect(result(refusing)).rejects.toMatchObject({ code: -32602, data: { reason: 'test' } })
+    expect(await get(refusing)).toMatchObject({ status: 'failed' })
+  })
+
+  test('is cancelled while somebody waits for it, once', async () => {
+    const it = key()
+    const taskId = await beginId('hangs', { key: it })
+    const waiting = result(taskId)
+    await expect.poll(() => tried(it)).toBe('1')
+    const cancelled = { taskId, status: 'cancelled' }
+    expect(await client.request('tasks/cancel', { taskId })).toMatchObject(cancelled)
+    await expect(waiting).rejects.toMatchObject({ code: -32602, message: 'The task was cancelled: it has no result' })
+    await expect(client.request('tasks/cancel', { taskId })).rejects.toMatchObject({
+      code: -32602,
+      message: 'The task is over: it is cancelled',
+    })
+    expect(await get(taskId)).toMatchObject(cancelled)
+  })
+
+  test('that sleeps hears of its cancellation', async () => {
+    const it = key()
+    const taskId = await beginId('tidies', { key: it })
+    await expect.poll(() => tried(it)).toBe('1')
+    await client.request('tasks/cancel', { taskId })
+    await expect.poll(() => tried(`${it} tidied: The task was cancelled`)).toBe('1')
+    // It is over only once.
+    await admin(`/later?by=${25 * hour}&name=${await nameOf(taskId)}`)
+    expect(await admin(`/left?name=${await nameOf(taskId)}`)).toEqual({ keys: [], alarm: false })
+    expect(await tried(`${it} tidied: The time of the task is over`)).toBe('0')
+  })
+
+  test('that sleeps beyond its time hears of that', async () => {
+    const it = key()
+    const taskId = await beginId('tidies', { key: it }, { ttl: 60_000 })
+    await expect.poll(() => tried(it)).toBe('1')
+    await expect.poll(async () => (await admin(`/left?name=${await nameOf(taskId)}`)).alarm).toBe(true)
+    await admin(`/later?by=60001&name=${await nameOf(taskId)}`)
+    await expect.poll(() => tried(`${it} tidied: The time of the task is over`)).toBe('1')
+    await expect(get(taskId)).rejects.toMatchObject({ code: -32602 })
+  })
+
+  test('is told of on the stream of the session that began it', async () => {
+    await using listening = await connect(server.url, { revision })
+    const stream = await listening.watch({ toolsListChanged: true })
+    const taskId = await beginId('quick', { text: 'hi' }, {}, listening)
+    expect((await listening.next('notifications/tasks/status')).params).toMatchObject({ taskId, status: 'completed' })
+    await stream.close()
+  })
+
+  test('is waited for through the loss of its object', async () => {
+    const it = key()
+    const taskId = await beginId('lost', { key: it })
+    const waiting = result(taskId)
+    expect(textIn(await waiting)).toBe('done in try 2')
+  })
+})
+
+describe('the list', () => {
+  const ada = { issuer: 'https://names.example', subject: 'Bearer ada' }
+  test('has the tasks of whoever asks, in pages, until their time is over', async () => {
+    await using adas = await connect(server.url, { revision, token: 'ada' })
+    await using eves = await connect(server.url, { revision, token: 'eve' })
+    const ids: string[] = []
+    for (let number = 1; number <= 23; number += 1) {
+      ids.push(await beginId('quick', { text: `${number}` }, { ttl: number === 1 ? 60_000 : hour }, adas))
+    }
+    const evesId = await beginId('quick', { text: 'hi' }, {}, eves)
+    const first = (await adas.request('tasks/list')) as { tasks: Json[]; nextCursor: string }
+    const second = (await adas.request('tasks/list', { cursor: first.nextCursor })) as typeof first
+    expect(first.tasks.length).toBe(20)
+    expect(second.nextCursor).toBeUndefined()
+    expect([...first.tasks, ...second.tasks].map(({ taskId }) => taskId)).toEqual(ids)
+    expect(first.tasks[0]).toMatchObject({ status: expect.any(String), ttl: 60_000, pollInterval: 1000 })
+    expect(((await eves.request('tasks/list')).tasks as Json[]).map(({ taskId }) => taskId)).toEqual([evesId])
+    await expect(eves.request('tasks/list', { cursor: first.nextCursor })).rejects.toMatchObject({ code: -32602 })
+    expect(await nameOf(ids[0] as string, ada)).toMatch(/^[\w-]{36}$/)
+    await admin('/later?by=60001')
+    const later = (await adas.request('tasks/list')) as typeof first
+    expect(later.tasks.map(({ taskId }) => taskId)).toEqual(ids.slice(1, 21))
+  })
+
+  test('of somebody without a name is the session’s', async () => {
+    await using one = await connect(server.url, { revision })
+    await using other = await connect(server.url, { revision })
+    const taskId = await beginId('quick', { text: 'hi' }, {}, one)
+    expect(await one.request('tasks/list')).toMatchObject({ tasks: [{ taskId }] })
+    expect(await other.request('tasks/list')).toEqual({ tasks: [] })
+    // The id is all it takes.
+    expect(await other.request('tasks/get', { taskId })).toMatchObject({ taskId })
+  })
+})
+
+describe('a wrong use', () => {
+  const unknown = { code: -32602, message: 'Unknown task' }
+  const call = (name: string, task: unknown) => ({ name, arguments: {}, task })
+  test.each<[string, string, () => Promise<Json> | Json, object]>([
+    ['of an unknown id', 'tasks/get', () => ({ taskId: 'nobody' }), unknown],
+    ['of an unknown id', 'tasks/result', () => ({ taskId: 'nobody' }), unknown],
+    ['of an unknown id', 'tasks/cancel', () => ({ taskId: 'nobody' }), unknown],
+    ['without an id', 'tasks/get', () => ({}), { code: -32602, message: 'params.taskId must be a string' }],
+    ['without an id', 'tasks/result', () => ({}), { code: -32602, message: 'params.taskId must be a string' }],
+    ['without an id', 'tasks/cancel', () => ({ taskId: 5 }), { code: -32602 }],
+    ['of another cursor', 'tasks/list', () => ({ cursor: 'x' }), { code: -32602 }],
+    ['of an empty cursor', 'tasks/list', () => ({ cursor: '' }), { code: -32602 }],
+    ['of a number as a cursor', 'tasks/list', () => ({ cursor: 1 }), { code: -32602 }],
+    ['of what only newer clients have', 'tasks/update', () => ({ taskId: 'x', inputResponses: {} }), { code: -32601 }],
+    [
+      'as a task of a tool that is none',
+      'tools/call',
+      () => call('plain', {}),
+      { code: -32601, message: 'The tool "plain" is no task: call it without one' },
+    ],
+    [
+      'without a task of a tool that must be one',
+      'tools/call',
+      () => call('must', undefined),
+      { code: -32601, message: 'The tool "must" runs as a task only: call it with params.task' },
+    ],
+    ['of an unknown tool', 'tools/call', () => call('nothing', {}), { code: -32602, message: 'Unknown tool: nothing' }],
+    ['with a task that is a text', 'tools/call', () => call('quick', 'yes'), { code: -32602 }],
+    ['with a task that is null', 'tools/call', () => call('quick', null), { code: -32602 }],
+    ['with a ttl that is a text', 'tools/call', () => call('quick', { ttl: '1h' }), { code: -32602 }],
+    ['with a ttl of nothing', 'tools/call', () => call('quick', { ttl: 0 }), { code: -32602 }],
+    ['with a negative ttl', 'tools/call', () => call('quick', { ttl: -1 }), { code: -32602 }],
+    [
+      'with more than can be kept',
+      'tools/call',
+      () => ({ name: 'quick', arguments: { text: 'x'.repeat(900_000) }, task: {} }),
+      { code: -32602 },
+    ],
+    [
+      'of a task of a newer client',
+      'tasks/get',
+      async () => {
+        await using newer = await connect(server.url, {
+          revision: '2026-07-28',
+          capabilities: { extensions: { 'io.modelcontextprotocol/tasks': {} } },
+        })
+        const { taskId } = await newer.request('tools/call', { name: 'quick', arguments: { text: 'hi' } })
+        expect(taskId).toEqual(expect.any(String))
+        return { taskId }
+      },
+      unknown,
+    ],
+    [
+      'of a task of somebody else',
+      'tasks/result',
+      async () => {
+        await using eves = await connect(server.url, { revision, token: 'eve' })
+        return { taskId: await beginId('quick', { text: 'hi' }, {}, eves) }
+      },
+      unknown,
+    ],
+  ])('%s is refused: %s', async (_, method, params, error) => {
+    await expect(client.request(method, await params())).rejects.toMatchObject(error)
+  })
+
+  test.each(['2025-06-18', '2025-03-26', '2024-11-05'])('a task is nothing to clients of %s', async (older) => {
+    await using other = await connect(server.url, { revision: older })
+    const waited = await other.request('tools/call', { name: 'quick', arguments: { text: 'hi' }, task: {} })
+    expect(waited).toMatchObject({ content: [{ text: 'hi' }] })
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/list', 'tasks/cancel']) {
+      await expect(other.request(method, { taskId: 'x' })).rejects.toMatchObject({ code: -32601 })
+    }
+    expect(await other.request('tools/call', { name: 'must', arguments: {} })).toMatchObject({
+      isError: true,
+      content: [{ text: 'The tool "must" runs as a task only, and this client knows no tasks' }],
+    })
+  })
+})
+
+describe('the official client', () => {
+  test('runs a task end to end: told of it, asked by it, given its result', async () => {
+    const sdk = new Client({ name: 'sdk', version: '1' }, { capabilities: { elicitation: {} } })
+    const statuses: string[] = []
+    sdk.setRequestHandler(ElicitRequestSchema, ({ params }) =>
+      params.message === 'One?' ? { action: 'accept', content: { name: 'Ada' } } : { action: 'decline' },
+    )
+    sdk.setNotificationHandler(TaskStatusNotificationSchema, ({ params }) => void statuses.push(params.status))
+    await sdk.connect(new StreamableHTTPClientTransport(server.url))
+    await sdk.listTools()
+    const messages: Json[] = []
+    const it = key()
+    for await (const message of sdk.experimental.tasks.callToolStream({ name: 'asks', arguments: { key: it } })) {
+      messages.push(message as unknown as Json)
+    }
+    expect(messages[0]).toMatchObject({
+      type: 'taskCreated',
+      task: { status: 'working', ttl: hour, pollInterval: 100 },
+    })
+    expect(messages.slice(1, -1).every(({ type }) => type === 'taskStatus')).toBe(true)
+    expect(messages.at(-1)).toMatchObject({
+      type: 'result',
+      result: { content: [{ text: 'Ada and decline, begun 1 time' }] },
+    })
+    const { taskId } = (messages[0] as { task: { taskId: string } }).task
+    expect(await sdk.experimental.tasks.getTask(taskId)).toMatchObject({ status: 'completed' })
+    expect((await sdk.experimental.tasks.listTasks()).tasks.map((task) => task.taskId)).toEqual([taskId])
+    await expect.poll(() => statuses.at(-1)).toBe('completed')
+
+    const hanging = sdk.experimental.tasks.callToolStream({ name: 'hangs', arguments: { key: key() } })
+    const created = (await hanging.next()).value as { task: { taskId: string } }
+    expect(await sdk.experimental.tasks.cancelTask(created.task.taskId)).toMatchObject({ status: 'cancelled' })
+    const ended: Json[] = []
+    for await (const message of hanging) ended.push(message as unknown as Json)
+    expect(ended.at(-1)).toMatchObject({ type: 'error' })
+    await sdk.close()
+  })
+})

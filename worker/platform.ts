@@ -1,0 +1,36 @@
+/** What this Worker has from its platform: its Durable Objects, by class and name, and its keys. */
+import { env, exports } from 'cloudflare:workers'
+import { objectIn, type Placement } from '../durable-objects/placement.ts'
+import { type KeyRing, parseKeyRing, type Sealer, sealer } from './auth/seal.ts'
+import { McpError } from './protocol/errors.ts'
+
+const exported = exports as unknown as Record<string, DurableObjectNamespace | undefined>
+
+/** Is there a Durable Object class of this name? */
+export const hasClass = (name: string): boolean => !!exported[name]?.getByName
+
+/** @throws McpError `internal_error` when this Worker exports no such class */
+export function object<T>(className: string, name: string, placement: Placement): T {
+  if (hasClass(className)) return objectIn(exported[className] as DurableObjectNamespace, name, placement)
+  // Told to the client too: its user may be the developer, and nothing in it is secret.
+  throw new McpError('internal_error', `This Worker exports no Durable Object ${className}`)
+}
+
+/** @param minted a key ring that is kept, for a Worker whose secret has none */
+export const keys = (minted: () => Promise<KeyRing>): (() => Promise<Sealer>) =>
+  once(async () => {
+    const secret = (env as Record<string, unknown>).EDGEMCP_KEYS
+    return sealer(secret ? parseKeyRing(String(secret)) : await minted())
+  })
+
+/** Does something the first time it is asked for. What fails is tried again. */
+export function once<T>(make: () => T): () => T {
+  let made: { value: T } | undefined
+  return () => {
+    if (!made) {
+      made = { value: make() }
+      if (made.value instanceof Promise) made.value.catch(() => (made = undefined))
+    }
+    return made.value
+  }
+}

@@ -1,0 +1,167 @@
+/**
+ * Tasks as the protocol itself had them, for clients of 2025-11-25: the client asks for one, and waits for its result.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+ */
+import { type TaskRpc, type TaskView, waited } from '../../durable-objects/task.ts'
+import type { Answer } from '../engine/memo.ts'
+import type { Asked } from '../engine/methods/method.ts'
+import { McpError } from '../protocol/errors.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
+import { principalKey } from '../protocol/principal.ts'
+import type { InputRequest, Notification, Params, Result } from '../protocol/types.ts'
+import { failure } from '../server/content.ts'
+import type { Context } from '../server/context.ts'
+import type { TaskOptions } from '../server/tool.ts'
+import { known, type Site, taskNamed, timesOf } from './site.ts'
+
+export const experimentalCapabilities: Params = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
+
+const relatedTaskKey = 'io.modelcontextprotocol/related-task'
+const purpose = 'experimental task'
+/** Tasks on one page: each is asked how it is. */
+const pageSize = 20
+/** Milliseconds between two looks at a task that sleeps, and at one whose object was lost. */
+const [mostPause, lostPause] = [10_000, 500]
+/** How often, one after another, a task may be lost while somebody waits for it. */
+const mostLosses = 10
+
+/** What `tools/list` says of a tool. */
+export const supportOf = ({ required }: TaskOptions): Params => ({
+  execution: { taskSupport: required ? 'required' : 'optional' },
+})
+
+/** Begins a task, of which the client hears at once. */
+export async function callAsTask({ call, world }: Asked, site: Site): Promise<Result> {
+  const terms = { ...site.termsOf(call), after: 0 }
+  const ttl = Math.min(terms.ttl, ttlIn(call.params.task) ?? terms.ttl)
+  const name = crypto.randomUUID()
+  const taskId = await world.seals.seal(purpose, name, ttl)
+  const { session } = world.state
+  const own = { name, taskId, session: session?.name }
+  const started = await site.task(name).start(site.callOf(call), { ...terms, ttl }, own, {})
+  if (!('task' in started)) throw new McpError('internal_error', 'The task did not begin')
+  const lister = listOf({ call, world })
+  if (lister) await site.task(lister).list({ name, taskId }, started.task.createdAt + ttl)
+  return { task: taskOf(started.task) }
+}
+
+/** @throws McpError `invalid_params` when `params.task` is none */
+function ttlIn(task: unknown): number | undefined {
+  if (!isObject(task)) throw new McpError('invalid_params', 'params.task must be an object')
+  const { ttl } = task
+  if (ttl === undefined || (Number.isInteger(ttl) && (ttl as number) > 0)) return ttl as number | undefined
+  throw new McpError('invalid_params', 'params.task.ttl must be a number of milliseconds')
+}
+
+/** Where the tasks of whoever asks are listed. Somebody without a name has those of the session. */
+function listOf({ call, world }: Pick<Asked, 'call' | 'world'>): string | undefined {
+  const owner = principalKey(call.principal) || world.state.session?.name
+  return owner && `list ${owner}`
+}
+
+export async function getTask(asked: Asked, site: Site): Promise<Result> {
+  return taskOf(await known((await taskNamed(asked, purpose, site)).get()))
+}
+
+export async function cancelTask(asked: Asked, site: Site): Promise<Result> {
+  const { before, task } = await known((await taskNamed(asked, purpose, site)).cancel())
+  if (before === 'working' || before === 'input_required') return taskOf(task)
+  throw new McpError('invalid_params', `The task is over: it is ${statusOf(task)}`)
+}
+
+export async function listTasks({ call, world }: Asked, site: Site): Promise<Result> {
+  const { cursor } = call.params
+  const lister = listOf({ call, world })
+  const after = cursor === undefined ? 0 : typeof cursor === 'string' && (await world.seals.open('tasks', cursor))
+  if (typeof after !== 'number') throw new McpError('invalid_params', 'Invalid cursor: list again from the first page')
+  if (!lister) return { tasks: [] }
+  const page = await site.task(lister).listed(after, pageSize)
+  const views = await Promise.all(page.tasks.map(({ name }) => site.task(name).get()))
+  return {
+    tasks: views.flatMap((view) => (view ? [taskOf(view)] : [])),
+    nextCursor: page.next === undefined ? undefined : await world.seals.seal('tasks', page.next),
+  }
+}
+
+/** Waits until the task is over, and asks what it asks. */
+export async function taskResult(asked: Asked, site: Site): Promise<Result> {
+  const { call, context, world } = asked
+  const task = await taskNamed(asked, purpose, site)
+  for (;;) {
+    const view = await settled(task, world.signal())
+    const { taskId, inputRequests, result, error } = view
+    if (inputRequests) {
+      // Their keys are asked once in this call, but a task may ask one again.
+      const asks = Object.entries(inputRequests).map(([key, request]) => ({
+        key,
+        own: `${view.rounds} ${key}`,
+        request,
+      }))
+      const answers = asks.flatMap(({ key, own }) => {
+        const answer = answerTo(context, own)
+        return answer ? [[key, answer] as const] : []
+      })
+      if (answers.length > 0) await task.update(Object.fromEntries(answers))
+      else return context.ask(Object.fromEntries(asks.map(({ own, request }) => [own, related(request, taskId)])))
+    } else if (error) {
+      // In a session the model is told.
+      if (error.kind === 'missing_client_capability') return relatedResult(failure(error.message) as Result, taskId)
+      throw new McpError(error.kind, error.message, error.data)
+    } else if (result) {
+      return relatedResult(call.revision.result('tools/call', result), taskId)
+    } else if (view.status === 'cancelled') {
+      throw new McpError('invalid_params', 'The task was cancelled: it has no result')
+    } else {
+      await waited(Math.min(Math.max((view.due ?? 0) - Date.now(), lostPause), mostPause), world.signal())
+    }
+  }
+}
+
+/** How it is when it has stopped running; or still runs, a while later. */
+async function settled(task: TaskRpc, signal: AbortSignal): Promise<TaskView> {
+  for (let losses = 0; ; losses += 1) {
+    try {
+      return await known(task.settled())
+    } catch (problem) {
+      // It goes on in another instance.
+      if (problem instanceof McpError || losses === mostLosses) throw problem
+      await waited(lostPause, signal)
+    }
+  }
+}
+
+/** What the client said, as the task is to hear it. */
+function answerTo(context: Context, key: string): Answer | undefined {
+  try {
+    const result = context.input(key)
+    return result && { result }
+  } catch (refusal) {
+    if (!(refusal instanceof McpError && refusal.kind === 'client_refused')) throw refusal
+    const message = refusal.message.slice(`The client refused "${key}": `.length)
+    return { error: { code: -32600, message } }
+  }
+}
+
+export const statusNotification = (task: TaskView): Notification => ({
+  method: 'notifications/tasks/status',
+  params: taskOf(task),
+})
+
+const taskOf = (task: TaskView): Params => ({
+  ...timesOf(task),
+  status: statusOf(task),
+  ttl: task.ttl,
+  pollInterval: task.poll,
+})
+
+/** A tool that failed is a task that failed. */
+const statusOf = ({ status, result }: TaskView): string => (result?.isError ? 'failed' : status)
+
+const related = ({ method, params = {} }: InputRequest, taskId: string): InputRequest =>
+  ({ method, params: { ...params, ...relatedResult(params, taskId) } }) as InputRequest
+
+const relatedResult = <T extends Params>(value: T, taskId: string): T => ({
+  ...value,
+  _meta: { ...(isObject(value._meta) && value._meta), [relatedTaskKey]: { taskId } },
+})

@@ -1,0 +1,50 @@
+/** What both ways of speaking of tasks have in common. */
+import type { TaskRpc, TaskView } from '../../durable-objects/task.ts'
+import type { TaskCall, TaskTerms } from '../../durable-objects/task-store.ts'
+import type { Call, Seals } from '../engine/call.ts'
+import type { Answer } from '../engine/memo.ts'
+import { type Asked, readText } from '../engine/methods/method.ts'
+import { McpError } from '../protocol/errors.ts'
+import type { Principal } from '../protocol/principal.ts'
+import type { Params } from '../protocol/types.ts'
+
+export type Site = {
+  task(name: string): TaskRpc
+  seals(principal: Principal | undefined): Seals
+  /** @throws Error when the tool's declaration has a duration that is none */
+  termsOf(call: Call): TaskTerms
+  /** @throws McpError `invalid_params` when there is more to a call than can be kept */
+  callOf(call: Call): TaskCall
+}
+
+/** Not made here, for somebody else, or lapsed: one answer for all of them. */
+const unknownTask = () => new McpError('unknown_handle', 'Unknown task')
+
+/** @throws McpError `unknown_handle` when the id was not sealed here, for whoever asks */
+export async function taskNamed({ call, world }: Asked, purpose: string, site: Site): Promise<TaskRpc> {
+  const name = await world.seals.open(purpose, readText(call.params, 'taskId'))
+  if (typeof name !== 'string') throw unknownTask()
+  return site.task(name)
+}
+
+/** @throws McpError `unknown_handle` when there is no such task any more */
+export async function known<T>(answer: Promise<T | undefined>): Promise<T> {
+  const task = await answer
+  if (task === undefined) throw unknownTask()
+  return task
+}
+
+/** By it those who listen to a task are found. */
+export const topicOf = (name: string): string => `task ${name}`
+
+export const boxed = (answers: Params): Record<string, Answer> =>
+  Object.fromEntries(Object.entries(answers).map(([key, result]) => [key, { result }]))
+
+/** What a task is on every wire. */
+export const timesOf = ({ taskId, status, statusMessage, createdAt, lastUpdatedAt }: TaskView): Params => ({
+  taskId,
+  status,
+  statusMessage,
+  createdAt: new Date(createdAt).toISOString(),
+  lastUpdatedAt: new Date(lastUpdatedAt).toISOString(),
+})
