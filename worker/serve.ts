@@ -99,8 +99,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const state = (name: string): StateRpc => object(names.state, name, sessions)
   const keyed = keys(() => shards.at(0).keys())
   updates?.attach(server.registry, () => shards.at(0))
-  development?.watchEffects(server.registry, env)
-  development?.warnOfUnguarded(server.registry, options)
+  development?.watch(server.registry, options, env)
   options.auth?.attach?.(server)
   options.limit?.attach?.(server)
 

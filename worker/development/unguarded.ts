@@ -1,10 +1,10 @@
 import type { Registry } from '../server/server.ts'
 
+/** What is to guard a server. */
+export type Guards = { auth?: object | undefined; limit?: object | undefined }
+
 /** Tells of scopes that nobody can have, and of limits that nobody keeps. */
-export function warnOfUnguarded(
-  { tools, resources, templates, prompts }: Registry,
-  { auth, limit }: { auth?: object | undefined; limit?: object | undefined },
-): void {
+export function warnOfUnguarded({ tools, resources, templates, prompts }: Registry, { auth, limit }: Guards): void {
   const entries = [tools, resources, templates, prompts].flatMap((kind) => [...kind.entries()])
   const named = (found: typeof entries) => found.map(([name]) => `"${name}"`).join(', ')
   const scoped = entries.filter(([, { scopes = [] }]) => scopes.length > 0)

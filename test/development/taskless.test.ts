@@ -1,0 +1,21 @@
+import { afterEach, expect, test, vi } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer } from '../support/server.ts'
+
+afterEach(() => vi.unstubAllEnvs())
+
+const said = 'edgemcp runs "long" as any other tool, and without ctx.sleep: there are no tasks.'
+
+test.each([
+  ['development', 1],
+  ['production', 0],
+])('a tool that is to be a task, where there are none, is told of in %s: %i time', async (environment, times) => {
+  vi.stubEnv('NODE_ENV', environment)
+  await using server = await startServer('test/development/taskless')
+  await using client = await connect(server.url, { revision: '2026-07-28' })
+  expect(await client.callTool('long')).toMatchObject({ content: [{ text: 'done' }] })
+  expect(await client.callTool('print')).toMatchObject({ content: [{ text: 'printed' }] })
+  const messages = () => server.harness.getLogs().map(({ message }) => message)
+  await vi.waitFor(() => expect(messages()).toContain('printed'), { timeout: 10_000 })
+  expect(messages().filter((message) => message.startsWith(said)).length).toBe(times)
+})

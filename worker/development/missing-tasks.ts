@@ -1,0 +1,14 @@
+import type { Registry } from '../server/server.ts'
+
+/** Tells of tools that are to be tasks, on a server that has none, once everything is declared. */
+export const warnOfMissingTasks = (registry: Registry): void => queueMicrotask(() => warn(registry))
+
+function warn({ tools, methods }: Registry): void {
+  const names = [...tools].flatMap(([name, { task }]) => (task ? [`"${name}"`] : []))
+  if (names.length === 0 || methods.has('tasks/get')) return
+  console.warn(
+    `edgemcp runs ${names.join(', ')} as any other tool, and without ctx.sleep: there are no tasks. ` +
+      'Add to it\n\nexport const { McpTask } = tasks(server) // of "edgemcp/tasks"\n\n' +
+      'and to its wrangler.toml\n\n[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["McpTask"]',
+  )
+}
