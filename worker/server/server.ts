@@ -104,7 +104,17 @@ export class Server {
    *
    * @throws Error at start-up, with one sentence that names the fix
    */
+  tool<const I extends Schema | undefined = undefined>(
+    name: string,
+    definition: ToolDefinition<I, undefined>,
+    handler: ToolHandler<I, undefined>,
+  ): Switch
   tool<const I extends Schema | undefined = undefined, const O extends Schema | undefined = undefined>(
+    name: string,
+    definition: ToolDefinition<I, O>,
+    handler: ToolHandler<I, O>,
+  ): Switch
+  tool<const I extends Schema | undefined, const O extends Schema | undefined>(
     name: string,
     definition: ToolDefinition<I, O>,
     handler: ToolHandler<I, O>,
