@@ -15,7 +15,7 @@ import type { Context } from '../worker/server/context.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import type { Tool } from '../worker/server/tool.ts'
-import { milliseconds } from '../worker/tasks/duration.ts'
+import { sleeping, waited } from '../worker/tasks/sleeping.ts'
 import { type ListedTask, TaskList, type TaskListRpc } from './task-list.ts'
 import {
   type End,
@@ -330,34 +330,29 @@ export class Task extends DurableObject implements TaskRpc {
 
   #contextOf(task: Kept, context: Context, signal: AbortSignal, park: (wake: number) => void): Context {
     const { once } = context
-    let sleeps = 0
     let effects = 0
     let wake = Number.POSITIVE_INFINITY
     /** What runs beside a sleep is not thrown away: its result would be missed. */
-    const rest = () => {
+    const leave = () => {
       if (effects === 0 && wake < Number.POSITIVE_INFINITY) park(wake)
     }
-    const until = async (moment: number | { valueOf(): number }) => {
-      sleeps += 1
-      const at = await once(`\0sleep ${sleeps}`, () => Number(moment))
-      const wait = at - Date.now()
-      if (wait <= 0) return
+    const rest = async (moment: number) => {
       signal.throwIfAborted()
+      const wait = moment - Date.now()
       if (wait <= shortly) return waited(wait, signal)
-      wake = Math.min(wake, at)
-      setTimeout(rest)
+      wake = Math.min(wake, moment)
+      setTimeout(leave)
       return new Promise<void>(() => {})
     }
     const own: Pick<Context, 'until' | 'sleep' | 'once' | 'progress'> = {
-      until,
-      sleep: (duration: number | string) => until(Date.now() + milliseconds(duration, 'The duration of ctx.sleep')),
+      ...sleeping(context, rest),
       once: async (key, effect) => {
         effects += 1
         try {
           return await once(key, effect)
         } finally {
           effects -= 1
-          if (wake < Number.POSITIVE_INFINITY) setTimeout(rest)
+          if (wake < Number.POSITIVE_INFINITY) setTimeout(leave)
         }
       },
       progress: (done, total, message) => this.#note(task, message ?? (total ? `${done} of ${total}` : `${done}`)),
@@ -460,20 +455,4 @@ function only({ registry }: Server, name: string, handled: (tool: Tool) => Tool)
   const tools = new Map(registry.tools)
   if (tool) tools.set(name, handled(tool))
   return { registry: { ...registry, tools, methods: new Map(), watch: undefined } } as unknown as Server
-}
-
-/** @throws the signal's reason when that is aborted before */
-export function waited(time: number, signal: AbortSignal): Promise<void> {
-  return new Promise((resolve, reject) => {
-    const stop = () => {
-      clearTimeout(timer)
-      reject(signal.reason)
-    }
-    const timer = setTimeout(() => {
-      signal.removeEventListener('abort', stop)
-      resolve()
-    }, time)
-    if (signal.aborted) stop()
-    else signal.addEventListener('abort', stop, { once: true })
-  })
 }

@@ -72,7 +72,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'worker/auth/seal.ts',
       'worker/http/event-stream.ts',
       'worker/http/feed-codes.ts',
-      'worker/tasks/duration.ts',
+      'worker/tasks/sleeping.ts',
       'cloudflare:workers',
     ],
     types: ['worker/server'],

@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
-import { type TaskRpc, type TaskView, waited } from '../../durable-objects/task.ts'
+import type { TaskRpc, TaskView } from '../../durable-objects/task.ts'
 import type { Answer } from '../engine/memo.ts'
 import type { Asked } from '../engine/methods/method.ts'
 import { McpError } from '../protocol/errors.ts'
@@ -14,6 +14,7 @@ import { failure } from '../server/content.ts'
 import type { Context } from '../server/context.ts'
 import type { TaskOptions } from '../server/tool.ts'
 import { known, type Site, taskNamed, timesOf } from './site.ts'
+import { waited } from './sleeping.ts'
 
 export const experimentalCapabilities: Params = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
 

@@ -1,7 +1,7 @@
 import type { KeysRpc } from '../../durable-objects/keys.ts'
 import type { Placement } from '../../durable-objects/placement.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
-import { Task, type TaskHost, type TaskRpc, waited } from '../../durable-objects/task.ts'
+import { Task, type TaskHost, type TaskRpc } from '../../durable-objects/task.ts'
 import type { UpdatesRpc } from '../../durable-objects/updates.ts'
 import type { Call } from '../engine/call.ts'
 import { isVisible } from '../engine/methods/lists.ts'
@@ -14,13 +14,13 @@ import { McpError } from '../protocol/errors.ts'
 import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.ts'
 import type { Result } from '../protocol/types.ts'
 import { failure } from '../server/content.ts'
-import type { Context } from '../server/context.ts'
 import type { Registry, Server } from '../server/server.ts'
 import type { TaskOptions, Tool } from '../server/tool.ts'
 import { milliseconds } from './duration.ts'
 import * as experimental from './experimental.ts'
 import * as extended from './extension.ts'
 import { type Site, topicOf } from './site.ts'
+import { sleeping, waited } from './sleeping.ts'
 
 export type TasksOptions = Placement & {
   /** Names of the exported classes, for a Worker with more than one server. */
@@ -170,11 +170,7 @@ async function list(asked: Asked): Promise<Result> {
 /** A call that is no task waits in memory. */
 function inline(asked: Asked): Promise<Result> {
   const { context, world } = asked
-  const wait = (time: number) => (time > 0 ? waited(time, world.signal()) : Promise.resolve())
-  const own: Pick<Context, 'sleep' | 'until'> = {
-    sleep: async (duration) => wait(milliseconds(duration, 'The duration of ctx.sleep')),
-    until: (moment) => wait(Number(moment) - Date.now()),
-  }
+  const own = sleeping(context, (moment) => waited(moment - Date.now(), world.signal()))
   return callTool.answer({ ...asked, context: Object.assign(context, own) })
 }
 
