@@ -1,0 +1,68 @@
+import { createServer, serve } from 'edgemcp'
+import { page } from 'edgemcp/page'
+import { type Store, state } from 'edgemcp/state'
+import { tasks } from 'edgemcp/tasks'
+import { updates } from 'edgemcp/updates'
+import * as z from 'zod'
+
+const server = createServer({ name: 'report', title: 'Reports', version: '1.0.0' })
+
+const week = 7 * 24 * 60 * 60_000
+const chapters = ['Where it comes from', 'How it is made', 'Who buys it', 'What it costs', 'What is next']
+
+const reports = state('reports', { scope: 'handle', ttl: week }, (store: Store<Record<string, string>>) => ({
+  keep: (text: string) => store.put('text', text),
+  text: () => store.get('text'),
+}))
+
+const file = server.resource(
+  'report://{id}',
+  { name: 'report', description: 'A report, as write_report returned it', mimeType: 'text/markdown' },
+  async ({ id }, ctx) => (await ctx.state(reports, id).text()) ?? '',
+)
+
+server.tool(
+  'write_report',
+  {
+    description: 'Writes a report. It takes a while, and asks how long the report may be.',
+    input: z.object({ topic: z.string().min(1).max(100) }),
+    // Looked at often, because it does not take long. Real work may take days.
+    task: { ttl: '1d', poll: '500ms' },
+  },
+  async ({ topic }, ctx) => {
+    const found: string[] = []
+    for (const [index, chapter] of chapters.entries()) {
+      ctx.progress(index, chapters.length, `Collecting: ${chapter}`)
+      await ctx.sleep('500ms')
+      found.push(await ctx.once(chapter, () => collect(topic, chapter)))
+    }
+    const answer = await ctx.elicit(
+      'length',
+      `There is enough about ${topic} for ${chapters.length} chapters. How long may it be?`,
+      z.object({ chapters: z.int().min(1).max(chapters.length).default(chapters.length) }),
+    )
+    if (!answer.content) return 'Nothing was written.'
+    ctx.progress(chapters.length, chapters.length, 'Writing')
+    const text = [`# ${topic}`, ...found.slice(0, answer.content.chapters)].join('\n\n')
+    const id = await ctx.once('file', async () => {
+      const handle = await ctx.handle(reports)
+      await ctx.state(reports, handle).keep(text)
+      return handle
+    })
+    return [
+      { type: 'text', text: `The report about ${topic} has ${answer.content.chapters} chapters.` },
+      { type: 'resource_link', uri: file.uri({ id }), name: `${topic}.md`, mimeType: 'text/markdown' },
+    ]
+  },
+)
+
+/** Stands for what takes long: searches, models, other people. */
+async function collect(topic: string, chapter: string): Promise<string> {
+  return `## ${chapter}\n\nWhat there is to know about ${topic}.`
+}
+
+const worker = serve(server, { page, updates: updates() })
+export default worker
+export const { McpSession, McpUpdates } = worker
+export const { McpTask } = tasks(server)
+export { McpState } from 'edgemcp/state'
