@@ -1,4 +1,3 @@
-import { existsSync } from 'node:fs'
 import { type Browser, chromium, type Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
@@ -6,18 +5,16 @@ import {
   newKey,
   startAuthorizationServer,
 } from '../../examples/protected/beside/authorization-server.ts'
+import { executablePath, found, missing } from '../support/chromium.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Network } from './browser/network.ts'
 import { type PageServer, servePage } from './browser/serve-page.ts'
 import { expiringAt } from './flow/signing.ts'
 
-const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
-const found = existsSync(executablePath)
 /** The browser shows what it did a moment later than it did it. */
 const patience = { timeout: 10_000 }
-const missing = `, skipped: there is no ${executablePath}; install chromium, or say in CHROMIUM where it is`
 
-describe.skipIf(!found)(`a page in Chromium${found ? '' : missing}`, { timeout: 90_000 }, () => {
+describe.skipIf(!found)(`a page in Chromium${missing}`, { timeout: 90_000 }, () => {
   let pages: PageServer
   let issuer: AuthorizationServer
   let server: TestServer
