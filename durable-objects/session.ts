@@ -22,12 +22,12 @@
  * Otherwise nothing remains.
  */
 import { DurableObject } from 'cloudflare:workers'
+import { answerText } from '../worker/engine/answer-text.ts'
 import { readRoots } from '../worker/engine/answers.ts'
 import { atOnce } from '../worker/engine/at-once.ts'
 import type { Call, Seals, World } from '../worker/engine/call.ts'
 import { type Handshake, readHandshake, welcome } from '../worker/engine/handshake.ts'
 import { type Answer, emptyMemo } from '../worker/engine/memo.ts'
-import { answerText } from '../worker/engine/methods/lists.ts'
 import { readText } from '../worker/engine/methods/method.ts'
 import { hasResources } from '../worker/engine/methods/resources.ts'
 import { isRepeatable } from '../worker/engine/repeating.ts'

@@ -1,8 +1,9 @@
 /** Requests that stand alone: the whole call happens in this isolate, and the client brings what was learned before. */
+
+import { answerText } from '../engine/answer-text.ts'
 import type { Call, World } from '../engine/call.ts'
 import { emptyMemo } from '../engine/memo.ts'
 import { implementationOf } from '../engine/methods/discover.ts'
-import { answerText } from '../engine/methods/lists.ts'
 import { mirroredIn } from '../engine/methods/tools.ts'
 import { methodOf, run } from '../engine/run.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'

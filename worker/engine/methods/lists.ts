@@ -5,10 +5,8 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
  */
 import { McpError } from '../../protocol/errors.ts'
-import type { Caching, RequestId, Result } from '../../protocol/types.ts'
+import type { Caching, Result } from '../../protocol/types.ts'
 import type { Caller, Visibility } from '../../server/caller.ts'
-import type { Registry } from '../../server/server.ts'
-import type { Call } from '../call.ts'
 import type { Asked } from './method.ts'
 
 export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }
@@ -33,24 +31,7 @@ export const isPersonal = ({ enabled, scopes, listed }: Visibility): boolean =>
   enabled !== undefined || (scopes !== undefined && !listed)
 
 /** Lists that everybody sees, whole. */
-const shared = new WeakSet<Result>()
-
-/** The text of an answer. A list that everybody sees is written once for each revision. */
-export function answerText(
-  id: RequestId,
-  { lists }: Registry,
-  { method, revision }: Call,
-  result: Result,
-  sign = (result: Result) => result,
-): string {
-  const key = shared.has(result) && method + revision.date
-  let text = key && lists.get(key)
-  if (!text) {
-    text = JSON.stringify(sign(revision.result(method, result)))
-    if (key) lists.set(key, text)
-  }
-  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
-}
+export const shared = new WeakSet<Result>()
 
 type Position = { index: number; after: string }
 

@@ -1,0 +1,21 @@
+import type { RequestId, Result } from '../protocol/types.ts'
+import type { Registry } from '../server/server.ts'
+import type { Call } from './call.ts'
+import { shared } from './methods/lists.ts'
+
+/** The text of an answer. A list that everybody sees is written once for each revision. */
+export function answerText(
+  id: RequestId,
+  { lists }: Registry,
+  { method, revision }: Call,
+  result: Result,
+  sign = (result: Result) => result,
+): string {
+  const key = shared.has(result) && method + revision.date
+  let text = key && lists.get(key)
+  if (!text) {
+    text = JSON.stringify(sign(revision.result(method, result)))
+    if (key) lists.set(key, text)
+  }
+  return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
+}
