@@ -76,6 +76,7 @@ const nowhere: StateHost = {
 /** One round of a call. */
 export async function play(server: Server, method: string, params: Params, setting: Setting = {}): Promise<Played> {
   const { date = '2026-07-28', capabilities = everything, memo = emptyMemo, updates = true } = setting
+  const { signal = new AbortController().signal } = setting
   const played: Omit<Played, 'outcome'> = { said: [], reported: [], disconnected: [], completed: [] }
   const call: Call = {
     method,
@@ -88,7 +89,7 @@ export async function play(server: Server, method: string, params: Params, setti
     logLevel: 'logLevel' in setting ? setting.logLevel : 'debug',
   }
   const world: World = {
-    signal: () => setting.signal ?? new AbortController().signal,
+    signal: () => signal,
     seals: setting.seals ?? memorySeals(),
     state: setting.state ?? nowhere,
     updates,

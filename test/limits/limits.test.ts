@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { statelessHeaders } from '../support/stateless.ts'
 
 let server: TestServer
 let hasty: TestServer
@@ -58,11 +59,7 @@ function post(name: string, token: string | undefined, args: object = {}, header
   return fetch(server.url, {
     method: 'POST',
     headers: {
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      'MCP-Protocol-Version': newest,
-      'Mcp-Method': 'tools/call',
-      'Mcp-Name': name,
+      ...statelessHeaders('tools/call', name),
       ...(token && { Authorization: `Bearer ${token}` }),
       ...headers,
     },

@@ -1,6 +1,8 @@
 /** A client of 2026-07-28 that knows tasks, as far as the wire. */
+
 import { setTimeout as pause } from 'node:timers/promises'
 import { events } from '../../worker/testing/wire.ts'
+import { statelessHeaders } from '../support/stateless.ts'
 
 export type Json = Record<string, unknown>
 export type Answered = { status: number; result?: Json; error?: { code: number; message: string; data?: unknown } }
@@ -41,11 +43,7 @@ export class TaskClient {
       method: 'POST',
       ...(signal && { signal }),
       headers: {
-        'Content-Type': 'application/json',
-        Accept: 'application/json, text/event-stream',
-        'MCP-Protocol-Version': '2026-07-28',
-        'Mcp-Method': method,
-        ...(typeof name === 'string' && { 'Mcp-Name': name }),
+        ...statelessHeaders(method, typeof name === 'string' ? name : undefined),
         ...(user && { Authorization: user }),
         ...headers,
       },

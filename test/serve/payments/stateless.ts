@@ -1,5 +1,7 @@
 /** A transfer without a session: each round is a request of its own, and what was learned travels with the client. */
+
 import type { Chance } from '../../support/random.ts'
+import { statelessHeaders } from '../../support/stateless.ts'
 import {
   amountOf,
   answerTo,
@@ -339,13 +341,7 @@ export class StatelessPayment implements Conversation, Payment {
   }
 
   #headers(method: string): Record<string, string> {
-    return {
-      'Content-Type': 'application/json',
-      Accept: 'application/json, text/event-stream',
-      'MCP-Protocol-Version': '2026-07-28',
-      'Mcp-Method': method,
-      ...(method === 'tools/call' && { 'Mcp-Name': this.#tool.name }),
-    }
+    return statelessHeaders(method, method === 'tools/call' ? this.#tool.name : undefined)
   }
 
   #bodyOf(id: number, state: State | undefined, answers: Answers, change: object = {}): string {

@@ -1,4 +1,5 @@
 /** A conversation without a session: what was learned travels with the client. */
+import { statelessHeaders } from '../../support/stateless.ts'
 import {
   type Asked,
   answerTo,
@@ -78,13 +79,7 @@ export class StatelessConversation implements Conversation {
     this.#lastId += 1
     const response = await fetch(this.#url, {
       method: 'POST',
-      headers: {
-        'Content-Type': 'application/json',
-        Accept: 'application/json, text/event-stream',
-        'MCP-Protocol-Version': '2026-07-28',
-        'Mcp-Method': 'tools/call',
-        'Mcp-Name': callOf(this.#trip).name,
-      },
+      headers: statelessHeaders('tools/call', callOf(this.#trip).name),
       body: JSON.stringify({ jsonrpc: '2.0', id: this.#lastId, method: 'tools/call', params }),
     })
     const reply = (await response.json()) as Reply
