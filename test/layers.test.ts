@@ -77,7 +77,7 @@ const rooms: Readonly<Record<string, Room>> = {
     ],
     types: ['worker/server'],
   },
-  'worker/development': { may: ['worker/protocol'], types: ['worker/server'] },
+  'worker/development': { may: ['worker/platform.ts', 'worker/protocol'], types: ['worker/server'] },
   // A client: it knows the wire and nothing of how it is served.
   'worker/testing': { may: ['worker/protocol', 'eventsource-parser'] },
   'worker/platform.ts': {

@@ -72,6 +72,8 @@ export type Page = (request: Request, host: Host) => Promise<Response>
 /** A Worker to export by default, and the two classes it needs exported by name. */
 export interface EdgeWorker {
   fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
+  /** What it serves, besides the page at `/` and what `auth` publishes. */
+  readonly paths: Host['paths']
   readonly McpSession: ObjectClass<Session>
   readonly McpUpdates: ObjectClass<Keys>
 }
@@ -99,7 +101,9 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const state = (name: string): StateRpc => object(names.state, name, sessions)
   const keyed = keys(() => shards.at(0).keys())
   updates?.attach(server.registry, () => shards.at(0))
-  development?.watch(server.registry, options, env)
+  const isWhole = () => options.sessions !== false && hasClass(names.session) && hasClass(names.updates)
+  const paths = pathsOf(options.path ?? '/mcp')
+  development?.watch(server.registry, options, env, names)
   options.auth?.attach?.(server)
   options.limit?.attach?.(server)
 
@@ -115,14 +119,14 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   }
 
   const host = once((): Host => {
-    const objects: Objects | undefined = hasObjects(names, options) ? { session } : undefined
+    const objects: Objects | undefined = isWhole() ? { session } : undefined
     return {
       server,
       limits,
       policy: { origins: options.origins ?? [], hosts: options.hosts ?? [] },
       auth: options.auth,
       limit: options.limit,
-      paths: pathsOf(options.path ?? '/mcp'),
+      paths,
       objects,
       streamed: new Set(),
       updating: objects && updates && { shards, listen: updates.listen },
@@ -138,6 +142,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const urlOf = lastOf((text) => new URL(text))
 
   return {
+    paths,
     async fetch(request, _, context) {
       const site = host()
       const { auth, policy } = site
@@ -216,11 +221,4 @@ function pathsOf(mcp: string): Host['paths'] {
   checks?.checkPath(mcp)
   const parent = mcp.slice(0, mcp.lastIndexOf('/') + 1)
   return { mcp, sse: `${parent}sse`, messages: `${parent}messages` }
-}
-
-function hasObjects(names: { session: string; updates: string }, { sessions }: ServeOptions): boolean {
-  if (sessions === false) return false
-  const missing = [names.session, names.updates].filter((name) => !hasClass(name))
-  if (missing.length > 0) development?.warnOfMissingExports(missing)
-  return missing.length === 0
 }

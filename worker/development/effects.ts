@@ -34,8 +34,9 @@ const told = new Set<string>()
  *
  * @param env with the bindings whose writes are effects
  */
-export function watchEffects(registry: Registry, env: object): void {
-  registry.watch = (_call, context) => {
+export const effectsWatch =
+  (registry: Registry, env: object): Watch =>
+  (_call, context) => {
     runs ??= start(env)
     for (const tool of registry.tools.values()) watchHandler(tool, `tool "${tool.item.name}"`, runs)
     for (const prompt of registry.prompts.values()) watchHandler(prompt, `prompt "${prompt.item.name}"`, runs)
@@ -44,7 +45,6 @@ export function watchEffects(registry: Registry, env: object): void {
     }
     return openRound(context, runs)
   }
-}
 
 function start(env: object): Scope<Running | undefined> {
   const within = scope<Running | undefined>()

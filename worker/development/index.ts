@@ -1,18 +1,32 @@
 /** What helps whoever develops a server. A deployment's bundle has nothing of it: see `serve.ts`. */
 import type { Registry } from '../server/server.ts'
-import { watchEffects } from './effects.ts'
+import { effectsWatch } from './effects.ts'
+import { warnOfMissingExports } from './missing-exports.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
 import { type Guards, warnOfUnguarded } from './unguarded.ts'
-
-export { warnOfMissingExports } from './missing-exports.ts'
 
 /**
  * Looks over a server that is about to be served, and on while its handlers run.
  *
  * @param env with the bindings whose writes are effects
+ * @param names of the classes that it needs
  */
-export function watch(registry: Registry, guards: Guards, env: object): void {
-  watchEffects(registry, env)
-  warnOfUnguarded(registry, guards)
-  warnOfMissingTasks(registry)
+export function watch(
+  registry: Registry,
+  options: Guards & { sessions?: unknown },
+  env: object,
+  names: { session: string; updates: string },
+): void {
+  warnOfUnguarded(registry, options)
+  const watch = effectsWatch(registry, env)
+  let looked = false
+  // What is declared and exported is known when somebody calls.
+  registry.watch = (call, context) => {
+    if (!looked) {
+      warnOfMissingTasks(registry)
+      if (options.sessions !== false) warnOfMissingExports([names.session, names.updates])
+    }
+    looked = true
+    return watch(call, context)
+  }
 }

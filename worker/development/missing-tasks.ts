@@ -1,9 +1,7 @@
 import type { Registry } from '../server/server.ts'
 
-/** Tells of tools that are to be tasks, on a server that has none, once everything is declared. */
-export const warnOfMissingTasks = (registry: Registry): void => queueMicrotask(() => warn(registry))
-
-function warn({ tools, methods }: Registry): void {
+/** Tells of tools that are to be tasks, on a server that has none. */
+export function warnOfMissingTasks({ tools, methods }: Registry): void {
   const names = [...tools].flatMap(([name, { task }]) => (task ? [`"${name}"`] : []))
   if (names.length === 0 || methods.has('tasks/get')) return
   console.warn(

@@ -1,5 +1,4 @@
 /** A transfer without a session: each round is a request of its own, and what was learned travels with the client. */
-
 import type { Chance } from '../../support/random.ts'
 import { statelessHeaders } from '../../support/stateless.ts'
 import {
