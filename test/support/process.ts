@@ -15,6 +15,8 @@ export type ServerProcess = {
   readonly url: URL
   /** Resolves when it answers. */
   start(): Promise<void>
+  /** Gives the process a line to read. Resolves when it is ready again. */
+  tell(line: string): Promise<void>
   /** Kills everything that was started, at once. Resolves when nothing of it is left. */
   kill(): Promise<void>
 } & AsyncDisposable
@@ -32,6 +34,7 @@ export async function serverProcess(
   mkdirSync(temporary)
   const port = await freePort()
   let child: ChildProcess | undefined
+  let isReady: () => Promise<boolean>
   // Nothing may outlive this process either, however it ends.
   const end = () => {
     if (child?.pid) killGroup(child.pid)
@@ -49,7 +52,7 @@ export async function serverProcess(
         detached: true,
         // What is killed does not clear its temporary files away.
         env: { ...process.env, TMPDIR: temporary },
-        stdio: ['ignore', 'pipe', 'pipe'],
+        stdio: ['pipe', 'pipe', 'pipe'],
       })
       child = started
       let errors = ''
@@ -57,9 +60,14 @@ export async function serverProcess(
         errors += chunk
       })
       const lines = createInterface({ input: started.stdout })
-      const ready = once(lines, 'line').then(([line]) => /^ready\b/.test(line))
       const failed = once(started, 'close').then(() => false)
-      if (!(await Promise.race([ready, failed]))) throw new Error(`The server did not start:\n${errors}`)
+      isReady = () => Promise.race([once(lines, 'line').then(([line]) => /^ready\b/.test(line)), failed])
+      if (!(await isReady())) throw new Error(`The server did not start:\n${errors}`)
+    },
+    async tell(line) {
+      const ready = isReady()
+      child?.stdin?.write(`${line}\n`)
+      if (!(await ready)) throw new Error(`The server is not ready after ${line}`)
     },
     async kill() {
       if (!child?.pid) return
