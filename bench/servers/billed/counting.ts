@@ -1,7 +1,7 @@
 /** Counts what is billed where it passes: requests to objects, and what they do with their storage. */
 import type { Tally } from './tally.ts'
 
-export const tally: Tally = { http: 0, requests: 0, messages: 0, rowsRead: 0, rowsWritten: 0, woken: 0 }
+export const tally: Tally = { http: 0, requests: 0, messages: 0, rowsRead: 0, rowsWritten: 0, alarmsSet: 0, woken: 0 }
 /** What was read and written is known of a cursor when it has been read. */
 const cursors: { rowsRead: number; rowsWritten: number }[] = []
 
@@ -92,6 +92,7 @@ function countStorage(ctx: DurableObjectState): DurableObjectState {
     if (!unit) return method
     return (...args) => {
       tally[unit] += 1
+      if (name === 'setAlarm') tally.alarmsSet += 1
       return method(...args)
     }
   }
@@ -99,7 +100,7 @@ function countStorage(ctx: DurableObjectState): DurableObjectState {
   const counted = new Proxy(passing(storage, keys), {
     get: (target, property) => (property === 'sql' ? sql : property === 'kv' ? kv : Reflect.get(target, property)),
   })
-  Object.defineProperty(ctx, 'storage', { value: counted })
+  Object.defineProperty(ctx, 'storage', { value: counted, configurable: true })
   return ctx
 }
 

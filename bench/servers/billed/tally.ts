@@ -7,7 +7,9 @@ export type Tally = {
   /** Messages of sockets. */
   messages: number
   rowsRead: number
+  /** Alarms that are set among them. */
   rowsWritten: number
+  alarmsSet: number
   /** Objects that were started: not billed itself. */
   woken: number
 }

@@ -166,10 +166,12 @@ export const { McpSession, McpUpdates } = worker
 export class McpTask extends made.McpTask {
   constructor(state: DurableObjectState, env: never) {
     const { storage } = state
-    const set = storage.setAlarm.bind(storage)
-    const setAlarm = (time: number) => set(time - ahead)
-    Object.defineProperty(storage, 'setAlarm', { value: setAlarm })
-    Object.defineProperty(state, 'storage', { value: storage })
+    const setAlarm = (time: number) => storage.setAlarm(time - ahead)
+    const get = (_: unknown, name: keyof DurableObjectStorage) => {
+      const value = name === 'setAlarm' ? setAlarm : storage[name]
+      return typeof value === 'function' ? value.bind(storage) : value
+    }
+    Object.defineProperty(state, 'storage', { value: new Proxy(storage, { get } as ProxyHandler<typeof storage>) })
     super(state, env)
     abandon = () => {
       state.abort('lost')
