@@ -17,6 +17,10 @@ export function chance(seed: number) {
     one: <T>(of: readonly T[]) => of[below(of.length)] as T,
     some: <T>(least: number, most: number, make: (index: number) => T) =>
       Array.from({ length: least + below(most - least + 1) }, (_, index) => make(index)),
+    shuffled: <T>(all: readonly T[]): T[] => {
+      const left = [...all]
+      return all.map(() => left.splice(below(left.length), 1)[0] as T)
+    },
     /** Once in so many times. */
     rarely: (times: number) => below(times) === 0,
     /** True this often. */

@@ -1,4 +1,4 @@
-/** Tools that run as tasks. What they did is told to a diary outside, or kept in memory; the clock can be put forward. */
+/** Tools that run as tasks. What they did is kept in memory; the clock can be put forward. */
 import { exports } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
 import { tasks } from 'edgemcp/tasks'
@@ -134,21 +134,6 @@ server.tool('tried', { description: 'How often', input: z.object({ key: z.string
 
 /** Waits for ever in an object that is lost in a moment. */
 let abandon = (): Promise<never> => Promise.reject(new Error('No object is running'))
-
-const Steps = z.object({ id: z.string(), steps: z.number(), diary: z.string() })
-server.tool(
-  'steps',
-  { description: 'Writes each step into a diary', task: { ttl: '1h' }, input: Steps },
-  async (input, ctx) => {
-    for (let step = 1; step <= input.steps; step += 1) {
-      await ctx.once(`step ${step}`, async () => {
-        await fetch(input.diary, { method: 'POST', body: `${input.id} ${step}` })
-      })
-      ctx.progress(step, input.steps)
-    }
-    return `${input.steps} steps`
-  },
-)
 
 const worker = serve(server, {
   updates: updates(),

@@ -1,0 +1,49 @@
+import { describe, expect, test } from 'vitest'
+import { type Attempt, judge, type Loss } from './once.ts'
+
+/** Attempts as `<run><step>`: `!` was done and kept, `?` done, `#` kept, otherwise it was cut. */
+const attempts = (text: string): Attempt[] =>
+  text.split(' ').map((one) => ({
+    run: one.charAt(0),
+    step: Number.parseInt(one.slice(1), 10),
+    version: '1',
+    isAnswered: /[!?]$/.test(one),
+    isKept: /[!#]$/.test(one),
+  }))
+const losses = (runs: string): Loss[] => [...runs].map((run) => ({ run, by: 'kill', version: '1' }))
+const judged = (text: string, lost = '') => judge('Task', attempts(text), losses(lost), 3)
+
+describe('what the chaos of tasks allows', () => {
+  test.each([
+    ['nothing lost', 'a1! a2! a3!', '', {}],
+    ['a loss in an effect', 'a1! a2 b2! b3!', 'a', { inside: 1 }],
+    ['two losses in an effect', 'a1! a2 b2 c2! c3!', 'ab', { inside: 2 }],
+    ['a loss between two effects', 'a1! b2! b3!', 'a', { between: 1 }],
+    ['a loss on the way to the disk', 'a1? b2! b3!', 'a', { beside: 1 }],
+    ['news of a lost run, heard late', 'a1! b2! a2 b3!', 'a', { inside: 1 }],
+    ['the same, too early', 'a1? b1! b2! b3!', 'a', { beside: 1, besideAgain: 1 }],
+  ])('%s', (_, text, lost, falls) => {
+    expect(judged(text, lost)).toEqual({ inside: 0, between: 0, beside: 0, besideAgain: 0, ...falls })
+  })
+
+  test.each([
+    ['an effect is done again without a loss', 'a1! a1! a2! a3!', ''],
+    ['an effect that was kept is done again', 'a1! b1! b2! b3!', 'a'],
+    ['an effect that was cut is not done again', 'a1! a2 b3!', 'a'],
+    ['an older effect is done again', 'a1! a2 b1! b2! b3!', 'a'],
+    ['the handler goes on before its result is on disk', 'a1? a2! a3!', ''],
+    ['an effect is kept that was not done', 'a1! a2# a3!', ''],
+    ['an effect is left out', 'a1! a3!', ''],
+    ['the last effect is left out', 'a1! a2!', ''],
+    ['the last effect is not kept', 'a1! a2! a3?', ''],
+    ['a run follows no loss', 'a1! b2! b3!', ''],
+    ['a lost run goes on', 'a1! a2! a3!', 'a'],
+  ])('finds it when %s', (_, text, lost) => {
+    expect(() => judged(text, lost)).toThrow()
+  })
+
+  test('finds it when old code goes on', () => {
+    const deployed = [{ run: 'a', by: 'deploy', version: '2' }]
+    expect(() => judge('Task', attempts('a1! a2 b2! b3!'), deployed, 3)).toThrow(/another version/)
+  })
+})

@@ -1,0 +1,6 @@
+import { stepsWorker, withLosses } from './worker.ts'
+
+const { worker, ...objects } = stepsWorker('1')
+
+export const { McpSession, McpUpdates, McpTask } = objects
+export default withLosses(worker)
