@@ -81,8 +81,8 @@ type Running = { readonly abort: AbortController; readonly ended: Promise<void> 
 
 /** An alarm may run for fifteen minutes; longer work is held by the next one. */
 const holdFor = 14 * 60_000
-/** Milliseconds until the alarm that runs it again if the object is lost. */
-const holdAfter = 20_000
+/** Milliseconds until the alarm that runs it again if the object is lost: while nobody waits in an alarm, and in one. */
+const [holdAfter, lostFor] = [20_000, 3000]
 /** Milliseconds that are waited for in memory: to be woken costs more. */
 const shortly = 10_000
 /** Milliseconds between two status messages that are written down. */
@@ -202,8 +202,11 @@ export class Task extends DurableObject implements TaskRpc {
       const late = new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
       return this.#finish(task, 'failed', { error: errorOf(late) })
     }
-    if (this.#isDue(task)) await within(Math.min(holdFor, expiryOf(task) - Date.now()), this.#run(task).ended)
-    await this.#wake(task)
+    if (!this.#isDue(task)) return this.#wake(task)
+    // An alarm that is lost is run again so many times; this one, always.
+    await this.ctx.storage.setAlarm(Math.min(Date.now() + lostFor, expiryOf(task)))
+    await within(Math.min(holdFor, expiryOf(task) - Date.now()), this.#run(task).ended)
+    if (this.#running) await this.#wake(task)
   }
 
   /** A task that its client may ask about. */
