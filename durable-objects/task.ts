@@ -457,5 +457,7 @@ function only({ registry }: Server, name: string, handled: (tool: Tool) => Tool)
   const tool = registry.tools.get(name)
   const tools = new Map(registry.tools)
   if (tool) tools.set(name, handled(tool))
-  return { registry: { ...registry, tools, methods: new Map(), watch: undefined } } as unknown as Server
+  return {
+    registry: { ...registry, tools, methods: new Map(), watch: undefined, around: undefined },
+  } as unknown as Server
 }

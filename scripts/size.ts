@@ -22,6 +22,7 @@ const bundles = [
   { name: 'with edgemcp/apps', source: extra('apps'), external: schemaLibraries },
   { name: 'with edgemcp/audit', source: extra('audit'), external: schemaLibraries },
   { name: 'with edgemcp/auth', source: extra('auth'), external: schemaLibraries },
+  { name: 'with edgemcp/compose', source: extra('compose'), external: schemaLibraries },
   { name: 'with edgemcp/limits', source: extra('limits'), external: schemaLibraries },
   { name: 'with edgemcp/page', source: extra('page'), external: schemaLibraries },
   { name: 'with edgemcp/skills', source: extra('skills'), external: schemaLibraries },

@@ -28,7 +28,8 @@ export async function run(server: Server, call: Call, memo: Memo, world: World):
   const round = openRound(call, memo, world, server.registry.options.jsonSchema)
   const watched = server.registry.watch?.(call, round.context)
   try {
-    const finished = method.answer({ server, call, world, context: watched?.context ?? round.context })
+    const asked = { server, call, world, context: watched?.context ?? round.context }
+    const finished = server.registry.around?.(asked, method) ?? method.answer(asked)
     return await Promise.race([
       finished.then((done) => ({ done })),
       round.blocked,

@@ -1,7 +1,7 @@
 import { type Change, type List, type Scope, switchOf } from '../protocol/changes.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
-import type { Caching, Implementation, Params } from '../protocol/types.ts'
+import type { Caching, Implementation, Params, Result } from '../protocol/types.ts'
 import type { Caller, Switch, Visibility } from './caller.ts'
 import { checks } from './checking.ts'
 import type { Watch } from './context.ts'
@@ -70,6 +70,8 @@ export type Registry = {
   listens?: (params: Params, principal: Principal | undefined) => Promise<Listening | undefined>
   /** What extensions answer, by method: each an engine's `Method`. They come before the protocol's own. */
   readonly methods: Map<string, unknown>
+  /** Stands around what methods answer: the engine's `Asked` and `Method`. See `edgemcp/compose`. */
+  around?: ((asked: object, method: object) => Promise<Result>) | undefined
   /** Lists that are the same for everybody, as texts, by method and revision. */
   readonly lists: Map<string, string>
   publish: (change: Change, scope?: Scope) => Promise<void>

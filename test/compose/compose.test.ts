@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+type Json = Record<string, unknown>
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/compose/server')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const answers = { elicit: () => ({ action: 'accept', content: { name: 'Ada' } }) }
+const main = (revision: string, token?: string) => connect(server.url, { revision, answers, ...(token && { token }) })
+const textOf = async (client: TestClient, name: string, args: Json = {}) =>
+  ((await client.callTool(name, args)).content as { text: string }[])[0]?.text
+const namesOf = async (client: TestClient, list: string) =>
+  ((await client.request(`${list}/list`))[list] as { name: string }[]).map(({ name }) => name)
+
+describe.each(everyRevision)('for clients of %s', (revision) => {
+  let client: TestClient
+  beforeAll(async () => {
+    client = await main(revision)
+  })
+  afterEach(() => textOf(client, 'seen'))
+  afterAll(() => client.close())
+
+  test('a mounted server is a part of the one that mounts it', async () => {
+    expect(await namesOf(client, 'tools')).toEqual(['weather_now', 'weather_warm', 'echo', 'ask'])
+    expect(await namesOf(client, 'prompts')).toEqual(['weather_plan'])
+    expect(await textOf(client, 'weather_now', { city: 'Bern' })).toBe('Fine in Bern')
+    await expect(client.callTool('now', { city: 'Bern' })).rejects.toMatchObject({ message: 'Unknown tool: now' })
+    expect(await client.request('prompts/get', { name: 'weather_plan' })).toMatchObject({
+      messages: [{ content: { text: 'Plan my day' } }],
+    })
+    expect(await client.request('resources/read', { uri: 'weather://bern' })).toMatchObject({
+      contents: [{ text: expect.stringMatching(/°C$/) }],
+    })
+  })
+
+  test('what a mounted server announces is heard', async () => {
+    const stream = await client.watch({ resourceSubscriptions: ['weather://bern'] })
+    if (revision !== '2026-07-28') await client.request('resources/subscribe', { uri: 'weather://bern' })
+    await client.callTool('weather_warm', { city: 'bern' })
+    expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: 'weather://bern' })
+    await stream.close()
+  })
+
+  test('middleware sees what is called and by whom, and what it came to, outermost first', async () => {
+    expect(await textOf(client, 'echo', { text: 'hi' })).toBe('hi')
+    expect(await textOf(client, 'seen')).toBe(`outer tools/call echo ${revision} nobody, outer over`)
+    await using adas = await main(revision, 'ada')
+    await textOf(adas, 'seen')
+    await adas.request('prompts/list')
+    expect(await textOf(adas, 'seen')).toBe(`outer prompts/list ${revision} ada, outer over`.replace('list ', 'list  '))
+  })
+
+  test('middleware may change what goes in, answer by itself, and refuse', async () => {
+    expect(await textOf(client, 'echo', { text: 'changed' })).toBe('other words')
+    expect(await textOf(client, 'echo', { text: 'cached' })).toBe('from the cache')
+    await expect(client.callTool('echo', { text: 'forbidden' })).rejects.toMatchObject({
+      code: -32600,
+      message: 'That must not be said',
+    })
+  })
+
+  test('a call that asks goes through it in each round', async () => {
+    const asks = everyRevision.indexOf(revision) < everyRevision.indexOf('2025-03-26')
+    expect(await textOf(client, 'ask')).toBe(asks ? 'Hello, Ada' : 'This needs a client that supports elicitation')
+    const times = asks ? 2 : 1
+    expect((await textOf(client, 'seen'))?.match(/outer tools\/call ask/g)).toHaveLength(times)
+  })
+
+  test('another server of the same Worker has a path of its own', async () => {
+    await using other = await connect(new URL('/other/mcp', server.url), { revision, sse: false })
+    expect(await namesOf(other, 'tools')).toEqual(['now', 'warm'])
+    expect(await textOf(other, 'now', { city: 'Bern' })).toBe('Fine in Bern')
+  })
+})
+
+describe('a Worker of several', () => {
+  const ask = (path: string, init?: RequestInit) => fetch(new URL(path, server.url), init)
+
+  test('leaves to the application what is its own', async () => {
+    expect(await (await ask('/')).text()).toBe('The application')
+    // Whoever may not call the server may call the application.
+    const about = await ask('/mcp/about', { method: 'POST', headers: { Origin: 'https://elsewhere.example' } })
+    expect([about.status, await about.text()]).toEqual([201, 'About'])
+    expect((await ask('/nothing')).status).toBe(404)
+    expect((await ask('/mcp', { method: 'PUT' })).status).toBe(405)
+    expect((await ask('/other/mcp', { headers: { Origin: 'https://elsewhere.example' } })).status).toBe(403)
+  })
+})
+
+describe('the face for other Workers', () => {
+  const rpc = async (method: string, params: Json = {}, token?: string): Promise<Json> =>
+    (await (
+      await fetch(new URL('/rpc', server.url), { method: 'POST', body: JSON.stringify({ method, params, token }) })
+    ).json()) as Json
+
+  test('calls, reads and lists, as whoever has a token', async () => {
+    const call = (name: string, args: Json = {}, token?: string) => rpc('tools/call', { name, arguments: args }, token)
+    expect(await call('weather_now', { city: 'Bern' })).toMatchObject({ content: [{ text: 'Fine in Bern' }] })
+    expect(await rpc('resources/read', { uri: 'weather://zürich' })).toMatchObject({ contents: [{}] })
+    await call('seen')
+    await call('echo', { text: 'hi' }, 'ada')
+    expect(await call('seen')).toMatchObject({
+      content: [{ text: 'outer tools/call echo 2026-07-28 ada, outer over' }],
+    })
+  })
+
+  test.each<[string, Json, string]>([
+    ['tools/call', { name: 'nothing' }, 'Unknown tool: nothing'],
+    ['tools/call', { name: 'ask' }, 'This needs a client that supports elicitation'],
+    ['no/such', {}, 'Method not found: no/such'],
+    ['resources/read', { uri: 'weather' }, 'params.uri must be a URI with a scheme'],
+  ])('says what is wrong with %s %j', async (method, params, problem) => {
+    expect(await rpc(method, params)).toEqual({ problem })
+  })
+})

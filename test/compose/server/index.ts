@@ -1,0 +1,80 @@
+/** Two servers in one Worker, beside an application; one of them has a third as its part. */
+import { exports } from 'cloudflare:workers'
+import { createServer, McpError, serve } from 'edgemcp'
+import { around, type FaceRpc, face, first, mount, own } from 'edgemcp/compose'
+import { updates } from 'edgemcp/updates'
+import { Hono } from 'hono'
+import * as z from 'zod'
+
+const weather = createServer({ name: 'weather', version: '1.0.0' })
+let degrees = 20
+const now = weather.resource('weather://{city}', { name: 'weather', description: 'Of a city' }, () => `${degrees} °C`)
+weather.tool(
+  'now',
+  { description: 'How it is', input: z.object({ city: z.string() }) },
+  ({ city }) => `Fine in ${city}`,
+)
+weather.tool('warm', { description: 'Warms a city', input: z.object({ city: z.string() }) }, async ({ city }) => {
+  degrees += 1
+  await now.updated({ city })
+  return `${degrees} °C`
+})
+weather.prompt('plan', { description: 'Plans a day' }, () => 'Plan my day')
+
+const main = createServer({ name: 'main', version: '1.0.0' })
+const seen: string[] = []
+main.use(mount(weather, { prefix: 'weather_' }))
+main.tool('echo', { description: 'Says it', input: z.object({ text: z.string() }) }, ({ text }) => text)
+main.tool('ask', { description: 'Asks' }, async (_, ctx) => {
+  const answer = await ctx.elicit('name', 'Name?', z.object({ name: z.string() }))
+  return `Hello, ${answer.content?.name}`
+})
+main.tool('seen', { description: 'What was seen' }, () => seen.splice(0).join(', '))
+main.use(
+  around(async ({ method, params, revision, principal }, next) => {
+    if (params.name === 'seen') return next()
+    seen.push(`outer ${method} ${params.name ?? ''} ${revision} ${principal?.subject ?? 'nobody'}`.trim())
+    try {
+      return await next()
+    } finally {
+      seen.push('outer over')
+    }
+  }),
+)
+main.use(
+  around(async ({ method, params }, next) => {
+    const { text } = (params.arguments ?? {}) as { text?: string }
+    if (text === 'forbidden') throw new McpError('forbidden', 'That must not be said')
+    if (text === 'cached') return { content: [{ type: 'text', text: 'from the cache' }] }
+    if (text === 'changed') return next({ ...params, arguments: { text: 'other words' } })
+    const result = await next()
+    if (method !== 'tools/list') return result
+    return { ...result, tools: (result.tools as { name: string }[]).filter(({ name }) => name !== 'seen') }
+  }),
+)
+
+const authenticate = async (request: Request) => {
+  const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
+  return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
+}
+const mainWorker = serve(main, { updates: updates(), auth: { authenticate } })
+const objects = { session: 'OtherSession', updates: 'OtherUpdates' }
+const otherWorker = serve(weather, { path: '/other/mcp', objects })
+
+const app = new Hono()
+app.get('/', (context) => context.text('The application'))
+app.post('/mcp/about', (context) => context.text('About', 201))
+app.all('/rpc', async (context) => {
+  const { method, params, token } = await context.req.json<{ method: string; params: object; token?: string }>()
+  const rpc = (exports as unknown as { McpFace: FaceRpc }).McpFace
+  try {
+    return context.json(await rpc.request(method, params as never, token === undefined ? {} : { token }))
+  } catch (problem) {
+    return context.json({ problem: (problem as Error).message })
+  }
+})
+
+export default first(own(mainWorker), own(otherWorker), app)
+export const { McpSession, McpUpdates } = mainWorker
+export const { McpSession: OtherSession, McpUpdates: OtherUpdates } = otherWorker
+export const McpFace = face(mainWorker)

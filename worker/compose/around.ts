@@ -1,0 +1,56 @@
+import type { Asked, Method } from '../engine/methods/method.ts'
+import type { Principal } from '../protocol/principal.ts'
+import type { Implementation, Params, Result } from '../protocol/types.ts'
+import type { Awaitable } from '../server/context.ts'
+import type { Module } from '../server/server.ts'
+
+/** What is asked, as it came. */
+export type MethodCall = {
+  readonly method: string
+  readonly params: Params
+  /** The revision's date. */
+  readonly revision: string
+  readonly principal: Principal | undefined
+  readonly client: Implementation | undefined
+  readonly session: { readonly id: string } | undefined
+  /** Aborted when nobody waits for the answer any more. */
+  readonly signal: AbortSignal
+}
+
+/** Goes on. @param params instead of those that came @returns the answer, in the words of the newest revision */
+export type Next = (params?: Params) => Promise<Result>
+
+/** Stands around a method. @throws McpError for what the client is to be told as a JSON-RPC error */
+export type Around = (call: MethodCall, next: Next) => Awaitable<Result>
+
+/**
+ * Middleware around every method that answers from what was declared: lists, calls, reads, completions, and those of
+ * extensions. What is registered first is outermost. A call that asks is run again for each answer, and so is what stands
+ * around it.
+ *
+ * @example
+ * server.use(around(async ({ method, params }, next) => {
+ *   const since = Date.now()
+ *   try {
+ *     return await next()
+ *   } finally {
+ *     console.log(method, params.name, Date.now() - since)
+ *   }
+ * }))
+ */
+export const around =
+  (stands: Around): Module =>
+  ({ registry }) => {
+    const outer = registry.around
+    const own = async (asked: object, method: object) => {
+      const { call, context } = asked as Asked
+      const { method: name, params, revision, principal, client, session } = call
+      const next: Next = (changed = params) =>
+        (method as Method).answer({ ...(asked as Asked), call: { ...call, params: changed } })
+      const described = { method: name, params, revision: revision.date, principal, client, session }
+      return stands({ ...described, signal: context.signal }, next)
+    }
+    registry.around = outer
+      ? (asked, method) => outer(asked, { ...method, answer: (inner: Asked) => own(inner, method) })
+      : own
+  }

@@ -1,0 +1,76 @@
+import { WorkerEntrypoint } from 'cloudflare:workers'
+import { clientCapabilitiesKey, clientInfoKey, protocolVersionKey } from '../protocol/meta.ts'
+import { newestStateless } from '../protocol/revisions/index.ts'
+import type { CallToolResult, Params, Result } from '../protocol/types.ts'
+import type { EdgeWorker } from '../serve.ts'
+
+/** Who asks. */
+export type FaceOptions = {
+  /** A bearer token, where the server wants one. */
+  token?: string
+}
+
+/** What another Worker may ask through a service binding. */
+export interface FaceRpc {
+  /** Any method. @throws Error with the message of a JSON-RPC error */
+  request(method: string, params?: Params, options?: FaceOptions): Promise<Result>
+  callTool(name: string, args?: Params, options?: FaceOptions): Promise<CallToolResult>
+  readResource(uri: string, options?: FaceOptions): Promise<Result>
+}
+
+export type Face = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & FaceRpc
+
+/** The member of a method's params that a header repeats. */
+const named: Readonly<Record<string, string>> = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' }
+
+/**
+ * An entrypoint by which other Workers of the same account call a server without HTTP of their own. They are clients like
+ * any other: what takes a token takes it here too. What asks is refused: there is nobody to answer.
+ *
+ * @example
+ * export const McpFace = face(worker)
+ * // the other Worker, whose binding NOTES has the entrypoint "McpFace"
+ * const { content } = await env.NOTES.callTool('search', { words: 'tea' })
+ */
+export const face = (worker: EdgeWorker): Face =>
+  class McpFace extends WorkerEntrypoint implements FaceRpc {
+    async request(method: string, params: Params = {}, { token }: FaceOptions = {}): Promise<Result> {
+      const name = named[method] && params[named[method]]
+      const _meta = {
+        ...(params._meta as Params),
+        [protocolVersionKey]: newestStateless.date,
+        [clientCapabilitiesKey]: {},
+        [clientInfoKey]: { name: 'service binding', version: '1' },
+      }
+      const asked = new Request(`http://localhost${worker.paths.mcp}`, {
+        method: 'POST',
+        headers: {
+          'Content-Type': 'application/json',
+          Accept: 'application/json',
+          'MCP-Protocol-Version': newestStateless.date,
+          'Mcp-Method': method,
+          ...(typeof name === 'string' && { 'Mcp-Name': encoded(name) }),
+          ...(token && { Authorization: `Bearer ${token}` }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
+      })
+      const response = await worker.fetch(asked, this.env, this.ctx)
+      const { result, error } = (await response.json()) as { result?: Result; error?: { message: string } }
+      if (result) return result
+      throw new Error(error?.message ?? `The server answered with ${response.status}`)
+    }
+
+    async callTool(name: string, args: Params = {}, options?: FaceOptions): Promise<CallToolResult> {
+      return (await this.request('tools/call', { name, arguments: args }, options)) as CallToolResult
+    }
+
+    readResource(uri: string, options?: FaceOptions): Promise<Result> {
+      return this.request('resources/read', { uri }, options)
+    }
+  }
+
+/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
+const encoded = (value: string): string =>
+  /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.startsWith('=?base64?')
+    ? value
+    : `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(value)))}?=`

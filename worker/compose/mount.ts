@@ -1,0 +1,44 @@
+import type { Module, Server } from '../server/server.ts'
+
+export type MountOptions = {
+  /** Goes before the names of its tools and prompts; URIs have their schemes. Default: nothing. */
+  prefix?: string
+}
+
+/**
+ * Another server as a part of this one: its tools, resources, prompts and extensions, as far as they are declared by now.
+ * Changes that it announces are heard by those who listen to this one.
+ *
+ * @throws Error when both declare the same
+ *
+ * @example
+ * server.use(mount(weather, { prefix: 'weather_' }))
+ */
+export const mount =
+  (mounted: Server, { prefix = '' }: MountOptions = {}): Module =>
+  ({ registry }) => {
+    const part = mounted.registry
+    for (const kind of ['tools', 'prompts'] as const) {
+      for (const [name, entry] of part[kind]) {
+        add(registry[kind] as Map<string, object>, prefix + name, {
+          ...entry,
+          item: { ...entry.item, name: prefix + name },
+        })
+      }
+    }
+    for (const kind of ['resources', 'templates'] as const) {
+      for (const [uri, entry] of part[kind]) add(registry[kind], uri, entry)
+    }
+    for (const [name, method] of part.methods) if (!registry.methods.has(name)) registry.methods.set(name, method)
+    registry.extensions = { ...part.extensions, ...registry.extensions }
+    registry.lists.clear()
+    // What it announces, and switches on and off, is this server's to tell.
+    part.publish = (change, scope) => registry.publish(change, scope)
+    part.turn = (...turned) => registry.turn(...turned)
+    part.turned = () => registry.turned()
+  }
+
+function add<E>(entries: Map<string, E>, name: string, entry: E): void {
+  if (entries.has(name)) throw new Error(`"${name}" is declared by both servers: mount one with a prefix`)
+  entries.set(name, entry)
+}
