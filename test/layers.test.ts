@@ -62,6 +62,10 @@ const rooms: Readonly<Record<string, Room>> = {
     may: ['worker/protocol', 'cloudflare:workers'],
     types: ['worker/engine', 'worker/server', 'worker/serve.ts'],
   },
+  'worker/observe': {
+    may: ['worker/audit', 'worker/protocol', 'cloudflare:workers'],
+    types: ['worker/engine', 'worker/server', 'worker/serve.ts'],
+  },
   'worker/extensions': { may: [], types: ['worker/engine', 'worker/protocol', 'worker/server'] },
   'worker/apps': { may: ['worker/extensions'], types: ['worker/protocol', 'worker/server'] },
   'worker/skills': { may: ['worker/extensions', 'worker/protocol', 'yaml'], types: ['worker/server'] },

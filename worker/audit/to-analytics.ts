@@ -74,7 +74,7 @@ const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
 /** As many whole characters as fit into so many bytes. */
-function fitting(text = '', bytes: number): string {
+export function fitting(text = '', bytes: number): string {
   const room = new Uint8Array(bytes)
   return decoder.decode(room.subarray(0, encoder.encodeInto(text, room).written))
 }

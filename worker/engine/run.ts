@@ -27,16 +27,13 @@ export async function run(server: Server, call: Call, memo: Memo, world: World):
   if (lacked.length > 0) throw insufficientScope(lacked)
   const round = openRound(call, memo, world, server.registry.options.jsonSchema)
   const watched = server.registry.watch?.(call, round.context)
-  try {
-    const asked = { server, call, world, context: watched?.context ?? round.context }
-    const finished = server.registry.around?.(asked, method) ?? method.answer(asked)
-    return await Promise.race([
-      finished.then((done) => ({ done })),
-      round.blocked,
-      ...(watched?.late ? [watched.late] : []),
-    ])
-  } finally {
-    round.close()
-    watched?.end()
-  }
+  const asked = { server, call, world, context: watched?.context ?? round.context }
+  const finished = server.registry.around?.(asked, method) ?? method.answer(asked)
+  const came = Promise.race([
+    finished.then((done) => ({ done })),
+    round.blocked,
+    ...(watched?.late ? [watched.late] : []),
+  ])
+  if (watched) came.then(watched.end, watched.end)
+  return came.finally(round.close)
 }

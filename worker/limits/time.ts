@@ -23,9 +23,9 @@ export function limitTime(registry: Registry, milliseconds: number): void {
     return {
       context: { ...given, signal: AbortSignal.any([given.signal, abort.signal]) },
       late: late.promise,
-      end() {
+      end(came) {
         clearTimeout(timer)
-        watched?.end()
+        watched?.end(came)
       },
     }
   }

@@ -182,6 +182,10 @@ export type Watch = (
   readonly context: Context
   /** Ends the call before its handler does. */
   readonly late?: Promise<never> | undefined
-  /** The handler is done, or goes on in another round. */
-  end(): void
+  /**
+   * The handler is done, or goes on in another round.
+   *
+   * @param came the engine's `Outcome`, or what was thrown
+   */
+  end(came: unknown): void
 }

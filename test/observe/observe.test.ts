@@ -1,0 +1,159 @@
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { connect, everyRevision, type Target, type TestClient } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+type Json = Record<string, unknown>
+type Told = { events: Json[]; points: Json[]; spans: (Json & { attributes: Json })[] }
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/observe/server')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const told = async () => (await (await fetch(new URL('/told', server.url))).json()) as Told
+/** Everything that is told, once so much of it is there. */
+async function toldOf(count: number): Promise<Told> {
+  const all: Told = { events: [], points: [], spans: [] }
+  await vi.waitFor(async () => {
+    const { events, points, spans } = await told()
+    all.events.push(...events)
+    all.points.push(...points)
+    all.spans.push(...spans)
+    expect(all.points.length).toBe(count)
+    expect(all.spans.length).toBeGreaterThanOrEqual(count)
+  })
+  return all
+}
+/** What is told of its discovery has been told. */
+async function connected(target: Target, revision: string): Promise<TestClient> {
+  const client = await connect(target, { revision, token: 'ada', answers })
+  await toldOf(revision === '2026-07-28' ? 1 : 0)
+  return client
+}
+const answers = { elicit: () => ({ action: 'accept', content: { name: 'Ada' } }) }
+
+describe.each(everyRevision)('a call of a client of %s', (revision) => {
+  let client: TestClient
+  beforeAll(async () => {
+    client = await connected(server.url, revision)
+  })
+  afterAll(() => client.close())
+
+  test('is told of, with who called and what came of it, without secrets', async () => {
+    const args = { user: 'ada', password: 'swordfish', keys: [{ id: 1, key: 'hunter2' }] }
+    await client.callTool('log_in', args)
+    const { events, points, spans } = await toldOf(1)
+    expect(events).toEqual([
+      {
+        at: expect.stringMatching(/^20\d\d-/),
+        milliseconds: expect.any(Number),
+        method: 'tools/call',
+        name: 'log_in',
+        arguments: { user: 'ada', password: '[…]', keys: [{ id: 1, key: '[…]' }] },
+        came: { is: 'answered' },
+        revision,
+        ...(client.session && { session: expect.stringMatching(/^[0-9a-f]{16}$/) }),
+        who: { issuer: 'https://names.example', subject: 'ada', tenant: 'acme' },
+        client: expect.objectContaining({ name: expect.any(String) }),
+      },
+    ])
+    expect(points).toEqual([
+      {
+        indexes: ['tools/call'],
+        blobs: expect.arrayContaining(['tools/call', 'log_in', 'answered', revision, 'ada', 'acme']),
+        doubles: [expect.any(Number), 0],
+      },
+    ])
+    // What the handler starts is within.
+    expect(spans.map(({ name }) => name)).toEqual(['look up', 'tools/call log_in'])
+    expect(spans[0]?.parent).toBe(spans[1]?.id)
+    expect(spans[1]).toMatchObject({
+      kind: 1,
+      attributes: {
+        'mcp.method.name': 'tools/call',
+        'mcp.protocol.version': revision,
+        'gen_ai.operation.name': 'execute_tool',
+        'gen_ai.tool.name': 'log_in',
+      },
+    })
+    const logs = server.harness.getLogs().map(({ message }) => message)
+    expect(logs.some((line) => line.startsWith('{"mcp":{') && line.includes('"name":"log_in"'))).toBe(true)
+    expect(logs.join()).not.toMatch(/swordfish|hunter2/)
+    if (client.session) expect(logs.join()).not.toContain(client.session)
+  })
+
+  test.each<[string, object, object]>([
+    ['fails', { is: 'failed', message: 'It broke' }, { 'error.type': 'tool_error' }],
+    ['refuses', { is: 'error', kind: 'invalid_params', code: -32602, message: 'Not so' }, { 'error.type': '-32602' }],
+    ['slow', { is: 'error', kind: 'interrupted', code: -32603 }, { 'rpc.response.status_code': '-32603' }],
+  ])('that %s is told of as that', async (tool, came, attributes) => {
+    await client.callTool(tool).catch(() => {})
+    const { events, spans } = await toldOf(1)
+    expect(events).toMatchObject([{ name: tool, came }])
+    expect(spans).toMatchObject([{ attributes, status: { code: 2 } }])
+  })
+
+  test('that asks is told of in each round', async () => {
+    const asks = !['2025-03-26', '2024-11-05'].includes(revision)
+    await client.callTool('asks')
+    const { events } = await toldOf(asks ? 2 : 1)
+    const rounds = [{ is: 'asked', keys: ['name'] }, { is: 'answered' }]
+    expect(events.map(({ came }) => came)).toEqual(asks ? rounds : [{ is: 'failed', message: expect.any(String) }])
+  })
+
+  test('of a list, a resource and a prompt is told of by what it is about', async () => {
+    await client.request('tools/list')
+    await client.request('resources/read', { uri: 'note://1' })
+    await client.request('prompts/get', { name: 'plan' })
+    const { events, spans } = await toldOf(3)
+    expect(events.map(({ method, name, uri }) => [method, name ?? uri])).toEqual([
+      ['tools/list', undefined],
+      ['resources/read', 'note://1'],
+      ['prompts/get', 'plan'],
+    ])
+    expect(spans.map(({ name }) => name)).toEqual(['tools/list', 'resources/read', 'prompts/get plan'])
+    expect(spans[1]?.attributes).toMatchObject({ 'mcp.resource.uri': 'note://1' })
+  })
+
+  const [traceId, spanId] = ['0af7651916cd43dd8448eb211c80319c', 'b7ad6b7169203331']
+  const traceparent = `00-${traceId}-${spanId}-01`
+
+  test('is a part of the trace that its client names', async () => {
+    await client.request('tools/list', { _meta: { traceparent, tracestate: 'a=b' } })
+    await client.request('tools/list', { _meta: { traceparent: `00-${'0'.repeat(32)}-${spanId}-01` } })
+    await client.request('tools/list', { _meta: { traceparent: 5 } })
+    const { events, spans } = await toldOf(3)
+    expect(events.map(({ trace }) => trace)).toEqual([
+      { traceId, spanId, sampled: true, state: 'a=b' },
+      undefined,
+      undefined,
+    ])
+    expect(spans[0]).toMatchObject({ trace: traceId, parent: spanId })
+    expect(spans[1]?.trace).not.toBe(traceId)
+  })
+
+  test('is a part of the trace in its headers, where it names none itself', async () => {
+    const target = async ({ url, method, headers, body, signal }: Request) => {
+      const { pathname, search } = new URL(url)
+      const text = body && (await new Response(body).text())
+      const traced = [...headers, ['traceparent', traceparent]] as [string, string][]
+      return fetch(new URL(pathname + search, server.url), { method, headers: traced, body: text, signal })
+    }
+    await using other = await connected(target, revision)
+    await other.request('tools/list')
+    const own = traceparent.replace(spanId, 'aaaaaaaaaaaaaaaa')
+    await other.request('tools/list', { _meta: { traceparent: own } })
+    const { events } = await toldOf(2)
+    expect(events).toMatchObject([{ trace: { traceId, spanId } }, { trace: { traceId, spanId: 'aaaaaaaaaaaaaaaa' } }])
+  })
+})
+
+test('arguments that no schema knows are struck out', async () => {
+  await using client = await connected(server.url, '2026-07-28')
+  await client.callTool('loose', { known: 'x'.repeat(300), unknown: 'secret' })
+  await client.callTool('nothing', { text: 'secret' }).catch(() => {})
+  const { events } = await toldOf(2)
+  expect(events[0]?.arguments).toEqual({ known: `${'x'.repeat(199)}…`, unknown: '[…]' })
+  expect(events[1]?.arguments).toBe('[…]')
+})

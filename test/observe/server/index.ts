@@ -1,0 +1,94 @@
+/** A server that keeps everything that is told of its calls: `/told` has it, once. */
+
+import { env } from 'cloudflare:workers'
+import * as api from '@opentelemetry/api'
+import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { createServer, McpError, serve } from 'edgemcp'
+import { limits } from 'edgemcp/limits'
+import { type MethodEvent, observe, spans, toAnalytics, toLogs, traced } from 'edgemcp/observe'
+import * as z from 'zod'
+
+const exporter = new InMemorySpanExporter()
+api.context.setGlobalContextManager(new AsyncLocalStorageContextManager())
+api.trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))
+const tracer = api.trace.getTracer('handlers')
+
+const server = createServer({ name: 'observed', version: '1.0.0' })
+
+const events: MethodEvent[] = []
+const points: unknown[] = []
+const { CALLS } = env as unknown as { CALLS: AnalyticsEngineDataset }
+server.use(
+  observe({
+    to: [
+      (event) => void events.push(event),
+      toLogs(),
+      toAnalytics(() => ({
+        writeDataPoint(point) {
+          points.push(point)
+          CALLS.writeDataPoint(point)
+        },
+      })),
+      () => {
+        throw new Error('This sink is broken')
+      },
+    ],
+    arguments: true,
+  }),
+)
+server.use(spans(api))
+
+const Login = z.object({
+  user: z.string(),
+  password: z.string().meta({ writeOnly: true }),
+  keys: z.array(z.object({ id: z.int(), key: z.string().meta({ format: 'password' }) })).optional(),
+})
+server.tool('log_in', { description: 'Takes a secret', input: Login }, ({ user }) => {
+  const span = tracer.startSpan('look up')
+  span.end()
+  return `Hello, ${user}`
+})
+server.tool('loose', { description: 'Takes anything', input: z.looseObject({ known: z.string() }) }, () => 'done')
+server.tool('fails', { description: 'Fails' }, () => {
+  throw new Error('It broke')
+})
+server.tool('refuses', { description: 'Refuses' }, () => {
+  throw new McpError('invalid_params', 'Not so')
+})
+server.tool('slow', { description: 'Is too slow' }, () => new Promise<string>(() => {}))
+server.tool('asks', { description: 'Asks' }, async (_, ctx) => {
+  const { content } = await ctx.elicit('name', 'Name?', z.object({ name: z.string() }))
+  return `Hello, ${content?.name}`
+})
+server.resource('note://{id}', { description: 'A note' }, ({ id }) => `note ${id}`)
+server.prompt('plan', { description: 'Plans' }, () => 'Plan')
+
+const worker = serve(server, {
+  limit: limits({ time: 500 }),
+  auth: {
+    async authenticate(request) {
+      const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
+      return subject ? { issuer: 'https://names.example', subject, tenant: 'acme', scopes: [], claims: {} } : undefined
+    },
+  },
+})
+export const { McpSession, McpUpdates } = worker
+
+const observed = traced(worker)
+export default {
+  async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
+    if (new URL(request.url).pathname !== '/told') return observed.fetch(request, env, ctx)
+    const written = exporter.getFinishedSpans().map((span) => ({
+      name: span.name,
+      kind: span.kind,
+      trace: span.spanContext().traceId,
+      id: span.spanContext().spanId,
+      parent: span.parentSpanContext?.spanId,
+      attributes: span.attributes,
+      status: span.status,
+    }))
+    exporter.reset()
+    return Response.json({ events: events.splice(0), points: points.splice(0), spans: written })
+  },
+}

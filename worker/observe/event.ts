@@ -1,0 +1,46 @@
+import type { Implementation, Params } from '../protocol/types.ts'
+import type { Trace } from './trace.ts'
+
+/** What became of a call. */
+export type Came =
+  | { readonly is: 'answered' }
+  /** A tool failed, and the model is told why. */
+  | { readonly is: 'failed'; readonly message: string }
+  /** The client was asked: the call goes on in another round. */
+  | { readonly is: 'asked'; readonly keys: readonly string[] }
+  /** JSON-RPC's code. */
+  | { readonly is: 'error'; readonly kind: string; readonly code: number; readonly message: string }
+
+/** Who called. What it claims besides is left out. */
+export type Who = {
+  readonly issuer: string
+  readonly subject: string
+  readonly client?: string | undefined
+  readonly tenant?: string | undefined
+}
+
+/** One round of a call of a method. It holds no credential and no result, and of arguments only what the options say. */
+export type MethodEvent = {
+  /** When it began: ISO 8601, UTC. */
+  readonly at: string
+  readonly milliseconds: number
+  readonly method: string
+  /** Of the tool or prompt. */
+  readonly name: string | undefined
+  /** Of the resource. */
+  readonly uri: string | undefined
+  /** The arguments, if they are wanted, without what their schema says is secret. */
+  readonly arguments: Params | undefined
+  readonly came: Came
+  /** The revision's date. */
+  readonly revision: string
+  /** A mark of the session, the same for all its calls: its id lets whoever has it go on with it. */
+  readonly session: string | undefined
+  readonly who: Who | undefined
+  readonly client: Implementation | undefined
+  /** Of what the call is a part of, as its client says. */
+  readonly trace: Trace | undefined
+}
+
+/** Takes events. What it throws is logged, and changes nothing for the client. */
+export type Sink = (event: MethodEvent) => void | Promise<void>

@@ -1,0 +1,8 @@
+/** edgemcp/observe: what is called, how long it takes, and what comes of it. */
+export type { Came, MethodEvent, Sink, Who } from './event.ts'
+export { type ObserveOptions, observe } from './observe.ts'
+export { type OpenTelemetry, spans } from './spans.ts'
+export { type Dataset, toAnalytics } from './to-analytics.ts'
+export { toLogs } from './to-logs.ts'
+export type { Trace } from './trace.ts'
+export { traced } from './traced.ts'

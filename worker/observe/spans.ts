@@ -1,0 +1,106 @@
+import type { Call } from '../engine/call.ts'
+import type { Asked, Method } from '../engine/methods/method.ts'
+import type { Module } from '../server/server.ts'
+import type { Came } from './event.ts'
+import { cameOf } from './observe.ts'
+import { traceOf } from './trace.ts'
+
+/** What is used of the module `@opentelemetry/api`: hand it in as it is. */
+export type OpenTelemetry = {
+  readonly ROOT_CONTEXT: object
+  readonly SpanKind: { readonly SERVER: number }
+  readonly SpanStatusCode: { readonly ERROR: number }
+  readonly context: {
+    active(): object
+    with(context: object, work: () => unknown): unknown
+  }
+  readonly trace: {
+    getTracer(name: string): { startSpan(name: string, options?: object, context?: object): Span }
+    setSpan(context: object, span: object): object
+    setSpanContext(context: object, span: SpanContext): object
+  }
+}
+
+type SpanContext = { traceId: string; spanId: string; traceFlags: number; isRemote: boolean }
+
+type Span = {
+  setAttributes(attributes: Record<string, string | number>): unknown
+  setStatus(status: { code: number; message?: string }): unknown
+  end(): void
+}
+
+/**
+ * A span for each call, as the conventions for MCP servers have it, within the trace that the client names in `_meta` and else
+ * within the active one. What handlers start is within it.
+ *
+ * @param api the module `@opentelemetry/api`. It does nothing until a provider is registered with it
+ * @example
+ * import * as api from '@opentelemetry/api'
+ * server.use(spans(api))
+ *
+ * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
+ */
+export function spans(api: OpenTelemetry): Module {
+  const tracer = api.trace.getTracer('edgemcp')
+  return ({ registry }) => {
+    const within = new WeakMap<object, object>()
+    const { watch, around } = registry
+    registry.watch = (given, context) => {
+      const call = given as Call
+      const watched = watch?.(call, context)
+      const parent = parentOf(call)
+      const span = tracer.startSpan(nameOf(call), { kind: api.SpanKind.SERVER, attributes: attributesOf(call) }, parent)
+      within.set(call, api.trace.setSpan(parent, span))
+      return {
+        ...watched,
+        context: watched?.context ?? context,
+        end(came) {
+          watched?.end(came)
+          finish(span, cameOf(came, call))
+        },
+      }
+    }
+    registry.around = async (asked, method) => {
+      const answer = () => (around ? around(asked, method) : (method as Method).answer(asked as Asked))
+      const span = within.get((asked as Asked).call)
+      return (await (span ? api.context.with(span, answer) : answer())) as Awaited<ReturnType<typeof answer>>
+    }
+  }
+
+  function parentOf({ params }: Call): object {
+    const trace = traceOf(params)
+    if (!trace) return api.context.active()
+    const { traceId, spanId, sampled } = trace
+    return api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: Number(sampled), isRemote: true })
+  }
+
+  function finish(span: Span, came: Came): void {
+    if (came.is === 'error') {
+      span.setAttributes({ 'error.type': String(came.code), 'rpc.response.status_code': String(came.code) })
+      span.setStatus({ code: api.SpanStatusCode.ERROR, message: came.message })
+    }
+    if (came.is === 'failed') {
+      span.setAttributes({ 'error.type': 'tool_error' })
+      span.setStatus({ code: api.SpanStatusCode.ERROR, message: came.message })
+    }
+    span.end()
+  }
+}
+
+/** Few enough to be counted by: a resource's URI is not in it. */
+function nameOf({ method, params }: Call): string {
+  return typeof params.name === 'string' ? `${method} ${params.name}` : method
+}
+
+function attributesOf({ method, params, revision }: Call): Record<string, string> {
+  const { name, uri } = params
+  return {
+    'mcp.method.name': method,
+    'mcp.protocol.version': revision.date,
+    'network.transport': 'tcp',
+    'network.protocol.name': 'http',
+    ...(method === 'tools/call' && { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': String(name) }),
+    ...(method === 'prompts/get' && { 'gen_ai.prompt.name': String(name) }),
+    ...(typeof uri === 'string' && { 'mcp.resource.uri': uri }),
+  }
+}

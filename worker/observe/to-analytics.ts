@@ -1,0 +1,61 @@
+/**
+ * Events as data points of Workers Analytics Engine, one each. Where what is never changes; what is added is added at the end.
+ *
+ * | column    | what                                     | column    | what                          |
+ * |-----------|------------------------------------------|-----------|-------------------------------|
+ * | `blob1`   | method                                   | `blob7`   | issuer                        |
+ * | `blob2`   | name of the tool or prompt, or URI       | `blob8`   | subject                       |
+ * | `blob3`   | `answered`, `failed`, `asked` or `error` | `blob9`   | tenant                        |
+ * | `blob4`   | the error's kind                         | `blob10`  | the session's mark            |
+ * | `blob5`   | revision                                 | `blob11`  | trace                         |
+ * | `blob6`   | what the client calls itself             | `double1` | milliseconds                  |
+ * | `index1`  | method                                   | `double2` | the error's code; 0 for none  |
+ *
+ * What is not known is the empty text.
+ *
+ * @see https://developers.cloudflare.com/analytics/analytics-engine/limits/
+ */
+import { type Dataset, fitting } from '../audit/to-analytics.ts'
+import type { Sink } from './event.ts'
+
+export type { Dataset }
+
+/** Bytes: all blobs of a point may have 16 KB together. */
+const longestBlob = 800
+/** Bytes. Longer ones are not taken. */
+const longestIndex = 96
+
+/**
+ * @param dataset the binding, or a function that returns it
+ * @example
+ * server.use(observe({ to: toAnalytics(() => env.CALLS) }))
+ */
+export const toAnalytics =
+  (dataset: Dataset | (() => Dataset | undefined)): Sink =>
+  ({ method, name, uri, came, revision, client, who, session, trace, milliseconds }) => {
+    const found = typeof dataset === 'function' ? dataset() : dataset
+    if (!found) {
+      throw new Error(
+        'toAnalytics() found no dataset: declare it in wrangler.toml, under [[analytics_engine_datasets]]',
+      )
+    }
+    const error = came.is === 'error' ? came : undefined
+    const blobs = [
+      method,
+      name ?? uri,
+      came.is,
+      error?.kind,
+      revision,
+      client?.name,
+      who?.issuer,
+      who?.subject,
+      who?.tenant,
+      session,
+      trace?.traceId,
+    ]
+    found.writeDataPoint({
+      indexes: [fitting(method, longestIndex)],
+      blobs: blobs.map((blob) => fitting(blob, longestBlob)),
+      doubles: [milliseconds, error?.code ?? 0],
+    })
+  }

@@ -1,0 +1,13 @@
+import type { Sink } from './event.ts'
+
+/**
+ * Writes each event as one line of JSON, `{"mcp":{…}}`, which Workers Logs takes apart into fields. What has failed is a warning, the
+ * rest is information.
+ *
+ * @see https://developers.cloudflare.com/workers/observability/logs/workers-logs/
+ */
+export const toLogs = (): Sink => (event) => {
+  const line = JSON.stringify({ mcp: event })
+  if (event.came.is === 'error' || event.came.is === 'failed') console.warn(line)
+  else console.log(line)
+}
