@@ -59,8 +59,8 @@ const rooms: Readonly<Record<string, Room>> = {
     types: ['durable-objects'],
   },
   'worker/compose': {
-    may: ['worker/protocol', 'cloudflare:workers'],
-    types: ['worker/engine', 'worker/server', 'worker/serve.ts'],
+    may: ['worker/engine', 'worker/protocol', 'worker/testing/wire.ts', 'cloudflare:workers'],
+    types: ['worker/server', 'worker/serve.ts'],
   },
   'worker/observe': {
     may: ['worker/audit', 'worker/protocol', 'cloudflare:workers'],

@@ -1,5 +1,6 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import { clientCapabilitiesKey, clientInfoKey, protocolVersionKey } from '../protocol/meta.ts'
+import { encodeHeader } from '../protocol/mirror.ts'
 import { newestStateless } from '../protocol/revisions/index.ts'
 import type { CallToolResult, Params, Result } from '../protocol/types.ts'
 import type { EdgeWorker } from '../serve.ts'
@@ -49,7 +50,7 @@ export const face = (worker: EdgeWorker): Face =>
           Accept: 'application/json',
           'MCP-Protocol-Version': newestStateless.date,
           'Mcp-Method': method,
-          ...(typeof name === 'string' && { 'Mcp-Name': encoded(name) }),
+          ...(typeof name === 'string' && { 'Mcp-Name': encodeHeader(name) }),
           ...(token && { Authorization: `Bearer ${token}` }),
         },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
@@ -68,9 +69,3 @@ export const face = (worker: EdgeWorker): Face =>
       return this.request('resources/read', { uri }, options)
     }
   }
-
-/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports */
-const encoded = (value: string): string =>
-  /^[\x21-\x7e](?:[\x20-\x7e]*[\x21-\x7e])?$/.test(value) && !value.startsWith('=?base64?')
-    ? value
-    : `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(value)))}?=`

@@ -63,6 +63,12 @@ export function argumentAt(args: unknown, path: readonly string[]): unknown {
   return value ?? undefined
 }
 
+/** A header value, encoded where it could not travel as it is. */
+export const encodeHeader = (value: string): string =>
+  /^(?![ \t])[\t\x20-\x7e]*(?<![ \t])$/.test(value) && !/^=\?base64\?.*\?=$/.test(value)
+    ? value
+    : `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(value)))}?=`
+
 /** Reads a mirrored header value. `undefined` when it is none that a client may send. */
 export function decodeHeader(value: string): string | undefined {
   if (/[^\t\x20-\x7e]/.test(value)) return undefined

@@ -1,0 +1,131 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import * as z from 'zod'
+import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+type Json = Record<string, unknown>
+
+let upstream: TestServer
+let gateway: TestServer
+let older: Server
+/** Sessions of the server that has no other way. */
+const sessions = new Map<string, StreamableHTTPServerTransport>()
+
+beforeAll(async () => {
+  older = createServer(async (request, response) => {
+    const id = request.headers['mcp-session-id']
+    const known = typeof id === 'string' ? sessions.get(id) : undefined
+    if (id && !known) return void response.writeHead(404).end()
+    const transport = known ?? (await newSession())
+    await transport.handleRequest(request, response)
+  }).listen(0, '127.0.0.1')
+  await once(older, 'listening')
+  upstream = await startServer('test/compose/upstream')
+  gateway = await startServer('test/compose/gateway', {
+    NEWER: upstream.url.href,
+    OLDER: `http://127.0.0.1:${(older.address() as AddressInfo).port}/mcp`,
+  })
+})
+afterAll(async () => {
+  await Promise.all([gateway, upstream].map((server) => server?.[Symbol.asyncDispose]()))
+  older.closeAllConnections()
+  older.close()
+})
+
+async function newSession(): Promise<StreamableHTTPServerTransport> {
+  const server = new McpServer({ name: 'older', version: '1.0.0' })
+  server.registerTool('add', { description: 'Adds', inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => ({
+    content: [{ type: 'text', text: String(a + b) }],
+  }))
+  const transport = new StreamableHTTPServerTransport({
+    sessionIdGenerator: () => crypto.randomUUID(),
+    onsessioninitialized: (id) => void sessions.set(id, transport),
+  })
+  await server.connect(transport as never)
+  return transport
+}
+
+const textOf = async (client: TestClient, name: string, args: Json = {}) =>
+  ((await client.callTool(name, args)).content as { text: string }[])[0]?.text
+
+describe.each(everyRevision)('for clients of %s', (revision) => {
+  let client: TestClient
+  const names = ['Ada', 'Grace']
+  const answers = { elicit: () => ({ action: 'accept', content: { name: names.shift() } }) }
+  beforeAll(async () => {
+    client = await connect(gateway.url, { revision, token: 'ada', answers })
+  })
+  afterAll(() => client.close())
+
+  test('tools of servers elsewhere are listed, whatever those speak, without one that does not answer', async () => {
+    expect(client.welcome.capabilities).toMatchObject({ tools: {} })
+    const { tools } = (await client.request('tools/list')) as { tools: { name: string; inputSchema: Json }[] }
+    expect(tools.map(({ name }) => name)).toEqual([
+      ...['newer_echo', 'newer_who', 'newer_asks', 'newer_refuses', 'newer_fails'],
+      'older_add',
+    ])
+    expect(tools[0]?.inputSchema).toMatchObject({ properties: { text: { type: 'string' } } })
+  })
+
+  test('and called there, with the headers and the trace that they are given', async () => {
+    expect(await textOf(client, 'newer_echo', { text: 'hi' })).toBe('hi')
+    expect(await textOf(client, 'older_add', { a: 1, b: 2 })).toBe('3')
+    expect(await textOf(client, 'newer_who')).toBe('ada ')
+    const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
+    const traced = await client.request('tools/call', { name: 'newer_who', arguments: {}, _meta: { traceparent } })
+    expect(traced.content).toMatchObject([{ text: `ada ${traceparent}` }])
+  })
+
+  test('what they ask, whoever calls is asked, and each of their rounds happens once', async () => {
+    const asks = !['2025-03-26', '2024-11-05'].includes(revision)
+    const said = await textOf(client, 'newer_asks')
+    if (!asks) return expect(said).toBe('This needs a client that supports elicitation')
+    expect(said).toMatch(/^Ada and Grace, \d+$/)
+    expect(names).toEqual([])
+  })
+
+  test('what goes wrong there is told as it was said', async () => {
+    await expect(client.callTool('newer_refuses')).rejects.toMatchObject({
+      code: -32602,
+      message: 'Not so',
+      data: { reason: 'test' },
+    })
+    expect(await client.callTool('newer_fails')).toMatchObject({ isError: true, content: [{ text: 'It broke' }] })
+    await expect(client.callTool('newer_nothing')).rejects.toMatchObject({ code: -32602 })
+    await expect(client.callTool('nothing')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: nothing' })
+    await expect(client.callTool('nobody_echo')).rejects.toMatchObject({
+      code: -32603,
+      message: 'The server at 127.0.0.1:9 does not answer',
+    })
+  })
+
+  test('a session that was forgotten there is begun again', async () => {
+    expect(await textOf(client, 'older_add', { a: 1, b: 2 })).toBe('3')
+    const before = sessions.size
+    expect(before).toBeGreaterThan(0)
+    sessions.clear()
+    expect(await textOf(client, 'older_add', { a: 2, b: 2 })).toBe('4')
+    expect(sessions.size).toBe(1)
+  })
+})
+
+test('each caller calls as itself', async () => {
+  await using ada = await connect(gateway.url, { revision: '2026-07-28', token: 'ada' })
+  await using eve = await connect(gateway.url, { revision: '2026-07-28', token: 'eve' })
+  await using nobody = await connect(gateway.url, { revision: '2026-07-28' })
+  expect(await textOf(ada, 'newer_who')).toBe('ada ')
+  expect(await textOf(eve, 'newer_who')).toBe('eve ')
+  expect(await textOf(nobody, 'newer_who')).toBe('undefined ')
+})
+
+test('one that does not answer is reported', async () => {
+  await using client = await connect(gateway.url, { revision: '2026-07-28' })
+  await client.request('tools/list')
+  const logs = () => gateway.harness.getLogs().map(({ message }) => message)
+  await vi.waitFor(() => expect(logs().join('\n')).toContain('The server at 127.0.0.1:9 does not answer'))
+})
