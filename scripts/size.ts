@@ -25,6 +25,7 @@ const bundles = [
   { name: 'with edgemcp/compose', source: extra('compose'), external: schemaLibraries },
   { name: 'with edgemcp/limits', source: extra('limits'), external: schemaLibraries },
   { name: 'with edgemcp/observe', source: extra('observe'), external: schemaLibraries },
+  { name: 'with edgemcp/openapi', source: extra('openapi'), external: schemaLibraries },
   { name: 'with edgemcp/page', source: extra('page'), external: schemaLibraries },
   { name: 'with edgemcp/skills', source: extra('skills'), external: schemaLibraries },
   { name: 'with edgemcp/state', source: extra('state'), external: schemaLibraries },

@@ -62,6 +62,7 @@ const rooms: Readonly<Record<string, Room>> = {
     may: ['worker/engine', 'worker/protocol', 'worker/testing/wire.ts', 'cloudflare:workers'],
     types: ['worker/server', 'worker/serve.ts'],
   },
+  'worker/openapi': { may: ['worker/protocol'], types: ['worker/server'] },
   'worker/observe': {
     may: ['worker/audit', 'worker/protocol', 'cloudflare:workers'],
     types: ['worker/engine', 'worker/server', 'worker/serve.ts'],

@@ -1,0 +1,180 @@
+import { once } from 'node:events'
+import { createServer, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { text } from 'node:stream/consumers'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { operationsOf } from '../../worker/openapi/index.ts'
+import { connect, type TestClient } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import pets from './pets.json' with { type: 'json' }
+
+type Json = Record<string, unknown>
+type Heard = { method: string | undefined; url: string | undefined; headers: Json; body: string }
+
+describe('a document', () => {
+  const all = operationsOf(pets)
+  const named = (name: string) => all.find((operation) => operation.name === name)
+
+  test('has its operations, by id or by method and path; those that take no JSON are left out', () => {
+    expect(all.map(({ name, method, path }) => [name, method, path])).toEqual([
+      ['listPets', 'GET', '/pets'],
+      ['addPet', 'POST', '/pets'],
+      ['get_pets_pet_id', 'GET', '/pets/{pet id}'],
+      ['removePet', 'DELETE', '/pets/{pet id}'],
+    ])
+    expect(all.map(({ description }) => description)).toEqual([
+      'Lists pets',
+      'Adds a pet',
+      'GET /pets/{pet id}',
+      'DELETE /pets/{pet id}',
+    ])
+    expect(named('removePet')?.annotations).toMatchObject({ readOnlyHint: false, destructiveHint: true })
+    expect(named('listPets')?.annotations).toMatchObject({ readOnlyHint: true, destructiveHint: false })
+  })
+
+  test('says what arguments there are and where they go, in words of JSON Schema', () => {
+    expect(named('listPets')?.input).toEqual({
+      type: 'object',
+      properties: {
+        'X-Tenant': { type: 'string' },
+        tag: { type: 'array', items: { type: 'string' }, description: 'Any of these' },
+        limit: { type: 'integer', exclusiveMinimum: 0 },
+      },
+      required: ['X-Tenant'],
+      additionalProperties: false,
+    })
+    expect(named('get_pets_pet_id')?.parameters).toEqual({
+      'pet id': { in: 'path', name: 'pet id' },
+      'query_pet id': { in: 'query', name: 'pet id' },
+    })
+  })
+
+  test('has in each operation all that its schemas refer to, also to themselves', () => {
+    expect(named('addPet')?.input).toEqual({
+      type: 'object',
+      properties: { 'X-Tenant': { type: 'string' }, body: { $ref: '#/$defs/Pet' } },
+      required: ['X-Tenant', 'body'],
+      additionalProperties: false,
+      $defs: {
+        Pet: {
+          type: 'object',
+          required: ['name'],
+          properties: {
+            name: { type: ['string', 'null'] },
+            example: { type: 'string' },
+            owner: { $ref: '#/$defs/Owner' },
+          },
+        },
+        Owner: { type: 'object', properties: { pets: { type: 'array', items: { $ref: '#/$defs/Pet' } } } },
+      },
+    })
+  })
+
+  test.each<[string, unknown, string]>([
+    ['a text', 'openapi: 3.1.0', 'This is no OpenAPI 3.0 or 3.1 document: it has no "openapi" that says so'],
+    ['an older version', { swagger: '2.0' }, 'This is no OpenAPI 3.0 or 3.1 document'],
+    [
+      'a reference to nothing',
+      { openapi: '3.1.0', paths: { '/a': { get: { parameters: [{ $ref: '#/components/parameters/X' }] } } } },
+      'GET /a refers to #/components/parameters/X, which is not in the document',
+    ],
+    [
+      'a reference to elsewhere',
+      { openapi: '3.1.0', paths: { '/a': { get: { parameters: [{ $ref: 'https://other.example/x' }] } } } },
+      'GET /a refers to https://other.example/x, which is not in the document',
+    ],
+    [
+      'a circle',
+      {
+        openapi: '3.1.0',
+        paths: { '/a': { get: { parameters: [{ $ref: '#/components/parameters/X' }] } } },
+        components: { parameters: { X: { $ref: '#/components/parameters/X' } } },
+      },
+      'The references of GET /a go round in a circle',
+    ],
+    [
+      'two with the same name',
+      { openapi: '3.1.0', paths: { '/a': { get: { operationId: 'x' }, put: { operationId: 'x' } } } },
+      'Two operations have the name "x": give one another operationId',
+    ],
+  ])('that is %s is refused', (_, document, message) => {
+    expect(() => operationsOf(document)).toThrow(message)
+  })
+})
+
+describe('tools', () => {
+  let api: Server
+  let server: TestServer
+  let client: TestClient
+  const heard: Heard[] = []
+  beforeAll(async () => {
+    api = createServer(async (request, response) => {
+      const { method, url, headers } = request
+      heard.push({ method, url, headers, body: await text(request) })
+      if (method === 'DELETE') return void response.writeHead(403).end('{"problem":"Not yours"}')
+      response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"name":"Rex"}')
+    }).listen(0, '127.0.0.1')
+    await once(api, 'listening')
+    const base = `http://127.0.0.1:${(api.address() as AddressInfo).port}/v1/`
+    server = await startServer('test/openapi/server', { API: base })
+    client = await connect(server.url, { revision: '2026-07-28' })
+  })
+  afterAll(async () => {
+    await server?.[Symbol.asyncDispose]()
+    api.closeAllConnections()
+    api.close()
+  })
+
+  test('send their arguments where these belong, and tell what came', async () => {
+    const listed = await client.callTool('pets_listPets', { 'X-Tenant': 'acme', tag: ['a b', 'c&d'], limit: 3 })
+    expect(listed).toMatchObject({ content: [{ text: '{"name":"Rex"}' }] })
+    expect(heard.at(-1)).toMatchObject({
+      method: 'GET',
+      url: '/v1/pets?tag=a+b&tag=c%26d&limit=3',
+      headers: { 'x-tenant': 'acme', 'x-key': 'secret' },
+      body: '',
+    })
+    await client.callTool('pets_addPet', { 'X-Tenant': 'acme', body: { name: 'Rex' } })
+    expect(heard.at(-1)).toMatchObject({
+      method: 'POST',
+      headers: { 'content-type': 'application/json' },
+      body: '{"name":"Rex"}',
+    })
+  })
+
+  test.each([
+    ['../admin', '/v1/pets/..%2Fadmin'],
+    ['a/b?c#d', '/v1/pets/a%2Fb%3Fc%23d'],
+    ['ü', '/v1/pets/%C3%BC'],
+  ])('put %s into one part of the path', async (id, url) => {
+    await client.callTool('pets_get_pets_pet_id', { 'pet id': id })
+    expect(heard.at(-1)?.url).toBe(url)
+  })
+
+  test.each(['', '.', '..'])('do not take "%s" for a part of the path', async (id) => {
+    const before = heard.length
+    expect(await client.callTool('pets_get_pets_pet_id', { 'pet id': id })).toMatchObject({
+      isError: true,
+      content: [{ text: `"${id}" cannot be a part of the path /pets/{pet id}` }],
+    })
+    expect(heard.length).toBe(before)
+  })
+
+  test('tell the model what went wrong', async () => {
+    expect(await client.callTool('pets_removePet', { 'pet id': '1' })).toMatchObject({
+      isError: true,
+      content: [{ text: 'DELETE /v1/pets/1: HTTP 403. {"problem":"Not yours"}' }],
+    })
+    const before = heard.length
+    expect(await client.callTool('pets_listPets', { limit: 0 })).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('Invalid arguments for pets_listPets') }],
+    })
+    expect(heard.length).toBe(before)
+    const nobody = client.callTool('nobody_listPets', { 'X-Tenant': 'acme' })
+    await expect(nobody).resolves.toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringMatching(/^GET|not answer$/) }],
+    })
+  })
+})
