@@ -3,10 +3,14 @@ import { isNotification, isRequest, isResponse } from '../protocol/jsonrpc.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
 import type { CallToolResult, InputRequest, Params, RequestId, SubscriptionFilter } from '../protocol/types.ts'
 import type { ConnectOptions, Hub, Watched } from './connection.ts'
+import { Script, type UnusedAnswer } from './script.ts'
 import { sessionConnection } from './session.ts'
 import { sseConnection } from './sse-2024.ts'
 import { statelessConnection } from './stateless.ts'
 import { type Target, wireTo } from './wire.ts'
+
+const withoutStreams =
+  'This client has no stream that could be resumed: only sessions over Streamable HTTP have. Over HTTP+SSE the stream is the session, which close() ends; without sessions a lost connection cancels its call, as a signal does'
 
 export type RequestOptions = {
   signal?: AbortSignal
@@ -29,6 +33,14 @@ export interface TestClient extends AsyncDisposable {
   watch(filter: SubscriptionFilter): Promise<Watched>
   /** The next notification of a method that has not been taken yet. */
   next(method: string): Promise<NotificationMessage>
+  /**
+   * Loses the connection of every stream. Resolves when each has been resumed after its last event.
+   *
+   * @throws Error when there is no stream yet, or none that could be resumed
+   */
+  dropStream(): Promise<void>
+  /** Answers of lists that nothing was asked for. */
+  readonly unusedAnswers: readonly UnusedAnswer[]
   close(): Promise<void>
 }
 
@@ -47,11 +59,14 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   const untaken: NotificationMessage[] = []
   const progress = new Map<RequestId, (params: Params) => void>()
   let lastId = 0
+  const script = new Script(options.answers ?? {})
+  const wire = wireTo(target, options, options.onMessage ?? (() => {}))
+  const token = typeof options.token === 'function' ? await options.token(wire.url.href) : options.token
 
   const hub: Hub = {
-    wire: wireTo(target, options.onMessage ?? (() => {})),
+    wire,
     options,
-    headers: options.token ? { Authorization: `Bearer ${options.token}` } : {},
+    headers: token ? { Authorization: `Bearer ${token}` } : {},
     nextId: () => ++lastId,
     take(message, respond) {
       hub.wire.onMessage('received', message)
@@ -72,14 +87,7 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
       if (at === -1) untaken.push(message)
       else waiting.splice(at, 1)[0]?.resolve(message)
     },
-    async ask(request, key) {
-      const { elicit, sample, roots } = options.answers ?? {}
-      const params = (request.params ?? {}) as Params
-      if (request.method === 'elicitation/create' && elicit) return (await elicit(params, key)) as Params
-      if (request.method === 'sampling/createMessage' && sample) return (await sample(params, key)) as Params
-      if (request.method === 'roots/list' && roots) return (await roots()) as Params
-      throw new Error(`This client has no answer to ${request.method}`)
-    },
+    ask: (request, key) => script.answer(request, key),
   }
 
   async function answerTo(message: RequestMessage): Promise<Message> {
@@ -105,7 +113,7 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
       if (onProgress) progress.set(id, onProgress)
       const asked = onProgress ? { ...params, _meta: { ...(params._meta as Params), progressToken: id } } : params
       try {
-        return await connection.send({ jsonrpc: '2.0', id, method, params: asked }, signal)
+        return await script.holds(connection.send({ jsonrpc: '2.0', id, method, params: asked }, signal))
       } finally {
         progress.delete(id)
       }
@@ -119,6 +127,13 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
       const at = untaken.findIndex((notification) => notification.method === method)
       if (at !== -1) return Promise.resolve(untaken.splice(at, 1)[0] as NotificationMessage)
       return new Promise((resolve) => waiting.push({ method, resolve }))
+    },
+    async dropStream() {
+      if (!connection.drop) throw new Error(withoutStreams)
+      await connection.drop()
+    },
+    get unusedAnswers() {
+      return script.unused
     },
     close: () => connection.close(),
     [Symbol.asyncDispose]: () => connection.close(),

@@ -2,23 +2,17 @@
 import type { Message, NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { ClientCapabilities, InputRequest, LogLevel, Params, SubscriptionFilter } from '../protocol/types.ts'
 import { RpcError } from './rpc-error.ts'
-import type { Wire } from './wire.ts'
+import type { Answers } from './script.ts'
+import type { InProcess, Wire } from './wire.ts'
 
-/** Answers to what the server asks. One that is left out is refused. */
-export type Answers = {
-  elicit?: (params: Params, key: string) => unknown
-  sample?: (params: Params, key: string) => unknown
-  roots?: () => unknown
-}
-
-export type ConnectOptions = {
+export type ConnectOptions = InProcess & {
   /** The date of a revision. */
   revision: string
   /** Defaults to what the answers say. */
   capabilities?: ClientCapabilities
   answers?: Answers
-  /** Sent as a bearer token. */
-  token?: string
+  /** Sent as a bearer token: a text, or what `asUser(…)` returns. */
+  token?: string | Token
   /** The least severe log line to ask for. */
   logLevel?: LogLevel
   /** Use the HTTP+SSE transport: only session revisions have it. */
@@ -26,6 +20,9 @@ export type ConnectOptions = {
   /** Sees every message, in the order it went by. */
   onMessage?: Wire['onMessage']
 }
+
+/** Makes a token for a server, by the address of its endpoint. */
+export type Token = (resource: string) => string | Promise<string>
 
 /** What a client hears of changes. `close` ends it. */
 export type Watched = { close(): Promise<void> }
@@ -48,6 +45,8 @@ export type Connection = {
   send(message: RequestMessage, signal: AbortSignal | undefined): Promise<Params>
   notify(message: NotificationMessage): Promise<void>
   watch(filter: SubscriptionFilter): Promise<Watched>
+  /** Loses the connections of streams that can be resumed. Left out: there are none. */
+  drop?(): Promise<void>
   close(): Promise<void>
 }
 

@@ -1,8 +1,9 @@
-/** Clients for tests: one for each revision of the protocol, with scripted answers. */
+/** edgemcp/testing: clients for tests, one for each revision of the protocol, and what such tests need besides. */
 export { connect, type RequestOptions, type TestClient } from './client.ts'
-export type { Answers, ConnectOptions, Watched } from './connection.ts'
+export type { ConnectOptions, Token, Watched } from './connection.ts'
 export { RpcError } from './rpc-error.ts'
-export type { Target } from './wire.ts'
+export type { Answers, UnusedAnswer } from './script.ts'
+export type { InProcess, Target } from './wire.ts'
 
 import { revisions } from '../protocol/revisions/index.ts'
 

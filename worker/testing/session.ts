@@ -4,7 +4,8 @@ import { isResponse } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
 import { aborted, type Connection, capabilitiesOf, type Hub, resultOf } from './connection.ts'
 import { RpcError } from './rpc-error.ts'
-import { bodyMessages, events, isEventStream } from './wire.ts'
+import { type Reading, Streams } from './streams.ts'
+import { bodyMessages, isEventStream } from './wire.ts'
 
 export async function sessionConnection(hub: Hub): Promise<Connection> {
   const { options, wire } = hub
@@ -47,9 +48,11 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
     return Promise.race([exchange(message), gone])
   }
 
+  const streams = new Streams(stream)
+
   async function exchange(message: RequestMessage): Promise<Params> {
-    const stop = new AbortController()
-    let response = await post(message, stop.signal)
+    const connection = new AbortController()
+    const response = await post(message, connection.signal)
     if (message.method === 'initialize') session = response.headers.get('Mcp-Session-Id') ?? undefined
     if (!isEventStream(response)) {
       const answers = await bodyMessages(response)
@@ -57,29 +60,11 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
       const answer = answers.find((candidate) => isResponse(candidate) && candidate.id === message.id) ?? answers[0]
       return resultOf(answer ?? ({} as Message), response.status)
     }
-    let lastId: string | undefined
-    for (;;) {
-      let wait = 0
-      for await (const { id, data, retry } of events(response)) {
-        lastId = id ?? lastId
-        wait = retry ?? wait
-        if (data === '') continue
-        const received = JSON.parse(data) as Message
-        hub.take(received, respond)
-        if (isResponse(received) && received.id === message.id) {
-          stop.abort()
-          return resultOf(received, response.status)
-        }
-      }
-      if (lastId === undefined) {
-        throw new RpcError('The stream ended without an answer', { code: 0, status: response.status })
-      }
-      await new Promise((resolve) => setTimeout(resolve, wait))
-      response = await stream(lastId, stop.signal)
-      if (!isEventStream(response)) {
-        throw new RpcError('The stream could not be resumed', { code: 0, status: response.status })
-      }
+    for await (const received of streams.read(response, connection).messages) {
+      hub.take(received, respond)
+      if (isResponse(received) && received.id === message.id) return resultOf(received, response.status)
     }
+    throw new RpcError('The stream ended without an answer', { code: 0, status: response.status })
   }
 
   async function notify(message: NotificationMessage): Promise<void> {
@@ -108,23 +93,21 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
     const params = { level: options.logLevel }
     await send({ jsonrpc: '2.0', id: hub.nextId(), method: 'logging/setLevel', params })
   }
-  const standing = new Set<AbortController>()
+  const standing = new Set<Reading>()
   return {
     session,
     welcome,
     send,
     notify,
+    drop: () => streams.drop(),
     async watch({ resourceSubscriptions = [] }) {
-      const stop = new AbortController()
-      const response = await stream(undefined, stop.signal)
+      const connection = new AbortController()
+      const response = await stream(undefined, connection.signal)
       if (!isEventStream(response)) throw new RpcError('No stream', { code: 0, status: response.status })
-      standing.add(stop)
-      const reading = (async () => {
-        try {
-          for await (const { data } of events(response)) if (data !== '') hub.take(JSON.parse(data), respond)
-        } catch (problem) {
-          if (!stop.signal.aborted) throw problem
-        }
+      const reading = streams.read(response, connection, true)
+      standing.add(reading)
+      const ended = (async () => {
+        for await (const message of reading.messages) hub.take(message, respond)
       })()
       for (const uri of resourceSubscriptions) {
         await send({ jsonrpc: '2.0', id: hub.nextId(), method: 'resources/subscribe', params: { uri } })
@@ -134,14 +117,14 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
           for (const uri of resourceSubscriptions) {
             await send({ jsonrpc: '2.0', id: hub.nextId(), method: 'resources/unsubscribe', params: { uri } })
           }
-          stop.abort()
-          standing.delete(stop)
-          await reading
+          reading.close()
+          standing.delete(reading)
+          await ended
         },
       }
     },
     async close() {
-      for (const stop of standing) stop.abort()
+      for (const reading of standing) reading.close()
       if (session) await wire.send(undefined, { method: 'DELETE', headers: headers() })
     },
   }

@@ -46,14 +46,13 @@ export async function sseConnection(hub: Hub): Promise<Connection> {
   }
 
   async function send(message: RequestMessage, signal?: AbortSignal): Promise<Params> {
-    const { promise, resolve } = Promise.withResolvers<Message>()
-    answers.set(message.id, resolve)
+    const answered = new Promise<Message>((resolve) => answers.set(message.id, resolve))
     const gone = aborted(signal)
     gone.catch(() => notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: message.id } }))
     wire.onMessage('sent', message)
     try {
       await deliver(message)
-      return resultOf(await Promise.race([promise, gone, ended]), 200)
+      return resultOf(await Promise.race([answered, gone, ended]), 200)
     } finally {
       answers.delete(message.id)
     }

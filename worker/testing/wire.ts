@@ -3,10 +3,34 @@ import { EventSourceParserStream } from 'eventsource-parser/stream'
 import type { Message } from '../protocol/jsonrpc.ts'
 import { RpcError } from './rpc-error.ts'
 
-/** A running server's endpoint, or the fetch handler of a Worker in this process. */
-export type Target = string | URL | ((request: Request) => Promise<Response>)
+type Answering = Response | Promise<Response>
+
+/**
+ * What a client talks to: the address of a running server's endpoint, or something that has one, such as what `startServer`
+ * of `edgemcp/testing/node` resolves to; or, in this process, a Worker, its fetch handler, or a binding to it, such as
+ * `exports.default`.
+ */
+export type Target =
+  | string
+  | URL
+  | { readonly url: string | URL }
+  | ((request: Request) => Answering)
+  // `never`: whatever a Worker takes there, the test knows it.
+  | { fetch(request: Request, env: never, ctx: never): Answering }
+
+/** What is handed to a Worker in this process, beside the request. */
+export type InProcess = {
+  /** The address that its endpoint is asked by. Default `http://localhost/mcp`. */
+  url?: string | URL
+  /** The bindings of a Worker that is given as `{ fetch }`. */
+  env?: unknown
+  /** Its context. Default: one without `props` whose `waitUntil` waits for nothing. */
+  ctx?: unknown
+}
 
 export type Wire = {
+  /** The endpoint's address. */
+  readonly url: URL
   send(path: string | undefined, init: RequestInit): Promise<Response>
   /** Sees every message, in the order it went by. */
   readonly onMessage: (direction: 'sent' | 'received', message: Message) => void
@@ -14,19 +38,33 @@ export type Wire = {
 
 export type Event = { id: string | undefined; event: string | undefined; data: string; retry: number | undefined }
 
-/** @param base the endpoint; the in-process target is taken to serve `http://localhost/mcp` */
-export function wireTo(target: Target, onMessage: Wire['onMessage']): Wire {
-  const base = typeof target === 'function' ? 'http://localhost/mcp' : String(target)
+export function wireTo(target: Target, where: InProcess, onMessage: Wire['onMessage']): Wire {
+  const { url, fetch: ask } = reach(target, where)
   return {
-    send(path, init) {
-      const request = new Request(path === undefined ? base : new URL(path, base), init)
-      if (typeof target === 'function') return target(request)
-      // The signal once more: that of a request which has been collected as garbage aborts nothing in Node.
-      return fetch(request, { signal: init.signal ?? null })
-    },
+    url,
+    send: (path, init) => ask(new Request(path === undefined ? url : new URL(path, url), init), init),
     onMessage,
   }
 }
+
+type Reached = { url: URL; fetch(request: Request, init: RequestInit): Promise<Response> }
+
+function reach(target: Target, where: InProcess): Reached {
+  const here = () => new URL(where.url ?? 'http://localhost/mcp')
+  if (typeof target === 'function') return { url: here(), fetch: async (request) => target(request) }
+  if (typeof target === 'string' || target instanceof URL) return overHttp(target)
+  // A binding has every property that it is asked for.
+  if (Object.hasOwn(target, 'url') && 'url' in target) return overHttp(target.url)
+  if (!('fetch' in target)) throw new Error('Connect to a URL, to what startServer() made, to a Worker or to its fetch')
+  const { env, ctx = { waitUntil() {}, passThroughOnException() {}, props: {} } } = where
+  return { url: here(), fetch: async (request) => target.fetch(request, env as never, ctx as never) }
+}
+
+const overHttp = (url: string | URL): Reached => ({
+  url: new URL(url),
+  // The signal once more: that of a request which has been collected as garbage aborts nothing in Node.
+  fetch: (request, init) => fetch(request, { signal: init.signal ?? null }),
+})
 
 /** The JSON-RPC messages of a response's JSON body. */
 export async function bodyMessages(response: Response): Promise<Message[]> {
@@ -44,8 +82,12 @@ export async function bodyMessages(response: Response): Promise<Message[]> {
 export const isEventStream = (response: Response): boolean =>
   response.headers.get('Content-Type')?.startsWith('text/event-stream') === true
 
-/** The events of a stream, priming events included, until it ends. */
-export async function* events(response: Response): AsyncGenerator<Event> {
+/**
+ * The events of a stream, priming events included, until it ends.
+ *
+ * @param signal of its request: inside one process it would not end a response that has begun
+ */
+export async function* events(response: Response, signal?: AbortSignal): AsyncGenerator<Event> {
   let retry: number | undefined
   const parser = new EventSourceParserStream({
     onRetry(value) {
@@ -55,6 +97,9 @@ export async function* events(response: Response): AsyncGenerator<Event> {
   const decoder = new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>
   const stream = (response.body as ReadableStream<Uint8Array>).pipeThrough(decoder).pipeThrough(parser)
   const reader = stream.getReader()
+  const end = () => void reader.cancel().catch(() => {})
+  signal?.addEventListener('abort', end, { once: true })
+  if (signal?.aborted) end()
   try {
     for (;;) {
       const { done, value } = await reader.read()
@@ -62,6 +107,7 @@ export async function* events(response: Response): AsyncGenerator<Event> {
       yield { id: value.id, event: value.event, data: value.data, retry }
     }
   } finally {
-    reader.cancel().catch(() => {})
+    signal?.removeEventListener('abort', end)
+    end()
   }
 }

@@ -1,0 +1,54 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startEverything, startServer, type TestServer } from '../support/server.ts'
+
+let confirm: TestServer
+let everything: TestServer
+beforeAll(async () => {
+  confirm = await startServer('examples/confirm')
+  everything = await startEverything()
+})
+afterAll(async () => {
+  await confirm[Symbol.asyncDispose]()
+  await everything[Symbol.asyncDispose]()
+})
+
+const consent = { action: 'accept', content: { sure: true } }
+
+test.each(['2025-06-18', '2025-11-25'])(
+  'a client of %s resumes a stream whose connection was lost',
+  async (revision) => {
+    let drops = 0
+    const dropping = (answer: object) => async () => {
+      await client.dropStream()
+      drops += 1
+      return answer
+    }
+    const elicit = [dropping(consent), dropping({ action: 'decline' })]
+    await using client = await connect(confirm.url, { revision, answers: { elicit } })
+    const { content } = await client.callTool('transfer', { to: 'Ada', amount: 5 })
+    expect(content[0]).toMatchObject({ text: expect.stringMatching(/^Transferred 5 to Ada, receipt .{36}\.$/) })
+    expect(drops).toBe(2)
+  },
+)
+
+test('so does one that listens, and hears what it missed', async () => {
+  await using client = await connect(everything.url, { revision: '2025-11-25' })
+  const watched = await client.watch({ toolsListChanged: true })
+  await client.dropStream()
+  for (const how of ['enable', 'disable']) {
+    await client.callTool('turn', { what: 'tool', how })
+    await client.next('notifications/tools/list_changed')
+    await client.dropStream()
+  }
+  await watched.close()
+})
+
+test('what cannot be dropped says why', async () => {
+  await using session = await connect(confirm.url, { revision: '2025-11-25' })
+  await expect(session.dropStream()).rejects.toThrow('There is no stream to drop yet')
+  for (const options of [{ revision: '2026-07-28' }, { revision: '2024-11-05', sse: true }]) {
+    await using client = await connect(confirm.url, options)
+    await expect(client.dropStream()).rejects.toThrow('only sessions over Streamable HTTP have')
+  }
+})

@@ -1,0 +1,78 @@
+/** What a client answers when the server asks. */
+import type { InputRequest, Params } from '../protocol/types.ts'
+
+type Answer = (params: Params, key: string) => unknown
+
+/**
+ * Answers to what the server asks: a function, or a list of answers and functions that are used in order. A kind that is
+ * left out is refused, as by a client that cannot ask it.
+ */
+export type Answers = {
+  elicit?: Answer | readonly unknown[]
+  sample?: Answer | readonly unknown[]
+  roots?: (() => unknown) | readonly unknown[]
+}
+
+export type UnusedAnswer = { readonly kind: keyof Answers; readonly answer: unknown }
+
+const kinds: Readonly<Record<string, keyof Answers>> = {
+  'elicitation/create': 'elicit',
+  'sampling/createMessage': 'sample',
+  'roots/list': 'roots',
+}
+
+export class Script {
+  readonly #answers: Answers
+  readonly #used = { elicit: 0, sample: 0, roots: 0 }
+  /** Questions that came after the end of a list. The server is told too, but not who is to blame. */
+  readonly #unanswered: Error[] = []
+
+  constructor(answers: Answers) {
+    this.#answers = answers
+  }
+
+  get unused(): UnusedAnswer[] {
+    return Object.values(kinds).flatMap((kind) => {
+      const answers = this.#answers[kind]
+      return isList(answers) ? answers.slice(this.#used[kind]).map((answer) => ({ kind, answer })) : []
+    })
+  }
+
+  /** @throws Error that names the question, when there is no answer to it */
+  async answer({ method, params = {} }: InputRequest, key: string): Promise<Params> {
+    const kind = kinds[method]
+    const answers = kind && this.#answers[kind]
+    if (!kind || !answers) throw new Error(`This client has no answer to ${method}`)
+    const answer = isList(answers) ? this.#next(kind, answers, params as Params) : answers
+    // What a list holds is as free as what a function returns.
+    return (typeof answer === 'function' ? await (answer as Answer)(params as Params, key) : answer) as Params
+  }
+
+  /** A call during which a question had no answer fails by that, whatever the server made of it. */
+  async holds<T>(call: Promise<T>): Promise<T> {
+    const outcome = await call.then(
+      (value) => ({ value }),
+      (problem: unknown) => ({ problem }),
+    )
+    const unanswered = this.#unanswered.shift()
+    if (unanswered) throw unanswered
+    if ('problem' in outcome) throw outcome.problem
+    return outcome.value
+  }
+
+  #next(kind: keyof Answers, answers: readonly unknown[], params: Params): unknown {
+    const index = this.#used[kind]
+    if (index < answers.length) {
+      this.#used[kind] += 1
+      return answers[index]
+    }
+    const asked = JSON.stringify(kind === 'roots' ? 'roots/list' : (params.message ?? params))
+    const problem = new Error(
+      `The server asked ${asked}, and answers.${kind} has no answer left: all ${answers.length} were used`,
+    )
+    this.#unanswered.push(problem)
+    throw problem
+  }
+}
+
+const isList = (answers: unknown): answers is readonly unknown[] => Array.isArray(answers)
