@@ -1,0 +1,83 @@
+/** What went over the wire, as a text that is the same each time. */
+import type { Message } from '../protocol/jsonrpc.ts'
+
+export type RecordingOptions = {
+  /** What else differs from run to run: whatever matches gets the name and a number, `<order 1>`. */
+  names?: Readonly<Record<string, RegExp>>
+}
+
+export interface Recording {
+  /** Give this to `connect`. */
+  readonly onMessage: (direction: 'sent' | 'received', message: Message) => void
+  /** Every message so far, in order: `→` was sent, `←` received. Ids, times and sealed texts have stable names. */
+  toString(): string
+  /** For `assert.deepEqual` and `toEqual`: the same, one text a message. */
+  readonly messages: readonly string[]
+}
+
+/** Tokens and sealed texts come before what parts of them may look like. */
+const usual: Readonly<Record<string, RegExp>> = {
+  token: /\beyJ[\w-]+\.[\w-]+\.[\w-]*/,
+  sealed: /(?<![\w.-])[\w-]{1,64}\.[\w-]{50,}(?![\w-])/,
+  uuid: /\b[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}\b/i,
+  time: /\b20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)/,
+}
+
+/**
+ * Records what clients say and hear.
+ *
+ * @example
+ * const wire = recording()
+ * await using client = await connect(server, { revision, onMessage: wire.onMessage })
+ * expect(`${wire}`).toMatchSnapshot()
+ */
+export function recording({ names = {} }: RecordingOptions = {}): Recording {
+  const messages: string[] = []
+  const seen = new Map<string, Map<string, string>>()
+
+  function normalised(text: string): string {
+    return Object.entries({ ...names, ...usual }).reduce(
+      (rest, [name, pattern]) =>
+        rest.replaceAll(new RegExp(pattern, `g${pattern.flags.replace('g', '')}`), (found) => named(name, found)),
+      text,
+    )
+  }
+
+  function named(name: string, found: string): string {
+    const ofName = seen.get(name) ?? new Map<string, string>()
+    seen.set(name, ofName)
+    const stable = ofName.get(found) ?? `<${name} ${ofName.size + 1}>`
+    ofName.set(found, stable)
+    return stable
+  }
+
+  return {
+    onMessage(direction, message) {
+      messages.push(`${direction === 'sent' ? '→' : '←'} ${written(message, normalised)}`)
+    },
+    messages,
+    toString: () => messages.map((text) => `${text}\n`).join(''),
+  }
+}
+
+const width = 100
+
+/** Its id and method, or its id and what it is; and below what it carries. */
+function written(message: Message, normalised: (text: string) => string): string {
+  const { id, method } = message as { id?: unknown; method?: string }
+  const kind = method ?? ('result' in message ? 'result' : 'error')
+  const carried =
+    'result' in message
+      ? message.result
+      : 'error' in message
+        ? message.error
+        : 'params' in message
+          ? message.params
+          : {}
+  const head = normalised([id, kind].filter((part) => part !== undefined && part !== null).join(' '))
+  const line = normalised(JSON.stringify(carried ?? {}))
+  if (line === '{}') return head
+  // What is measured has its stable names already, or a long id would break a line that a short one does not.
+  const fits = `${head} ${line}`.length < width
+  return `${head} ${fits ? line : normalised(JSON.stringify(carried, null, 2))}`
+}
