@@ -7,6 +7,28 @@ Object.assign(process.env, quiet)
 
 const source = (path: string) => resolve(import.meta.dirname, path)
 
+/** By its own name the package would be what was built last. */
+const byName = [
+  'testing/workers',
+  'testing/node',
+  'apps',
+  'audit',
+  'auth',
+  'compose',
+  'extensions',
+  'json-schema',
+  'limits',
+  'page',
+  'sampling',
+  'skills',
+  'state',
+  'tasks',
+  'testing',
+  'updates',
+]
+  .map((name) => ({ find: `edgemcp/${name}`, replacement: source(`worker/${name}/index.ts`) }))
+  .concat({ find: 'edgemcp', replacement: source('worker/index.ts') })
+
 export default defineConfig({
   logLevel: 'error',
   test: {
@@ -14,10 +36,11 @@ export default defineConfig({
     maxWorkers: 2,
     projects: [
       {
+        resolve: { alias: byName },
         test: {
           name: 'node',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/worker/**'],
+          exclude: ['test/worker/**', 'test/testing/workers/**', 'test/testing/outside/**'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
           env: quiet,
@@ -26,22 +49,21 @@ export default defineConfig({
       {
         // Inside workerd, for what no client can see: storage, alarms, eviction.
         logLevel: 'error',
-        // By its own name the package would be what was built last.
-        resolve: {
-          alias: [
-            { find: 'edgemcp/audit', replacement: source('worker/audit/index.ts') },
-            { find: 'edgemcp/auth', replacement: source('worker/auth/index.ts') },
-            { find: 'edgemcp/json-schema', replacement: source('worker/json-schema/index.ts') },
-            { find: 'edgemcp/limits', replacement: source('worker/limits/index.ts') },
-            { find: 'edgemcp/page', replacement: source('worker/page/index.ts') },
-            { find: 'edgemcp/sampling', replacement: source('worker/sampling/index.ts') },
-            { find: 'edgemcp/state', replacement: source('worker/state/index.ts') },
-            { find: 'edgemcp/updates', replacement: source('worker/updates/index.ts') },
-            { find: 'edgemcp', replacement: source('worker/index.ts') },
-          ],
-        },
+        resolve: { alias: byName },
         plugins: [cloudflareTest({ wrangler: { configPath: './test/support/everything/wrangler.toml' } })],
         test: { name: 'workerd', include: ['test/worker/**/*.test.ts'] },
+      },
+      {
+        // An example inside workerd, as its developer would test it.
+        logLevel: 'error',
+        resolve: { alias: byName },
+        plugins: [
+          cloudflareTest({
+            wrangler: { configPath: './examples/report/wrangler.toml' },
+            miniflare: { bindings: { ISSUER: 'https://issuer.example', APP: 'https://app.example.com' } },
+          }),
+        ],
+        test: { name: 'report', include: ['test/testing/workers/**/*.test.ts'] },
       },
     ],
   },

@@ -1,4 +1,5 @@
 import { readdirSync, readFileSync } from 'node:fs'
+import { builtinModules } from 'node:module'
 import { posix, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
@@ -88,7 +89,16 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/development': { may: ['worker/platform.ts', 'worker/protocol'], types: ['worker/server'] },
   // A client: it knows the wire and nothing of how it is served.
-  'worker/testing': { may: ['worker/protocol', 'eventsource-parser'] },
+  'worker/testing': { may: ['worker/protocol', 'eventsource-parser', 'jose'] },
+  // But for what a test does to a server, besides asking it.
+  'worker/testing/objects.ts': { may: ['worker/auth/seal.ts', 'worker/auth/base64url.ts', 'worker/testing'] },
+  'worker/testing/node': {
+    may: ['worker/testing', 'worker/auth/seal.ts', 'wrangler', 'node:http', 'node:net', 'node:path'],
+  },
+  'worker/testing/timed': { may: ['worker/testing/clock.ts', 'cloudflare:workers'] },
+  'worker/testing/workers': {
+    may: ['worker/testing', 'worker/auth/seal.ts', 'cloudflare:test', 'cloudflare:workers'],
+  },
   'worker/platform.ts': {
     may: ['worker/auth/seal.ts', 'worker/protocol', 'durable-objects/placement.ts', 'cloudflare:workers'],
   },
@@ -298,7 +308,8 @@ test('every file keeps to its room', () => {
 
 test('the table names nothing that has gone', () => {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'))
-  const packages = new Set([anyPackage, 'cloudflare:workers', ...Object.keys({ ...dependencies, ...devDependencies })])
+  const runtimes = ['cloudflare:workers', 'cloudflare:test', ...builtinModules.map((name) => `node:${name}`)]
+  const packages = new Set([anyPackage, ...runtimes, ...Object.keys({ ...dependencies, ...devDependencies })])
   const places = Object.entries(rooms).flatMap(([room, { may, types = [] }]) => [room, ...may, ...types])
   const isThere = (place: string) =>
     packages.has(place) || Object.keys(sources).some((path) => within(path, [place.replace('/*', '')]))

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
@@ -88,3 +88,14 @@ test('and deploys', async () => {
   expect(stdout).toContain('Total Upload')
   expect(readFileSync(join(project, 'out/index.js'), 'utf8')).toContain('Doubles')
 }, 60_000)
+
+test('and is tested, in plain Node, with what the package has for that', async () => {
+  for (const folder of ['examples', 'test/testing/outside']) {
+    cpSync(join(root, folder), join(project, folder), { recursive: true })
+  }
+  for (const name of ['wrangler', 'zod']) symlinkSync(bin(name), join(project, 'node_modules', name))
+  const tests = ['confirm', 'protected', 'report'].map((name) => `test/testing/outside/${name}.test.ts`)
+  const { NODE_ENV: _, VITEST: __, ...env } = process.env
+  const { stdout } = await run(process.execPath, ['--test', '--test-reporter', 'tap', ...tests], { cwd: project, env })
+  expect(stdout).toContain('# pass 6\n# fail 0\n')
+}, 120_000)

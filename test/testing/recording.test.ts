@@ -2,7 +2,7 @@ import { expect, test } from 'vitest'
 import { recording } from '../../worker/testing/index.ts'
 
 const sealed = (key: string) => `${key}.${'abcdefgh'.repeat(8)}`
-const result = (id: number, result: object) => ({ jsonrpc: '2.0' as const, id, result })
+const result = (id: number, result: Record<string, unknown>) => ({ jsonrpc: '2.0' as const, id, result })
 
 test('a recording has one name for each id, time and sealed text, wherever they come', () => {
   const wire = recording({ names: { order: /\border-\d+/ } })
@@ -12,14 +12,17 @@ test('a recording has one name for each id, time and sealed text, wherever they 
   wire.onMessage('sent', { jsonrpc: '2.0', method: 'notifications/x', params: { state: sealed('k_1') } })
   wire.onMessage('received', result(2, { at: new Date().toISOString(), for: 'order-77, order-78, order-77' }))
   wire.onMessage('received', { jsonrpc: '2.0', id: 3, error: { code: -32602, message: 'A.word is no sealed.text' } })
-  wire.onMessage('received', result(4, { text: 'x'.repeat(90) }))
+  const [long, longer] = ['x'.repeat(90), 'y'.repeat(90)]
+  wire.onMessage('received', result(4, { long, longer, short: [{ list: [1, 2] }] }))
   expect(`${wire}`).toBe(`→ 1 tools/list
 ← 1 result {"receipt":"<uuid 1>","text":"<uuid 1> and <uuid 2>","state":"<sealed 1>"}
 → notifications/x {"state":"<sealed 1>"}
 ← 2 result {"at":"<time 1>","for":"<order 1>, <order 2>, <order 1>"}
 ← 3 error {"code":-32602,"message":"A.word is no sealed.text"}
 ← 4 result {
-  "text": "${'x'.repeat(90)}"
+  "long": "${long}",
+  "longer": "${longer}",
+  "short": [{"list":[1,2]}]
 }
 `)
   expect(wire.messages).toHaveLength(6)

@@ -53,31 +53,38 @@ export function recording({ names = {} }: RecordingOptions = {}): Recording {
 
   return {
     onMessage(direction, message) {
-      messages.push(`${direction === 'sent' ? '→' : '←'} ${written(message, normalised)}`)
+      const stable = JSON.parse(JSON.stringify(message), (_, value) =>
+        typeof value === 'string' ? normalised(value) : value,
+      )
+      messages.push(`${direction === 'sent' ? '→' : '←'} ${written(stable)}`)
     },
     messages,
     toString: () => messages.map((text) => `${text}\n`).join(''),
   }
 }
 
-const width = 100
+const width = 110
 
-/** Its id and method, or its id and what it is; and below what it carries. */
-function written(message: Message, normalised: (text: string) => string): string {
+/** Its id and method, or its id and what it is; and what it carries. */
+function written(message: Message): string {
   const { id, method } = message as { id?: unknown; method?: string }
   const kind = method ?? ('result' in message ? 'result' : 'error')
-  const carried =
-    'result' in message
-      ? message.result
-      : 'error' in message
-        ? message.error
-        : 'params' in message
-          ? message.params
-          : {}
-  const head = normalised([id, kind].filter((part) => part !== undefined && part !== null).join(' '))
-  const line = normalised(JSON.stringify(carried ?? {}))
-  if (line === '{}') return head
-  // What is measured has its stable names already, or a long id would break a line that a short one does not.
-  const fits = `${head} ${line}`.length < width
-  return `${head} ${fits ? line : normalised(JSON.stringify(carried, null, 2))}`
+  const carried = 'result' in message ? message.result : 'error' in message ? message.error : message.params
+  const head = [id ?? [], kind].flat().join(' ')
+  return Object.keys(carried ?? {}).length > 0 ? `${head} ${laidOut(carried, '', head.length + 3)}` : head
+}
+
+/** JSON, with a line for whatever fits into one. */
+function laidOut(value: unknown, indent: string, used = indent.length): string {
+  const line = JSON.stringify(value)
+  if (typeof value !== 'object' || value === null || used + line.length <= width) return line
+  const deeper = `${indent}  `
+  const entries = Array.isArray(value)
+    ? value.map((each) => `${deeper}${laidOut(each, deeper)}`)
+    : Object.entries(value).map(([key, each]) => {
+        const name = `${deeper}${JSON.stringify(key)}: `
+        return `${name}${laidOut(each, deeper, name.length)}`
+      })
+  const [open, close] = Array.isArray(value) ? '[]' : '{}'
+  return `${open}\n${entries.join(',\n')}\n${indent}${close}`
 }

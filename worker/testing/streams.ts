@@ -84,7 +84,8 @@ export class Streams {
           if (!open.connection.signal.aborted) throw problem
         }
         if (open.isClosed || (!open.dropped && (isStanding || lastId === undefined))) return
-        await new Promise((resolve) => setTimeout(resolve, wait))
+        // The server's wish is for clients that it has sent away.
+        if (!open.dropped) await new Promise((resolve) => setTimeout(resolve, wait))
         open.connection = new AbortController()
         response = await this.#connect(lastId, open.connection.signal)
         if (!isEventStream(response)) {

@@ -1,0 +1,36 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect, fakeIssuer, RpcError, type Token } from '../../worker/testing/index.ts'
+import { type RunningServer, startIssuer, startServer } from '../../worker/testing/node/index.ts'
+
+let issuer: Awaited<ReturnType<typeof startIssuer>>
+let server: RunningServer
+beforeAll(async () => {
+  issuer = await startIssuer()
+  server = await startServer({ config: 'examples/protected/wrangler.toml', vars: { ISSUER: issuer.issuer } })
+})
+afterAll(async () => {
+  await server.close()
+  await issuer.close()
+})
+
+test.each(['2025-11-25', '2026-07-28'])('a user is who the claims say to a client of %s', async (revision) => {
+  const token = issuer.asUser({ sub: 'ada', scope: 'notes:read' })
+  await using client = await connect(server, { revision, token })
+  expect(await client.callTool('whoami')).toMatchObject({ content: [{ text: 'ada, who may notes:read' }] })
+  await expect(client.callTool('write_note', { id: 'a', text: 'A' })).rejects.toMatchObject({ status: 403 })
+})
+
+test('what is wrong with a token is found by the real checks', async () => {
+  const now = Math.floor(Date.now() / 1000)
+  const other = await fakeIssuer(issuer.issuer)
+  const refused = async (token: Token) => {
+    const problem = await connect(server, { revision: '2026-07-28', token }).catch((thrown: unknown) => thrown)
+    expect(problem).toBeInstanceOf(RpcError)
+    expect(problem).toMatchObject({ status: 401 })
+    return (problem as Error).message
+  }
+  expect(await refused(issuer.asUser({ sub: 'ada', exp: now - 60 }))).toBe('The token has expired')
+  expect(await refused(issuer.asUser({ sub: 'ada', aud: 'https://other.example' }))).toContain('another audience')
+  expect(await refused(issuer.asUser({ sub: 'ada', iss: 'https://other.example' }))).toContain('issuer')
+  expect(await refused(other.asUser({ sub: 'ada' }))).toContain('signature')
+})

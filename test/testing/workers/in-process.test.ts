@@ -1,0 +1,37 @@
+import { connect, recording } from 'edgemcp/testing'
+import { startIssuer } from 'edgemcp/testing/workers'
+import { expect, test } from 'vitest'
+import confirm from '../../../examples/confirm/index.ts'
+import notes from '../../../examples/protected/index.ts'
+
+test('a user may do what their token says', async () => {
+  using issuer = await startIssuer('https://issuer.example')
+  const ada = { token: issuer.asUser({ sub: 'ada', scope: 'notes:read notes:write' }) }
+  const eve = { token: issuer.asUser({ sub: 'eve', scope: 'notes:read' }) }
+  await using writer = await connect(notes, { revision: '2026-07-28', ...ada })
+  await using reader = await connect(notes, { revision: '2026-07-28', ...eve })
+  await writer.callTool('write_note', { id: 'tea', text: 'Two cups' })
+  expect(await reader.callTool('read_note', { id: 'tea' })).toMatchObject({ content: [{ text: 'Two cups' }] })
+  await expect(reader.callTool('write_note', { id: 'tea', text: 'None' })).rejects.toMatchObject({ status: 403 })
+  await expect(connect(notes, { revision: '2026-07-28' })).rejects.toMatchObject({ status: 401 })
+})
+
+test('a transfer, as it goes over the wire', async () => {
+  const elicit = [{ action: 'accept', content: { sure: true } }, { action: 'decline' }]
+  const wire = recording()
+  await using client = await connect(confirm, {
+    revision: '2026-07-28',
+    answers: { elicit },
+    onMessage: wire.onMessage,
+  })
+  await client.callTool('transfer', { to: 'Ada', amount: 5 })
+  expect(`${wire}`).toMatchSnapshot()
+})
+
+test.each([
+  ['its fetch', (request: Request) => confirm.fetch(request, {}, {} as ExecutionContext)],
+  ['a Worker', confirm],
+])('%s is enough to connect to', async (_, target) => {
+  await using client = await connect(target, { revision: '2026-07-28' })
+  expect(client.welcome).toMatchObject({ capabilities: { tools: {} } })
+})

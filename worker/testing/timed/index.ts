@@ -1,0 +1,81 @@
+/** edgemcp/testing/timed: a Worker whose clock a test can put forward from outside. Not for deployments: anybody could. */
+import { DurableObject, exports } from 'cloudflare:workers'
+import { type Alarmed, pass, takeOver, translate } from '../clock.ts'
+import { type Advance, advancePath } from './advance.ts'
+
+type Fetching = { fetch?(request: Request, env: never, ctx: never): Response | Promise<Response> }
+type ObjectClass = new (ctx: DurableObjectState, env: never) => DurableObject<never>
+
+/**
+ * The same Worker, with a clock of its own and a way to put it forward.
+ *
+ * @param main everything that the Worker's module exports: `import * as main from './index.ts'`
+ * @example
+ * const worker = timed(main)
+ * export default worker.default
+ * export const { McpSession, McpUpdates } = worker
+ */
+export function timed<M extends { default: object }>(main: M): M {
+  takeOver()
+  const others = Object.entries(main).map(([name, exported]) => [
+    name,
+    isObject(exported) ? alarming(exported) : exported,
+  ])
+  const worker = main.default as Fetching
+  const fetch: Fetching['fetch'] = async (request, env, ctx) => {
+    if (new URL(request.url).pathname === advancePath) return advance(await request.json())
+    return worker.fetch?.(request, env, ctx) ?? new Response('This Worker has no fetch', { status: 404 })
+  }
+  // Each export is what it was, and a little more.
+  return { ...Object.fromEntries(others), default: { ...main.default, fetch } } as M
+}
+
+const isObject = (exported: unknown): exported is ObjectClass =>
+  typeof exported === 'function' && exported.prototype instanceof DurableObject
+
+/** What `advance` asks of each object. */
+const alarming = (Plain: ObjectClass): ObjectClass =>
+  class extends Plain {
+    constructor(ctx: DurableObjectState, env: never) {
+      translate(ctx.storage)
+      super(ctx, env)
+    }
+
+    testingAlarm(): Promise<number | null> {
+      return this.ctx.storage.getAlarm()
+    }
+
+    testingSetAlarm(time: number): Promise<void> {
+      return this.ctx.storage.setAlarm(time)
+    }
+
+    async testingRing(): Promise<void> {
+      if ((await this.ctx.storage.getAlarm()) === null) return
+      await this.ctx.storage.deleteAlarm()
+      await this.alarm?.({ retryCount: 0, isRetry: false, scheduledTime: Date.now() })
+    }
+  }
+
+type Stub = {
+  testingAlarm(): Promise<number | null>
+  testingSetAlarm(time: number): Promise<void>
+  testingRing(): Promise<void>
+}
+
+async function advance({ milliseconds, objects }: Advance): Promise<Response> {
+  const all = objects.map(({ class: name, id }): Alarmed => {
+    const namespace = (exports as unknown as Record<string, DurableObjectNamespace>)[name] as DurableObjectNamespace
+    const stub = namespace.get(namespace.idFromString(id)) as unknown as Stub
+    return {
+      alarm: () => stub.testingAlarm(),
+      setAlarm: (time) => stub.testingSetAlarm(time),
+      ring: () => stub.testingRing(),
+    }
+  })
+  try {
+    await pass(milliseconds, async () => all)
+    return Response.json({})
+  } catch (problem) {
+    return Response.json({ problem: (problem as Error).message })
+  }
+}

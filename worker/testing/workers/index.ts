@@ -1,0 +1,124 @@
+/** edgemcp/testing/workers: for tests that run inside workerd, with `@cloudflare/vitest-plugin`. */
+import { evictAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { env, exports } from 'cloudflare:workers'
+import { type KeyRing, parseKeyRing } from '../../auth/seal.ts'
+import { type Alarmed, pass, takeOver, translate } from '../clock.ts'
+import { type FakeIssuer, fakeIssuer } from '../fake-issuer.ts'
+import { objectOf, type ServerUnderTest } from '../objects.ts'
+
+type Namespaces = Readonly<Record<string, DurableObjectNamespace & { getByName(name: string): DurableObjectStub }>>
+
+const worker = exports as unknown as { default: Fetcher }
+const namespaces = Object.fromEntries(
+  Object.entries(exports as unknown as Namespaces).filter(
+    // The runner has an object of its own.
+    ([name, exported]) => isNamespace(exported) && !name.startsWith('__VITEST'),
+  ),
+) as Namespaces
+
+// What shares this isolate asks it for the time, and finds its objects through it: from the first request on.
+takeOver()
+const objects = new Set<string>()
+watchNamespaces()
+
+/** The Worker that vitest.config.ts names: `connect(server, …)`. */
+export const server: ServerUnderTest & { fetch(request: Request): Promise<Response> } = {
+  fetch: (request) => worker.default.fetch(request),
+
+  async evict(kept, { class: className, webSockets = 'hibernate' } = {}) {
+    if (!kept) return evictAllDurableObjects({ webSockets })
+    const object = await objectOf(kept, await keyRing(), className)
+    await evictDurableObject(namespace(object.class).getByName(object.name), { webSockets }).catch(unlessAsleep)
+  },
+
+  async advance(milliseconds) {
+    // Any object's storage shows the runtime how to tell the time to all of them.
+    const [any] = Object.values(namespaces)
+    if (any) await runInDurableObject(any.getByName('edgemcp testing'), (_, { storage }) => translate(storage))
+    await pass(milliseconds, async () => [...objects].map(alarmed))
+  },
+}
+
+/**
+ * A fake issuer whose metadata and keys this Worker finds where it looks for them: its `fetch` is asked for nothing else. Until
+ * it is disposed of.
+ *
+ * @param issuer as the server's configuration names it
+ */
+export async function startIssuer(issuer: string): Promise<FakeIssuer & Disposable> {
+  const made = await fakeIssuer(issuer)
+  const real = globalThis.fetch
+  const fetch: typeof real = async (input, init) => {
+    const url = input instanceof Request ? input.url : String(input)
+    return made.respond(url) ?? real(input, init)
+  }
+  globalThis.fetch = fetch
+  return {
+    ...made,
+    [Symbol.dispose]() {
+      if (globalThis.fetch === fetch) globalThis.fetch = real
+    },
+  }
+}
+
+/** What answers RPC has every property that it is asked for itself. */
+function isNamespace(exported: object): boolean {
+  const level = Object.getPrototypeOf(exported)
+  return level !== null && (Object.hasOwn(level, 'idFromString') || isNamespace(level))
+}
+
+function namespace(className: string): Namespaces[string] {
+  const found = namespaces[className]
+  if (!found) throw new Error(`The Worker exports no Durable Object ${className}: name it with { class }`)
+  return found
+}
+
+async function keyRing(): Promise<KeyRing> {
+  const secret = (env as { EDGEMCP_KEYS?: string }).EDGEMCP_KEYS
+  if (secret) return parseKeyRing(secret)
+  const minting = namespace('McpUpdates').getByName('updates') as unknown as { keys(): Promise<KeyRing> }
+  return minting.keys()
+}
+
+/** Whoever reaches for an object tells of it: the runtime lists those of bindings only. */
+function watchNamespaces(): void {
+  let level: object | null = Object.values(namespaces)[0] ?? null
+  for (; level; level = Object.getPrototypeOf(level)) {
+    for (const method of ['get', 'getByName']) {
+      if (!Object.hasOwn(level, method)) continue
+      const real = Reflect.get(level, method) as (...args: unknown[]) => DurableObjectStub
+      const watched = function (this: unknown, ...args: unknown[]) {
+        const stub = real.apply(this, args)
+        objects.add(String(stub.id))
+        return stub
+      }
+      Reflect.set(level, method, watched)
+    }
+  }
+}
+
+function alarmed(id: string): Alarmed {
+  const stub = () => stubOf(id)
+  return {
+    alarm: () => runInDurableObject(stub(), (_, { storage }) => storage.getAlarm()),
+    setAlarm: (time) => runInDurableObject(stub(), (_, { storage }) => storage.setAlarm(time)),
+    async ring() {
+      await runDurableObjectAlarm(stub())
+    },
+  }
+}
+
+function stubOf(id: string): DurableObjectStub {
+  for (const candidate of Object.values(namespaces)) {
+    try {
+      return candidate.get(candidate.idFromString(id))
+    } catch {
+      // It is of another class.
+    }
+  }
+  throw new Error(`The object ${id} is of no class that this Worker exports`)
+}
+
+function unlessAsleep(problem: unknown): void {
+  if (!String(problem).includes('not currently running')) throw problem
+}
