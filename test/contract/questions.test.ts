@@ -229,11 +229,11 @@ behaviour(
 )
 
 behaviour('an answer that is no list of folders is not remembered', async ({ connect }) => {
-  const answers = [{ roots: [{ name: 'no address' }] }, { roots: [{ uri: 'file:///a' }] }]
-  const roots = () => answers.shift() as Params
+  const roots = [{ roots: [{ name: 'no address' }] }, { roots: [{ uri: 'file:///a' }] }]
   const client = await connect({ answers: { roots }, capabilities: { roots: { listChanged: true } } })
   await expect(client.callTool('ask_roots')).rejects.toMatchObject({ code: -32602 })
   expect((await client.callTool('ask_roots')).content).toMatchObject([{ text: 'file:///a' }])
+  expect(client.unusedAnswers).toEqual([])
 })
 
 behaviour(

@@ -55,16 +55,17 @@ describe.each([
   let total = 0
   test.each(['2025-06-18', '2025-11-25', '2026-07-28'])('does what it says for a client of %s', async (revision) => {
     const asked: string[] = []
-    const answering = (...contents: (object | undefined)[]) => ({
-      elicit({ message }: { message?: unknown }) {
+    const accepting =
+      (content: object | undefined) =>
+      ({ message }: { message?: unknown }) => {
         asked.push(String(message))
-        const content = contents.shift()
         return content ? { action: 'accept', content } : { action: 'decline' }
-      },
-    })
+      }
     const count = async (...contents: (object | undefined)[]) => {
-      await using client = await connect(server().url, { revision, answers: answering(...contents) })
+      const answers = { elicit: contents.map(accepting) }
+      await using client = await connect(server().url, { revision, answers })
       const { content } = await client.callTool(tool)
+      expect(client.unusedAnswers).toEqual([])
       return (content[0] as { text: string }).text
     }
     total += 3

@@ -1,15 +1,17 @@
 /** The Durable Objects behind a running server. */
 import { randomBytes } from 'node:crypto'
-import { parseKeyRing, sealer } from '../../worker/auth/seal.ts'
-import { startServer, type TestServer } from './server.ts'
+import { resolve } from 'node:path'
+import { parseKeyRing } from '../../worker/auth/seal.ts'
+import { evict as evictFrom } from '../../worker/testing/node/evict.ts'
+import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { objectOf } from '../../worker/testing/objects.ts'
+import type { TestServer } from './server.ts'
 
-type Sockets = 'close' | 'hibernate'
+const root = resolve(import.meta.dirname, '../..')
 
-export type ServerWithObjects = TestServer & {
+export type ServerWithObjects = RunningServer & {
   /** The name of a session's object. */
   objectOf(session: string): Promise<string>
-  /** Puts a session's object out of memory. Waits until it has nothing to do. */
-  evict(object: string, webSockets: Sockets): Promise<void>
 }
 
 /** Starts a server whose session ids can be read here: only they know the names of their objects. */
@@ -18,23 +20,14 @@ export async function startWithObjects(
   secrets: Record<string, string> = {},
 ): Promise<ServerWithObjects> {
   const ring = `test:${randomBytes(32).toString('base64url')}`
-  const seals = sealer(parseKeyRing(ring))
-  const server = await startServer(folder, { ...secrets, EDGEMCP_KEYS: ring })
+  const config = resolve(root, folder, 'wrangler.toml')
+  const server = await startServer({ config, secrets: { ...secrets, EDGEMCP_KEYS: ring } })
   return {
     ...server,
-    async objectOf(session) {
-      const opened = (await seals.open('session', undefined, session)) ?? (await seals.open('sse', undefined, session))
-      return (opened as { name: string }).name
-    },
-    evict: (object, webSockets) => evict(server, 'McpSession', object, webSockets),
+    objectOf: async (session) => (await objectOf({ session }, parseKeyRing(ring))).name,
   }
 }
 
-/** Puts an object out of memory, if it is there. Fails when something keeps it there. */
-export async function evict(server: TestServer, kind: string, name: string, webSockets: Sockets): Promise<void> {
-  try {
-    await server.harness.getWorker().evictDurableObject(kind, { name, webSockets })
-  } catch (problem) {
-    if (!String(problem).includes('not currently running')) throw problem
-  }
-}
+/** Puts an object of a server that keeps its keys to itself out of memory. */
+export const evict = (server: TestServer, kind: string, name: string, webSockets: 'close' | 'hibernate') =>
+  evictFrom(server.harness, kind, { name }, webSockets)

@@ -1,17 +1,16 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { parseKeyRing, sealer } from '../../worker/auth/seal.ts'
 import { connect } from '../../worker/testing/index.ts'
-import { evict } from '../support/objects.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
 import { type Json, TaskClient, textOf } from './client.ts'
 
 const ring = `test:${Buffer.alloc(32, 7).toString('base64url')}`
 const hour = 3_600_000
 
-let server: TestServer
+let server: RunningServer
 let client: TaskClient
 beforeAll(async () => {
-  server = await startServer('test/tasks/server', { EDGEMCP_KEYS: ring })
+  server = await startServer({ config: 'test/tasks/server/wrangler.toml', secrets: { EDGEMCP_KEYS: ring } })
   client = new TaskClient(server.url)
 })
 afterAll(() => server[Symbol.asyncDispose]())
@@ -26,7 +25,7 @@ const admin = async (path: string): Promise<Json> => {
 const later = async (by: number, taskId?: string) =>
   admin(`/later?by=${by}${taskId ? `&name=${await nameOf(taskId)}` : ''}`)
 const left = async (taskId: string) => admin(`/left?name=${await nameOf(taskId)}`)
-const putToSleep = async (taskId: string) => evict(server, 'McpTask', `task ${await nameOf(taskId)}`, 'close')
+const putToSleep = (task: string) => server.evict({ task }, { webSockets: 'close' })
 const named = (name: string) => ({ action: 'accept', content: { name } })
 const tried = async (key: string) => textOf({ result: await client.call('tried', { key }) })
 

@@ -76,7 +76,7 @@ export class Session {
 
   /** What the object had in memory is lost, when it has nothing to do. */
   async evict(webSockets: 'close' | 'hibernate'): Promise<void> {
-    await this.#endpoint.evict(this.#object, webSockets)
+    await this.#endpoint.evict({ session: this.#headers['Mcp-Session-Id'] }, { webSockets })
     this.#isAsleep = true
   }
 

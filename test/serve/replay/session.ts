@@ -46,7 +46,6 @@ export class Session implements Line {
   readonly #asked = new Map<string, string>()
   /** Requests so far, for their ids. */
   #asks = 0
-  #object = ''
   #isAsleep = false
 
   constructor(name: string, revision: string, endpoint: ServerWithObjects, fail: (problem: string) => void) {
@@ -76,7 +75,6 @@ export class Session implements Line {
     const id = response.headers.get('Mcp-Session-Id') as string
     this.#headers['Mcp-Session-Id'] = id
     this.#headers['MCP-Protocol-Version'] = this.#revision
-    this.#object = await this.#endpoint.objectOf(id)
     for (const note of notes) {
       await this.ask('resources/subscribe', { uri: `note://${note}` })
       this.notes.add(note)
@@ -195,7 +193,8 @@ export class Session implements Line {
       this.wasCut = true
       for (const stream of this.streams) stream.excuses += times * stream.left
     }
-    for (let time = 0; time < times; time++) await this.#endpoint.evict(this.#object, webSockets)
+    for (let time = 0; time < times; time++)
+      await this.#endpoint.evict({ session: this.#headers['Mcp-Session-Id'] }, { webSockets })
     this.#isAsleep = true
   }
 

@@ -7,6 +7,7 @@ import { mintKeyRing, parseKeyRing } from '../../auth/seal.ts'
 import { type FakeIssuer, fakeIssuer } from '../fake-issuer.ts'
 import { objectOf, type ServerUnderTest } from '../objects.ts'
 import { type Advance, advancePath } from '../timed/advance.ts'
+import { evict } from './evict.ts'
 
 export type StartOptions = {
   /** The wrangler configuration of the Worker. */
@@ -53,28 +54,16 @@ export async function startServer({ config, env, vars, secrets, path = '/mcp' }:
     return (await Promise.all(lists)).flat()
   }
 
-  async function evictOne(
-    className: string,
-    which: { name: string } | { id: string },
-    webSockets: 'close' | 'hibernate',
-  ) {
-    try {
-      await harness.getWorker().evictDurableObject(className, { ...which, webSockets })
-    } catch (problem) {
-      if (!String(problem).includes('not currently running')) throw problem
-    }
-  }
-
   return {
     url: new URL(path, url),
     harness,
     async evict(kept, { class: className, webSockets = 'hibernate' } = {}) {
       if (!kept) {
-        await Promise.all((await stored()).map(({ class: name, id }) => evictOne(name, { id }, webSockets)))
+        await Promise.all((await stored()).map(({ class: name, id }) => evict(harness, name, { id }, webSockets)))
         return
       }
       const { class: name, ...which } = await objectOf(kept, parseKeyRing(ring), className)
-      await evictOne(name, which, webSockets)
+      await evict(harness, name, which, webSockets)
     },
     async advance(milliseconds) {
       const body = JSON.stringify({ milliseconds, objects: await stored() } satisfies Advance)
