@@ -5,18 +5,15 @@ import { RpcError } from './rpc-error.ts'
 
 type Answering = Response | Promise<Response>
 
+// `never`: whatever a Worker takes there, the test knows it.
+type Fetching = { fetch(request: Request, env: never, ctx: never): Answering }
+
 /**
  * What a client talks to: the address of a running server's endpoint, or something that has one, such as what `startServer`
  * of `edgemcp/testing/node` resolves to; or, in this process, a Worker, its fetch handler, or a binding to it, such as
  * `exports.default`.
  */
-export type Target =
-  | string
-  | URL
-  | { readonly url: string | URL }
-  | ((request: Request) => Answering)
-  // `never`: whatever a Worker takes there, the test knows it.
-  | { fetch(request: Request, env: never, ctx: never): Answering }
+export type Target = string | URL | { readonly url: string | URL } | ((request: Request) => Answering) | Fetching
 
 /** What is handed to a Worker in this process, beside the request. */
 export type InProcess = {
@@ -51,14 +48,18 @@ type Reached = { url: URL; fetch(request: Request, init: RequestInit): Promise<R
 
 function reach(target: Target, where: InProcess): Reached {
   const here = () => new URL(where.url ?? 'http://localhost/mcp')
-  if (typeof target === 'function') return { url: here(), fetch: async (request) => target(request) }
   if (typeof target === 'string' || target instanceof URL) return overHttp(target)
-  // A binding has every property that it is asked for.
-  if (Object.hasOwn(target, 'url') && 'url' in target) return overHttp(target.url)
-  if (!('fetch' in target)) throw new Error('Connect to a URL, to what startServer() made, to a Worker or to its fetch')
-  const { env, ctx = { waitUntil() {}, passThroughOnException() {}, props: {} } } = where
-  return { url: here(), fetch: async (request) => target.fetch(request, env as never, ctx as never) }
+  // Asked first: a binding may be called for another, and the name of any other property is a call.
+  if (isFetching(target)) {
+    const { env, ctx = { waitUntil() {}, passThroughOnException() {}, props: {} } } = where
+    return { url: here(), fetch: async (request) => target.fetch(request, env as never, ctx as never) }
+  }
+  if (typeof target === 'function') return { url: here(), fetch: async (request) => target(request) }
+  if (typeof target.url === 'string' || target.url instanceof URL) return overHttp(target.url)
+  throw new Error('Connect to a URL, to what startServer() resolves to, to a Worker or to its fetch')
 }
+
+const isFetching = (target: object): target is Fetching => typeof (target as Partial<Fetching>).fetch === 'function'
 
 const overHttp = (url: string | URL): Reached => ({
   url: new URL(url),

@@ -1,3 +1,5 @@
+import { SELF } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
 import { connect, recording } from 'edgemcp/testing'
 import { startIssuer } from 'edgemcp/testing/workers'
 import { expect, test } from 'vitest'
@@ -34,4 +36,12 @@ test.each([
 ])('%s is enough to connect to', async (_, target) => {
   await using client = await connect(target, { revision: '2026-07-28' })
   expect(client.welcome).toMatchObject({ capabilities: { tools: {} } })
+})
+
+test('so is a binding', async () => {
+  const { default: worker } = exports as unknown as { default: Fetcher }
+  for (const binding of [worker, SELF]) {
+    await using client = await connect(binding, { revision: '2025-11-25' })
+    expect(client.welcome).toMatchObject({ serverInfo: { name: 'report' } })
+  }
 })

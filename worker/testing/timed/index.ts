@@ -16,6 +16,11 @@ type ObjectClass = new (ctx: DurableObjectState, env: never) => DurableObject<ne
  * export const { McpSession, McpUpdates } = worker
  */
 export function timed<M extends { default: object }>(main: M): M {
+  if (typeof main.default !== 'object') {
+    throw new Error(
+      'timed() takes the exports of a Worker whose default export is an object with fetch, such as serve() makes',
+    )
+  }
   takeOver()
   const others = Object.entries(main).map(([name, exported]) => [
     name,
