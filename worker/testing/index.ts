@@ -2,6 +2,7 @@
 export { connect, type RequestOptions, type TestClient } from './client.ts'
 export type { ConnectOptions, Token, Watched } from './connection.ts'
 export { type FakeIssuer, fakeIssuer, type UserClaims } from './fake-issuer.ts'
+export type { EvictOptions, Kept, ServerUnderTest } from './objects.ts'
 export { type Recording, type RecordingOptions, recording } from './recording.ts'
 export { RpcError } from './rpc-error.ts'
 export type { Answers, UnusedAnswer } from './script.ts'

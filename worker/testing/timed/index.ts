@@ -9,6 +9,7 @@ type ObjectClass = new (ctx: DurableObjectState, env: never) => DurableObject<ne
 /**
  * The same Worker, with a clock of its own and a way to put it forward.
  *
+ * @throws Error in a deployment
  * @param main everything that the Worker's module exports: `import * as main from './index.ts'`
  * @example
  * const worker = timed(main)
@@ -16,6 +17,12 @@ type ObjectClass = new (ctx: DurableObjectState, env: never) => DurableObject<ne
  * export const { McpSession, McpUpdates } = worker
  */
 export function timed<M extends { default: object }>(main: M): M {
+  // `wrangler deploy` puts "production" here.
+  if (globalThis.process?.env?.NODE_ENV === 'production') {
+    throw new Error(
+      'timed() is for tests: anybody could put the clock of this Worker forward. Deploy what it was given',
+    )
+  }
   if (typeof main.default !== 'object') {
     throw new Error(
       'timed() takes the exports of a Worker whose default export is an object with fetch, such as serve() makes',

@@ -32,9 +32,10 @@ export const server: ServerUnderTest & { fetch(request: Request): Promise<Respon
   },
 
   async advance(milliseconds) {
-    // Any object's storage shows the runtime how to tell the time to all of them.
-    const [any] = Object.values(namespaces)
-    if (any) await runInDurableObject(any.getByName('edgemcp testing'), (_, { storage }) => translate(storage))
+    // The storage of any object shows the runtime how to tell the time to all of them.
+    const [known] = objects
+    const any = known ? stubOf(known) : (namespaces.McpUpdates ?? Object.values(namespaces)[0])?.getByName('updates')
+    if (any) await runInDurableObject(any, (_, { storage }) => translate(storage))
     await pass(milliseconds, async () => [...objects].map(alarmed))
   },
 }
