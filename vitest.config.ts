@@ -63,7 +63,7 @@ export default defineConfig({
             miniflare: { bindings: { ISSUER: 'https://issuer.example', APP: 'https://app.example.com' } },
           }),
         ],
-        test: { name: 'report', include: ['test/testing/workers/**/*.test.ts'] },
+        test: { name: 'report', include: ['test/testing/workers/**/*.test.ts'], testTimeout: 30_000 },
       },
     ],
   },
