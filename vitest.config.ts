@@ -1,33 +1,18 @@
-import { resolve } from 'node:path'
+import { join, resolve } from 'node:path'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
+import { exports as entries } from './package.json' with { type: 'json' }
 
 const quiet = { CLOUDFLARE_CF_FETCH_ENABLED: 'false', WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'none' }
 Object.assign(process.env, quiet)
 
 const source = (path: string) => resolve(import.meta.dirname, path)
 
-/** By its own name the package would be what was built last. */
-const byName = [
-  'testing/workers',
-  'testing/node',
-  'apps',
-  'audit',
-  'auth',
-  'compose',
-  'extensions',
-  'json-schema',
-  'limits',
-  'page',
-  'sampling',
-  'skills',
-  'state',
-  'tasks',
-  'testing',
-  'updates',
-]
-  .map((name) => ({ find: `edgemcp/${name}`, replacement: source(`worker/${name}/index.ts`) }))
-  .concat({ find: 'edgemcp', replacement: source('worker/index.ts') })
+/** By its own name the package would be what was built last. The longest names come first: each is looked for as a beginning. */
+const byName = Object.keys(entries)
+  .map((entry) => entry.slice(2))
+  .sort((one, other) => other.length - one.length)
+  .map((name) => ({ find: join('edgemcp', name), replacement: source(join('worker', name, 'index.ts')) }))
 
 export default defineConfig({
   logLevel: 'error',
