@@ -28,6 +28,8 @@ export default defineConfig({
           exclude: ['test/worker/**', 'test/testing/workers/**', 'test/testing/outside/**'],
           testTimeout: 30_000,
           hookTimeout: 60_000,
+          // What is waited for comes late on a busy machine.
+          expect: { poll: { timeout: 10_000 } },
           env: quiet,
         },
       },
