@@ -11,6 +11,8 @@ export type ConnectOptions = InProcess & {
   /** Defaults to what the answers say. */
   capabilities?: ClientCapabilities
   answers?: Answers
+  /** What the client calls itself. */
+  name?: string
   /** Sent as a bearer token: a text, or what `asUser(…)` returns. */
   token?: string | Token
   /** The least severe log line to ask for. */
@@ -49,6 +51,9 @@ export type Connection = {
   drop?(): Promise<void>
   close(): Promise<void>
 }
+
+/** Who the client says it is. */
+export const clientInfoOf = ({ name = 'edgemcp-testing' }: ConnectOptions) => ({ name, version: '1.0.0' })
 
 /** What a client can do, as its answers say. */
 export function capabilitiesOf({ capabilities, answers = {} }: ConnectOptions): ClientCapabilities {

@@ -2,7 +2,7 @@
 import type { Message, NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
 import { isResponse } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
-import { aborted, type Connection, capabilitiesOf, type Hub, resultOf } from './connection.ts'
+import { aborted, type Connection, capabilitiesOf, clientInfoOf, type Hub, resultOf } from './connection.ts'
 import { RpcError } from './rpc-error.ts'
 import { type Reading, Streams } from './streams.ts'
 import { bodyMessages, isEventStream } from './wire.ts'
@@ -84,7 +84,7 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
     params: {
       protocolVersion: options.revision,
       capabilities: capabilitiesOf(options),
-      clientInfo: { name: 'edgemcp-testing', version: '1.0.0' },
+      clientInfo: clientInfoOf(options),
     },
   }
   const welcome = await send(initialize)

@@ -2,7 +2,7 @@
 import type { Message, NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
 import { isResponse } from '../protocol/jsonrpc.ts'
 import type { Params, RequestId } from '../protocol/types.ts'
-import { aborted, type Connection, capabilitiesOf, type Hub, resultOf } from './connection.ts'
+import { aborted, type Connection, capabilitiesOf, clientInfoOf, type Hub, resultOf } from './connection.ts'
 import { RpcError } from './rpc-error.ts'
 import { bodyMessages, events } from './wire.ts'
 
@@ -70,7 +70,7 @@ export async function sseConnection(hub: Hub): Promise<Connection> {
     params: {
       protocolVersion: options.revision,
       capabilities: capabilitiesOf(options),
-      clientInfo: { name: 'edgemcp-testing', version: '1.0.0' },
+      clientInfo: clientInfoOf(options),
     },
   })
   await notify({ jsonrpc: '2.0', method: 'notifications/initialized' })

@@ -2,7 +2,7 @@
 import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import { clientCapabilitiesKey, clientInfoKey, logLevelKey, protocolVersionKey } from '../protocol/meta.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
-import { type Connection, capabilitiesOf, type Hub, resultOf } from './connection.ts'
+import { type Connection, capabilitiesOf, clientInfoOf, type Hub, resultOf } from './connection.ts'
 import { RpcError } from './rpc-error.ts'
 import { bodyMessages, events, isEventStream } from './wire.ts'
 
@@ -11,7 +11,7 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
 
   async function post(message: RequestMessage, signal: AbortSignal | undefined): Promise<Response> {
     const { method, params = {} } = message
-    const name = method === 'resources/read' ? params.uri : params.name
+    const name = method === 'resources/read' ? params.uri : (params.name ?? params.taskId)
     wire.onMessage('sent', message)
     return wire.send(undefined, {
       method: 'POST',
@@ -51,7 +51,7 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
         ...(message.params?._meta as Params),
         [protocolVersionKey]: options.revision,
         [clientCapabilitiesKey]: capabilitiesOf(options),
-        [clientInfoKey]: { name: 'edgemcp-testing', version: '1.0.0' },
+        [clientInfoKey]: clientInfoOf(options),
         ...(options.logLevel && { [logLevelKey]: options.logLevel }),
       },
     },
