@@ -45,12 +45,12 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
       if (session) notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: message.id } })
     })
     wire.onMessage('sent', message)
-    return Promise.race([exchange(message), gone])
+    return Promise.race([exchange(message, signal), gone])
   }
 
   const streams = new Streams(stream)
 
-  async function exchange(message: RequestMessage): Promise<Params> {
+  async function exchange(message: RequestMessage, signal?: AbortSignal): Promise<Params> {
     const connection = new AbortController()
     const response = await post(message, connection.signal)
     if (message.method === 'initialize') session = response.headers.get('Mcp-Session-Id') ?? undefined
@@ -60,7 +60,10 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
       const answer = answers.find((candidate) => isResponse(candidate) && candidate.id === message.id) ?? answers[0]
       return resultOf(answer ?? ({} as Message), response.status)
     }
-    for await (const received of streams.read(response, connection).messages) {
+    const { messages, close } = streams.read(response, connection)
+    // There is no more to hear of what was cancelled.
+    signal?.addEventListener('abort', close, { once: true })
+    for await (const received of messages) {
       hub.take(received, respond)
       if (isResponse(received) && received.id === message.id) return resultOf(received, response.status)
     }
