@@ -23,6 +23,7 @@ const bundles = [
   { name: 'with edgemcp/audit', source: extra('audit'), external: schemaLibraries },
   { name: 'with edgemcp/auth', source: extra('auth'), external: schemaLibraries },
   { name: 'with edgemcp/compose', source: extra('compose'), external: schemaLibraries },
+  { name: 'with edgemcp/inspector', source: extra('inspector'), external: schemaLibraries },
   { name: 'with edgemcp/limits', source: extra('limits'), external: schemaLibraries },
   { name: 'with edgemcp/observe', source: extra('observe'), external: schemaLibraries },
   { name: 'with edgemcp/openapi', source: extra('openapi'), external: schemaLibraries },

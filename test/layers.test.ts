@@ -39,6 +39,9 @@ const rooms: Readonly<Record<string, Room>> = {
     types: ['worker/server', 'durable-objects'],
   },
   'worker/page': { may: ['worker/engine', 'worker/protocol'], types: ['worker/server', 'worker/http'] },
+  'worker/inspector': { may: ['worker/page/html.ts'], types: ['worker/auth', 'worker/http'] },
+  // A page: it knows the wire, as a client does.
+  inspector: { may: ['worker/protocol', 'worker/server/uri-template.ts', 'worker/testing', 'eventsource-parser'] },
   'worker/updates': {
     may: ['worker/http', 'worker/engine', 'worker/protocol', 'durable-objects/updates.ts', 'cloudflare:workers'],
     types: ['worker/server', 'worker/serve.ts'],
@@ -87,7 +90,10 @@ const rooms: Readonly<Record<string, Room>> = {
     ],
     types: ['worker/server'],
   },
-  'worker/development': { may: ['worker/platform.ts', 'worker/protocol'], types: ['worker/server'] },
+  'worker/development': {
+    may: ['worker/inspector', 'worker/platform.ts', 'worker/protocol'],
+    types: ['worker/http', 'worker/server'],
+  },
   // A client: it knows the wire and nothing of how it is served.
   'worker/testing': { may: ['worker/protocol', 'eventsource-parser', 'jose'] },
   // But for what a test does to a server, besides asking it.
@@ -111,6 +117,8 @@ const rooms: Readonly<Record<string, Room>> = {
 
 /** Only this folder knows when a revision was published. */
 const datesLiveIn = 'worker/protocol/'
+/** A file that is written of others, which have rooms of their own. */
+const bundled = 'worker/inspector/assets.ts'
 
 // Reading a source: enough of a lexer to tell code from comments, texts and regular expressions.
 
@@ -259,7 +267,7 @@ function problems(sources: Sources): string[] {
   }
 
   function dateProblems({ path, texts }: Source & { path: string }): string[] {
-    if (path.startsWith(datesLiveIn) || path.startsWith('examples/')) return []
+    if (path.startsWith(datesLiveIn) || path.startsWith('examples/') || path === bundled) return []
     return texts.filter((text) => /\b20\d\d-\d\d-\d\d\b/.test(text)).map((text) => `${path} mentions ${text}`)
   }
 
@@ -293,7 +301,7 @@ function problems(sources: Sources): string[] {
 const root = resolve(import.meta.dirname, '..')
 
 const sources: Sources = Object.fromEntries(
-  ['worker', 'durable-objects', 'examples'].flatMap((folder) =>
+  ['worker', 'durable-objects', 'inspector', 'examples'].flatMap((folder) =>
     readdirSync(resolve(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts') && !path.includes('node_modules') && !path.includes('.wrangler'))
       .map((path) => `${folder}/${path}`)

@@ -103,7 +103,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   updates?.attach(server.registry, () => shards.at(0))
   const isWhole = () => options.sessions !== false && hasClass(names.session) && hasClass(names.updates)
   const paths = pathsOf(options.path ?? '/mcp')
-  development?.watch(server.registry, options, env, names)
+  options = development?.watch(server.registry, options, env, names) ?? options
   options.auth?.attach?.(server)
   options.limit?.attach?.(server)
 

@@ -26,6 +26,8 @@ const ofDevelopment = [
   'AsyncLocalStorage',
   'so it happens again',
   'edgemcp runs without sessions',
+  'worker/inspector/',
+  'This client can',
 ]
 
 test('a deployment carries nothing of what helps in development', async () => {

@@ -1,6 +1,7 @@
 /** What helps whoever develops a server. A deployment's bundle has nothing of it: see `serve.ts`. */
 import type { Registry } from '../server/server.ts'
 import { effectsWatch } from './effects.ts'
+import { inspecting, type Page } from './inspecting.ts'
 import { warnOfMissingExports } from './missing-exports.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
 import { type Guards, warnOfUnguarded } from './unguarded.ts'
@@ -10,13 +11,14 @@ import { type Guards, warnOfUnguarded } from './unguarded.ts'
  *
  * @param env with the bindings whose writes are effects
  * @param names of the classes that it needs
+ * @returns the options to serve it with: the inspector is its page
  */
-export function watch(
+export function watch<O extends Guards & { sessions?: unknown; page?: Page }>(
   registry: Registry,
-  options: Guards & { sessions?: unknown },
+  options: O,
   env: object,
   names: { session: string; updates: string },
-): void {
+): O {
   warnOfUnguarded(registry, options)
   const watch = effectsWatch(registry, env)
   let looked = false
@@ -29,4 +31,5 @@ export function watch(
     looked = true
     return watch(call, context)
   }
+  return { ...options, page: inspecting(options.page) }
 }

@@ -1,0 +1,72 @@
+/** Calls that run, and what became of those that have ended. */
+import type { Params } from '../worker/protocol/types.ts'
+import type { TestClient } from '../worker/testing/index.ts'
+import { errorOf, type Reading, resultOf } from './content.ts'
+import { button, type Child, fill, make } from './element.ts'
+
+/** Older ones are let go. */
+const mostShown = 50
+
+export type Called = { title: string; method: string; params: Params }
+
+export interface Calls {
+  readonly element: HTMLElement
+  /** Calls, and shows it until long after. Resolves when it is over, however it went. */
+  run(client: TestClient, called: Called): Promise<void>
+  /** Shows something that goes on beside the calls. */
+  show(card: HTMLElement): void
+}
+
+/** @param shown what there is to see of a result that is the beginning of something. `undefined`: it is not */
+export function calls(read: Reading, shown: (result: Params) => Child | undefined): Calls {
+  const element = make('div', { class: 'calls' })
+  return { element, run, show }
+
+  function show(card: HTMLElement): void {
+    element.prepend(card)
+    while (element.childElementCount > mostShown) element.lastElementChild?.remove()
+  }
+
+  async function run(client: TestClient, { title, method, params }: Called): Promise<void> {
+    const stop = new AbortController()
+    const began = performance.now()
+    const status = make('span', { class: 'status', role: 'status' }, 'running')
+    const cancel = button('Cancel', () => stop.abort(), { 'aria-label': `Cancel ${title}` })
+    const bar = make('progress', { hidden: true, 'aria-label': `Progress of ${title}` })
+    const step = make('p', { class: 'hint', hidden: true })
+    const answer = make('div', { class: 'answer' })
+    const card = make(
+      'article',
+      { class: 'card call', 'aria-label': title, 'data-state': 'running' },
+      make('div', { class: 'bar' }, make('h3', {}, title), status, cancel),
+      bar,
+      step,
+      answer,
+    )
+    show(card)
+
+    const onProgress = ({ progress, total, message }: Params) => {
+      bar.hidden = step.hidden = false
+      if (typeof total === 'number') bar.max = total
+      if (typeof total === 'number') bar.value = Number(progress)
+      step.textContent = `${progress}${total === undefined ? '' : ` of ${total}`}${message === undefined ? '' : `: ${message}`}`
+    }
+    try {
+      const result = await client.request(method, params, { signal: stop.signal, onProgress })
+      const isFailed = result.isError === true
+      end(isFailed ? 'failed' : 'done', shown(result) ?? resultOf(result, read))
+    } catch (problem) {
+      end(stop.signal.aborted ? 'cancelled' : 'failed', stop.signal.aborted ? [] : errorOf(problem))
+    }
+
+    function end(state: string, children: Child): void {
+      const hadFocus = document.activeElement === cancel
+      status.textContent = `${state}, ${Math.round(performance.now() - began)} ms`
+      card.dataset.state = state
+      cancel.remove()
+      bar.hidden = true
+      fill(answer, children)
+      if (hadFocus) document.querySelector<HTMLElement>('.run')?.focus()
+    }
+  }
+}

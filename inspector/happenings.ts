@@ -1,0 +1,57 @@
+/** What the server tells without being asked: log lines, changes, updates. */
+import { button, fill, make } from './element.ts'
+import { preview, tree } from './json.ts'
+import type { Frame } from './traffic.ts'
+
+const mostShown = 500
+
+export interface Happenings {
+  readonly element: HTMLElement
+  /** Takes in a notification. */
+  add(method: string, params: Record<string, unknown>, frame: Pick<Frame, 'at'>): void
+}
+
+export function happenings(): Happenings {
+  const list = make('ol', { class: 'happenings', role: 'log', 'aria-label': 'What the server tells' })
+  const element = make(
+    'section',
+    { class: 'told', 'aria-label': 'Told' },
+    make(
+      'div',
+      { class: 'bar' },
+      make('h2', {}, 'Told'),
+      button('Clear', () => fill(list), { 'aria-label': 'Clear what was told' }),
+    ),
+    list,
+  )
+  return {
+    element,
+    add(method, params, { at }) {
+      const { level } = params
+      const isLog = method === 'notifications/message'
+      const data = isLog ? params.data : params
+      const words = isLog
+        ? `${params.logger ? `${params.logger}: ` : ''}${typeof data === 'string' ? data : preview(data)}`
+        : subjectOf(params)
+      const kind = isLog ? String(level) : method.replace('notifications/', '')
+      const isBad = isLog && ['error', 'critical', 'alert', 'emergency'].includes(kind)
+      list.append(
+        make(
+          'li',
+          {},
+          make('small', {}, `${(at / 1000).toFixed(3)} s `),
+          make('b', { class: isBad ? 'bad' : 'kind' }, kind),
+          ` ${words}`,
+          typeof data === 'object' && data !== null && Object.keys(data).length > 0 && tree(data, undefined, 0),
+        ),
+      )
+      if (list.childElementCount > mostShown) list.firstElementChild?.remove()
+      list.scrollTop = list.scrollHeight
+    },
+  }
+}
+
+const subjectOf = ({ uri, taskId, status }: Record<string, unknown>): string =>
+  [uri ?? (typeof taskId === 'string' ? `${taskId.slice(0, 12)}…` : undefined), status]
+    .filter((word) => word !== undefined)
+    .join(' ')

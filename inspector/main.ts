@@ -1,0 +1,226 @@
+/** The inspector: a client of every revision in a page of the server's own. */
+
+import { serverInfoKey } from '../worker/protocol/meta.ts'
+import { annotation, argumentAt, mirroredParameters } from '../worker/protocol/mirror.ts'
+import type { InputRequest, Params, ServerCapabilities, ToolItem } from '../worker/protocol/types.ts'
+import { connect, type TestClient } from '../worker/testing/index.ts'
+import { type Calls, calls } from './calls.ts'
+import { errorOf } from './content.ts'
+import { fill, make } from './element.ts'
+import type { Complete } from './form.ts'
+import { happenings } from './happenings.ts'
+import { type Listening, listening } from './listening.ts'
+import { type Offered, offers } from './offers.ts'
+import { questions } from './questions.ts'
+import { settings } from './settings.ts'
+import { type TaskCard, taskCard } from './tasks.ts'
+import { type Frame, trafficTo } from './traffic.ts'
+import { wireLog } from './wire-log.ts'
+
+const { mcp = '/mcp', sse } = document.body.dataset
+
+/** One connection with everything that ends with it. */
+type Connection = { client: TestClient; listens: Listening | undefined; tools: readonly ToolItem[]; tasks: TaskCard[] }
+
+let connection: Connection | undefined
+/** Counts connections, so that one that comes too late is noticed. */
+let attempts = 0
+let tools: readonly ToolItem[] = []
+
+const wire = wireLog()
+const told = happenings()
+const asked = questions((open) => (document.title = document.title.replace(/^(\(\d+\) )?/, open ? `(${open}) ` : '')))
+const setting = settings(
+  sse !== undefined,
+  () => void open(),
+  () => void leave('closed', 'Disconnected'),
+)
+const offer = offers()
+const work: Calls = calls(readResource, beginning)
+const problem = make('div', { class: 'problem', role: 'alert' })
+
+fill(
+  document.querySelector('main') as HTMLElement,
+  make('details', { class: 'top', open: innerWidth > 700 }, make('summary', {}, 'Connection'), setting.element),
+  problem,
+  make(
+    'div',
+    { class: 'columns' },
+    offer.element,
+    make('div', { class: 'work' }, asked.element, offer.chosen, work.element),
+    make('aside', {}, told.element, wire.element),
+  ),
+)
+document.querySelector('header')?.append(setting.status)
+addEventListener('pagehide', () => void connection?.client.close())
+void open()
+
+async function open(): Promise<void> {
+  await leave('connecting', 'Connecting …')
+  const attempt = ++attempts
+  const { revision, isStateless, sse: overSse, token, logLevel, capabilities } = setting.read()
+  const ask = (method: InputRequest['method']) => (params: Params, key: string) =>
+    asked.ask({ method, params } as InputRequest, key)
+  try {
+    const client = await connect(trafficTo({ mcp, sse }, { hear, headersFor }), {
+      revision,
+      sse: overSse,
+      name: 'edgemcp-inspector',
+      capabilities,
+      ...(token && { token }),
+      ...(logLevel && { logLevel }),
+      answers: {
+        elicit: ask('elicitation/create'),
+        sample: ask('sampling/createMessage'),
+        roots: () => ask('roots/list')({}, 'roots'),
+      },
+    })
+    if (attempt !== attempts) return void client.close()
+    const { tools, prompts, resources } = (client.welcome.capabilities ?? {}) as ServerCapabilities
+    connection = { client, listens: undefined, tools: [], tasks: [] }
+    const lists = {
+      ...(tools?.listChanged && { toolsListChanged: true }),
+      ...(prompts?.listChanged && { promptsListChanged: true }),
+      ...(resources?.listChanged && { resourcesListChanged: true }),
+    }
+    connection.listens = await listening(client, lists, isStateless)
+    await list()
+    setting.say(
+      'connected',
+      `Connected as ${token ? 'the bearer of a token' : 'nobody'} to ${nameOf(client)}${client.session ? `, session ${client.session.slice(0, 12)}…` : ''}`,
+    )
+  } catch (thrown) {
+    if (attempt !== attempts) return
+    setting.say('failed', 'Not connected')
+    fill(problem, errorOf(thrown))
+  }
+}
+
+async function leave(state: 'connecting' | 'closed', words: string): Promise<void> {
+  attempts += 1
+  setting.say(state, words)
+  fill(problem)
+  asked.withdrawAll()
+  const left = connection
+  connection = undefined
+  for (const task of left?.tasks ?? []) task.leave()
+  await left?.client.close().catch(() => {})
+}
+
+function nameOf({ welcome }: TestClient): string {
+  const { name, version } = Object(welcome.serverInfo ?? Object(welcome._meta)[serverInfoKey]) as {
+    name?: string
+    version?: string
+  }
+  return `${name} ${version}`
+}
+
+// What is offered
+
+async function list(): Promise<void> {
+  if (!connection) return
+  const { client, listens } = connection
+  const can = (client.welcome.capabilities ?? {}) as ServerCapabilities
+  const [allTools, prompts, resources, templates] = await Promise.all([
+    can.tools ? every(client, 'tools/list', 'tools') : [],
+    can.prompts ? every(client, 'prompts/list', 'prompts') : [],
+    can.resources ? every(client, 'resources/list', 'resources') : [],
+    can.resources ? every(client, 'resources/templates/list', 'resourceTemplates') : [],
+  ])
+  const offered = { tools: allTools, prompts, resources, templates } as unknown as Offered
+  tools = offered.tools
+  offer.show(offered, {
+    call: (title, method, params) => void work.run(client, { title, method, params }),
+    complete: (ref) => (can.completions ? completing(client, ref) : undefined),
+    isSubscribed: (uri) => listens?.uris.has(uri) === true,
+    subscribe: can.resources?.subscribe ? (uri) => turn(uri, listens) : undefined,
+  })
+}
+
+async function every(client: TestClient, method: string, member: string): Promise<unknown[]> {
+  const all: unknown[] = []
+  let cursor: unknown
+  do {
+    const page = await client.request(method, cursor === undefined ? {} : { cursor })
+    all.push(...(page[member] as unknown[]))
+    cursor = page.nextCursor
+  } while (cursor !== undefined)
+  return all
+}
+
+const completing =
+  (client: TestClient, ref: Params): Complete =>
+  async (name, value, others) => {
+    const { completion } = await client.request('completion/complete', {
+      ref,
+      argument: { name, value },
+      context: { arguments: others },
+    })
+    return (completion as { values: string[] }).values
+  }
+
+async function turn(uri: string, listens: Listening | undefined): Promise<void> {
+  if (listens?.uris.has(uri)) await listens.unsubscribe(uri)
+  else await listens?.subscribe(uri)
+}
+
+function readResource(uri: string): void {
+  if (connection) void work.run(connection.client, { title: uri, method: 'resources/read', params: { uri } })
+}
+
+/** A call that became a task goes on by itself. */
+function beginning(result: Params): Node | undefined {
+  if (result.resultType !== 'task' || !connection) return undefined
+  const { client, listens, tasks } = connection
+  const card = taskCard(client, String(result.taskId).slice(0, 8), result, {
+    questions: asked,
+    listening: listens,
+    read: readResource,
+  })
+  tasks.push(card)
+  work.show(card.element)
+  return make('p', {}, 'It goes on as a task.')
+}
+
+// What comes by
+
+function hear(frame: Frame): void {
+  wire.add(frame)
+  if (frame.direction === 'sent') return
+  for (const message of [frame.value].flat()) {
+    const { method, params = {} } = Object(message) as { method?: string; params?: Params }
+    if (method?.startsWith('notifications/')) notified(method, params, frame)
+  }
+}
+
+function notified(method: string, params: Params, frame: Frame): void {
+  if (method === 'notifications/cancelled') asked.withdraw(String(params.requestId))
+  if (method === 'notifications/tasks') connection?.tasks.find(({ taskId }) => taskId === params.taskId)?.told(params)
+  // Calls show their own progress, and what is listened to is known here.
+  if (!/progress|acknowledged/.test(method)) told.add(method, params, frame)
+  if (method.endsWith('/list_changed')) void list().catch((thrown) => fill(problem, errorOf(thrown)))
+}
+
+/** The headers that repeat arguments of a tool. */
+function headersFor(message: unknown): Record<string, string> {
+  const { method, params } = Object(message) as { method?: string; params?: Params }
+  const tool = method === 'tools/call' && tools.find(({ name }) => name === params?.name)
+  if (!tool || !JSON.stringify(tool.inputSchema).includes(annotation)) return {}
+  return Object.fromEntries(
+    mirroredParameters(tool.inputSchema).flatMap(({ header, path }) => {
+      const value = argumentAt(params?.arguments, path)
+      return value === undefined ? [] : [[`Mcp-Param-${header}`, encoded(String(value))]]
+    }),
+  )
+}
+
+const encoded = (value: string): string =>
+  /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value)
+    ? value
+    : `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(value)))}?=`
+
+// A stream that breaks is no fault of this page.
+addEventListener('unhandledrejection', (event) => {
+  event.preventDefault()
+  fill(problem, errorOf(event.reason))
+})

@@ -1,0 +1,211 @@
+/** What the server offers, and what to do with each of it. */
+import type { Params, PromptItem, ResourceItem, ResourceTemplateItem, ToolItem } from '../worker/protocol/types.ts'
+import { uriTemplate } from '../worker/server/uri-template.ts'
+import { button, type Child, fill, make, newId } from './element.ts'
+import { type Complete, type Form, form } from './form.ts'
+import { tree } from './json.ts'
+
+export type Offered = {
+  readonly tools: readonly ToolItem[]
+  readonly prompts: readonly PromptItem[]
+  readonly resources: readonly ResourceItem[]
+  readonly templates: readonly ResourceTemplateItem[]
+}
+
+export type Actions = {
+  call(title: string, method: string, params: Params): void
+  complete(ref: Params): Complete | undefined
+  isSubscribed(uri: string): boolean
+  /** Subscribes, or the other way round. `undefined`: the server tells of no updates. */
+  subscribe: ((uri: string) => Promise<void>) | undefined
+}
+
+type Kind = keyof Offered
+const kinds: readonly [Kind, string][] = [
+  ['tools', 'Tools'],
+  ['prompts', 'Prompts'],
+  ['resources', 'Resources'],
+  ['templates', 'Resource templates'],
+]
+
+export interface Offers {
+  /** The list. */
+  readonly element: HTMLElement
+  /** What was chosen from it. */
+  readonly chosen: HTMLElement
+  show(offered: Offered, actions: Actions): void
+}
+
+export function offers(): Offers {
+  const list = make('div')
+  const filter = make('input', {
+    type: 'search',
+    placeholder: 'Filter',
+    'aria-label': 'Filter what is offered',
+    oninput: sift,
+  })
+  const element = make('nav', { class: 'offers', 'aria-label': 'What is offered' }, filter, list)
+  const chosen = make('section', { class: 'chosen', 'aria-label': 'Chosen' })
+  let choice: { kind: Kind; id: string; written: string } | undefined
+  return { element, chosen, show }
+
+  function show(offered: Offered, actions: Actions): void {
+    const shown = kinds.filter(([kind]) => offered[kind].length > 0)
+    fill(
+      list,
+      shown.map(([kind, heading]) => [
+        make('h2', {}, `${heading} `, make('small', {}, offered[kind].length)),
+        make(
+          'ul',
+          {},
+          offered[kind].map((item) =>
+            make(
+              'li',
+              {},
+              button(idOf(item), () => choose(kind, item, actions, true), {
+                title: item.title ?? item.description,
+                'data-id': idOf(item),
+                'data-kind': kind,
+              }),
+            ),
+          ),
+        ),
+      ]),
+    )
+    if (shown.length === 0)
+      fill(list, make('p', { class: 'hint' }, 'This server offers nothing to whoever is connected.'))
+    sift()
+    // What was being filled in stays, as long as it is what is offered.
+    const again = choice && (offered[choice.kind] as readonly Item[]).find((item) => idOf(item) === choice?.id)
+    const [first] = shown
+    if (choice && again) {
+      if (JSON.stringify(again) === choice.written) mark()
+      else choose(choice.kind, again, actions)
+    } else if (first) choose(first[0], offered[first[0]][0] as Item, actions)
+    else fill(chosen)
+  }
+
+  function choose(kind: Kind, item: Item, actions: Actions, isWanted = false): void {
+    choice = { kind, id: idOf(item), written: JSON.stringify(item) }
+    const heading = make('h2', { tabIndex: -1, tabindex: -1 }, item.title ?? idOf(item))
+    fill(
+      chosen,
+      heading,
+      item.title !== undefined && make('p', {}, make('code', {}, idOf(item))),
+      item.description !== undefined && make('p', { class: 'description' }, item.description),
+      workOf(kind, item, actions),
+      tree(item, 'As it is listed', 0),
+    )
+    mark()
+    if (!isWanted) return
+    heading.focus({ preventScroll: true })
+    // On a small screen it is further down.
+    if (chosen.getBoundingClientRect().top > innerHeight / 2) chosen.scrollIntoView()
+  }
+
+  function mark(): void {
+    for (const entry of list.querySelectorAll('button')) {
+      const isChosen = entry.dataset.kind === choice?.kind && entry.dataset.id === choice?.id
+      if (isChosen) entry.setAttribute('aria-current', 'true')
+      else entry.removeAttribute('aria-current')
+    }
+  }
+
+  function sift(): void {
+    for (const entry of list.querySelectorAll('li')) {
+      entry.hidden = !entry.textContent?.toLowerCase().includes(filter.value.toLowerCase())
+    }
+  }
+}
+
+type Item = ToolItem | PromptItem | ResourceItem | ResourceTemplateItem
+
+const idOf = (item: Item): string => ('uri' in item ? item.uri : 'uriTemplate' in item ? item.uriTemplate : item.name)
+
+function workOf(kind: Kind, item: Item, actions: Actions): Child {
+  if (kind === 'tools') return toolOf(item as ToolItem, actions)
+  if (kind === 'prompts') return promptOf(item as PromptItem, actions)
+  if (kind === 'resources') return resourceOf(item as ResourceItem, actions)
+  return templateOf(item as ResourceTemplateItem, actions)
+}
+
+function toolOf({ name, inputSchema, annotations = {} }: ToolItem, { call }: Actions): Child {
+  const hints = Object.entries(annotations).filter(([hint, isTrue]) => hint.endsWith('Hint') && isTrue)
+  const words = hints.map(([hint]) =>
+    hint.replace('Hint', '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
+  )
+  return [
+    words.length > 0 && make('p', { class: 'hint' }, words.join(' · ')),
+    sheet(form(inputSchema), 'Call', (args) => call(name, 'tools/call', { name, arguments: args })),
+  ]
+}
+
+function promptOf({ name, arguments: args = [] }: PromptItem, { call, complete }: Actions): Child {
+  const fields = form(textsOf(args), {}, complete({ type: 'ref/prompt', name }))
+  return sheet(fields, 'Get', (values) => call(name, 'prompts/get', { name, arguments: values }))
+}
+
+function resourceOf({ uri }: ResourceItem, actions: Actions): Child {
+  return sheet(
+    { element: make('div'), toggle: make('span'), read: () => ({}) },
+    'Read',
+    () => actions.call(uri, 'resources/read', { uri }),
+    subscribing(() => uri, actions),
+  )
+}
+
+function templateOf({ uriTemplate: text }: ResourceTemplateItem, actions: Actions): Child {
+  const template = uriTemplate(text)
+  const fields = form(
+    textsOf(template.names.map((name) => ({ name }))),
+    {},
+    actions.complete({ type: 'ref/resource', uri: text }),
+  )
+  const uri = () => template.expand((fields.read() ?? {}) as Record<string, string>)
+  return sheet(fields, 'Read', () => actions.call(uri(), 'resources/read', { uri: uri() }), subscribing(uri, actions))
+}
+
+/** A form with what is done with it. */
+function sheet(fields: Form, label: string, run: (values: Params) => void, ...others: Child[]): HTMLElement {
+  const onsubmit = (event: Event) => {
+    event.preventDefault()
+    const values = fields.read()
+    if (values) run(values)
+  }
+  const buttons = make('div', { class: 'bar' }, make('button', { class: 'primary run' }, label), others, fields.toggle)
+  return make('form', { onsubmit, noValidate: true, 'aria-label': label }, fields.element, buttons)
+}
+
+function subscribing(uri: () => string, { isSubscribed, subscribe }: Actions): Child {
+  if (!subscribe) return undefined
+  const status = make('span', { role: 'status', id: newId() })
+  const toggle = button('Subscribe', turn)
+  const say = () => (toggle.textContent = isSubscribed(uri()) ? 'Unsubscribe' : 'Subscribe')
+  try {
+    say()
+  } catch {
+    // The variables of a template are not filled in yet.
+  }
+  return [toggle, status]
+
+  async function turn(): Promise<void> {
+    try {
+      await subscribe?.(uri())
+      status.textContent = isSubscribed(uri()) ? `Subscribed to ${uri()}` : ''
+      say()
+    } catch (problem) {
+      status.textContent = (problem as Error).message
+    }
+  }
+}
+
+const textsOf = (args: readonly { name: string; title?: string; description?: string; required?: boolean }[]) => ({
+  type: 'object',
+  properties: Object.fromEntries(
+    args.map(({ name, title, description }) => [
+      name,
+      { type: 'string', ...(title && { title }), ...(description && { description }) },
+    ]),
+  ),
+  required: args.filter(({ required }) => required).map(({ name }) => name),
+})

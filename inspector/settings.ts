@@ -1,0 +1,124 @@
+/** Who this page is to the server: a revision, a user, and what it can do. */
+import { revisions } from '../worker/protocol/revisions/index.ts'
+import { type ClientCapabilities, type LogLevel, logLevels } from '../worker/protocol/types.ts'
+import { button, make, newId } from './element.ts'
+import { tasksExtension } from './tasks.ts'
+
+export type Chosen = {
+  readonly revision: string
+  readonly isStateless: boolean
+  /** Over the older transport. */
+  readonly sse: boolean
+  readonly token: string | undefined
+  readonly logLevel: LogLevel | undefined
+  readonly capabilities: ClientCapabilities
+}
+
+export interface Settings {
+  readonly element: HTMLElement
+  readonly status: HTMLElement
+  read(): Chosen
+  /** Says how the connection is. */
+  say(state: 'connecting' | 'connected' | 'failed' | 'closed', words: string): void
+}
+
+const oldest = revisions.at(-1)
+
+const abilities: readonly [name: string, capabilities: ClientCapabilities][] = [
+  ['Forms', { elicitation: { form: {} } }],
+  ['Page visits', { elicitation: { url: {} } }],
+  ['Sampling', { sampling: {} }],
+  ['Sampling with tools', { sampling: { tools: {} } }],
+  ['Roots', { roots: {} }],
+  ['Tasks', { extensions: { [tasksExtension]: {} } }],
+]
+
+/** @param hasSse whether the server has the older transport */
+export function settings(hasSse: boolean, connect: () => void, disconnect: () => void): Settings {
+  const revision = make(
+    'select',
+    { id: newId(), onchange: connect },
+    revisions
+      .filter((entry) => entry !== oldest || hasSse)
+      .map((entry) =>
+        make(
+          'option',
+          { value: entry.date },
+          `${entry.date} ${entry.stateless ? 'stateless' : entry === oldest ? 'HTTP+SSE' : 'session'}`,
+        ),
+      ),
+  )
+  const token = make('input', {
+    id: newId(),
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: 'nobody',
+  })
+  const level = make(
+    'select',
+    { id: newId() },
+    make('option', { value: '' }, 'none'),
+    logLevels.map((name) => make('option', { value: name, selected: name === 'debug' }, name)),
+  )
+  const boxes = abilities.map(([name, capabilities]) => {
+    const input = make('input', { type: 'checkbox', id: newId(), checked: true })
+    return {
+      input,
+      capabilities,
+      element: make('span', { class: 'check' }, input, make('label', { for: input.id }, name)),
+    }
+  })
+  const status = make('p', { class: 'connection', role: 'status' })
+  const onsubmit = (event: Event) => {
+    event.preventDefault()
+    connect()
+  }
+  const leave = button('Disconnect', disconnect)
+  const element = make(
+    'form',
+    { class: 'settings', onsubmit, 'aria-label': 'Connection' },
+    make('div', { class: 'field' }, make('label', { for: revision.id }, 'Revision'), revision),
+    make('div', { class: 'field' }, make('label', { for: token.id }, 'Bearer token'), token),
+    make('div', { class: 'field' }, make('label', { for: level.id }, 'Log lines from'), level),
+    make(
+      'fieldset',
+      {},
+      make('legend', {}, 'This client can'),
+      boxes.map(({ element }) => element),
+    ),
+    make('div', { class: 'bar' }, make('button', { class: 'primary' }, 'Connect'), leave),
+  )
+  return {
+    element,
+    status,
+    read() {
+      const entry = revisions.find(({ date }) => date === revision.value)
+      return {
+        revision: revision.value,
+        isStateless: entry?.stateless === true,
+        sse: entry === oldest,
+        token: token.value.trim() || undefined,
+        logLevel: (level.value || undefined) as LogLevel | undefined,
+        capabilities: merged(boxes.filter(({ input }) => input.checked).map(({ capabilities }) => capabilities)),
+      }
+    },
+    say(state, words) {
+      status.dataset.state = state
+      status.dataset.revision = revision.value
+      status.textContent = words
+      leave.disabled = state !== 'connected'
+    },
+  }
+}
+
+const merged = (all: readonly ClientCapabilities[]): ClientCapabilities => {
+  const entries = all.flatMap((capabilities) => Object.entries(capabilities))
+  const names = new Set(entries.map(([name]) => name))
+  return Object.fromEntries(
+    [...names].map((name) => [
+      name,
+      Object.assign({}, ...entries.filter((entry) => entry[0] === name).map(([, value]) => value)),
+    ]),
+  )
+}

@@ -1,0 +1,138 @@
+/** Every request of this page to the server, and everything that comes back, as it is on the wire. */
+import { createParser } from 'eventsource-parser'
+import type { Target } from '../worker/testing/index.ts'
+
+/** One HTTP request and its answer. Moments are milliseconds since the page was opened. */
+export type Exchange = {
+  readonly number: number
+  readonly method: string
+  readonly path: string
+  readonly requestHeaders: Headers
+  readonly began: number
+  status?: number
+  responseHeaders?: Headers
+  /** When the headers of the answer were here. */
+  answered?: number
+  /** When all of it was here. */
+  ended?: number
+}
+
+/** What was sent or received at one moment: a message, or an HTTP request or answer without one. */
+export type Frame = {
+  readonly number: number
+  readonly direction: 'sent' | 'received'
+  readonly at: number
+  readonly exchange: Exchange
+  /** As it was on the wire. */
+  readonly text: string
+  /** What the text is as JSON. `undefined`: it is none. */
+  readonly value: unknown
+  /** Of an event of a stream. */
+  readonly event?: { id?: string | undefined; name?: string | undefined }
+  /** In a few words, where there is no message. */
+  readonly note?: string
+}
+
+/** Where the server is: its endpoint, and the older one for streams. */
+export type Site = { readonly mcp: string; readonly sse: string | undefined }
+
+export type TrafficOptions = {
+  hear(frame: Frame): void
+  /** Headers that a message needs besides those of its transport. */
+  headersFor(message: unknown): Readonly<Record<string, string>>
+}
+
+/** The server as a target of the client, overheard. */
+export function trafficTo({ mcp, sse }: Site, { hear, headersFor }: TrafficOptions): Target {
+  let lastExchange = 0
+  let lastFrame = 0
+
+  return async (request) => {
+    const { pathname, search } = new URL(request.url)
+    const path = (pathname === '/mcp' ? mcp : pathname === '/sse' ? (sse ?? pathname) : pathname) + search
+    const body = request.method === 'POST' ? await request.text() : undefined
+    const sent = body === undefined ? undefined : parsed(body)
+    const headers = new Headers(request.headers)
+    for (const [name, value] of Object.entries(headersFor(sent))) headers.set(name, value)
+    const exchange: Exchange = {
+      number: ++lastExchange,
+      method: request.method,
+      path,
+      requestHeaders: headers,
+      began: performance.now(),
+    }
+    const tell = (frame: Omit<Frame, 'number' | 'at' | 'exchange'>) =>
+      hear({ number: ++lastFrame, at: performance.now(), exchange, ...frame })
+    tell({ direction: 'sent', text: body ?? '', value: sent, ...(body === undefined && { note: 'no body' }) })
+    let response: Response
+    try {
+      response = await fetch(path, { method: request.method, headers, body: body ?? null, signal: request.signal })
+    } catch (problem) {
+      exchange.ended = performance.now()
+      tell({ direction: 'received', text: '', value: undefined, note: endOf(problem) })
+      throw problem
+    }
+    Object.assign(exchange, { status: response.status, responseHeaders: response.headers, answered: performance.now() })
+    return overheard(response, exchange, tell)
+  }
+}
+
+type Tell = (frame: Omit<Frame, 'number' | 'at' | 'exchange'>) => void
+
+function overheard(response: Response, exchange: Exchange, tell: Tell): Response {
+  const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream') === true
+  const received = (frame: Omit<Parameters<Tell>[0], 'direction'>) => {
+    exchange.ended = performance.now()
+    tell({ direction: 'received', ...frame })
+  }
+  if (!response.body) {
+    received({ text: '', value: undefined, note: 'no body' })
+    return response
+  }
+  if (isStream) tell({ direction: 'received', text: '', value: undefined, note: 'a stream begins' })
+  let whole = ''
+  const parser = createParser({
+    onEvent({ id, event, data }) {
+      tell({ direction: 'received', text: data, value: parsed(data), event: { id, name: event } })
+    },
+  })
+  const decoder = new TextDecoder()
+  const reader = response.body.getReader()
+  const body = new ReadableStream<Uint8Array>({
+    async pull(controller) {
+      try {
+        const { done, value } = await reader.read()
+        if (!done) {
+          const text = decoder.decode(value, { stream: true })
+          if (isStream) parser.feed(text)
+          else whole += text
+          controller.enqueue(value)
+          return
+        }
+        if (isStream) received({ text: '', value: undefined, note: 'the stream ended' })
+        else received({ text: whole, value: parsed(whole), ...(whole === '' && { note: 'no body' }) })
+        controller.close()
+      } catch (problem) {
+        received({ text: '', value: undefined, note: endOf(problem) })
+        controller.error(problem)
+      }
+    },
+    cancel(reason) {
+      received({ text: '', value: undefined, note: 'left by this page' })
+      return reader.cancel(reason)
+    },
+  })
+  const { status, headers } = response
+  return new Response(body, { status, headers })
+}
+
+const endOf = (problem: unknown): string =>
+  (problem as Error).name === 'AbortError' ? 'left by this page' : `no answer: ${(problem as Error).message}`
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

@@ -1,0 +1,329 @@
+import { type Browser, chromium } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { everyRevision } from '../../worker/testing/index.ts'
+import { executablePath, found, missing } from '../support/chromium.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { type OpenInspector, openInspector } from './open-inspector.ts'
+import { startRelay } from './relay.ts'
+
+// What wrangler puts into the bundle: `wrangler dev` and `npm run example` say so themselves.
+process.env.NODE_ENV = 'development'
+
+const patience = { timeout: 5_000 }
+const stateless = everyRevision[0] as string
+const withForms = everyRevision.slice(0, 3)
+const withPages = everyRevision.slice(0, 2)
+
+describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
+  let server: TestServer
+  let browser: Browser
+  let opened: OpenInspector
+
+  beforeAll(async () => {
+    server = await startServer('test/inspector/server')
+    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+  })
+  afterAll(async () => {
+    await browser?.close()
+    await server?.harness.close()
+  })
+  afterEach(async () => {
+    const problems = opened?.problems
+    await opened?.[Symbol.asyncDispose]()
+    expect(problems).toEqual([])
+  })
+
+  async function open(revision = stateless, options?: Parameters<typeof openInspector>[2]): Promise<OpenInspector> {
+    opened = await openInspector(browser, server.url, options)
+    if (revision !== stateless) await opened.connect(revision)
+    return opened
+  }
+
+  const says = (text: string | RegExp) => expect.poll(() => opened.result.innerText(), patience).toMatch(text)
+
+  describe.each(everyRevision)('as a client of %s', (revision) => {
+    test('lists everything, reads, gets and completes', async () => {
+      const { page, choose } = await open(revision)
+      expect(await page.locator('.offers button').allInnerTexts()).toEqual(
+        expect.arrayContaining(['shape', 'brew', 'greet', 'data://fixed', 'note://1', 'note://{id}']),
+      )
+      await choose('data://fixed')
+      await page.getByRole('button', { name: 'Read', exact: true }).click()
+      await says(/always the same/)
+      await choose('note://{id}')
+      await page.getByLabel('id').fill('2')
+      await page.getByRole('button', { name: 'Read', exact: true }).click()
+      await says(/note 2, version/)
+      await choose('greet')
+      const name = page.getByLabel('name', { exact: false }).last()
+      await name.fill('a')
+      if (revision !== everyRevision.at(-1)) {
+        await expect.poll(() => page.locator('datalist option').count(), patience).toBe(2)
+      }
+      await name.fill('ada')
+      await page.getByRole('button', { name: 'Get', exact: true }).click()
+      await says(/Greet ada\./)
+    })
+
+    test('shows progress and log lines, and cancels', async () => {
+      const { page, call, choose, result } = await open(revision)
+      const before = await (await call('cancelled')).locator('pre').innerText()
+      await call('steps')
+      await expect.poll(() => result.locator('progress').getAttribute('value'), patience).toBe('3')
+      await expect.poll(() => page.locator('.happenings').innerText(), patience).toMatch(/warning steps.*the start/s)
+      await result.getByRole('button', { name: 'Cancel steps' }).click()
+      await says(/cancelled, \d+ ms/)
+      await choose('cancelled')
+      await expect
+        .poll(async () => {
+          await call('cancelled')
+          return Number(await result.locator('pre').innerText())
+        }, patience)
+        .toBe(Number(before) + 1)
+    })
+
+    test('answers a sampling request and says where it works', async () => {
+      const { page, call, question } = await open(revision)
+      await call('ask_model')
+      expect(await question.innerText()).toContain('What is the capital of France?')
+      await question.getByLabel('Answer').fill('Paris')
+      await question.getByRole('button', { name: 'Answer' }).click()
+      await says(/The model says: Paris/)
+      await call('ask_roots')
+      await question.getByLabel('Roots').fill('file:///a\nfile:///b')
+      await question.getByRole('button', { name: 'Answer' }).click()
+      await says('file:///a file:///b')
+      expect(await page.locator('.question').count()).toBe(0)
+    })
+
+    test('subscribes and sees the update arrive', async () => {
+      const { page, call, choose } = await open(revision)
+      await choose('note://1')
+      await page.getByRole('button', { name: 'Subscribe' }).click()
+      await page.getByText('Subscribed to note://1').waitFor()
+      await call('touch')
+      await expect.poll(() => page.locator('.happenings').innerText(), patience).toContain('resources/updated note://1')
+      await choose('note://1')
+      await page.getByRole('button', { name: 'Unsubscribe' }).click()
+      await page.getByRole('button', { name: 'Subscribe', exact: true }).waitFor()
+    })
+
+    test('sends a token', async () => {
+      const { page, connect, call } = await open(revision)
+      await call('whoami')
+      await says('nobody')
+      await connect(revision, 'ada')
+      await call('whoami')
+      await says('ada')
+      await page.getByText(/^Connected as the bearer/).waitFor()
+    })
+  })
+
+  test.each(withForms)('fills in what a server asks, as a client of %s', async (revision) => {
+    const { call, question } = await open(revision)
+    await call('ask')
+    await question.getByText('Who are you?').waitFor()
+    await question.getByLabel('name').fill('Ada')
+    await question.getByLabel('colour').selectOption('green')
+    await question.getByRole('button', { name: 'Accept' }).click()
+    await question.getByText('Really?').waitFor()
+    await question.getByLabel('sure').check()
+    await question.getByRole('button', { name: 'Accept' }).click()
+    await says('Ada green true')
+    await call('ask')
+    await question.getByRole('button', { name: 'Decline' }).click()
+    await says('No name: decline')
+    await call('ask')
+    await question.getByRole('button', { name: 'Cancel' }).click()
+    await says('No name: cancel')
+  })
+
+  test.each(withPages)('shows where it is sent before it goes, as a client of %s', async (revision) => {
+    const { call, question } = await open(revision)
+    await call('visit')
+    expect(await question.innerText()).toContain('https://example.com/sign-in?flow=1')
+    const link = question.getByRole('link', { name: 'Open the page' })
+    expect(await link.getAttribute('rel')).toBe('noopener noreferrer')
+    await question.getByRole('button', { name: 'I agree' }).click()
+    await says('The page: accept')
+  })
+
+  describe('a form', () => {
+    test('sends every kind of field as what it is', async () => {
+      const { page, choose } = await open()
+      await choose('shape')
+      const form = page.locator('.chosen form')
+      await form.getByLabel('text').fill('a text')
+      await form.getByLabel('count').fill('3')
+      await form.getByLabel('ratio').fill('0.5')
+      await form.getByLabel('sure').check()
+      await form.getByLabel('maybe').selectOption('no')
+      await form.getByLabel('colour').selectOption('green')
+      await form.getByLabel('street').fill('Main Street')
+      for (const [index, tag] of ['one', 'two', 'three'].entries()) {
+        await form.getByRole('button', { name: 'Add to tags' }).click()
+        await form.getByRole('textbox', { name: `tags ${index + 1}`, exact: true }).fill(tag)
+      }
+      await form.getByRole('button', { name: 'Remove tags 2' }).click()
+      await form.getByLabel('sugar').check()
+      await form.getByLabel('Which either').selectOption('phone')
+      await form.getByRole('textbox', { name: 'phone' }).fill('123')
+      await form.getByRole('button', { name: 'Call' }).click()
+      await says(/done/)
+      expect(JSON.parse(await opened.result.locator('pre').innerText())).toEqual({
+        text: 'a text',
+        count: 3,
+        ratio: 0.5,
+        sure: true,
+        maybe: false,
+        colour: 'green',
+        place: { street: 'Main Street' },
+        tags: ['one', 'three'],
+        toppings: ['sugar'],
+        either: { phone: '123' },
+        size: 7,
+      })
+    })
+
+    test('lets wrong input through, so that the server says what is wrong', async () => {
+      const { page, choose } = await open()
+      await choose('shape')
+      await page.getByLabel('count').fill('many')
+      await page.getByRole('button', { name: 'Call' }).click()
+      await says(/failed/)
+      await says(/count/)
+    })
+
+    test('can be edited as JSON and back', async () => {
+      const { page, choose } = await open()
+      await choose('shape')
+      await page.getByLabel('text').fill('kept')
+      await page.getByRole('button', { name: 'Edit as JSON' }).click()
+      const json = page.getByLabel('Arguments as JSON')
+      expect(JSON.parse(await json.inputValue())).toMatchObject({ text: 'kept', size: 7 })
+      await json.fill('{ no JSON')
+      await page.getByRole('button', { name: 'Call' }).click()
+      await page.getByText('This is no JSON').waitFor()
+      expect(await page.locator('.call').count()).toBe(0)
+      await json.fill('{"text":"changed","count":2}')
+      await page.getByRole('button', { name: 'Edit as a form' }).click()
+      expect(await page.getByLabel('text').inputValue()).toBe('changed')
+      expect(await page.getByLabel('count').inputValue()).toBe('2')
+    })
+  })
+
+  test('what a server says is never markup', async () => {
+    const { page, call } = await open()
+    await call('markup')
+    await says('<script>alert(1)</script>')
+    expect(await page.locator('.description').innerText()).toBe('<img src=x onerror=alert(1)>')
+    await opened.result.getByRole('button', { name: 'Read note://1' }).click()
+    await says(/note 1, version/)
+  })
+
+  test('a list that changed is listed again, and what is being filled in stays', async () => {
+    const { page, choose, call } = await open()
+    await call('bring')
+    await choose('shape')
+    await page.getByLabel('text').fill('kept')
+    await page.locator('.offers [data-id="late"]').waitFor()
+    expect(await page.getByLabel('text').inputValue()).toBe('kept')
+  })
+
+  describe('a task', () => {
+    const task = () => opened.page.locator('.task').first()
+
+    test.each(['poll', 'listen', 'wait'])('is followed to its end: %s', async (how) => {
+      const { call, question } = await open()
+      await call('brew')
+      await task().getByLabel('How to follow it').selectOption(how)
+      if (how === 'wait') await task().getByRole('button', { name: 'Look now' }).click()
+      await question.getByText('With milk?').waitFor()
+      await question.getByLabel('milk').check()
+      await question.getByRole('button', { name: 'Accept' }).click()
+      if (how === 'wait') {
+        await expect
+          .poll(async () => {
+            const look = task().getByRole('button', { name: 'Look now' })
+            // It goes when the task is over.
+            await look.click({ timeout: 200 }).catch(() => {})
+            return task().innerText()
+          }, patience)
+          .toContain('Tea with milk')
+      }
+      await expect.poll(() => task().innerText(), patience).toMatch(/completed[\s\S]*Tea with milk/)
+    })
+
+    test('is cancelled', async () => {
+      const { call, page, question } = await open()
+      await call('brew')
+      await question.waitFor()
+      await task().getByRole('button', { name: 'Cancel the task' }).click()
+      await expect.poll(() => task().innerText(), patience).toContain('cancelled')
+      expect(await page.locator('.question').count()).toBe(0)
+    })
+  })
+
+  describe('the wire log', () => {
+    test.each(everyRevision)('has every frame that the server saw, as a client of %s', async (revision) => {
+      await using relay = await startRelay(server.url)
+      opened = await openInspector(browser, relay.url, { permissions: ['clipboard-read', 'clipboard-write'] })
+      const { page, call, question, connect } = opened
+      await connect(revision)
+      await call('ask_model')
+      await question.getByRole('button', { name: 'Answer' }).click()
+      await says(/The model says/)
+      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await page.getByText('Disconnected').waitFor()
+      const log = async () => {
+        await page.getByRole('button', { name: 'Copy the wire log' }).click()
+        const text = await page.evaluate(() => navigator.clipboard.readText())
+        const frames = JSON.parse(text) as { direction: string; message?: unknown }[]
+        const those = (direction: string) =>
+          frames.filter((frame) => frame.direction === direction && typeof frame.message === 'object')
+        return {
+          sent: those('sent').map(({ message }) => message),
+          received: those('received').map(({ message }) => message),
+        }
+      }
+      await expect.poll(async () => sorted((await log()).sent), patience).toEqual(sorted(relay.sent))
+      await expect.poll(async () => sorted((await log()).received), patience).toEqual(sorted(relay.received))
+      expect(relay.sent.length).toBeGreaterThan(5)
+    })
+
+    test('unfolds a frame, with its headers but without the token', async () => {
+      const { page, connect, call } = await open()
+      await connect(stateless, 'a-secret')
+      await call('whoami')
+      await says('a-secret')
+      const sent = page.locator('.frames li', { hasText: 'tools/call' }).first()
+      await sent.locator('summary').first().click()
+      await sent.getByText('HTTP: POST /mcp').click()
+      const text = await sent.innerText()
+      expect(text).toContain('"whoami"')
+      expect(text).toMatch(/authorization: Bearer …/)
+      expect(text).not.toContain('a-secret')
+    })
+
+    test('is filtered and cleared', async () => {
+      const { page } = await open()
+      const rows = page.locator('.frames > li:visible')
+      await page.getByLabel('Filter the wire log').fill('prompts/list')
+      expect(await rows.count()).toBe(2)
+      await page.getByRole('region', { name: 'Wire log' }).getByRole('button', { name: 'Clear' }).click()
+      expect(await rows.count()).toBe(0)
+    })
+  })
+
+  test('says why it is not connected', async () => {
+    const { page } = await open()
+    await page.route('**/mcp', (route) => route.fulfill({ status: 503, body: 'Not now' }))
+    await page.getByRole('button', { name: 'Connect', exact: true }).click()
+    await expect.poll(() => page.locator('.problem').innerText(), patience).toContain('Not now')
+    // The browser tells of the refusal too.
+    ;(opened.problems as string[]).length = 0
+  })
+})
+
+/** In one order, whatever came first. */
+const sorted = (messages: readonly unknown[]): string[] => messages.map((message) => JSON.stringify(message)).sort()

@@ -1,0 +1,66 @@
+/** The inspector in a browser, and everything that went wrong there. */
+import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+
+export type OpenInspector = {
+  readonly page: Page
+  /** What the console had to warn of: refusals by a policy are among it. */
+  readonly problems: readonly string[]
+  /** Connects as a client of another revision, and as whom. */
+  connect(revision: string, token?: string): Promise<void>
+  /** Chooses from the list of what is offered. */
+  choose(name: string): Promise<void>
+  /** Chooses a tool without input and calls it. @returns what became of it */
+  call(name: string): Promise<Locator>
+  /** The newest call. */
+  readonly result: Locator
+  /** The question that is open. */
+  readonly question: Locator
+} & AsyncDisposable
+
+export async function openInspector(
+  browser: Browser,
+  url: URL,
+  options: BrowserContextOptions = {},
+): Promise<OpenInspector> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  context.setDefaultTimeout(5_000)
+  const page = await context.newPage()
+  const problems: string[] = []
+  page.on('console', (message) => {
+    if (['error', 'warning'].includes(message.type())) problems.push(message.text())
+  })
+  page.on('pageerror', (problem) => problems.push(String(problem)))
+  page.on('dialog', (dialog) => {
+    problems.push(dialog.message())
+    void dialog.dismiss()
+  })
+  await page.goto(new URL('/', url).href)
+  const connected = () => page.waitForSelector('[data-state="connected"]')
+  await connected()
+  const result = page.locator('.call').first()
+  const choose = (name: string) => page.locator(`.offers [data-id="${name}"]`).click()
+  return {
+    page,
+    problems,
+    result,
+    question: page.locator('.question').first(),
+    choose,
+    async connect(revision, token) {
+      await page.getByLabel('Bearer token').fill(token ?? '')
+      const select = page.getByLabel('Revision')
+      // To choose another is to connect.
+      if ((await select.inputValue()) !== revision) await select.selectOption(revision)
+      else await page.getByRole('button', { name: 'Connect', exact: true }).click()
+      const state = page.locator(`[data-state="connected"][data-revision="${revision}"]`)
+      await state.filter({ hasText: `Connected as ${token ? 'the bearer' : 'nobody'}` }).waitFor()
+    },
+    async call(name) {
+      await choose(name)
+      const before = await page.locator('.call').count()
+      await page.getByRole('button', { name: 'Call', exact: true }).click()
+      await page.locator('.call').nth(before).waitFor()
+      return result
+    },
+    [Symbol.asyncDispose]: () => context.close(),
+  }
+}

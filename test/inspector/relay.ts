@@ -1,0 +1,62 @@
+/** Stands between a browser and a server, and keeps every message that goes by. */
+import { once } from 'node:events'
+import { createServer, request as send } from 'node:http'
+import { createParser } from 'eventsource-parser'
+
+export type Relay = {
+  readonly url: URL
+  readonly sent: readonly unknown[]
+  readonly received: readonly unknown[]
+} & AsyncDisposable
+
+export async function startRelay(target: URL): Promise<Relay> {
+  const sent: unknown[] = []
+  const received: unknown[] = []
+  const web = createServer((request, response) => {
+    const { method, headers, url = '/' } = request
+    const own = { host: target.host, 'accept-encoding': 'identity' }
+    const passed = send(new URL(url, target), { method, headers: { ...headers, ...own } }, (answer) => {
+      response.writeHead(answer.statusCode ?? 502, answer.headers).flushHeaders()
+      const type = answer.headers['content-type'] ?? ''
+      const parser = createParser({ onEvent: ({ data }) => keep(received, data) })
+      let whole = ''
+      answer.setEncoding('utf8').on('data', (text: string) => {
+        if (type.startsWith('text/event-stream')) parser.feed(text)
+        else if (type.startsWith('application/json')) whole += text
+        response.write(text)
+      })
+      answer.on('end', () => {
+        keep(received, whole)
+        response.end()
+      })
+      answer.on('error', () => response.destroy())
+    })
+    passed.on('error', () => response.destroy())
+    response.on('close', () => passed.destroy())
+    let body = ''
+    request.setEncoding('utf8').on('data', (text: string) => {
+      body += text
+      passed.write(text)
+    })
+    request.on('end', () => {
+      keep(sent, body)
+      passed.end()
+    })
+  })
+  web.listen(0, '127.0.0.1')
+  await once(web, 'listening')
+  return {
+    url: new URL(`http://127.0.0.1:${(web.address() as { port: number }).port}`),
+    sent,
+    received,
+    async [Symbol.asyncDispose]() {
+      web.closeAllConnections()
+      web.close()
+      await once(web, 'close')
+    },
+  }
+}
+
+function keep(messages: unknown[], text: string): void {
+  if (text.startsWith('{') || text.startsWith('[')) messages.push(JSON.parse(text))
+}
