@@ -18,7 +18,7 @@ export interface Calls {
 }
 
 /** @param shown what there is to see of a result that is the beginning of something. `undefined`: it is not */
-export function calls(read: Reading, shown: (result: Params) => Child | undefined): Calls {
+export function calls(read: Reading, shown: (result: Params, title: string) => Child | undefined): Calls {
   const element = make('div', { class: 'calls' })
   return { element, run, show }
 
@@ -54,7 +54,7 @@ export function calls(read: Reading, shown: (result: Params) => Child | undefine
     try {
       const result = await client.request(method, params, { signal: stop.signal, onProgress })
       const isFailed = result.isError === true
-      end(isFailed ? 'failed' : 'done', shown(result) ?? resultOf(result, read))
+      end(isFailed ? 'failed' : 'done', shown(result, title) ?? resultOf(result, read))
     } catch (problem) {
       end(stop.signal.aborted ? 'cancelled' : 'failed', stop.signal.aborted ? [] : errorOf(problem))
     }

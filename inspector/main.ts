@@ -3,14 +3,14 @@
 import { serverInfoKey } from '../worker/protocol/meta.ts'
 import { annotation, argumentAt, mirroredParameters } from '../worker/protocol/mirror.ts'
 import type { InputRequest, Params, ServerCapabilities, ToolItem } from '../worker/protocol/types.ts'
-import { connect, type TestClient } from '../worker/testing/index.ts'
+import { connect, type TestClient } from '../worker/testing/client.ts'
 import { type Calls, calls } from './calls.ts'
 import { errorOf } from './content.ts'
 import { fill, make } from './element.ts'
 import type { Complete } from './form.ts'
 import { happenings } from './happenings.ts'
 import { type Listening, listening } from './listening.ts'
-import { type Offered, offers } from './offers.ts'
+import { type Actions, type Offered, offers } from './offers.ts'
 import { questions } from './questions.ts'
 import { settings } from './settings.ts'
 import { type TaskCard, taskCard } from './tasks.ts'
@@ -20,7 +20,7 @@ import { wireLog } from './wire-log.ts'
 const { mcp = '/mcp', sse } = document.body.dataset
 
 /** One connection with everything that ends with it. */
-type Connection = { client: TestClient; listens: Listening | undefined; tools: readonly ToolItem[]; tasks: TaskCard[] }
+type Connection = { client: TestClient; listens: Listening | undefined; tasks: TaskCard[] }
 
 let connection: Connection | undefined
 /** Counts connections, so that one that comes too late is noticed. */
@@ -76,8 +76,8 @@ async function open(): Promise<void> {
       },
     })
     if (attempt !== attempts) return void client.close()
-    const { tools, prompts, resources } = (client.welcome.capabilities ?? {}) as ServerCapabilities
-    connection = { client, listens: undefined, tools: [], tasks: [] }
+    const { tools, prompts, resources } = capabilitiesOf(client)
+    connection = { client, listens: undefined, tasks: [] }
     const lists = {
       ...(tools?.listChanged && { toolsListChanged: true }),
       ...(prompts?.listChanged && { promptsListChanged: true }),
@@ -119,8 +119,8 @@ function nameOf({ welcome }: TestClient): string {
 
 async function list(): Promise<void> {
   if (!connection) return
-  const { client, listens } = connection
-  const can = (client.welcome.capabilities ?? {}) as ServerCapabilities
+  const { client } = connection
+  const can = capabilitiesOf(client)
   const [allTools, prompts, resources, templates] = await Promise.all([
     can.tools ? every(client, 'tools/list', 'tools') : [],
     can.prompts ? every(client, 'prompts/list', 'prompts') : [],
@@ -129,13 +129,29 @@ async function list(): Promise<void> {
   ])
   const offered = { tools: allTools, prompts, resources, templates } as unknown as Offered
   tools = offered.tools
-  offer.show(offered, {
-    call: (title, method, params) => void work.run(client, { title, method, params }),
-    complete: (ref) => (can.completions ? completing(client, ref) : undefined),
-    isSubscribed: (uri) => listens?.uris.has(uri) === true,
-    subscribe: can.resources?.subscribe ? (uri) => turn(uri, listens) : undefined,
-  })
+  offer.show(offered, actions)
 }
+
+/** A form outlives connections, and is sent over the one that there is. */
+const actions: Actions = {
+  call: (title, method, params) => void (connection && work.run(connection.client, { title, method, params })),
+  complete:
+    (ref): Complete =>
+    async (name, value, others) => {
+      if (!connection || !capabilitiesOf(connection.client).completions) return []
+      const params = { ref, argument: { name, value }, context: { arguments: others } }
+      const { completion } = await connection.client.request('completion/complete', params)
+      return (completion as { values: string[] }).values
+    },
+  canSubscribe: () => connection !== undefined && capabilitiesOf(connection.client).resources?.subscribe === true,
+  isSubscribed: (uri) => connection?.listens?.uris.has(uri) === true,
+  async subscribe(uri) {
+    const listens = connection?.listens
+    await (listens?.uris.has(uri) ? listens.unsubscribe(uri) : listens?.subscribe(uri))
+  },
+}
+
+const capabilitiesOf = ({ welcome }: TestClient) => (welcome.capabilities ?? {}) as ServerCapabilities
 
 async function every(client: TestClient, method: string, member: string): Promise<unknown[]> {
   const all: unknown[] = []
@@ -148,31 +164,15 @@ async function every(client: TestClient, method: string, member: string): Promis
   return all
 }
 
-const completing =
-  (client: TestClient, ref: Params): Complete =>
-  async (name, value, others) => {
-    const { completion } = await client.request('completion/complete', {
-      ref,
-      argument: { name, value },
-      context: { arguments: others },
-    })
-    return (completion as { values: string[] }).values
-  }
-
-async function turn(uri: string, listens: Listening | undefined): Promise<void> {
-  if (listens?.uris.has(uri)) await listens.unsubscribe(uri)
-  else await listens?.subscribe(uri)
-}
-
 function readResource(uri: string): void {
   if (connection) void work.run(connection.client, { title: uri, method: 'resources/read', params: { uri } })
 }
 
 /** A call that became a task goes on by itself. */
-function beginning(result: Params): Node | undefined {
+function beginning(result: Params, title: string): Node | undefined {
   if (result.resultType !== 'task' || !connection) return undefined
   const { client, listens, tasks } = connection
-  const card = taskCard(client, String(result.taskId).slice(0, 8), result, {
+  const card = taskCard(client, title, result, {
     questions: asked,
     listening: listens,
     read: readResource,

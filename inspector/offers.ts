@@ -14,10 +14,11 @@ export type Offered = {
 
 export type Actions = {
   call(title: string, method: string, params: Params): void
-  complete(ref: Params): Complete | undefined
+  complete(ref: Params): Complete
+  canSubscribe(): boolean
   isSubscribed(uri: string): boolean
-  /** Subscribes, or the other way round. `undefined`: the server tells of no updates. */
-  subscribe: ((uri: string) => Promise<void>) | undefined
+  /** Subscribes, or the other way round. */
+  subscribe(uri: string): Promise<void>
 }
 
 type Kind = keyof Offered
@@ -86,7 +87,11 @@ export function offers(): Offers {
   }
 
   function choose(kind: Kind, item: Item, actions: Actions, isWanted = false): void {
-    choice = { kind, id: idOf(item), written: JSON.stringify(item) }
+    const written = JSON.stringify(item)
+    const isSame = choice?.kind === kind && choice.id === idOf(item) && choice.written === written
+    // What was put in stays.
+    if (isSame && isWanted) return chosen.querySelector('h2')?.focus()
+    choice = { kind, id: idOf(item), written }
     const heading = make('h2', { tabIndex: -1, tabindex: -1 }, item.title ?? idOf(item))
     fill(
       chosen,
@@ -176,8 +181,8 @@ function sheet(fields: Form, label: string, run: (values: Params) => void, ...ot
   return make('form', { onsubmit, noValidate: true, 'aria-label': label }, fields.element, buttons)
 }
 
-function subscribing(uri: () => string, { isSubscribed, subscribe }: Actions): Child {
-  if (!subscribe) return undefined
+function subscribing(uri: () => string, { canSubscribe, isSubscribed, subscribe }: Actions): Child {
+  if (!canSubscribe()) return undefined
   const status = make('span', { role: 'status', id: newId() })
   const toggle = button('Subscribe', turn)
   const say = () => (toggle.textContent = isSubscribed(uri()) ? 'Unsubscribe' : 'Subscribe')
@@ -190,7 +195,7 @@ function subscribing(uri: () => string, { isSubscribed, subscribe }: Actions): C
 
   async function turn(): Promise<void> {
     try {
-      await subscribe?.(uri())
+      await subscribe(uri())
       status.textContent = isSubscribed(uri()) ? `Subscribed to ${uri()}` : ''
       say()
     } catch (problem) {

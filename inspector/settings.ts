@@ -81,13 +81,13 @@ export function settings(hasSse: boolean, connect: () => void, disconnect: () =>
     make('div', { class: 'field' }, make('label', { for: revision.id }, 'Revision'), revision),
     make('div', { class: 'field' }, make('label', { for: token.id }, 'Bearer token'), token),
     make('div', { class: 'field' }, make('label', { for: level.id }, 'Log lines from'), level),
+    make('div', { class: 'bar' }, make('button', { class: 'primary' }, 'Connect'), leave),
     make(
       'fieldset',
       {},
       make('legend', {}, 'This client can'),
       boxes.map(({ element }) => element),
     ),
-    make('div', { class: 'bar' }, make('button', { class: 'primary' }, 'Connect'), leave),
   )
   return {
     element,

@@ -128,14 +128,14 @@ function titleOf({ direction, value, note, exchange, event, text }: Frame, answe
   const id = message.id === undefined ? '' : ` #${message.id}`
   if (message.method) return `${message.method}${id}${detailOf(message.params)}`
   if (message.error) return `${answered}${id} · error ${(message.error as { code?: unknown }).code}`
-  const { resultType } = Object(message.result) as { resultType?: string }
-  return `${answered}${id} · ${!resultType || resultType === 'complete' ? 'result' : resultType}`
+  const { resultType, status } = Object(message.result) as { resultType?: string; status?: string }
+  return `${answered}${id} · ${!resultType || resultType === 'complete' ? (status ?? 'result') : resultType}`
 }
 
 /** What a request is about. */
 function detailOf(params: unknown): string {
   const { name, uri, taskId } = Object(params) as Record<string, unknown>
-  const detail = name ?? uri ?? taskId
+  const detail = name ?? uri ?? (typeof taskId === 'string' ? `${taskId.slice(0, 8)}…` : undefined)
   return typeof detail === 'string' ? ` · ${detail.slice(0, 40)}` : ''
 }
 

@@ -1,13 +1,18 @@
-/** Draws the chart of examples/chart as pictures for the documentation: docs/images/chart-*.png. Needs Chromium. */
+/**
+ * Draws pictures for the documentation: the chart of examples/chart in a host, docs/images/chart-*.png, and the inspector with
+ * examples/report, docs/images/inspector-*.png. Needs Chromium.
+ */
 import { join } from 'node:path'
 import { chromium } from 'playwright-core'
 import { openHost } from '../test/apps/host/open-host.ts'
 import { serveHost } from '../test/apps/host/serve-host.ts'
+import { openInspector } from '../test/inspector/open-inspector.ts'
 import { executablePath } from '../test/support/chromium.ts'
 import { startServer } from '../test/support/server.ts'
 
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
 process.env.WRANGLER_SEND_METRICS ??= 'false'
+process.env.NODE_ENV = 'development'
 
 const images = join(import.meta.dirname, '../docs/images')
 
@@ -20,6 +25,26 @@ for (const theme of ['light', 'dark'] as const) {
     await opened.page.evaluate(() => window.host.call('sales', { year: 2024 }))
     await opened.shown()
     await opened.page.locator('body').screenshot({ path: join(images, `chart-${width}-${theme}.png`) })
+  }
+}
+
+await using report = await startServer('examples/report')
+for (const colorScheme of ['light', 'dark'] as const) {
+  for (const width of [390, 1280]) {
+    await using opened = await openInspector(browser, report.url, {
+      colorScheme,
+      deviceScaleFactor: 2,
+      viewport: { width, height: width > 1000 ? 860 : 844 },
+    })
+    const { page, call } = opened
+    await page.getByLabel('topic').fill('tea')
+    await call('write_report')
+    await page.locator('.question').waitFor({ timeout: 15_000 })
+    // Where a person would be reading.
+    if (width < 1000) await page.locator('.question').evaluate((question) => question.scrollIntoView())
+    else await page.locator('.frames > li', { hasText: 'tasks/get' }).last().locator('summary').first().click()
+    if (width > 1000) await page.evaluate(() => scrollTo(0, 0))
+    await page.screenshot({ path: join(images, `inspector-${width}-${colorScheme}.png`) })
   }
 }
 await browser.close()

@@ -1,0 +1,62 @@
+import { createHash } from 'node:crypto'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startServer('test/inspector/deployed')
+})
+afterAll(() => server?.harness.close())
+
+const open = (host: string, init: { method?: string } = {}, path = '/') =>
+  server.harness.fetch(`http://${host}.localhost:${server.url.port}${path}`, init)
+
+test('a server that is not in development has no inspector unless it is switched on', async () => {
+  expect((await open('none')).status).toBe(404)
+  expect((await open('open')).status).toBe(200)
+  expect((await open('guarded')).status).toBe(200)
+})
+
+test('without auth it is refused as the server starts, and with the auth of another when it is asked for', async () => {
+  expect(await (await open('open', {}, '/start')).text()).toMatch(
+    /give it the auth of serve\(\), or say \{ open: true \}/,
+  )
+  expect((await open('other')).status).toBe(500)
+})
+
+test('its policy lets it run its own script, talk to its own server, and nothing else', async () => {
+  const response = await open('open')
+  const page = await response.text()
+  const [, style = ''] = /<style>(.*?)<\/style>/s.exec(page) ?? []
+  const [, script = ''] = /<script type="module">(.*)<\/script>/s.exec(page) ?? []
+  const hash = (text: string) => `'sha256-${createHash('sha256').update(text).digest('base64')}'`
+  expect(response.headers.get('Content-Security-Policy')?.split('; ')).toEqual([
+    `default-src 'none'`,
+    `style-src ${hash(style)}`,
+    `script-src ${hash(script)}`,
+    `connect-src 'self'`,
+    'img-src data:',
+    'media-src data:',
+    `base-uri 'none'`,
+    `form-action 'none'`,
+    `frame-ancestors 'none'`,
+    `require-trusted-types-for 'script'`,
+    `trusted-types 'none'`,
+  ])
+  expect(script).not.toContain('</script')
+  expect(style).not.toContain('</style')
+})
+
+test('it tells what the server is called, as text, and where it is', async () => {
+  const page = await (await open('open')).text()
+  expect(page).toContain('<title>&#60;i&#62;Deployed&#60;/i&#62; – inspector</title>')
+  expect(page).toContain('<body data-mcp="/api/mcp">')
+  expect(page).not.toContain('7.7.7')
+})
+
+test('to HEAD it answers with the headers of the page and no body', async () => {
+  const head = await open('open', { method: 'HEAD' })
+  expect(head.headers.get('Content-Security-Policy')).toBe((await open('open')).headers.get('Content-Security-Policy'))
+  expect(await head.text()).toBe('')
+})

@@ -1,0 +1,30 @@
+/** Servers with an inspector that was switched on, as deployments have it. */
+import { createServer, type ServeOptions, serve } from 'edgemcp'
+import { inspector } from 'edgemcp/inspector'
+
+type Auth = NonNullable<ServeOptions['auth']>
+
+const server = () => createServer({ name: 'deployed', title: '<i>Deployed</i>', version: '7.7.7' })
+const auth = (): Auth => ({ authenticate: async () => undefined })
+
+const [own, another] = [auth(), auth()]
+const servers: Record<string, { fetch: ReturnType<typeof serve>['fetch'] }> = {
+  'none.localhost': serve(server()),
+  'guarded.localhost': serve(server(), { auth: own, page: inspector({ auth: own }) }),
+  'open.localhost': serve(server(), { path: '/api/mcp', page: inspector({ open: true }) }),
+  'other.localhost': serve(server(), { auth: own, page: inspector({ auth: another }) }),
+}
+
+export default {
+  fetch(request: Request, env: unknown, context: ExecutionContext) {
+    const { hostname, pathname } = new URL(request.url)
+    if (pathname === '/start') {
+      try {
+        inspector({} as { open: true })
+      } catch (problem) {
+        return new Response((problem as Error).message)
+      }
+    }
+    return servers[hostname]?.fetch(request, env, context)
+  },
+}
