@@ -33,7 +33,7 @@ const asked = questions((open) => (document.title = document.title.replace(/^(\(
 const setting = settings(
   sse !== undefined,
   () => void open(),
-  () => void leave('closed', 'Disconnected'),
+  () => void leave('closed', 'Not connected'),
 )
 const offer = offers()
 const work: Calls = calls(readResource, beginning)
@@ -97,14 +97,15 @@ async function open(): Promise<void> {
 }
 
 async function leave(state: 'connecting' | 'closed', words: string): Promise<void> {
-  attempts += 1
-  setting.say(state, words)
+  const attempt = ++attempts
+  setting.say('connecting', words)
   fill(problem)
   asked.withdrawAll()
   const left = connection
   connection = undefined
   for (const task of left?.tasks ?? []) task.leave()
   await left?.client.close().catch(() => {})
+  if (attempt === attempts) setting.say(state, words)
 }
 
 function nameOf({ welcome }: TestClient): string {

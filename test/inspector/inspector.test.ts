@@ -274,7 +274,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       await question.getByRole('button', { name: 'Answer' }).click()
       await says(/The model says/)
       await page.getByRole('button', { name: 'Disconnect' }).click()
-      await page.getByText('Disconnected').waitFor()
+      await page.waitForSelector('[data-state="closed"]')
       const log = async () => {
         await page.getByRole('button', { name: 'Copy the wire log' }).click()
         const text = await page.evaluate(() => navigator.clipboard.readText())
