@@ -1,14 +1,15 @@
-/** Compiles what is published into dist/: JavaScript, types and source maps. */
+/** Compiles what is published into dist/: JavaScript, types and source maps, and what new projects are made of. */
 import { execFileSync } from 'node:child_process'
-import { rmSync } from 'node:fs'
+import { cpSync, rmSync } from 'node:fs'
 import { resolve } from 'node:path'
 
 const root = resolve(import.meta.dirname, '..')
 rmSync(resolve(root, 'dist'), { recursive: true, force: true })
 // What runs in Node knows other types than what runs in workerd.
-for (const project of ['tsconfig.build.json', 'tsconfig.node.json']) {
+for (const project of ['tsconfig.build.json', 'tsconfig.node.json', 'cli/tsconfig.build.json']) {
   execFileSync(process.execPath, [resolve(root, 'node_modules/typescript/bin/tsc'), '-p', project], {
     cwd: root,
     stdio: 'inherit',
   })
 }
+cpSync(resolve(root, 'cli/init/templates'), resolve(root, 'dist/cli/init/templates'), { recursive: true })

@@ -21,6 +21,7 @@ const chance = ['crypto', 'Math.random']
 const outside = [...platform, ...timers, ...clocks, ...chance]
 const everything = ['worker', 'durable-objects', 'examples', 'jose', 'yaml']
 const anyPackage = 'any package'
+const builtins = builtinModules.map((name) => `node:${name}`)
 
 const rooms: Readonly<Record<string, Room>> = {
   'worker/protocol': { may: [], ignores: outside },
@@ -111,14 +112,15 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/serve.ts': { may: [...everything, 'itty-router', 'cloudflare:workers'] },
   'worker/index.ts': { may: everything },
   'worker/main.ts': { may: everything },
+  // Runs in Node, on the machine of whoever develops: it knows a server by what its bundle says, not by its code.
+  cli: { may: builtins },
+  'cli/init/templates': { may: [anyPackage] },
   // What a user of the package could write: the package by its name, others, and their own folder.
   'examples/*': { may: [anyPackage] },
 }
 
-/** Only this folder knows when a revision was published. */
-const datesLiveIn = 'worker/protocol/'
-/** A file that is written of others, which have rooms of their own. */
-const bundled = 'worker/inspector/assets.ts'
+/** Only the first knows when a revision was published; what runs nowhere in a server has dates of the platform; the last is written of others. */
+const mayHaveDates = ['worker/protocol/', 'examples/', 'cli/', 'worker/inspector/assets.ts']
 
 // Reading a source: enough of a lexer to tell code from comments, texts and regular expressions.
 
@@ -267,7 +269,7 @@ function problems(sources: Sources): string[] {
   }
 
   function dateProblems({ path, texts }: Source & { path: string }): string[] {
-    if (path.startsWith(datesLiveIn) || path.startsWith('examples/') || path === bundled) return []
+    if (mayHaveDates.some((place) => path.startsWith(place))) return []
     return texts.filter((text) => /\b20\d\d-\d\d-\d\d\b/.test(text)).map((text) => `${path} mentions ${text}`)
   }
 
@@ -301,7 +303,7 @@ function problems(sources: Sources): string[] {
 const root = resolve(import.meta.dirname, '..')
 
 const sources: Sources = Object.fromEntries(
-  ['worker', 'durable-objects', 'inspector', 'examples'].flatMap((folder) =>
+  ['worker', 'durable-objects', 'inspector', 'cli', 'examples'].flatMap((folder) =>
     readdirSync(resolve(root, folder), { recursive: true, encoding: 'utf8' })
       .filter((path) => path.endsWith('.ts') && !path.includes('node_modules') && !path.includes('.wrangler'))
       .map((path) => `${folder}/${path}`)
@@ -316,7 +318,7 @@ test('every file keeps to its room', () => {
 
 test('the table names nothing that has gone', () => {
   const { dependencies, devDependencies } = JSON.parse(readFileSync(resolve(root, 'package.json'), 'utf8'))
-  const runtimes = ['cloudflare:workers', 'cloudflare:test', ...builtinModules.map((name) => `node:${name}`)]
+  const runtimes = ['cloudflare:workers', 'cloudflare:test', ...builtins]
   const packages = new Set([anyPackage, ...runtimes, ...Object.keys({ ...dependencies, ...devDependencies })])
   const places = Object.entries(rooms).flatMap(([room, { may, types = [] }]) => [room, ...may, ...types])
   const isThere = (place: string) =>
@@ -381,6 +383,7 @@ describe('the rules themselves', () => {
     ['worker/index.ts', `import { IttyRouter } from 'itty-router'`, 'imports itty-router'],
     ['worker/testing/b.ts', `import { a } from '../server/a.ts'`, 'imports worker/server/a.ts'],
     ['worker/main.ts', `import { env } from 'cloudflare:workers'`, 'imports cloudflare:workers'],
+    ['cli/b.ts', `import { serve } from '../worker/serve.ts'`, 'imports worker/serve.ts'],
     ['examples/one/b.ts', `import { serve } from '../../worker/serve.ts'`, 'imports worker/serve.ts'],
     ['examples/one/b.ts', `import type { A } from '../../durable-objects/a.ts'`, 'imports durable-objects/a.ts'],
     ['examples/one/b.ts', `import { a } from '../two/a.ts'`, 'imports examples/two/a.ts'],
@@ -420,6 +423,7 @@ describe('the rules themselves', () => {
     ],
     ['worker/serve.ts', `import { IttyRouter } from 'itty-router'\nimport { env } from 'cloudflare:workers'`],
     ['worker/main.ts', `export { default } from '../examples/one/a.ts'`],
+    ['cli/b.ts', `import { readFileSync } from 'node:fs'`],
     ['examples/one/b.ts', `import { serve } from 'edgemcp'\nimport { a } from './a.ts'\nimport * as z from 'zod'`],
   ])('%s may say %s', (path, code) => {
     expect(problem(path, code)).toEqual([])

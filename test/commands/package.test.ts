@@ -3,19 +3,27 @@ import { cpSync, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symli
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 const run = promisify(execFile)
 const root = resolve(import.meta.dirname, '../..')
 const bin = (name: string) => join(root, 'node_modules', name)
 const project = mkdtempSync(join(tmpdir(), 'edgemcp-package-'))
+const install = ['install', '--prefer-offline', '--no-audit', '--no-fund']
+let packed: string
 
 beforeAll(async () => {
-  const packed = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: root })
-  const [{ filename }] = JSON.parse(packed.stdout.slice(packed.stdout.indexOf('[')))
+  packed = await pack(root)
   writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }))
-  await run('npm', ['install', '--prefer-offline', '--no-audit', '--no-fund', `./${filename}`], { cwd: project })
+  await run('npm', [...install, packed, await pack(join(root, 'create-edgemcp'))], { cwd: project })
 }, 120_000)
+
+/** The file that would be published. */
+async function pack(folder: string): Promise<string> {
+  const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', project], { cwd: folder })
+  const [{ filename }] = JSON.parse(stdout.slice(stdout.indexOf('[')))
+  return join(project, filename)
+}
 
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
@@ -99,3 +107,30 @@ test('and is tested, in plain Node, with what the package has for that', async (
   const { stdout } = await run(process.execPath, ['--test', '--test-reporter', 'tap', ...tests], { cwd: project, env })
   expect(stdout).toContain('# pass 6\n# fail 0\n')
 }, 120_000)
+
+describe('a new project', () => {
+  const templates = ['protected', 'hello', 'notes']
+  const [installed] = templates
+
+  test.each(templates)(
+    '%s is tested, typed and deployed as it is made',
+    async (template) => {
+      const folder = join(project, template)
+      // What npm create runs is edgemcp init.
+      const create = join(project, 'node_modules/create-edgemcp/index.js')
+      await run(process.execPath, [create, template, '--template', template], { cwd: project })
+      const written = readFileSync(join(folder, 'package.json'), 'utf8')
+      writeFileSync(join(folder, 'package.json'), written.replace(/"edgemcp": ".*?"/, `"edgemcp": "file:${packed}"`))
+      // The first has all that the others need, and an installation takes its time.
+      if (template === installed) await run('npm', install, { cwd: folder })
+      else symlinkSync(join(project, installed as string, 'node_modules'), join(folder, 'node_modules'))
+
+      const env = { ...process.env, WRANGLER_LOG: 'log', WRANGLER_SEND_METRICS: 'false', NODE_ENV: undefined }
+      const npm = (...args: string[]) => run('npm', args, { cwd: folder, env })
+      await npm('run', 'check')
+      expect((await npm('test')).stdout).toMatch(/Tests.*passed/)
+      expect((await npm('run', 'deploy', '--', '--dry-run')).stdout).toContain('--dry-run: exiting now.')
+    },
+    180_000,
+  )
+})

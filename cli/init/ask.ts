@@ -1,0 +1,27 @@
+/** Questions at a terminal, each with an answer that is taken when nothing is typed. */
+import { createInterface } from 'node:readline/promises'
+import { Refusal } from '../refusal.ts'
+
+export async function ask(question: string, usual: string): Promise<string> {
+  const terminal = createInterface({ input: process.stdin, output: process.stdout })
+  try {
+    return (await terminal.question(`${question} (${usual}): `)).trim() || usual
+  } catch {
+    // Ctrl+C and Ctrl+D are an answer, too.
+    throw new Refusal('\nNothing was written.')
+  } finally {
+    terminal.close()
+  }
+}
+
+/** @param choices what each is, by its name; the first is the usual one */
+export async function choose<T extends string>(question: string, choices: Readonly<Record<T, string>>): Promise<T> {
+  const names = Object.keys(choices) as T[]
+  for (const name of names) console.log(`  ${name.padEnd(10)} ${choices[name]}`)
+  for (;;) {
+    const answer = await ask(question, names[0] as T)
+    const chosen = names.find((name) => name === answer)
+    if (chosen) return chosen
+    console.log(`There is no "${answer}": type ${names.join(', ')}.`)
+  }
+}

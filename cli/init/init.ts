@@ -1,0 +1,68 @@
+/** `edgemcp init`: a new project in a folder that has nothing in it. */
+import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { basename, dirname, join, relative, resolve } from 'node:path'
+import { Refusal } from '../refusal.ts'
+import { ask, choose } from './ask.ts'
+import { filesOf, isTemplate, templates } from './template.ts'
+
+export type InitOptions = { template?: string | undefined; yes?: boolean | undefined }
+
+/**
+ * Writes a project. What is not said is asked, at a terminal; elsewhere, and with `yes`, it is `my-mcp-server` and `hello`.
+ *
+ * @throws Refusal when there is no such template, or something is in the folder
+ */
+export async function init(given: string | undefined, { template: wanted, yes }: InitOptions): Promise<number> {
+  if (wanted !== undefined && !isTemplate(wanted)) {
+    throw new Refusal(`There is no template "${wanted}": there are ${Object.keys(templates).join(', ')}.`)
+  }
+  const asks = !yes && process.stdin.isTTY && process.stdout.isTTY
+  const named = given ?? (asks ? await ask('Folder', 'my-mcp-server') : 'my-mcp-server')
+  const folder = resolve(named)
+  checkEmpty(folder, named)
+  const template = wanted ?? (asks ? await choose('Template', templates) : 'hello')
+  for (const [path, text] of filesOf(template, nameOf(folder))) {
+    mkdirSync(dirname(join(folder, path)), { recursive: true })
+    // Nothing is ever overwritten, whatever has happened since the folder was looked at.
+    writeFileSync(join(folder, path), text, { flag: 'wx' })
+  }
+  console.log(nextSteps(folder, template))
+  return 0
+}
+
+function checkEmpty(folder: string, named: string): void {
+  if (!existsSync(folder)) return
+  if (!statSync(folder).isDirectory()) throw new Refusal(`${named} is a file: choose another name for the folder.`)
+  const [first] = readdirSync(folder).filter((name) => name !== '.git')
+  if (first === undefined) return
+  throw new Refusal(
+    `${named} has files in it (${first}), and none are overwritten: ` +
+      'name a new folder, as in npx edgemcp init my-mcp-server, or empty this one first.',
+  )
+}
+
+/** As names of Workers are: they become part of an address. */
+function nameOf(folder: string): string {
+  const name = basename(folder)
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .slice(0, 54)
+    .replace(/^-+|-+$/g, '')
+  return name || 'my-mcp-server'
+}
+
+function nextSteps(folder: string, template: string): string {
+  const path = relative('.', folder)
+  const steps = [
+    ...(path ? [`cd ${/\s/.test(path) ? `"${path}"` : path}`] : []),
+    'npm install',
+    'npm test',
+    'npm run dev',
+  ]
+  const isOld = Number(process.versions.node.split('.')[0]) < 22
+  return [
+    `Made ${basename(folder)} from the template ${template}. Next:\n`,
+    ...steps.map((step) => `  ${step}`),
+    ...(isOld ? [`\nnpm run dev needs Node.js 22 or newer, for wrangler; this is ${process.version}.`] : []),
+  ].join('\n')
+}

@@ -1,0 +1,51 @@
+import { createServer, link, serve } from 'edgemcp'
+import { updates } from 'edgemcp/updates'
+import * as z from 'zod'
+import { notebook } from './notebook.ts'
+
+const server = createServer({ name: '{{name}}', version: '1.0.0', instructions: 'A small notebook.' })
+
+const note = server.resource(
+  'note://{id}',
+  {
+    description: 'A note, by its id',
+    mimeType: 'text/markdown',
+    list: async () => (await notebook().ids()).map((id) => ({ id, name: id })),
+  },
+  async ({ id }) => await notebook().read(id),
+)
+
+server.tool(
+  'write_note',
+  {
+    description: 'Writes a note, or replaces the one with the same id',
+    input: z.object({
+      id: z.string().regex(/^[a-z0-9-]{1,64}$/, 'use lower case letters, digits and dashes'),
+      text: z.string().max(10_000),
+    }),
+    annotations: { idempotentHint: true },
+  },
+  async ({ id, text }) => {
+    const isNew = await notebook().write(id, text)
+    // Whoever subscribed hears of it.
+    await note.updated({ id })
+    if (isNew) await server.updates.resources()
+    return link(note.uri({ id }), { name: id, mimeType: 'text/markdown' })
+  },
+)
+
+server.tool(
+  'search_notes',
+  {
+    description: 'Finds notes that contain a text',
+    input: z.object({ query: z.string() }),
+    output: z.object({ ids: z.array(z.string()) }),
+    annotations: { readOnlyHint: true },
+  },
+  async ({ query }) => ({ ids: await notebook().search(query) }),
+)
+
+const worker = serve(server, { updates: updates() })
+export default worker
+export const { McpSession, McpUpdates } = worker
+export { Notebook } from './notebook.ts'

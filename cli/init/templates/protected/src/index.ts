@@ -1,0 +1,22 @@
+import { env } from 'cloudflare:workers'
+import { createServer, serve } from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
+import * as z from 'zod'
+
+const { ISSUER } = env as { ISSUER: string }
+
+const server = createServer({ name: '{{name}}', version: '1.0.0' })
+
+server.tool('whoami', { description: 'Who asks, and what they may do', scopes: [] }, (_, { principal }) =>
+  principal ? `${principal.subject}, who may ${principal.scopes.join(' ') || 'do nothing else'}` : 'nobody',
+)
+
+server.tool(
+  'read_note',
+  { description: 'Reads a note', input: z.object({ id: z.string() }), scopes: ['notes:read'] },
+  ({ id }) => `This is the note ${id}.`,
+)
+
+const worker = serve(server, { auth: bearer({ issuer: ISSUER, scopes: ['notes:read'] }) })
+export default worker
+export const { McpSession, McpUpdates } = worker

@@ -1,0 +1,110 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join, resolve } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'edgemcp-init-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+type Ended = { code: number; said: string; complained: string }
+
+/** Runs the command without a terminal, in a folder with nothing in it. */
+const edgemcp = (...args: string[]) =>
+  new Promise<Ended>((resolve) => {
+    const started = execFile(process.execPath, [join(root, 'cli/index.ts'), ...args], { cwd: folder }, (_, out, err) =>
+      resolve({ code: started.exitCode ?? -1, said: out, complained: err.trim() }),
+    )
+  })
+
+const written = (path: string) => readFileSync(join(folder, path), 'utf8')
+
+test('a project is made without a question, and the next steps are said', async () => {
+  const { code, said } = await edgemcp('init', 'Zeit & Geld', '--template', 'notes')
+  expect(code).toBe(0)
+  expect(said).toBe(
+    'Made Zeit & Geld from the template notes. Next:\n\n  cd "Zeit & Geld"\n  npm install\n  npm test\n  npm run dev\n',
+  )
+  expect(readdirSync(join(folder, 'Zeit & Geld')).sort()).toEqual([
+    '.gitignore',
+    'README.md',
+    'package.json',
+    'src',
+    'test',
+    'tsconfig.json',
+    'wrangler.toml',
+  ])
+  expect(written('Zeit & Geld/wrangler.toml')).toContain('name = "zeit-geld"')
+  expect(written('Zeit & Geld/src/index.ts')).toContain("createServer({ name: 'zeit-geld', version: '1.0.0'")
+})
+
+test('nothing has to be said', async () => {
+  expect((await edgemcp('init', '--yes')).code).toBe(0)
+  expect(written('my-mcp-server/src/index.ts')).toContain('greet')
+})
+
+test('its versions are those this package is tested with', async () => {
+  await edgemcp('init', 'hello')
+  const own = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+  const { dependencies, devDependencies } = JSON.parse(written('hello/package.json'))
+  expect(dependencies).toEqual({ edgemcp: own.version, zod: own.devDependencies.zod })
+  for (const [name, version] of Object.entries(devDependencies)) expect(version).toBe(own.devDependencies[name])
+})
+
+test('the folder one is in will do, and so will an empty repository', async () => {
+  mkdirSync(join(folder, '.git'))
+  const { code, said } = await edgemcp('init', '.')
+  expect(code).toBe(0)
+  expect(said).not.toContain('cd ')
+  expect(readdirSync(folder)).toContain('wrangler.toml')
+})
+
+test('what is there is never overwritten', async () => {
+  mkdirSync(join(folder, 'mine'))
+  writeFileSync(join(folder, 'mine/README.md'), 'mine')
+  writeFileSync(join(folder, 'file'), 'mine')
+  expect(await edgemcp('init', 'mine')).toMatchObject({
+    code: 1,
+    complained:
+      'mine has files in it (README.md), and none are overwritten: ' +
+      'name a new folder, as in npx edgemcp init my-mcp-server, or empty this one first.',
+  })
+  expect(await edgemcp('init', 'file')).toMatchObject({
+    code: 1,
+    complained: 'file is a file: choose another name for the folder.',
+  })
+  expect([readdirSync(join(folder, 'mine')), written('mine/README.md'), written('file')]).toEqual([
+    ['README.md'],
+    'mine',
+    'mine',
+  ])
+})
+
+test.each<[string, string[], string]>([
+  [
+    'a template that is none',
+    ['init', 'a', '--template', 'nots'],
+    'There is no template "nots": there are hello, notes, protected.',
+  ],
+  ['a command that is none', ['deploy'], 'There is no command "deploy": see npx edgemcp --help.'],
+  ['two folders', ['init', 'a', 'b'], 'One folder at a time: "b" is one too many.'],
+])('%s is refused in a sentence', async (_, args, sentence) => {
+  expect(await edgemcp(...args)).toMatchObject({ code: 1, complained: sentence })
+  expect(readdirSync(folder)).toEqual([])
+})
+
+test('help and version are told', async () => {
+  expect((await edgemcp()).said).toContain('npx edgemcp init [folder]')
+  expect((await edgemcp('--version')).said).toMatch(/^\d+\.\d+\.\d+\n$/)
+})
+
+test('npm create has the version it belongs to', () => {
+  const read = (path: string) => JSON.parse(readFileSync(join(root, path), 'utf8'))
+  const { version } = read('package.json')
+  expect(read('create-edgemcp/package.json')).toMatchObject({ version, dependencies: { edgemcp: version } })
+})
