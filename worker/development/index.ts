@@ -1,5 +1,6 @@
 /** What helps whoever develops a server. A deployment's bundle has nothing of it: see `serve.ts`. */
 import type { Registry } from '../server/server.ts'
+import { type Described, describe } from './described.ts'
 import { effectsWatch } from './effects.ts'
 import { inspecting, type Page } from './inspecting.ts'
 import { warnOfMissingExports } from './missing-exports.ts'
@@ -13,13 +14,14 @@ import { type Guards, warnOfUnguarded } from './unguarded.ts'
  * @param names of the classes that it needs
  * @returns the options to serve it with: the inspector is its page
  */
-export function watch<O extends Guards & { sessions?: unknown; page?: Page }>(
+export function watch<O extends Guards & Described & { page?: Page }>(
   registry: Registry,
   options: O,
   env: object,
   names: { session: string; updates: string },
 ): O {
   warnOfUnguarded(registry, options)
+  describe(registry, options, env)
   const watch = effectsWatch(registry, env)
   let looked = false
   // What is declared and exported is known when somebody calls.

@@ -1,0 +1,80 @@
+/**
+ * Reads source text without parsing it: comments, and what is inside quotes, are blanked, so that a search finds code only and
+ * what it finds is where it was.
+ */
+
+const token =
+  /(?<comment>\/\/[^\n]*|\/\*[\s\S]*?\*\/)|(?<text>'(?:[^'\\\n]|\\.)*'|"(?:[^"\\\n]|\\.)*")|(?<regex>\/(?![*/])(?:[^/\\[\n]|\\.|\[(?:[^\]\\\n]|\\.)*\])+\/\w*)|(?<word>[\w$]+)|(?<mark>[\s\S])/y
+
+export type Source = {
+  /** From the project's folder. */
+  readonly path: string
+  readonly text: string
+  /** Without comments. */
+  readonly code: string
+  /** Without comments, and with nothing between quotes. */
+  readonly bare: string
+}
+
+export function read(path: string, text: string): Source {
+  let code = ''
+  let bare = ''
+  let at = 0
+  let last = ''
+  // One entry per open brace; those of a template's `${` return to its text.
+  const braces: boolean[] = []
+  const take = (length: number, isCode: boolean, isText: boolean) => {
+    const part = text.slice(at, at + length)
+    code += isCode ? part : blank(part)
+    bare += isText ? part.slice(0, 1) + blank(part.slice(1, -1)) + part.slice(1).slice(-1) : isCode ? part : blank(part)
+    at += length
+  }
+  const template = () => {
+    const start = at
+    let end = at
+    while (end < text.length && text[end] !== '`' && !text.startsWith('${', end)) end += text[end] === '\\' ? 2 : 1
+    const part = text.slice(start, end)
+    code += part
+    bare += blank(part)
+    const isOver = text[end] !== '$'
+    const closing = text.slice(end, end + (isOver ? 1 : 2))
+    code += closing
+    bare += closing
+    at = end + closing.length
+    if (!isOver) braces.push(true)
+  }
+  while (at < text.length) {
+    token.lastIndex = at
+    const { 0: all, groups = {} } = token.exec(text) as RegExpExecArray
+    const divides =
+      groups.regex !== undefined && /[\w$)\]}'"`]$/.test(last) && !/^(?:return|typeof|case|of|in)$/.test(last)
+    take(divides ? 1 : all.length, groups.comment === undefined, groups.text !== undefined)
+    if (all === '`') template()
+    if (all === '{') braces.push(false)
+    if (all === '}' && braces.pop()) template()
+    if (groups.comment === undefined && all.trim()) last = divides ? '/' : all
+  }
+  return { path, text, code, bare }
+}
+
+const blank = (text: string) => text.replace(/[^\n]/g, ' ')
+
+/** The line, from 1, of a position in a text. */
+export const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length
+
+/** Where something is, in the first of the sources that has it. */
+export type Place = { readonly file: string; readonly line: number; readonly match: RegExpExecArray }
+
+/** @param kind `code` to look between quotes, too */
+export function find(sources: readonly Source[], pattern: RegExp, kind: 'code' | 'bare' = 'bare'): Place | undefined {
+  return findAll(sources, pattern, kind)[0]
+}
+
+export const findAll = (sources: readonly Source[], pattern: RegExp, kind: 'code' | 'bare' = 'bare'): Place[] =>
+  sources.flatMap((source) =>
+    [...source[kind].matchAll(new RegExp(pattern, `${pattern.flags.replace('g', '')}g`))].map((match) => ({
+      file: source.path,
+      line: lineAt(source.text, match.index),
+      match: match as RegExpExecArray,
+    })),
+  )

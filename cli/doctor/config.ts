@@ -1,0 +1,132 @@
+/** The configuration of a project as wrangler reads it, and as text to be mended. */
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { lineAt } from './code.ts'
+import type { Change } from './finding.ts'
+
+export type Migration = {
+  readonly tag?: string
+  readonly new_classes?: readonly string[]
+  readonly new_sqlite_classes?: readonly string[]
+  readonly renamed_classes?: readonly { from: string; to: string }[]
+  readonly deleted_classes?: readonly string[]
+  readonly transferred_classes?: readonly { to: string }[]
+}
+
+/** What is looked at of what wrangler knows. */
+export type RawConfig = {
+  readonly name?: string
+  readonly main?: string
+  readonly compatibility_date?: string
+  readonly compatibility_flags?: readonly string[]
+  readonly vars?: Readonly<Record<string, unknown>>
+  readonly secrets?: { readonly required?: readonly string[] }
+  readonly migrations?: readonly Migration[]
+  readonly exports?: Readonly<Record<string, { type?: string; storage?: string; state?: string }>>
+  readonly route?: Route
+  readonly routes?: readonly Route[]
+  readonly workers_dev?: boolean
+  readonly assets?: { readonly directory?: string }
+  readonly env?: Readonly<Record<string, RawConfig>>
+}
+
+export type Route = string | { readonly pattern: string; readonly custom_domain?: boolean }
+
+export type Config = {
+  /** From the project's folder. */
+  readonly file: string
+  readonly text: string
+  readonly isToml: boolean
+  readonly raw: RawConfig
+}
+
+/** In wrangler's order. */
+export const configFiles = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml']
+
+export const configFileIn = (folder: string): string | undefined =>
+  configFiles.find((file) => existsSync(join(folder, file)))
+
+export const configOf = (folder: string, file: string, raw: RawConfig): Config => ({
+  file,
+  text: readFileSync(join(folder, file), 'utf8'),
+  isToml: file.endsWith('.toml'),
+  raw,
+})
+
+/** Where a key, or a text between quotes, is: the first of those that are there. */
+export function lineOf({ text }: Config, ...names: readonly string[]): number | undefined {
+  for (const name of names) {
+    const found = new RegExp(
+      `^[^\\n#]*?(?:"${escaped(name)}"|(?<![\\w-])${escaped(name)}\\s*=|\\[+${escaped(name)}\\])`,
+      'm',
+    ).exec(text)
+    if (found) return lineAt(text, found.index)
+  }
+  return undefined
+}
+
+const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+
+/** Gives a key of the top level a value, whether it has one or not. */
+export function assigned({ text, isToml }: Config, key: string, value: unknown): Change {
+  const written = isToml ? `${key} = ${inToml(value)}` : `"${key}": ${JSON.stringify(value)}`
+  const pattern = isToml
+    ? `^${key}\\s*=\\s*(?:\\[[^\\]]*\\]|[^\\n]*)`
+    : `"${key}"\\s*:\\s*(?:\\[[^\\]]*\\]|"[^"]*"|[\\w.]+)`
+  const there = new RegExp(pattern, 'm').exec(text)?.[0]
+  if (there !== undefined) return { from: there, to: written }
+  if (isToml) {
+    const anchor = /^(?:main|name|compatibility_date)\s*=.*$/m.exec(text)?.[0]
+    return anchor === undefined ? { to: `${written}\n` } : { from: anchor, to: `${anchor}\n${written}` }
+  }
+  return { from: '{', to: `{\n  ${written},` }
+}
+
+/** Removes one line that has nothing but a key of the top level or of a table. */
+export function removed({ text, isToml }: Config, key: string): Change | undefined {
+  const pattern = isToml ? `^${key}\\s*=.*\\n?` : `\\s*"${key}"\\s*:\\s*"[^"]*",?`
+  const there = new RegExp(pattern, 'm').exec(text)?.[0]
+  return there === undefined ? undefined : { from: there, to: '' }
+}
+
+/** One more migration: those that have been deployed are never read again. */
+export function migrated(config: Config, migration: Omit<Migration, 'tag'>): Change {
+  const { text, isToml, raw } = config
+  const [[kind, classes] = ['new_sqlite_classes', []]] = Object.entries(migration) as [string, readonly string[]][]
+  if (raw.exports) {
+    const name = classes[0] as string
+    if (isToml) return { to: `\n[exports.${name}]\ntype = "durable-object"\nstorage = "sqlite"\n` }
+    return {
+      from: '"exports": {',
+      to: `"exports": {\n    "${name}": { "type": "durable-object", "storage": "sqlite" },`,
+    }
+  }
+  const tag = nextTag(raw.migrations ?? [])
+  if (isToml) return { to: `\n[[migrations]]\ntag = "${tag}"\n${kind} = ${inToml(classes)}\n` }
+  const entry = `{ "tag": "${tag}", "${kind}": ${JSON.stringify(classes)} }`
+  const array = arrayAt(text, 'migrations')
+  if (!array) return { from: '{', to: `{\n  "migrations": [${entry}],` }
+  return { from: array, to: `${array.slice(0, -1).trimEnd().replace(/,$/, '')}, ${entry}]` }
+}
+
+function nextTag(migrations: readonly Migration[]): string {
+  const numbers = migrations.map(({ tag = '' }) => Number(/^v(\d+)$/.exec(tag)?.[1]))
+  const highest = Math.max(0, ...numbers.filter(Number.isInteger))
+  return `v${Math.max(highest, migrations.length) + 1}`
+}
+
+/** The text of an array in JSON with comments. */
+function arrayAt(text: string, key: string): string | undefined {
+  const opened = new RegExp(`"${key}"\\s*:\\s*\\[`).exec(text)
+  if (!opened) return undefined
+  const start = opened.index
+  let depth = 0
+  for (let at = start + opened[0].length - 1; at < text.length; at += 1) {
+    if (text[at] === '[') depth += 1
+    if (text[at] === ']') depth -= 1
+    if (depth === 0) return text.slice(start, at + 1)
+  }
+  return undefined
+}
+
+const inToml = (value: unknown) => JSON.stringify(value).replaceAll('","', '", "')

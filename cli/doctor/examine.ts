@@ -1,0 +1,72 @@
+import { configFileIn, configOf } from './config.ts'
+import type { Finding } from './finding.ts'
+import { projectOf } from './project.ts'
+import { classes } from './rules/classes.ts'
+import { declared } from './rules/declared.ts'
+import { platform, tested } from './rules/platform.ts'
+import { secrets } from './rules/secrets.ts'
+import { weight } from './rules/weight.ts'
+import { wranglerOf } from './wrangler.ts'
+
+/**
+ * Looks at a project: its configuration, what would be deployed of it, and its servers as they describe themselves when they
+ * are run.
+ *
+ * @throws Refusal when it cannot be looked at
+ */
+export async function examine(folder: string): Promise<Finding[]> {
+  const file = configFileIn(folder)
+  if (file === undefined) {
+    return [
+      {
+        rule: 'no-configuration',
+        level: 'error',
+        file: 'wrangler.toml',
+        problem: 'There is no wrangler.toml, wrangler.json or wrangler.jsonc here.',
+        fix: 'Name the folder of a Worker, as in npx edgemcp doctor my-mcp-server, or make one with npx edgemcp init.',
+      },
+    ]
+  }
+  const wrangler = wranglerOf(folder)
+  const given = attempt(() => wrangler.readConfig(file))
+  if ('problem' in given) return [unreadable(file, given.problem)]
+  const config = configOf(folder, file, given.value)
+  const [built, ran] = await Promise.all([
+    wrangler.bundle(file, config.raw.compatibility_date ?? tested).catch((problem: Error) => problem),
+    wrangler.run(file),
+  ])
+  if (built instanceof Error) return [unbuilt(file, built.message)]
+  const project = projectOf(folder, config, built, ran)
+  const found = [platform, classes, secrets, declared, weight].flatMap((rule) => rule(project))
+  return found.sort((a, b) => Number(a.level === 'hint') - Number(b.level === 'hint'))
+}
+
+function attempt<T>(work: () => T): { value: T } | { problem: Error } {
+  try {
+    return { value: work() }
+  } catch (problem) {
+    return { problem: problem as Error }
+  }
+}
+
+const unreadable = (file: string, { message, location }: Error & { location?: { line?: number } }): Finding => ({
+  rule: 'configuration',
+  level: 'error',
+  file,
+  line: location?.line,
+  problem: `wrangler cannot read it: ${message.split('\n')[0]}`,
+  fix: 'Mend what this says.',
+})
+
+/** Builds complain as `file:line:column: what is wrong`. */
+function unbuilt(config: string, message: string): Finding {
+  const [, file, line] = /(\S+\.\w+):(\d+):\d+/.exec(message) ?? []
+  return {
+    rule: 'does-not-build',
+    level: 'error',
+    file: file ?? config,
+    line: line === undefined ? undefined : Number(line),
+    problem: `wrangler cannot build it: ${message}`,
+    fix: 'Mend what this says; npx wrangler deploy --dry-run tells when it is done.',
+  }
+}

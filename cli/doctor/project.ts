@@ -1,0 +1,90 @@
+/** What the rules look at. */
+import { existsSync, readFileSync } from 'node:fs'
+import { isAbsolute, join, relative, resolve } from 'node:path'
+import { packageFolder } from '../own-package.ts'
+import { read, type Source } from './code.ts'
+import type { Config } from './config.ts'
+import { type Bundle, description, type Ran } from './wrangler.ts'
+
+export type Project = {
+  readonly folder: string
+  readonly config: Config
+  readonly bundle: Bundle
+  /** The project's own part of the bundle. */
+  readonly sources: readonly Source[]
+  /** Names in the files that have secrets on this machine. */
+  readonly local: ReadonlySet<string>
+  /** The servers of the Worker. */
+  readonly servers: readonly Served[]
+  /** Why the Worker does not start. */
+  readonly broken: string | undefined
+}
+
+/** A server as it describes itself: see `worker/development/described.ts`. */
+export type Served = {
+  readonly name: string
+  readonly entries: readonly Entry[]
+  readonly has: Readonly<Record<'auth' | 'limit' | 'updates' | 'page' | 'tasks', boolean>>
+  readonly path: string
+  readonly sessions: boolean
+  /** `undefined`: nothing was said about them. */
+  readonly origins?: readonly string[]
+  readonly hosts: readonly string[]
+  readonly objects: { readonly session?: string; readonly updates?: string; readonly state?: string }
+}
+
+export type Entry = {
+  readonly kind: 'tool' | 'resource' | 'prompt'
+  readonly name: string
+  readonly scopes?: readonly string[]
+  readonly isLimited: boolean
+  readonly isTask: boolean
+}
+
+export function projectOf(folder: string, config: Config, bundle: Bundle, ran: Ran): Project {
+  return {
+    folder,
+    config,
+    bundle,
+    sources: sourcesOf(folder, bundle),
+    local: new Set(localFiles.flatMap((file) => namesIn(join(folder, file)))),
+    servers: ran.log
+      .filter((line) => line.startsWith(description))
+      .map((line) => JSON.parse(line.slice(description.length)) as Served),
+    broken: ran.isUp || ran.log.some(isOfClass) ? undefined : reasonIn(ran.log),
+  }
+}
+
+export const localFiles = ['.dev.vars', '.env', '.env.local']
+
+const namesIn = (path: string): string[] =>
+  existsSync(path)
+    ? [...readFileSync(path, 'utf8').matchAll(/^\s*(?:export\s+)?([\w.]+)\s*=/gm)].map(([, name]) => name as string)
+    : []
+
+/** Packages are others' to mend, and this one is, too. */
+function sourcesOf(folder: string, { inputs }: Bundle): Source[] {
+  const own = packageFolder()
+  return inputs
+    .map(({ path }) => resolve(folder, path))
+    .filter((path) => /\.[cm]?[jt]sx?$/.test(path) && existsSync(path) && !/[\\/]node_modules[\\/]/.test(path))
+    .filter((path) => isInside(folder, path) || !isInside(own, path))
+    .map((path) => read(relative(folder, path), readFileSync(path, 'utf8')))
+}
+
+function isInside(folder: string, path: string): boolean {
+  const way = relative(folder, path)
+  return !way.startsWith('..') && !isAbsolute(way)
+}
+
+/** The module ran; what failed is that a class of the configuration is not among its exports, which the rules know better. */
+const isOfClass = (line: string) => line.includes('createDurableObjectWrapper')
+
+/** What the runtime said as it gave up: an error of the code, if it was one. */
+function reasonIn(log: readonly string[]): string {
+  for (const line of log) {
+    const [, thrown] = /Uncaught (.*)/.exec(line) ?? []
+    if (thrown) return thrown.replace(/^(?:Type|Reference|Syntax|Range)?Error: /, '')
+  }
+  return log.at(-1)?.split('\n')[0] ?? 'nothing was said'
+}

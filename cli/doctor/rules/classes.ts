@@ -1,0 +1,196 @@
+/** Durable Object classes: those that are exported, those that the platform is told of, and those that are needed. */
+import { find, findAll, type Place } from '../code.ts'
+import { type Config, lineOf, migrated } from '../config.ts'
+import type { Change, Finding } from '../finding.ts'
+import type { Project } from '../project.ts'
+
+export function classes(project: Project): Finding[] {
+  const { config, bundle, sources } = project
+  const declared = declaredIn(config)
+  const needed = neededBy(project)
+  const own = findAll(sources, /\bexport\s+class\s+([\w$]+)\s+extends\s+(?:[\w$]+\.)?DurableObject\b/).map(
+    ({ match }) => match[1] as string,
+  )
+  const found: Finding[] = []
+
+  for (const [name, { why, fix, place, change }] of needed) {
+    if (bundle.exports.includes(name)) continue
+    const wrong = bundle.exports.find((other) => isLike(other, name))
+    const written = wrong === undefined ? undefined : find(sources, new RegExp(`\\b${wrong}\\b`))
+    found.push({
+      rule: 'class-not-exported',
+      level: 'error',
+      file: written?.file ?? place?.file ?? config.raw.main ?? config.file,
+      line: written?.line ?? place?.line,
+      problem: `${why}, and the Worker exports no ${name}${wrong ? `, but ${wrong}` : ''}.`,
+      fix: wrong ? `Write ${name}.` : fix,
+      change: wrong ? { from: wrong, to: name } : change,
+    })
+  }
+  for (const name of declared.all) {
+    if (bundle.exports.includes(name) || needed.has(name)) continue
+    const meant = [...needed.keys(), ...bundle.exports].find((other) => isLike(other, name) && !declared.all.has(other))
+    found.push({
+      rule: 'class-gone',
+      level: 'error',
+      file: config.file,
+      line: lineOf(config, name),
+      problem: `${config.file} declares the class ${name}, and the Worker exports none of that name.`,
+      fix: meant
+        ? `Write ${meant}, if this was never deployed.`
+        : `Export it, or, if it is gone, remove it; if it was deployed, add a migration with deleted_classes = ["${name}"].`,
+      change: meant ? { from: `"${name}"`, to: `"${meant}"` } : undefined,
+    })
+  }
+  for (const name of new Set([...needed.keys(), ...own])) {
+    if (declared.all.has(name)) continue
+    // What was meant is found above.
+    if ([...declared.all].some((other) => isLike(other, name) && !bundle.exports.includes(other))) continue
+    found.push({
+      rule: 'class-not-declared',
+      level: 'error',
+      file: config.file,
+      line: lineOf(config, 'migrations', 'exports'),
+      problem: `${config.file} does not declare the class ${name}, so it is no Durable Object.`,
+      fix: 'Declare it, in a migration of its own: those that have been deployed are not read again.',
+      change: migrated(config, { new_sqlite_classes: [name] }),
+    })
+  }
+  for (const name of declared.withoutSql) {
+    if (!needed.has(name)) continue
+    found.push({
+      rule: 'class-without-sqlite',
+      level: 'error',
+      file: config.file,
+      line: lineOf(config, 'new_classes'),
+      problem: `${name} needs SQLite, and new_classes gives it none.`,
+      fix: 'Write new_sqlite_classes. Once deployed, a class cannot be changed: delete it in a migration, and begin anew.',
+      change: config.isToml
+        ? { from: 'new_classes', to: 'new_sqlite_classes' }
+        : { from: '"new_classes"', to: '"new_sqlite_classes"' },
+    })
+  }
+  return [...found, ...twice(config)]
+}
+
+type Need = { why: string; fix: string; place?: Place | undefined; change?: Change | undefined }
+
+/** Classes by name, and what for. */
+function neededBy({ servers, sources, config, bundle }: Project): Map<string, Need> {
+  const needed = new Map<string, Need>()
+  const serve = find(sources, /\b(?:const|let)\s+([\w$]+)\s*=\s*serve\s*\(/)
+  for (const { objects, sessions, has } of servers) {
+    if (!sessions && !has.updates) continue
+    const names = [objects.session ?? 'McpSession', objects.updates ?? 'McpUpdates']
+    const missing = names.filter((name) => !bundle.exports.includes(name))
+    const exported = `export const { ${missing.join(', ')} } = ${serve?.match[1] ?? 'worker'}`
+    for (const name of names) {
+      const why =
+        name === names[0]
+          ? 'Sessions and their streams are kept by an object'
+          : 'Keys and changes are kept by an object'
+      // Named otherwise, it is exported otherwise.
+      const isUsual = Object.keys(objects).length === 0
+      needed.set(name, {
+        why,
+        fix: isUsual
+          ? `Add: ${exported}`
+          : `Export what serve() returns as McpSession and McpUpdates under the names of its objects.`,
+        place: serve,
+        change: isUsual && serve?.file === config.raw.main ? { to: `\n${exported}\n` } : undefined,
+      })
+    }
+  }
+  const tasks = find(sources, /^[ \t]*(?:const\s+[\w$]+\s*=\s*)?tasks\(\s*([\w$]+)[^\n]*$/m)
+  const isNamed = find(sources, /\btasks\([^)]*\bobjects\b/) !== undefined
+  if (servers.some(({ has }) => has.tasks) && !isNamed) {
+    needed.set('McpTask', {
+      why: 'Tasks are kept by an object',
+      fix: 'Export what tasks() returns: export const { McpTask } = tasks(server)',
+      place: tasks,
+      change: tasks && {
+        from: tasks.match[0],
+        to: `export const { McpTask } = ${tasks.match[0].slice(tasks.match[0].indexOf('tasks('))}`,
+      },
+    })
+  }
+  const state = find(sources, /^\s*import\s*\{[^}]*\bstate\b[^}]*\}\s*from\s*['"]edgemcp\/state['"]/m, 'code')
+  if (state) {
+    const name = servers.find(({ objects }) => objects.state)?.objects.state ?? 'McpState'
+    const exported = name === 'McpState' ? 'McpState' : `McpState as ${name}`
+    needed.set(name, {
+      why: 'State is kept by an object',
+      fix: `Add: export { ${exported} } from 'edgemcp/state'`,
+      place: state,
+      change: state.file === config.raw.main ? { to: `\nexport { ${exported} } from 'edgemcp/state'\n` } : undefined,
+    })
+  }
+  return needed
+}
+
+/** What is there when every migration has been applied, in order. */
+function declaredIn({ raw }: Config): { all: Set<string>; withoutSql: Set<string> } {
+  const all = new Set<string>()
+  const withoutSql = new Set<string>()
+  for (const [name, { type, storage, state }] of Object.entries(raw.exports ?? {})) {
+    if (type !== 'durable-object' || state === 'deleted') continue
+    all.add(name)
+    if (storage && storage !== 'sqlite') withoutSql.add(name)
+  }
+  for (const migration of raw.migrations ?? []) {
+    for (const name of migration.new_sqlite_classes ?? []) all.add(name)
+    for (const { to } of migration.transferred_classes ?? []) all.add(to)
+    for (const name of migration.new_classes ?? []) {
+      all.add(name)
+      withoutSql.add(name)
+    }
+    for (const { from, to } of migration.renamed_classes ?? []) {
+      if (withoutSql.delete(from)) withoutSql.add(to)
+      all.delete(from)
+      all.add(to)
+    }
+    for (const name of migration.deleted_classes ?? []) {
+      all.delete(name)
+      withoutSql.delete(name)
+    }
+  }
+  return { all, withoutSql }
+}
+
+function twice(config: Config): Finding[] {
+  const tags = (config.raw.migrations ?? []).map(({ tag }) => tag)
+  const tag = tags.find((tag, index) => tag !== undefined && tags.indexOf(tag) !== index)
+  if (tag === undefined) return []
+  const last = config.text.lastIndexOf(`"${tag}"`)
+  return [
+    {
+      rule: 'migration-twice',
+      level: 'error',
+      file: config.file,
+      line: config.text.slice(0, last).split('\n').length,
+      problem: `Two migrations have the tag "${tag}": the second is never applied.`,
+      fix: `Give the second a tag of its own, such as "v${tags.length}".`,
+    },
+  ]
+}
+
+/** Are these one name, but for a slip of the hand? */
+function isLike(one: string, other: string): boolean {
+  if (one === other) return false
+  if (one.toLowerCase() === other.toLowerCase()) return true
+  return distance(one, other) <= 2 && Math.min(one.length, other.length) > 5
+}
+
+/** Letters to add, remove or change. */
+function distance(one: string, other: string): number {
+  let row = Array.from({ length: other.length + 1 }, (_, index) => index)
+  for (let i = 1; i <= one.length; i += 1) {
+    const next = [i]
+    for (let j = 1; j <= other.length; j += 1) {
+      const same = one[i - 1] === other[j - 1] ? 0 : 1
+      next[j] = Math.min((row[j] as number) + 1, (next[j - 1] as number) + 1, (row[j - 1] as number) + same)
+    }
+    row = next
+  }
+  return row[other.length] as number
+}

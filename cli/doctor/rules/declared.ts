@@ -1,0 +1,236 @@
+/** What a server declares, against how it is served. */
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { find, type Place, type Source } from '../code.ts'
+import { lineOf } from '../config.ts'
+import type { Finding } from '../finding.ts'
+import type { Entry, Project, Served } from '../project.ts'
+
+export function declared(project: Project): Finding[] {
+  const { config, sources, servers, broken, bundle } = project
+  const main = config.raw.main ?? config.file
+  const [, stray] = /Incorrect type for map entry '([^']+)'/.exec(broken ?? '') ?? []
+  if (stray !== undefined) {
+    const place = find(sources, new RegExp(`\\bexport\\b[^;\\n]*\\b${stray}\\b`))
+    return [
+      {
+        rule: 'stray-export',
+        level: 'error',
+        file: place?.file ?? main,
+        line: place?.line,
+        problem: `The Worker does not start: what its entry exports must be functions, classes and handlers, and ${stray} is none.`,
+        fix: `Do not export ${stray} from ${main}: move it to a module of its own.`,
+      },
+    ]
+  }
+  if (broken !== undefined) {
+    const [, quoted = ''] = /"([^"]+)"/.exec(broken) ?? []
+    const place = quoted ? placeOf(sources, { name: quoted }) : undefined
+    return [
+      {
+        rule: 'does-not-start',
+        level: 'error',
+        file: place?.file ?? main,
+        line: place?.line,
+        problem: `The Worker does not start: ${broken}`,
+        fix: 'Mend what this says; npx wrangler dev shows where it was thrown.',
+      },
+    ]
+  }
+  if (servers.length === 0 && bundle.exports.length > 0) {
+    const place = find(sources, /\bserve\s*\(/)
+    return [
+      {
+        rule: 'served-late',
+        level: 'error',
+        file: place?.file ?? main,
+        line: place?.line,
+        problem: place
+          ? 'serve() is not called as the Worker starts: its objects would know another server, or none.'
+          : 'This Worker serves no server of edgemcp.',
+        fix: 'Write const worker = serve(server) at the top level of a module, and export default worker.',
+      },
+    ]
+  }
+  return servers.flatMap((server) => [
+    ...guards(project, server),
+    ...features(project, server),
+    ...addresses(project, server),
+  ])
+}
+
+function guards({ sources }: Project, { entries, has }: Served): Finding[] {
+  const found: Finding[] = []
+  const about = (entry: Entry) => ({ level: 'error' as const, ...locate(sources, entry) })
+  const scoped = entries.filter(({ scopes = [] }) => scopes.length > 0)
+  const [first] = scoped
+  if (!has.auth && first) {
+    found.push({
+      rule: 'scopes-without-auth',
+      ...about(first),
+      problem: `${list(scoped)} ${are(scoped)} refused to everybody: there are scopes, and serve() has no auth.`,
+      fix: "Give it one: serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) }), of edgemcp/auth.",
+    })
+  }
+  if (has.auth) {
+    for (const entry of entries.filter(({ scopes }) => scopes === undefined)) {
+      found.push({
+        rule: 'unscoped',
+        ...about(entry),
+        level: 'hint',
+        problem: `Whoever has any token may use the ${entry.kind} "${entry.name}": it says nothing about scopes.`,
+        fix: "Write the scopes it takes, as scopes: ['notes:read'], or scopes: [] if that is meant.",
+      })
+    }
+  }
+  const limited = entries.filter(({ isLimited }) => isLimited)
+  if (!has.limit && limited[0]) {
+    found.push({
+      rule: 'limit-without-limiter',
+      ...about(limited[0]),
+      problem: `Nobody keeps the limit of ${list(limited)}.`,
+      fix: 'Add a limiter: serve(server, { limit: limits() }), of edgemcp/limits.',
+    })
+  }
+  return found
+}
+
+function features({ sources, folder, config }: Project, { entries, has }: Served): Finding[] {
+  const found: Finding[] = []
+  const tasks = entries.filter(({ isTask }) => isTask)
+  if (!has.tasks && tasks[0]) {
+    found.push({
+      rule: 'task-without-tasks',
+      level: 'error',
+      ...locate(sources, tasks[0]),
+      problem: `${list(tasks)} ${are(tasks)} to be a task, and there are no tasks.`,
+      fix: 'Add: export const { McpTask } = tasks(server), of edgemcp/tasks; and declare the class McpTask.',
+    })
+  }
+  const announced = find(sources, /\.updated\s*\(|\.updates\s*\.\s*(?:tools|prompts|resources?)\s*\(|\binitially\s*:/)
+  const serve = find(sources, /\bserve\(\s*([\w$]+)\s*\)/)
+  if (!has.updates && announced) {
+    found.push({
+      rule: 'updates-not-served',
+      level: 'error',
+      file: announced.file,
+      line: announced.line,
+      problem: 'This is a change that nobody can hear, so it throws: the server is served without updates.',
+      fix: "Serve it with them: serve(server, { updates: updates() }), with import { updates } from 'edgemcp/updates'.",
+      ...(serve?.file === announced.file && {
+        change: {
+          from: serve.match[0],
+          to: `serve(${serve.match[1]}, { updates: updates() })`,
+        },
+      }),
+    })
+  }
+  const index = config.raw.assets?.directory && join(config.raw.assets.directory, 'index.html')
+  if (has.page && index && existsSync(join(folder, index))) {
+    found.push({
+      rule: 'page-hidden',
+      level: 'hint',
+      file: config.file,
+      line: lineOf(config, 'assets'),
+      problem: `Nobody sees the page of this server: ${index} is served in its place.`,
+      fix: 'Remove page from the options of serve(), or that file.',
+    })
+  }
+  return found
+}
+
+/** Where it is, and who may call from where. */
+function addresses({ sources, config }: Project, { has, origins, hosts, path }: Served): Finding[] {
+  const found: Finding[] = []
+  const serve = find(sources, /\bserve\s*\(/)
+  const here = { file: serve?.file ?? config.file, line: serve?.line }
+  if (has.auth && origins === undefined) {
+    found.push({
+      rule: 'origins',
+      level: 'hint',
+      ...here,
+      problem:
+        'Pages of other origins are refused, clients that run in a browser among them, and nothing says whether that is meant.',
+      fix: "Name them: serve(server, { origins: ['https://app.example.com'] }), or write origins: [] if there are none.",
+    })
+  }
+  const [local] = (origins ?? []).filter((origin) =>
+    /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test(origin),
+  )
+  if (local !== undefined) {
+    const place = find(sources, new RegExp(`['"\`]${local.replace(/[.[\]]/g, '\\$&')}['"\`]`), 'code')
+    found.push({
+      rule: 'local-origin',
+      level: 'hint',
+      file: place?.file ?? here.file,
+      line: place?.line ?? here.line,
+      problem: `A deployment takes calls of whatever runs at ${local} on anybody's machine.`,
+      fix: 'Remove it: pages of this machine may call a server on this machine without being named.',
+    })
+  }
+  const { routes = [], route, workers_dev } = config.raw
+  const name = config.raw.name?.replaceAll('_', '-')
+  const patterns = [...routes, ...(route ? [route] : [])].map((one) =>
+    typeof one === 'string' ? { pattern: one } : one,
+  )
+  const names = patterns.map(({ pattern }) => pattern.replace(/^https?:\/\//, '').split('/')[0] as string)
+  if (hosts.length > 0 && !hosts.includes('localhost')) {
+    const refused = names.filter((host) => !host.includes('*') && !hosts.includes(host))
+    const foreign = hosts.filter((host) => host.endsWith('.workers.dev') && !host.startsWith(`${name}.`))
+    if (foreign[0] !== undefined && workers_dev !== false)
+      refused.push(`${name}.${foreign[0].split('.').slice(1).join('.')}`)
+    if (refused[0] !== undefined) {
+      found.push({
+        rule: 'hosts',
+        level: 'error',
+        ...here,
+        problem: `This Worker is at ${refused[0]}, and its server refuses that name: its hosts are ${hosts.join(', ')}.`,
+        fix: `Write ${refused[0]} among the hosts.`,
+        change: foreign[0] !== undefined ? { from: foreign[0], to: refused[0] } : undefined,
+      })
+    }
+  }
+  const needed = [path, ...(has.auth ? [`/.well-known/oauth-protected-resource${path}`] : [])]
+  for (const host of new Set(names)) {
+    const own = patterns.filter((_, index) => names[index] === host)
+    const missed = needed.find((address) => !own.some((one) => one.custom_domain || covers(one.pattern, host, address)))
+    if (missed === undefined) continue
+    found.push({
+      rule: 'route',
+      level: 'error',
+      file: config.file,
+      line: lineOf(config, own[0]?.pattern ?? '', 'routes', 'route'),
+      problem: `No route leads to ${host}${missed}, ${missed === path ? 'where the server answers' : 'where clients learn how to get a token'}.`,
+      fix: `Add the route "${host}${missed}*".`,
+    })
+  }
+  return found
+}
+
+function covers(pattern: string, host: string, path: string): boolean {
+  const rest = pattern.replace(/^https?:\/\//, '').slice(host.length) || '/'
+  const [start, ...ends] = rest.split('*')
+  return ends.length > 0 ? path.startsWith(start as string) : path === rest
+}
+
+/** @returns where something was declared */
+function locate(sources: readonly Source[], entry: Entry): { file: string; line: number | undefined } {
+  const place = placeOf(sources, entry)
+  return { file: place?.file ?? sources[0]?.path ?? '', line: place?.line }
+}
+
+function placeOf(
+  sources: readonly Source[],
+  { kind, name }: { kind?: Entry['kind']; name: string },
+): Place | undefined {
+  const quoted = `['"\`]${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}['"\`]`
+  const call = kind
+    ? new RegExp(`\\.${kind}\\s*\\(\\s*${quoted}`)
+    : new RegExp(`\\.(?:tool|resource|prompt)\\s*\\(\\s*${quoted}`)
+  return find(sources, call, 'code') ?? find(sources, new RegExp(quoted), 'code')
+}
+
+const list = (entries: readonly Entry[]) =>
+  entries.map(({ name, kind }, index) => (index === 0 ? `The ${kind} "${name}"` : `"${name}"`)).join(', ')
+
+const are = ({ length }: readonly unknown[]) => (length === 1 ? 'is' : 'are')

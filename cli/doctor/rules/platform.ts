@@ -1,0 +1,125 @@
+/** What the platform is told about a Worker. */
+import { execFileSync } from 'node:child_process'
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { find } from '../code.ts'
+import { assigned, type Config, lineOf } from '../config.ts'
+import type { Finding } from '../finding.ts'
+import { localFiles, type Project } from '../project.ts'
+
+/** From here on deleting all of an object deletes its alarm, which ended sessions rely on. */
+const oldest = '2026-02-24'
+/** What everything is tested with. */
+export const tested = '2026-10-15'
+/** From here on Node's modules are there without being asked for. */
+const withNode = '2026-08-04'
+
+export function platform({ folder, config, bundle, sources }: Project): Finding[] {
+  const { raw } = config
+  const { compatibility_date: date, compatibility_flags: flags = [], name = '' } = raw
+  const at = (rule: string, level: Finding['level'], ...keys: string[]) => ({
+    rule,
+    level,
+    file: config.file,
+    line: lineOf(config, ...keys),
+  })
+  const found: Finding[] = []
+
+  if (date === undefined || date < oldest) {
+    found.push({
+      ...at('compatibility-date', 'error', 'compatibility_date'),
+      problem: date
+        ? `The compatibility date ${date} is too old: what edgemcp keeps for sessions is not cleared away before ${oldest}.`
+        : 'There is no compatibility date: the platform would behave as it did years ago.',
+      fix: `Set the compatibility date to ${tested}, which edgemcp is tested with.`,
+      change: assigned(config, 'compatibility_date', tested),
+    })
+  }
+  if (!flags.includes('enable_request_signal')) {
+    found.push({
+      ...at('request-signal', 'error', 'compatibility_flags', 'compatibility_date'),
+      problem:
+        'A client that goes away is not noticed, and its calls run on: the flag enable_request_signal is missing.',
+      fix: 'Add the flag.',
+      change: assigned(config, 'compatibility_flags', [...flags, 'enable_request_signal']),
+    })
+  }
+  const node = flags.find((flag) => /^nodejs_compat(?:_v2)?$/.test(flag))
+  const wantsNode =
+    bundle.builtins.length > 0 || find(sources, /\b(?:Buffer|process|global|setImmediate)\b/) !== undefined
+  if (node && ((date !== undefined && date >= withNode) || !wantsNode)) {
+    found.push({
+      ...at('nodejs-compat', 'hint', 'compatibility_flags'),
+      problem: wantsNode
+        ? `The flag ${node} says what is so from ${withNode} on.`
+        : `Nothing here takes Node's modules, so the flag ${node} only makes the bundle larger.`,
+      fix: 'Remove the flag.',
+      change: assigned(
+        config,
+        'compatibility_flags',
+        flags.filter((flag) => flag !== node),
+      ),
+    })
+  }
+  if (/_/.test(name) || name.length > 63) {
+    const better = name.replace(/_+/g, '-').slice(0, 63).replace(/-+$/, '')
+    found.push({
+      ...at('name', name.length > 63 ? 'error' : 'hint', 'name'),
+      problem: `"${name}" cannot be part of a host name as it is, so its address on workers.dev is another or none.`,
+      fix: `Name it "${better}".`,
+      change: assigned(config, 'name', better),
+    })
+  }
+  if (raw.workers_dev === false && !raw.route && !raw.routes?.length) {
+    found.push({
+      ...at('unreachable', 'hint', 'workers_dev'),
+      problem: 'Nobody can reach this Worker: it has no routes, and no address on workers.dev.',
+      fix: 'Add a route with the host it is to have, or remove workers_dev.',
+      change: assigned(config, 'workers_dev', true),
+    })
+  }
+  return [...found, ...environments(config), ...leaks(folder)]
+}
+
+/** Environments inherit much, but neither variables nor secrets. */
+function environments(config: Config): Finding[] {
+  const { vars = {}, env = {} } = config.raw
+  return Object.entries(env).flatMap(([name, environment]) => {
+    const missing = Object.keys(vars).filter((key) => !(key in (environment.vars ?? {})))
+    if (missing.length === 0) return []
+    const list = missing.map((key) => `${key} = ${JSON.stringify(vars[key])}`).join('\n')
+    return {
+      rule: 'environment-vars',
+      level: 'error' as const,
+      file: config.file,
+      line: lineOf(config, `env.${name}`, `env.${name}.vars`, name),
+      problem: `The environment "${name}" has no ${missing.join(', ')}: environments do not inherit vars.`,
+      fix: `Give it its own, in ${config.isToml ? `[env.${name}.vars]` : `env.${name}.vars`}.`,
+      ...(config.isToml && !environment.vars && { change: { to: `\n[env.${name}.vars]\n${list}\n` } }),
+    }
+  })
+}
+
+/** Files with secrets that git would take. */
+function leaks(folder: string): Finding[] {
+  return localFiles
+    .filter((file) => existsSync(join(folder, file)) && !isIgnored(folder, file))
+    .map((file) => ({
+      rule: 'secrets-in-git',
+      level: 'error',
+      file: '.gitignore',
+      problem: `git would take ${file}, which has secrets.`,
+      fix: `Add ${file} to .gitignore; if it has been committed, make new secrets.`,
+      change: { to: `\n${file}\n` },
+    }))
+}
+
+/** True as well where there is no git. */
+function isIgnored(folder: string, file: string): boolean {
+  try {
+    execFileSync('git', ['check-ignore', '--quiet', file], { cwd: folder, stdio: 'ignore' })
+    return true
+  } catch (problem) {
+    return (problem as { status?: number }).status !== 1
+  }
+}

@@ -1,0 +1,81 @@
+/** What a Worker is given by name, and what nobody may read. */
+import { findAll } from '../code.ts'
+import { type Config, lineOf, removed } from '../config.ts'
+import type { Finding } from '../finding.ts'
+import type { Project } from '../project.ts'
+
+export function secrets(project: Project): Finding[] {
+  return [...openly(project.config), ...undeclared(project)]
+}
+
+/** Variables are shown in the dashboard, and are in git. */
+function openly(config: Config): Finding[] {
+  const all = [config.raw, ...Object.values(config.raw.env ?? {})].flatMap(({ vars = {} }) => Object.entries(vars))
+  return all
+    .filter(
+      ([name, value]) => value !== '' && /^EDGEMCP_KEYS$|(?:SECRET|TOKEN|PASSWORD|PRIVATE_KEY|API_KEY)$/.test(name),
+    )
+    .map(([name]) => ({
+      rule: 'secret-in-vars',
+      level: name === 'EDGEMCP_KEYS' ? 'error' : 'hint',
+      file: config.file,
+      line: lineOf(config, name),
+      problem:
+        name === 'EDGEMCP_KEYS'
+          ? 'EDGEMCP_KEYS is a plain variable: whoever can read this file can make session ids for anybody.'
+          : `${name} looks like a secret, and is a plain variable.`,
+      fix:
+        `Remove the line, make a new one, and run npx wrangler secret put ${name}. ` +
+        (name === 'EDGEMCP_KEYS'
+          ? 'Without it, the server mints keys of its own.'
+          : 'For this machine, write it into .dev.vars.'),
+      change: removed(config, name),
+    }))
+}
+
+/** What the code takes from `env`, and nothing gives it. */
+function undeclared({ config, sources, local }: Project): Finding[] {
+  const declared = new Set(['EDGEMCP_KEYS', ...namesIn(config.raw)])
+  const required = config.raw.secrets?.required ?? []
+  const taken = [
+    ...findAll(sources, /(?<!(?:process|import\.meta)\s*\.\s*)\benv\s*\??\.\s*([A-Z][A-Z0-9_]*)\b/),
+    ...findAll(sources, /\(\s*env\s+as\s[^()]*\)\s*\??\.\s*([A-Z][A-Z0-9_]*)\b/),
+    ...findAll(sources, /\{([^{}]*)\}\s*=\s*(?:this\.)?env\b/),
+  ]
+  const found = new Map<string, Finding>()
+  for (const { file, line, match } of taken) {
+    for (const [name] of (match[1] as string).matchAll(/\b[A-Z][A-Z0-9_]*\b(?=\s*(?:[,:=]|$))/g)) {
+      if (declared.has(name) || found.has(name)) continue
+      const isLocal = local.has(name)
+      found.set(name, {
+        rule: 'secret-undeclared',
+        level: isLocal ? 'hint' : 'error',
+        file,
+        line,
+        problem: isLocal
+          ? `The code takes ${name} from env, and ${config.file} does not say so: a deployment may be without it.`
+          : `The code takes ${name} from env, and nothing here gives it one: it is undefined.`,
+        fix:
+          `If it is a secret, run npx wrangler secret put ${name}, and name it in secrets.required of ${config.file}` +
+          `${isLocal ? '' : '; write it into .dev.vars for this machine'}. If it is none, add it to vars.`,
+        change:
+          config.isToml && required.length === 0
+            ? { file: config.file, to: `\n[secrets]\nrequired = ["${name}"]\n` }
+            : undefined,
+      })
+    }
+  }
+  return [...found.values()]
+}
+
+/** Everything a configuration gives a name: variables, secrets, and bindings of each kind. */
+function namesIn(value: unknown): string[] {
+  if (Array.isArray(value)) return value.flatMap(namesIn)
+  if (typeof value !== 'object' || value === null) return []
+  return Object.entries(value).flatMap(([key, inside]) => {
+    if (key === 'vars') return Object.keys(inside as object)
+    if (key === 'required') return inside as string[]
+    const own = (key === 'binding' || key === 'name') && typeof inside === 'string' ? [inside] : []
+    return [...own, ...namesIn(inside)]
+  })
+}

@@ -1,0 +1,77 @@
+/** What a bundle weighs, and why. */
+import { findAll } from '../code.ts'
+import type { Finding } from '../finding.ts'
+import type { Project } from '../project.ts'
+
+/** Bytes after gzip that an account may deploy: on the free plan, and on any. */
+const limits = { free: 3 * 1024 ** 2, paid: 10 * 1024 ** 2 }
+
+export function weight({ config, bundle, sources }: Project): Finding[] {
+  const found: Finding[] = []
+  const file = config.raw.main ?? config.file
+  if (bundle.size > limits.free) {
+    const isTooLarge = bundle.size > limits.paid
+    found.push({
+      rule: 'size',
+      level: isTooLarge ? 'error' : 'hint',
+      file,
+      problem:
+        `The bundle has ${megabytes(bundle.size)} after gzip, ` +
+        `${isTooLarge ? 'more than may be deployed' : 'more than the free plan takes'} (${megabytes(isTooLarge ? limits.paid : limits.free)}). ` +
+        `What weighs most, before gzip: ${heaviest(bundle.inputs)}.`,
+      fix: 'Replace the heaviest, or import less of it; data belongs into KV, R2 or assets.',
+    })
+  }
+  for (const { file, line, match } of findAll(
+    sources,
+    /^[ \t]*import\s+(?:\{\s*(?:z|z\s+as\s+\w+|default\s+as\s+\w+)\s*\}|(\w+))\s*from\s*(['"])zod(?:\/v4)?\2/m,
+    'code',
+  )) {
+    const local = match[1] ?? /as\s+(\w+)/.exec(match[0])?.[1] ?? 'z'
+    found.push({
+      rule: 'zod-import',
+      level: 'hint',
+      file,
+      line,
+      problem:
+        'This import keeps all of zod in the bundle, every language it speaks included: about 65 KB more after gzip.',
+      fix: `Write import * as ${local} from 'zod'.`,
+      change: { from: match[0].trimStart(), to: `import * as ${local} from 'zod'` },
+    })
+  }
+  const sdk = bundle.inputs.filter(({ path, bytes }) => bytes > 0 && packageIn(path) === '@modelcontextprotocol/sdk')
+  if (sdk.length > 0) {
+    const place = findAll(sources, /['"]@modelcontextprotocol\/sdk[^'"]*['"]/, 'code')[0]
+    found.push({
+      rule: 'sdk-in-bundle',
+      level: 'hint',
+      file: place?.file ?? file,
+      line: place?.line,
+      problem: `@modelcontextprotocol/sdk is in the bundle, with ${kilobytes(sum(sdk))} before gzip: edgemcp needs nothing of it.`,
+      fix: 'Import types only (import type), and what a handler returns from edgemcp.',
+    })
+  }
+  return found
+}
+
+type Input = { path: string; bytes: number }
+
+/** The three packages, or files of one's own, of which most is left. */
+function heaviest(inputs: readonly Input[]): string {
+  const groups = new Map<string, Input[]>()
+  for (const input of inputs) {
+    const owner = packageIn(input.path) ?? input.path
+    groups.set(owner, [...(groups.get(owner) ?? []), input])
+  }
+  return [...groups]
+    .map(([owner, parts]) => [owner, sum(parts)] as const)
+    .sort(([, a], [, b]) => b - a)
+    .slice(0, 3)
+    .map(([owner, bytes]) => `${owner} (${kilobytes(bytes)})`)
+    .join(', ')
+}
+
+const packageIn = (path: string) => /.*node_modules[\\/]((?:@[^\\/]+[\\/])?[^\\/]+)/.exec(path)?.[1]
+const sum = (inputs: readonly Input[]) => inputs.reduce((total, { bytes }) => total + bytes, 0)
+const megabytes = (bytes: number) => `${(bytes / 1024 ** 2).toFixed(1)} MB`
+const kilobytes = (bytes: number) => `${Math.round(bytes / 1024)} KB`

@@ -1,0 +1,153 @@
+/** The wrangler of a project: what it reads, builds and runs. */
+import { execFile } from 'node:child_process'
+import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { createRequire } from 'node:module'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gzipSync } from 'node:zlib'
+import { Refusal } from '../refusal.ts'
+import type { RawConfig } from './config.ts'
+
+export type Wrangler = {
+  /** @throws Error with what is wrong in the file */
+  readConfig(file: string): RawConfig
+  /** @param date of compatibility, where the file has none. @throws Error with what the build complained of */
+  bundle(file: string, date: string): Promise<Bundle>
+  /** Runs a Worker for a moment, as in development. */
+  run(file: string): Promise<Ran>
+}
+
+/** What would be deployed. */
+export type Bundle = {
+  /** What the entry exports. */
+  readonly exports: readonly string[]
+  /** Bytes of everything that is uploaded, after gzip. */
+  readonly size: number
+  /** Files it is made of, from the project's folder, with the bytes that are left of each. */
+  readonly inputs: readonly { path: string; bytes: number }[]
+  /** Modules of Node that it wants from the platform. */
+  readonly builtins: readonly string[]
+}
+
+export type Ran = { readonly isUp: boolean; readonly log: readonly string[] }
+
+type Module = {
+  experimental_readRawConfig(from: { config: string }): { rawConfig: RawConfig }
+  createTestHarness(options: object): Harness
+}
+type Harness = {
+  listen(): Promise<unknown>
+  getLogs(): { message: string }[]
+  close(): Promise<void>
+}
+type Metafile = {
+  inputs: Record<string, { imports: { path: string; external?: boolean }[] }>
+  outputs: Record<string, { entryPoint?: string; exports: string[]; inputs: Record<string, { bytesInOutput: number }> }>
+}
+
+const quiet = { WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'none', CLOUDFLARE_CF_FETCH_ENABLED: 'false' }
+
+/** @throws Refusal when the project has none */
+export function wranglerOf(folder: string): Wrangler {
+  const require = createRequire(join(folder, 'package.json'))
+  let program: string
+  try {
+    program = require.resolve('wrangler')
+  } catch {
+    throw new Refusal('There is no wrangler in this project: npm install --save-dev wrangler, and try again.')
+  }
+  // It reads these once, as it is loaded.
+  for (const [name, value] of Object.entries(quiet)) process.env[name] ??= value
+  const wrangler = require(program) as Module
+
+  return {
+    readConfig: (file) => wrangler.experimental_readRawConfig({ config: join(folder, file) }).rawConfig,
+    async bundle(file, date) {
+      const out = mkdtempSync(join(tmpdir(), 'edgemcp-doctor-'))
+      try {
+        await build(program, folder, out, ['--config', file, '--compatibility-date', date])
+        return bundleIn(out)
+      } finally {
+        rmSync(out, { recursive: true, force: true })
+      }
+    },
+    run: (file) => inDevelopment(() => run(wrangler, folder, file)),
+  }
+}
+
+const metafile = 'edgemcp-metafile.json'
+
+function build(program: string, folder: string, out: string, given: readonly string[]): Promise<void> {
+  const args = [program, 'deploy', '--dry-run', ...given, '--outdir', out, '--metafile', join(out, metafile)]
+  const env = { ...process.env, WRANGLER_LOG: 'error', NODE_ENV: 'production', FORCE_COLOR: '0' }
+  return new Promise((resolve, reject) => {
+    execFile(process.execPath, args, { cwd: folder, env, maxBuffer: 1e8 }, (failed, said, complained) => {
+      if (failed) reject(new Error(messageIn(`${complained}\n${said}`)))
+      else resolve()
+    })
+  })
+}
+
+/** What a build complained of, without frames and codes for colours. */
+function messageIn(output: string): string {
+  const lines = output
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals begin their codes with one
+    .replace(/\u001b\[[\d;]*m/g, '')
+    .split('\n')
+    .map((line) => line.trim())
+    .filter((line) => line && !/^🪵|^If you think this is a bug|^\[?⛅|^─+$/u.test(line))
+  const from = lines.findIndex((line) => /ERROR/.test(line))
+  const kept = lines.slice(Math.max(from, 0), Math.max(from, 0) + 6)
+  return kept.map((line) => line.replace(/^✘\s*|\[ERROR\]\s*/gu, '').trim()).join('\n')
+}
+
+function bundleIn(out: string): Bundle {
+  const { inputs, outputs } = JSON.parse(readFileSync(join(out, metafile), 'utf8')) as Metafile
+  const entry = Object.values(outputs).find(({ entryPoint }) => entryPoint !== undefined)
+  const uploaded = readdirSync(out, { recursive: true, encoding: 'utf8', withFileTypes: true })
+    .filter(
+      (file) => file.isFile() && file.name !== metafile && file.name !== 'README.md' && !file.name.endsWith('.map'),
+    )
+    .map((file) => readFileSync(join(file.parentPath ?? out, file.name)))
+  const wanted = Object.entries(inputs)
+    .filter(([path]) => !/unenv/.test(path))
+    .flatMap(([, { imports }]) => imports.filter(({ external }) => external).map(({ path }) => path))
+  return {
+    exports: entry?.exports ?? [],
+    size: uploaded.reduce((sum, bytes) => sum + gzipSync(bytes).byteLength, 0),
+    inputs: Object.entries(entry?.inputs ?? {}).map(([path, { bytesInOutput }]) => ({ path, bytes: bytesInOutput })),
+    builtins: [...new Set(wanted.filter((path) => path.startsWith('node:')))],
+  }
+}
+
+/** The mark of `worker/development/described.ts`. */
+export const description = 'edgemcp describes itself: '
+
+async function run(wrangler: Module, folder: string, file: string): Promise<Ran> {
+  const vars = { EDGEMCP_DESCRIBE: 'yes' }
+  const harness = wrangler.createTestHarness({ root: folder, workers: [{ configPath: file, vars }] })
+  const log = () => harness.getLogs().map(({ message }) => message)
+  try {
+    await harness.listen()
+    // What a Worker prints as it starts is on its way here, and nothing tells when it has all come.
+    for (let tries = 0; tries < 40 && !log().some((line) => line.startsWith(description)); tries += 1) {
+      await new Promise((resolve) => setTimeout(resolve, 50))
+    }
+    return { isUp: true, log: log() }
+  } catch (problem) {
+    return { isUp: false, log: [...log(), (problem as Error).message] }
+  } finally {
+    await harness.close().catch(() => {})
+  }
+}
+
+async function inDevelopment<T>(work: () => Promise<T>): Promise<T> {
+  const { NODE_ENV } = process.env
+  process.env.NODE_ENV = 'development'
+  try {
+    return await work()
+  } finally {
+    if (NODE_ENV === undefined) delete process.env.NODE_ENV
+    else process.env.NODE_ENV = NODE_ENV
+  }
+}

@@ -1,0 +1,403 @@
+import { readdirSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { examine } from '../../cli/doctor/examine.ts'
+import type { Finding } from '../../cli/doctor/finding.ts'
+import { type Files, inJson, inToml, write } from './good-project.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+
+const main = 'src/index.ts'
+const toml = 'wrangler.toml'
+
+/** The good project with one text in the place of another. */
+const planted = (files: Files, path: string, from: string | RegExp, to: string): Files => {
+  const text = files[path] ?? ''
+  const changed = text.replace(from, to)
+  if (changed === text) throw new Error(`${path} has no ${from}`)
+  return { ...files, [path]: changed }
+}
+const inMain = (from: string | RegExp, to: string) => planted(inToml, main, from, to)
+const inConfig = (from: string | RegExp, to: string) => planted(inToml, toml, from, to)
+
+/** With what comes at the end of a file. */
+const added = (path: string, text: string): Files => ({ ...inToml, [path]: (inToml[path] ?? '') + text })
+
+async function examined(files: Files): Promise<Finding[]> {
+  using project = write(files)
+  return await examine(project.folder)
+}
+
+/** What the fix says, done. */
+function mended(files: Files, { change, ...finding }: Finding): Files {
+  if (!change) throw new Error('This fix is no edit')
+  const { file = finding.file } = change
+  const text = files[file] ?? ''
+  if (change.from === undefined) return { ...files, [file]: text + change.to }
+  expect(text).toContain(change.from)
+  return { ...files, [file]: text.replace(change.from, () => change.to) }
+}
+
+type Mistake = {
+  what: string
+  files: Files
+  /** What is on the line that is named; without it, none is. */
+  found: [rule: string, level: 'error' | 'hint', file: string, line?: string]
+  fix: string
+  /** Is the fix an edit, after which nothing is wrong? */
+  mends?: true
+}
+
+const sessions = 'export const { McpSession, McpUpdates } = worker'
+const classes = '["McpSession", "McpUpdates", "McpTask", "McpState"]'
+
+const mistakes: Mistake[] = [
+  {
+    what: 'no compatibility date',
+    files: inConfig('compatibility_date = "2026-10-15"\n', ''),
+    found: ['compatibility-date', 'error', 'wrangler.toml'],
+    fix: 'Set the compatibility date to 2026-10-15',
+  },
+  {
+    what: 'an old compatibility date',
+    files: inConfig('2026-10-15', '2026-01-15'),
+    found: ['compatibility-date', 'error', 'wrangler.toml', '2026-01-15'],
+    fix: 'Set the compatibility date to 2026-10-15',
+    mends: true,
+  },
+  {
+    what: 'no flags',
+    files: inConfig('compatibility_flags = ["enable_request_signal"]\n', ''),
+    found: ['request-signal', 'error', 'wrangler.toml', 'compatibility_date'],
+    fix: 'Add the flag.',
+  },
+  {
+    what: 'other flags, in JSON',
+    files: planted(inJson, 'wrangler.jsonc', 'enable_request_signal', 'global_fetch_strictly_public'),
+    found: ['request-signal', 'error', 'wrangler.jsonc', 'compatibility_flags'],
+    fix: 'Add the flag.',
+    mends: true,
+  },
+  {
+    what: 'a flag that is not needed',
+    files: inConfig('"enable_request_signal"', '"enable_request_signal", "nodejs_compat"'),
+    found: ['nodejs-compat', 'hint', 'wrangler.toml', 'compatibility_flags'],
+    fix: 'Remove the flag.',
+  },
+  {
+    what: 'a name that no host can have',
+    files: planted(inConfig('name = "good"', 'name = "good_one"'), main, 'good.example', 'good-one.example'),
+    found: ['name', 'hint', 'wrangler.toml', 'name = '],
+    fix: 'Name it "good-one".',
+  },
+  {
+    what: 'no address',
+    files: inConfig('name = "good"\n', 'name = "good"\nworkers_dev = false\n'),
+    found: ['unreachable', 'hint', 'wrangler.toml', 'workers_dev'],
+    fix: 'Add a route',
+  },
+  {
+    what: 'an environment without the variables',
+    files: added(toml, '\n[env.staging]\nname = "good-staging"\n'),
+    found: ['environment-vars', 'error', 'wrangler.toml', '[env.staging]'],
+    fix: 'Give it its own, in [env.staging.vars].',
+    mends: true,
+  },
+  {
+    what: 'keys in a plain variable',
+    files: added(toml, 'EDGEMCP_KEYS = "a:MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI"\n'),
+    found: ['secret-in-vars', 'error', 'wrangler.toml', 'EDGEMCP_KEYS'],
+    fix: 'npx wrangler secret put EDGEMCP_KEYS',
+    mends: true,
+  },
+  {
+    what: 'a secret in a plain variable',
+    files: added(toml, 'MAIL_API_KEY = "abc"\n'),
+    found: ['secret-in-vars', 'hint', 'wrangler.toml', 'MAIL_API_KEY'],
+    fix: 'npx wrangler secret put MAIL_API_KEY',
+  },
+  {
+    what: 'a secret that nothing names',
+    files: inMain('const server', 'export const key = () => (env as { MAIL_KEY: string }).MAIL_KEY\nconst server'),
+    found: ['secret-undeclared', 'error', 'src/index.ts', 'MAIL_KEY'],
+    fix: 'npx wrangler secret put MAIL_KEY',
+    mends: true,
+  },
+  {
+    what: 'a secret that is on this machine only',
+    files: {
+      ...inMain(
+        'const { ISSUER } = env as { ISSUER: string }',
+        'const { ISSUER, MAIL_KEY } = env as Record<string, string>',
+      ),
+      '.dev.vars': 'MAIL_KEY=abc\n',
+    },
+    found: ['secret-undeclared', 'hint', 'src/index.ts', 'MAIL_KEY'],
+    fix: 'name it in secrets.required of wrangler.toml',
+  },
+  {
+    what: 'a class that is not exported',
+    files: inMain(sessions, 'export const { McpUpdates } = worker'),
+    found: ['class-not-exported', 'error', 'src/index.ts', 'const worker = serve('],
+    fix: 'Add: export const { McpSession } = worker',
+    mends: true,
+  },
+  {
+    what: 'a class that is exported with a slip',
+    files: inMain(sessions, 'export const { McpSession: McpSesion, McpUpdates } = worker'),
+    found: ['class-not-exported', 'error', 'src/index.ts', 'McpSesion'],
+    fix: 'Write McpSession.',
+    mends: true,
+  },
+  {
+    what: 'tasks that are not exported',
+    files: inMain('export const { McpTask } = tasks(server)', 'tasks(server)'),
+    found: ['class-not-exported', 'error', 'src/index.ts', 'tasks(server)'],
+    fix: 'export const { McpTask } = tasks(server)',
+    mends: true,
+  },
+  {
+    what: 'state that is not exported',
+    files: inMain("export { McpState } from 'edgemcp/state'\n", ''),
+    found: ['class-not-exported', 'error', 'src/index.ts', "from 'edgemcp/state'"],
+    fix: "Add: export { McpState } from 'edgemcp/state'",
+  },
+  {
+    what: 'a class that no migration has',
+    files: inConfig(', "McpState"', ''),
+    found: ['class-not-declared', 'error', 'wrangler.toml', '[[migrations]]'],
+    fix: 'in a migration of its own',
+    mends: true,
+  },
+  {
+    what: 'a class that no migration has, in JSON',
+    files: planted(inJson, 'wrangler.jsonc', ', "McpTask"', ''),
+    found: ['class-not-declared', 'error', 'wrangler.jsonc', '"migrations"'],
+    fix: 'in a migration of its own',
+    mends: true,
+  },
+  {
+    what: 'a class of its own that no migration has',
+    files: inMain(
+      sessions,
+      `${sessions}\nimport { DurableObject } from 'cloudflare:workers'\nexport class Notebook extends DurableObject {}`,
+    ),
+    found: ['class-not-declared', 'error', 'wrangler.toml', '[[migrations]]'],
+    fix: 'in a migration of its own',
+  },
+  {
+    what: 'a class that a migration has deleted',
+    files: inConfig('\n[vars]', '\n[[migrations]]\ntag = "v2"\ndeleted_classes = ["McpTask"]\n\n[vars]'),
+    found: ['class-not-declared', 'error', 'wrangler.toml', '[[migrations]]'],
+    fix: 'in a migration of its own',
+  },
+  {
+    what: 'a migration with a slip',
+    files: inConfig('"McpUpdates"', '"McpUpdate"'),
+    found: ['class-gone', 'error', 'wrangler.toml', 'new_sqlite_classes'],
+    fix: 'Write McpUpdates',
+  },
+  {
+    what: 'a migration with a class that is not there',
+    files: inConfig('"McpState"', '"McpState", "MyMcpAgent"'),
+    found: ['class-gone', 'error', 'wrangler.toml', 'new_sqlite_classes'],
+    fix: 'deleted_classes = ["MyMcpAgent"]',
+  },
+  {
+    what: 'classes without SQLite',
+    files: inConfig(
+      `new_sqlite_classes = ${classes}`,
+      'new_classes = ["McpSession"]\nnew_sqlite_classes = ["McpUpdates", "McpTask", "McpState"]',
+    ),
+    found: ['class-without-sqlite', 'error', 'wrangler.toml', 'new_classes'],
+    fix: 'Write new_sqlite_classes.',
+  },
+  {
+    what: 'two migrations of one name',
+    files: inConfig(
+      '"McpTask", "McpState"]',
+      '"McpTask"]\n\n[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["McpState"]',
+    ),
+    found: ['migration-twice', 'error', 'wrangler.toml', 'tag = "v1"'],
+    fix: 'a tag of its own, such as "v2"',
+  },
+  {
+    what: 'scopes without auth',
+    files: inMain('  auth: bearer({ issuer: ISSUER }),\n', ''),
+    found: ['scopes-without-auth', 'error', 'src/index.ts', 'server.tool('],
+    fix: 'serve(server, { auth: bearer(',
+  },
+  {
+    what: 'a tool that says nothing about scopes',
+    files: inMain("'Makes a basket', scopes: []", "'Makes a basket'"),
+    found: ['unscoped', 'hint', 'src/index.ts', "'new_basket'"],
+    fix: 'or scopes: [] if that is meant',
+  },
+  {
+    what: 'limits that nobody keeps',
+    files: inMain('  limit: limits(),\n', ''),
+    found: ['limit-without-limiter', 'error', 'src/index.ts', 'server.tool('],
+    fix: 'serve(server, { limit: limits() })',
+  },
+  {
+    what: 'a task without tasks',
+    files: planted(inMain('export const { McpTask } = tasks(server)', ''), toml, ', "McpTask"', ''),
+    found: ['task-without-tasks', 'error', 'src/index.ts', "'long'"],
+    fix: 'export const { McpTask } = tasks(server)',
+  },
+  {
+    what: 'changes that nobody hears',
+    files: inMain('  updates: updates(),\n', ''),
+    found: ['updates-not-served', 'error', 'src/index.ts', 'note.updated'],
+    fix: 'serve(server, { updates: updates() })',
+  },
+  {
+    what: 'nothing about pages',
+    files: inMain("  origins: ['https://app.example.com'],\n", ''),
+    found: ['origins', 'hint', 'src/index.ts', 'serve(server'],
+    fix: 'or write origins: []',
+  },
+  {
+    what: 'pages of anybody’s machine',
+    files: inMain("['https://app.example.com']", "['https://app.example.com', 'http://localhost:6274']"),
+    found: ['local-origin', 'hint', 'src/index.ts', 'localhost'],
+    fix: 'Remove it',
+  },
+  {
+    what: 'a host of another name',
+    files: inConfig('name = "good"', 'name = "better"'),
+    found: ['hosts', 'error', 'src/index.ts', 'serve(server'],
+    fix: 'Write better.example.workers.dev among the hosts.',
+  },
+  {
+    what: 'a route without the way to a token',
+    files: planted(
+      inConfig('name = "good"\n', 'name = "good"\nroutes = ["mcp.example.com/mcp*"]\n'),
+      main,
+      "hosts: ['good.example.workers.dev'],",
+      '',
+    ),
+    found: ['route', 'error', 'wrangler.toml', 'routes'],
+    fix: 'Add the route "mcp.example.com/.well-known/oauth-protected-resource/mcp*".',
+  },
+  {
+    what: 'a page that a file hides',
+    files: {
+      ...planted(
+        inMain('updates: updates(),', 'updates: updates(), page,'),
+        main,
+        'import * as z',
+        "import { page } from 'edgemcp/page'\nimport * as z",
+      ),
+      [toml]: `${inToml[toml]}\n[assets]\ndirectory = "public"\n`,
+      'public/index.html': '<p>Hello',
+    },
+    found: ['page-hidden', 'hint', 'wrangler.toml', '[assets]'],
+    fix: 'Remove page from the options of serve()',
+  },
+  {
+    what: 'all of zod',
+    files: inMain("import * as z from 'zod'", "import { z } from 'zod'"),
+    found: ['zod-import', 'hint', 'src/index.ts', 'zod'],
+    fix: "Write import * as z from 'zod'.",
+  },
+  {
+    what: 'too much data',
+    files: {
+      ...inMain('const server', "import data from './data.txt'\nexport const bytes = () => data.length\nconst server"),
+      'src/data.txt': noise(4.4e6),
+    },
+    found: ['size', 'hint', 'src/index.ts'],
+    fix: 'data belongs into KV, R2 or assets',
+  },
+  {
+    what: 'the SDK in the bundle',
+    files: inMain(
+      'const server',
+      "import { McpError } from '@modelcontextprotocol/sdk/types.js'\nexport const failed = (thrown: unknown) => thrown instanceof McpError\nconst server",
+    ),
+    found: ['sdk-in-bundle', 'hint', 'src/index.ts', '@modelcontextprotocol/sdk'],
+    fix: 'Import types only',
+  },
+  {
+    what: 'an export that is no handler',
+    files: inMain('const server', 'export const version = 1\nconst server'),
+    found: ['stray-export', 'error', 'src/index.ts', 'version'],
+    fix: 'Do not export version from src/index.ts',
+  },
+  {
+    what: 'a declaration that is refused',
+    files: inMain("description: 'Takes its time', ", "description: '', "),
+    found: ['does-not-start', 'error', 'src/index.ts', "'long'"],
+    fix: 'Mend what this says',
+  },
+  {
+    what: 'a server that is made for each request',
+    files: {
+      ...inToml,
+      [main]: `import { createServer, serve } from 'edgemcp'
+export default {
+  fetch: (request: Request, env: unknown, ctx: ExecutionContext) =>
+    serve(createServer({ name: 'late', version: '1.0.0' })).fetch(request, env, ctx),
+}
+`,
+      [toml]: inToml[toml]?.split('[[migrations')[0] ?? '',
+    },
+    found: ['served-late', 'error', 'src/index.ts', 'serve('],
+    fix: 'Write const worker = serve(server) at the top level',
+  },
+  {
+    what: 'no entry',
+    files: inConfig('src/index.ts', 'src/main.ts'),
+    found: ['does-not-build', 'error', 'wrangler.toml'],
+    fix: 'Mend what this says',
+  },
+  {
+    what: 'code that is none',
+    files: inMain('const worker = serve(', 'const worker = = serve('),
+    found: ['does-not-build', 'error', 'src/index.ts', '= ='],
+    fix: 'Mend what this says',
+  },
+  {
+    what: 'a configuration that is none',
+    files: inConfig('main = "src/index.ts"', 'main = src/index.ts'),
+    found: ['configuration', 'error', 'wrangler.toml', 'main'],
+    fix: 'Mend what this says',
+  },
+]
+
+/** Text that gzip cannot make much smaller. */
+function noise(length: number): string {
+  let state = 1
+  const next = () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return String.fromCharCode(33 + ((state >>> 16) % 90))
+  }
+  return Array.from({ length }, next).join('')
+}
+
+describe('a planted mistake is found with its fix, and nothing else:', () => {
+  test.each(mistakes)(
+    '$what',
+    async ({ files, found: [rule, level, file, line], fix, mends }) => {
+      const [first, ...others] = await examined(files)
+      expect([first?.rule, ...others.map((other) => other.rule)]).toEqual([rule])
+      expect(first).toMatchObject({ level, file, fix: expect.stringContaining(fix) })
+      const named = first?.line === undefined ? undefined : files[file]?.split('\n')[first.line - 1]
+      expect(named).toEqual(line === undefined ? undefined : expect.stringContaining(line))
+      if (mends) expect(await examined(mended(files, first as Finding))).toEqual([])
+    },
+    60_000,
+  )
+})
+
+test.each([
+  ['TOML', inToml],
+  ['JSON', inJson],
+])('nothing is found where nothing is wrong, in %s', async (_, files) => {
+  expect(await examined(files)).toEqual([])
+})
+
+test.each(readdirSync(join(root, 'examples')))('nothing is found in examples/%s', async (name) => {
+  expect(await examine(join(root, 'examples', name))).toEqual([])
+})
