@@ -1,4 +1,5 @@
-import { readdirSync } from 'node:fs'
+import { execFile } from 'node:child_process'
+import { readdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { examine } from '../../cli/doctor/examine.ts'
@@ -389,6 +390,63 @@ describe('a planted mistake is found with its fix, and nothing else:', () => {
     },
     60_000,
   )
+})
+
+describe('edgemcp doctor', () => {
+  const doctor = (...args: string[]) =>
+    new Promise<{ code: number | null; said: string; complained: string }>((resolve) => {
+      const program = [join(root, 'cli/index.ts'), 'doctor', ...args]
+      const started = execFile(process.execPath, program, (_, said, complained) =>
+        resolve({ code: started.exitCode, said, complained }),
+      )
+    })
+
+  test('prints the place, the mistake and the fix, and fails when something is an error', async () => {
+    using project = write(inConfig('"enable_request_signal"', ''))
+    expect(await doctor(project.folder)).toEqual({
+      code: 1,
+      said: `error  wrangler.toml:4  (request-signal)
+  A client that goes away is not noticed, and its calls run on: the flag enable_request_signal is missing.
+  Fix: Add the flag.
+    - compatibility_flags = []
+    + compatibility_flags = ["enable_request_signal"]
+`,
+      complained: '',
+    })
+  }, 60_000)
+
+  test('does not fail for a hint, and tells programs in JSON', async () => {
+    using project = write(inMain("import * as z from 'zod'", "import { z } from 'zod'"))
+    const { code, said } = await doctor(project.folder, '--json')
+    expect(code).toBe(0)
+    expect(JSON.parse(said)).toEqual({
+      ok: true,
+      findings: [
+        {
+          rule: 'zod-import',
+          level: 'hint',
+          file: main,
+          line: 8,
+          problem: expect.stringContaining('65 KB'),
+          fix: "Write import * as z from 'zod'.",
+          change: { from: "import { z } from 'zod'", to: "import * as z from 'zod'" },
+        },
+      ],
+    })
+  }, 60_000)
+
+  test('says what it cannot look at', async () => {
+    using project = write(inToml)
+    rmSync(join(project.folder, 'node_modules'))
+    expect(await doctor(project.folder)).toMatchObject({
+      code: 1,
+      complained: 'There is no wrangler in this project: npm install --save-dev wrangler, and try again.\n',
+    })
+    expect(await doctor(join(project.folder, 'nowhere'))).toMatchObject({ code: 1, said: '' })
+    expect((await doctor(join(project.folder, 'src'))).said).toContain(
+      'no wrangler.toml, wrangler.json or wrangler.jsonc',
+    )
+  })
 })
 
 test.each([

@@ -129,6 +129,8 @@ describe('a new project', () => {
       const npm = (...args: string[]) => run('npm', args, { cwd: folder, env })
       await npm('run', 'check')
       expect((await npm('test')).stdout).toMatch(/Tests.*passed/)
+      const doctor = await run('node_modules/.bin/edgemcp', ['doctor'], { cwd: folder, env })
+      expect(doctor.stdout).toBe('Nothing is wrong with it.\n')
       expect((await npm('run', 'deploy', '--', '--dry-run')).stdout).toContain('--dry-run: exiting now.')
     },
     180_000,

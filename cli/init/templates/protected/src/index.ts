@@ -17,6 +17,10 @@ server.tool(
   ({ id }) => `This is the note ${id}.`,
 )
 
-const worker = serve(server, { auth: bearer({ issuer: ISSUER, scopes: ['notes:read'] }) })
+const worker = serve(server, {
+  auth: bearer({ issuer: ISSUER, scopes: ['notes:read'] }),
+  // Pages that may call this from a browser, such as https://app.example.com.
+  origins: [],
+})
 export default worker
 export const { McpSession, McpUpdates } = worker
