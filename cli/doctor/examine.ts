@@ -38,7 +38,9 @@ export async function examine(folder: string): Promise<Finding[]> {
   if (built instanceof Error) return [unbuilt(file, built.message)]
   const project = projectOf(folder, config, built, ran)
   const found = [platform, classes, secrets, declared, weight].flatMap((rule) => rule(project))
-  return found.sort((a, b) => Number(a.level === 'hint') - Number(b.level === 'hint'))
+  // Servers of one Worker may have the same mistake.
+  const once = new Map(found.map((one) => [JSON.stringify(one), one]))
+  return [...once.values()].sort((a, b) => Number(a.level === 'hint') - Number(b.level === 'hint'))
 }
 
 function attempt<T>(work: () => T): { value: T } | { problem: Error } {

@@ -63,6 +63,8 @@ function nextSteps(folder: string, template: string): string {
   return [
     `Made ${basename(folder)} from the template ${template}. Next:\n`,
     ...steps.map((step) => `  ${step}`),
-    ...(isOld ? [`\nnpm run dev needs Node.js 22 or newer, for wrangler; this is ${process.version}.`] : []),
+    ...(isOld
+      ? [`\nnpm run dev and npm run deploy need Node.js 22 or newer, for wrangler; this is ${process.version}.`]
+      : []),
   ].join('\n')
 }

@@ -94,7 +94,7 @@ function neededBy({ servers, sources, config, bundle }: Project): Map<string, Ne
       needed.set(name, {
         why,
         fix: isUsual
-          ? `Add: ${exported}`
+          ? `Add: ${exported}. A server that is to have no sessions says so: serve(server, { sessions: false }).`
           : `Export what serve() returns as McpSession and McpUpdates under the names of its objects.`,
         place: serve,
         change: isUsual && serve?.file === config.raw.main ? { to: `\n${exported}\n` } : undefined,

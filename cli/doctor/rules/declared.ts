@@ -73,12 +73,13 @@ function guards({ sources }: Project, { entries, has }: Served): Finding[] {
     })
   }
   if (has.auth) {
-    for (const entry of entries.filter(({ scopes }) => scopes === undefined)) {
+    const unscoped = entries.filter(({ scopes }) => scopes === undefined)
+    if (unscoped[0]) {
       found.push({
         rule: 'unscoped',
-        ...about(entry),
+        ...about(unscoped[0]),
         level: 'hint',
-        problem: `Whoever has any token may use the ${entry.kind} "${entry.name}": it says nothing about scopes.`,
+        problem: `${list(unscoped)} ${unscoped.length === 1 ? 'says' : 'say'} nothing about scopes: whoever has any token is let in.`,
         fix: "Write the scopes it takes, as scopes: ['notes:read'], or scopes: [] if that is meant.",
       })
     }
@@ -95,7 +96,7 @@ function guards({ sources }: Project, { entries, has }: Served): Finding[] {
   return found
 }
 
-function features({ sources, folder, config }: Project, { entries, has }: Served): Finding[] {
+function features({ sources, folder, config, servers }: Project, { entries, has }: Served): Finding[] {
   const found: Finding[] = []
   const tasks = entries.filter(({ isTask }) => isTask)
   if (!has.tasks && tasks[0]) {
@@ -109,7 +110,8 @@ function features({ sources, folder, config }: Project, { entries, has }: Served
   }
   const announced = find(sources, /\.updated\s*\(|\.updates\s*\.\s*(?:tools|prompts|resources?)\s*\(|\binitially\s*:/)
   const serve = find(sources, /\bserve\(\s*([\w$]+)\s*\)/)
-  if (!has.updates && announced) {
+  // Of several servers, it may be of one that has them.
+  if (announced && !servers.some((server) => server.has.updates)) {
     found.push({
       rule: 'updates-not-served',
       level: 'error',
@@ -230,7 +232,12 @@ function placeOf(
   return find(sources, call, 'code') ?? find(sources, new RegExp(quoted), 'code')
 }
 
-const list = (entries: readonly Entry[]) =>
-  entries.map(({ name, kind }, index) => (index === 0 ? `The ${kind} "${name}"` : `"${name}"`)).join(', ')
+function list(entries: readonly Entry[]): string {
+  const named = entries
+    .slice(0, 5)
+    .map(({ name, kind }, index) => (index === 0 ? `The ${kind} "${name}"` : `"${name}"`))
+  const others = entries.length - named.length
+  return [...named, ...(others > 0 ? [`${others} more`] : [])].join(', ')
+}
 
 const are = ({ length }: readonly unknown[]) => (length === 1 ? 'is' : 'are')
