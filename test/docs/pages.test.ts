@@ -1,0 +1,99 @@
+/** Links lead somewhere, and what is to be typed into a terminal exists. */
+import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
+import { join, posix } from 'node:path'
+import { describe, expect, test } from 'vitest'
+import { type Page, pageAt, pages, root } from './pages.ts'
+
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+const bins = new Set(readdirSync(join(root, 'node_modules/.bin')))
+
+/** What one has, or what npx fetches. */
+const tools = new Set(['cd', 'curl', 'git', 'mkdir', 'cp', 'openssl', 'node'])
+const fetched = new Set(['@modelcontextprotocol/inspector', 'edgemcp'])
+const npmCommands = new Set(['ci', 'install', 'init', 'pack', 'create'])
+
+describe.each(pages.map((page) => [page.path, page] as const))('%s', (path, page) => {
+  test('every link leads somewhere', () => {
+    expect(page.links.flatMap(({ to, line }) => brokenLink(page, to).map((why) => `${path}:${line} ${why}`))).toEqual(
+      [],
+    )
+  })
+
+  test('every command exists', () => {
+    const typed = page.blocks.filter(({ language }) => language === 'sh' || language === 'bash')
+    const unknown = typed.flatMap(({ code, line }) =>
+      commands(code).flatMap(({ command, at }) => unknownCommand(command).map((why) => `${path}:${line + at} ${why}`)),
+    )
+    const mentioned = page.spans.flatMap(({ code, line }) =>
+      /^np[mx] /.test(code) ? unknownCommand(code).map((why) => `${path}:${line} ${why}`) : [],
+    )
+    expect([...unknown, ...mentioned]).toEqual([])
+  })
+
+  test('every file that is named exists', () => {
+    const gone = page.spans.filter(
+      ({ code }) => namesFile(code) && !['', '.ts'].some((end) => existsSync(join(root, code + end))),
+    )
+    expect(gone.map(({ code, line }) => `${path}:${line} there is no ${code}`)).toEqual([])
+  })
+})
+
+/** A path from the root, in a room that a reader can look into. */
+const namesFile = (code: string) =>
+  /^(worker|durable-objects|test|examples|docs|scripts|bench)\/[\w./-]+$/.test(code) && !code.includes('node_modules')
+
+function brokenLink(page: Page, to: string): string[] {
+  if (/^[a-z]+:/.test(to)) return []
+  const [file = '', anchor] = to.split('#')
+  const target = file === '' ? page.path : posix.join(posix.dirname(page.path), file)
+  if (!existsSync(join(root, target))) return [`leads to ${to}, but there is no ${target}`]
+  if (anchor === undefined || statSync(join(root, target)).isDirectory()) return []
+  const anchors = pageAt(target)?.anchors
+  if (!anchors || anchors.has(anchor)) return []
+  return [`leads to ${to}, but ${target} has no such heading. It has: ${[...anchors].join(', ')}`]
+}
+
+/** The first word of each command and what follows, without comments, variables in front, and what goes on from the line above. */
+function commands(code: string): { command: string; at: number }[] {
+  const found: { command: string; at: number }[] = []
+  let goesOn = false
+  for (const [at, text] of code.split('\n').entries()) {
+    const line = text.replace(/(^|\s)#.*$/, '').trim()
+    if (!goesOn && line !== '') {
+      for (const command of line.replace(/\s*\\$/, '').split(/\s*(?:&&|\|\||[|;])\s*/)) {
+        found.push({ command: command.replace(/^\$ /, '').replace(/^(?:\w+=\S* +)+/, ''), at })
+      }
+    }
+    goesOn = line.endsWith('\\')
+  }
+  return found
+}
+
+function unknownCommand(command: string): string[] {
+  const [tool = '', ...words] = command.split(/\s+/)
+  const [first = '', second = ''] = words.filter((word) => !/^-(y|s|-yes|-silent)$/.test(word))
+  if (tools.has(tool) || tool === '') return []
+  if (tool === 'npm') {
+    const script = first === 'run' ? second : first
+    if (first !== 'run' && npmCommands.has(first)) return []
+    if (manifest.scripts[script] !== undefined) return []
+    return [`"${command}": package.json has no script "${script}"`]
+  }
+  if (tool === 'npx') {
+    const name = first.replace(/(?!^)@.*$/, '')
+    return bins.has(name) || fetched.has(name) ? [] : [`"${command}": there is no command "${name}"`]
+  }
+  return bins.has(tool) ? [] : [`"${command}": there is no command "${tool}"`]
+}
+
+test('a page says where something leads nowhere', () => {
+  const page = pageAt('README.md') as Page
+  expect(brokenLink(page, 'docs/nowhere.md')).toEqual(['leads to docs/nowhere.md, but there is no docs/nowhere.md'])
+  expect(brokenLink(page, '#nowhere')[0]).toContain('leads to #nowhere, but README.md has no such heading')
+  expect(unknownCommand('npm run nothing')).toEqual(['"npm run nothing": package.json has no script "nothing"'])
+  expect(commands('A=1 npm test && npx x  # both\ncurl a \\\n  -H b').map(({ command }) => command)).toEqual([
+    'npm test',
+    'npx x',
+    'curl a',
+  ])
+})
