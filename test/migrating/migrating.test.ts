@@ -2,7 +2,7 @@
  * The same small server, written for another library and for this one, answers the same. Other libraries are installed for
  * the benchmarks, in bench/, which no test needs: one that is not there is left out, and said to be.
  */
-import { existsSync } from 'node:fs'
+import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client'
 import type { Plugin } from 'esbuild'
@@ -63,6 +63,15 @@ describe.each(pairs)('$folder', ({ folder, packages, objects = [], mode, revisio
     if (calls.ordered)
       expect([calls.ordered.text, calls.declined?.text]).toEqual(['Ordered 3 of tea.', 'Nothing was ordered.'])
   })
+})
+
+test('docs/migrating.md names the versions that are compared', () => {
+  const { dependencies } = JSON.parse(readFileSync(join(bench, 'package.json'), 'utf8')) as {
+    dependencies: Record<string, string>
+  }
+  const page = readFileSync(join(root, 'docs/migrating.md'), 'utf8').replaceAll('\n', ' ')
+  const names = [...new Set(pairs.flatMap(({ packages }) => packages))]
+  expect(names.filter((name) => !page.includes(`${name} ${dependencies[name]}`))).toEqual([])
 })
 
 /** Packages are looked for in bench/ first, and in the root when they are not there. */
