@@ -24,8 +24,11 @@ test.each(servers(modules))('the server of %s serves', async (_, { block, page }
     writeFileSync(join(root, folder, 'index.ts'), block.code)
     writeFileSync(join(root, folder, 'wrangler.toml'), configurationOf(block.code))
     await using server = await startServer(folder)
-    for (const revision of ['2025-06-18', '2026-07-28']) {
-      await using client = await connect(server.url, { revision })
+    const paths = [...block.code.matchAll(/ path: '(.*?)'/g)].map(([, path = '']) => path)
+    const addresses = ['/mcp', ...paths].map((path) => new URL(path, server.url))
+    const spoken = addresses.flatMap((url) => ['2025-06-18', '2026-07-28'].map((revision) => ({ url, revision })))
+    for (const { url, revision } of spoken) {
+      await using client = await connect(url, { revision })
       const { tools } = await client.request('tools/list')
       const [tool] = tools as { name: string; inputSchema: unknown }[]
       const result = await client.callTool(tool?.name ?? '', samplesFor(tool?.inputSchema))
@@ -68,8 +71,9 @@ function servers(all: readonly Module[]) {
 }
 
 function configurationOf(code: string): string {
-  const exported = [...code.matchAll(/\bMcp(?:Session|Updates|State|Task)\b/g)].map(([name]) => name)
-  const classes = JSON.stringify([...new Set(exported)])
+  // `export const { McpSession: OwnSession } = …`, `export { McpState } from …`
+  const exported = [...code.matchAll(/^export (?:const )?\{(.*?)\}/gm)].flatMap(([, names = '']) => names.split(','))
+  const classes = JSON.stringify(exported.map((name) => name.split(':').at(-1)?.trim()))
   return `name = "page"
 main = "index.ts"
 compatibility_date = "2026-10-15"

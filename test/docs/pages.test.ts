@@ -9,7 +9,7 @@ const bins = new Set(readdirSync(join(root, 'node_modules/.bin')))
 
 /** What one has, or what npx fetches. */
 const tools = new Set(['cd', 'curl', 'git', 'mkdir', 'cp', 'openssl', 'node'])
-const fetched = new Set(['@modelcontextprotocol/inspector', 'edgemcp'])
+const fetched = new Set(['tsx', '@modelcontextprotocol/inspector', 'edgemcp'])
 const npmCommands = new Set(['ci', 'install', 'init', 'pack', 'create'])
 
 describe.each(pages.map((page) => [page.path, page] as const))('%s', (path, page) => {

@@ -16,13 +16,20 @@ export type Block = {
 
 export type Link = { readonly to: string; readonly line: number }
 
+export type Span = {
+  readonly code: string
+  readonly line: number
+  /** The row of a table begins with it. */
+  readonly isFirst: boolean
+}
+
 export type Page = {
   /** From the root of the repository. */
   readonly path: string
   readonly blocks: readonly Block[]
   readonly links: readonly Link[]
   /** Pieces of code between the words. */
-  readonly spans: readonly { readonly code: string; readonly line: number }[]
+  readonly spans: readonly Span[]
   readonly anchors: ReadonlySet<string>
 }
 
@@ -43,7 +50,7 @@ export const pageAt = (path: string) => pages.find((page) => page.path === path)
 export function read(path: string, markdown: string): Page {
   const blocks: Block[] = []
   const links: Link[] = []
-  const spans: { code: string; line: number }[] = []
+  const spans: Span[] = []
   const anchors = new Set<string>()
   const lines = markdown.split('\n')
   let comment: Block['comment']
@@ -70,7 +77,9 @@ export function read(path: string, markdown: string): Page {
     const heading = /^#+ +(.*?) *$/.exec(text)?.[1]
     if (heading !== undefined) anchors.add(anchorOf(heading, anchors))
     for (const [, name] of text.matchAll(/<a (?:id|name)="([^"]+)">/g)) if (name) anchors.add(name)
-    for (const [, code = ''] of text.matchAll(/`([^`]+)`/g)) spans.push({ code, line })
+    for (const { 1: code = '', index } of text.matchAll(/`([^`]+)`/g)) {
+      spans.push({ code, line, isFirst: text.slice(0, index) === '| ' })
+    }
     const plain = text.replace(/`[^`]*`/g, '``')
     for (const [, to = ''] of plain.matchAll(/\]\(([^)\s]+)\)/g)) links.push({ to, line })
     for (const [, to = ''] of plain.matchAll(/(?:src|srcset|href)="([^"\s]+)"/g)) links.push({ to, line })

@@ -1,0 +1,55 @@
+/** What docs/getting-started.md and docs/deploying.md tell to type in does what they say. */
+import { execFile, execFileSync } from 'node:child_process'
+import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { pageAt, root } from './pages.ts'
+
+const run = promisify(execFile)
+const blocksOf = (path: string, language: string) =>
+  (pageAt(path)?.blocks ?? []).filter((block) => block.language === language).map(({ code }) => code)
+
+const folder = '.wrangler/getting-started'
+const place = join(root, folder)
+const [server = '', client = ''] = blocksOf('docs/getting-started.md', 'ts')
+const [configuration = ''] = blocksOf('docs/getting-started.md', 'toml')
+
+let started: TestServer
+beforeAll(async () => {
+  rmSync(place, { recursive: true, force: true })
+  mkdirSync(place, { recursive: true })
+  writeFileSync(join(place, 'index.ts'), server)
+  writeFileSync(join(place, 'wrangler.toml'), configuration)
+  writeFileSync(join(place, 'ask.ts'), client)
+  started = await startServer(folder, { EDGEMCP_KEYS: newKey() })
+})
+afterAll(async () => {
+  await started?.[Symbol.asyncDispose]()
+  rmSync(place, { recursive: true, force: true })
+})
+
+test('the client of the page gets the answers of the page', async () => {
+  const { stdout } = await run(process.execPath, [join(place, 'ask.ts'), started.url.href])
+  expect(stdout).toBe(blocksOf('docs/getting-started.md', '').at(-1))
+})
+
+test('the page of the server is there, as the page says', async () => {
+  const response = await fetch(new URL('/', started.url))
+  expect(response.headers.get('Content-Type')).toContain('text/html')
+})
+
+test('a key that is made as docs/deploying.md says opens what it has sealed', async () => {
+  await using client = await connect(started.url, { revision: '2025-11-25' })
+  expect(client.session).toMatch(/^k1\./)
+  await client.callTool('greet', { name: 'Ada' })
+})
+
+/** By the line of the page, which hands it over to wrangler. */
+function newKey(): string {
+  const line = blocksOf('docs/deploying.md', 'sh').find((code) => code.includes('EDGEMCP_KEYS')) ?? ''
+  const script = /^node -p "(.*)" \|/.exec(line)?.[1] ?? ''
+  return execFileSync(process.execPath, ['-p', script], { encoding: 'utf8' })
+}
