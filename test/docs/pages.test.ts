@@ -86,6 +86,12 @@ function unknownCommand(command: string): string[] {
   return bins.has(tool) ? [] : [`"${command}": there is no command "${tool}"`]
 }
 
+test('docs/README.md lists every page', () => {
+  const listed = new Set(pageAt('docs/README.md')?.links.map(({ to }) => `docs/${to}`))
+  const unlisted = pages.filter(({ path }) => /^docs\/(?!README)[^/]+\.md$/.test(path) && !listed.has(path))
+  expect(unlisted.map(({ path }) => path)).toEqual([])
+})
+
 test('a page says where something leads nowhere', () => {
   const page = pageAt('README.md') as Page
   expect(brokenLink(page, 'docs/nowhere.md')).toEqual(['leads to docs/nowhere.md, but there is no docs/nowhere.md'])

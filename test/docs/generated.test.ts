@@ -1,0 +1,38 @@
+import { expect, test } from 'vitest'
+import { entryPoints, exportsOf, withProjects } from '../../scripts/docs/reference.ts'
+import { documents } from '../../scripts/docs.ts'
+import { guides } from './pages.ts'
+
+test('what the pages have from the code is what the code says: npm run docs', () => {
+  for (const { path, text, should } of documents())
+    expect(text === should, `${path}: npm run docs writes it`).toBe(true)
+})
+
+/** Pages that somebody wrote, as texts of their code: what is named there is explained there. */
+const written = guides.filter(({ path }) => !/docs\/(reference|protocol|troubleshooting)\.md/.test(path))
+const named = written
+  .flatMap(({ spans, blocks }) => [...spans, ...blocks])
+  .map(({ code }) => code)
+  .join('\n')
+
+/** What is chosen, declared, or given to handlers. The client for tests has a page of its own. */
+const isChosen = (name: string) => /(Options|Definition|Policy|Limits?|Extension)$/.test(name) || name === 'Context'
+
+test('every option and every part of a context is named on some page', () => {
+  const unnamed = withProjects((projects) =>
+    entryPoints()
+      .filter(({ name }) => !name.startsWith('edgemcp/testing'))
+      .flatMap(({ name, source }) => {
+        const { symbols, project } = exportsOf(source, projects)
+        return symbols
+          .filter((symbol) => isChosen(symbol.name))
+          .flatMap((symbol) =>
+            project.checker
+              .getPropertiesOfType(project.checker.getDeclaredTypeOfSymbol(symbol))
+              .filter((member) => !new RegExp(`(?<![\\w$])${member.name}(?![\\w$])`).test(named))
+              .map((member) => `${name}: ${symbol.name}.${member.name}`),
+          )
+      }),
+  )
+  expect(unnamed).toEqual([])
+})
