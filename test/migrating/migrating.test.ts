@@ -1,6 +1,7 @@
 /**
- * The same small server, written for another library and for this one, answers the same. Other libraries are installed for
- * the benchmarks, in bench/, which no test needs: one that is not there is left out, and said to be.
+ * The same small server, written for another library and for this one, answers the same. Small libraries are installed with
+ * everything else; agents is large and is installed for the benchmarks, in bench/: where it is not, its servers are left out,
+ * and that is said.
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
