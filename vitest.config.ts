@@ -8,11 +8,12 @@ Object.assign(process.env, quiet)
 
 const source = (path: string) => resolve(import.meta.dirname, path)
 
+const sourceOf = (built: string) => built.replace('./dist/', '').replace(/\.js$/, '.ts')
+
 /** By its own name the package would be what was built last. The longest names come first: each is looked for as a beginning. */
-const byName = Object.keys(entries)
-  .map((entry) => entry.slice(2))
-  .sort((one, other) => other.length - one.length)
-  .map((name) => ({ find: join('edgemcp', name), replacement: source(join('worker', name, 'index.ts')) }))
+const byName = Object.entries(entries)
+  .map(([name, { default: built }]) => ({ find: join('edgemcp', name), replacement: source(sourceOf(built)) }))
+  .sort((one, other) => other.find.length - one.find.length)
 
 export default defineConfig({
   logLevel: 'error',

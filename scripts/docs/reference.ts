@@ -17,10 +17,12 @@ export function entryPoints(): { name: string; source: string }[] {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     exports: Record<string, { default: string }>
   }
-  return Object.entries(exports).map(([path, { default: built }]) => ({
+  const all = Object.entries(exports).map(([path, { default: built }]) => ({
     name: path.replace(/^\./, 'edgemcp'),
     source: built.replace(/^\.\/dist\//, '').replace(/\.js$/, '.ts'),
   }))
+  // The command line is one more way to run it, and nothing to program with.
+  return all.filter(({ source }) => source.startsWith('worker/'))
 }
 
 /** Reads the library with the compiler. @param use is given what runs in workerd, and what runs in Node */

@@ -36,7 +36,8 @@ export type Page = {
 /** Every Markdown file of the repository. */
 export const pages: readonly Page[] = globSync('**/*.md', {
   cwd: root,
-  exclude: (path) => /(^|\/)(node_modules|dist|\.\w+)$/.test(path),
+  // Templates are pages of the projects that are made of them.
+  exclude: (path) => /(^|\/)(node_modules|dist|templates|\.\w+)$/.test(path),
 })
   .sort()
   .map((path) => read(path, readFileSync(join(root, path), 'utf8')))
