@@ -295,6 +295,7 @@ export class Task extends DurableObject implements TaskRpc {
       client,
       principal,
       session: undefined,
+      isTask: true,
       logLevel: undefined,
     }
     try {
@@ -452,12 +453,12 @@ async function within(time: number, settles: Promise<unknown>): Promise<void> {
   clearTimeout(timer)
 }
 
-/** A server whose tool is run another way, for as long as it takes, and which makes no tasks. */
+/** A server whose tool is run another way, and which makes no tasks. */
 function only({ registry }: Server, name: string, handled: (tool: Tool) => Tool): Server {
   const tool = registry.tools.get(name)
   const tools = new Map(registry.tools)
   if (tool) tools.set(name, handled(tool))
   return {
-    registry: { ...registry, tools, methods: new Map(), watch: undefined, around: undefined },
+    registry: { ...registry, tools, methods: new Map(), around: undefined },
   } as unknown as Server
 }

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connect, everyRevision, type Target, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { TaskClient } from '../tasks/client.ts'
 
 type Json = Record<string, unknown>
 type Told = { events: Json[]; points: Json[]; spans: (Json & { attributes: Json })[] }
@@ -147,6 +148,26 @@ describe.each(everyRevision)('a call of a client of %s', (revision) => {
     const { events } = await toldOf(2)
     expect(events).toMatchObject([{ trace: { traceId, spanId } }, { trace: { traceId, spanId: 'aaaaaaaaaaaaaaaa' } }])
   })
+})
+
+test('the runs of a task are told of, and may take longer than calls', async () => {
+  const client = new TaskClient(server.url)
+  const taskId = await client.begin('works', {}, { user: 'ada' })
+  const sent = { user: 'ada' }
+  const { events } = await toldOf(2)
+  expect(events.map(({ name, came, isTask }) => [name, came, isTask])).toEqual(
+    expect.arrayContaining([
+      ['works', { is: 'answered' }, undefined],
+      ['works', { is: 'asked', keys: ['name'] }, true],
+    ]),
+  )
+  const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
+  await client.result('tasks/update', { taskId, inputResponses }, sent)
+  const after = await toldOf(2)
+  expect(after.events).toContainEqual(
+    expect.objectContaining({ name: 'works', came: { is: 'answered' }, isTask: true }),
+  )
+  expect(after.events).toContainEqual(expect.objectContaining({ method: 'tasks/update' }))
 })
 
 test('arguments that no schema knows are struck out', async () => {

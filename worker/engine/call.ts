@@ -22,6 +22,8 @@ export type Call = {
   readonly client: Implementation | undefined
   readonly principal: Principal | undefined
   readonly session: { readonly id: string } | undefined
+  /** A run of a task: it may take as long as its task may. */
+  readonly isTask?: boolean
   /** The least severe log line the client wants; `undefined`: none. */
   readonly logLevel: LogLevel | undefined
 }

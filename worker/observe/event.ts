@@ -32,6 +32,8 @@ export type MethodEvent = {
   /** The arguments, if they are wanted, without what their schema says is secret. */
   readonly arguments: Params | undefined
   readonly came: Came
+  /** A run of a task. It tells nothing when its handler falls asleep: the run that wakes it does. */
+  readonly isTask: true | undefined
   /** The revision's date. */
   readonly revision: string
   /** A mark of the session, the same for all its calls: its id lets whoever has it go on with it. */

@@ -54,6 +54,7 @@ export function observe({ to, arguments: wanted = false }: ObserveOptions): Modu
         uri: typeof uri === 'string' ? uri : undefined,
         arguments: wanted ? argumentsOf(registry, call) : undefined,
         came: cameOf(came, call),
+        isTask: call.isTask || undefined,
         revision: revision.date,
         session: await sessionMark(session?.id),
         who: whoOf(principal),

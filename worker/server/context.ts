@@ -174,11 +174,13 @@ export interface Context {
   disconnect(retry?: number): void
 }
 
-/** Looks on while a handler runs, through the context that it is given instead of its own. */
+/** Looks on while a handler runs, through the context that it is given instead of its own. `undefined`: not this one. */
 export type Watch = (
-  call: { readonly method: string; readonly params: Params },
+  call: { readonly method: string; readonly params: Params; readonly isTask?: boolean },
   context: Context,
-) => {
+) => Watched | undefined
+
+export type Watched = {
   readonly context: Context
   /** Ends the call before its handler does. */
   readonly late?: Promise<never> | undefined

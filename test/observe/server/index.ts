@@ -7,6 +7,7 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { createServer, McpError, serve } from 'edgemcp'
 import { limits } from 'edgemcp/limits'
 import { type MethodEvent, observe, spans, toAnalytics, toLogs, traced } from 'edgemcp/observe'
+import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
 const exporter = new InMemorySpanExporter()
@@ -61,6 +62,10 @@ server.tool('asks', { description: 'Asks' }, async (_, ctx) => {
   const { content } = await ctx.elicit('name', 'Name?', z.object({ name: z.string() }))
   return `Hello, ${content?.name}`
 })
+server.tool('works', { description: 'A task that asks', task: true }, async (_, ctx) => {
+  const { content } = await ctx.elicit('name', 'Name?', z.object({ name: z.string() }))
+  return `Hello, ${content?.name}`
+})
 server.resource('note://{id}', { description: 'A note' }, ({ id }) => `note ${id}`)
 server.prompt('plan', { description: 'Plans' }, () => 'Plan')
 
@@ -74,6 +79,7 @@ const worker = serve(server, {
   },
 })
 export const { McpSession, McpUpdates } = worker
+export const { McpTask } = tasks(server)
 
 const observed = traced(worker)
 export default {
