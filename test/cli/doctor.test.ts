@@ -24,7 +24,17 @@ const inConfig = (from: string | RegExp, to: string) => planted(inToml, toml, fr
 /** With what comes at the end of a file. */
 const added = (path: string, text: string): Files => ({ ...inToml, [path]: (inToml[path] ?? '') + text })
 
-async function examined(files: Files): Promise<Finding[]> {
+/** What is mended is often the same project again, and to look at one takes seconds. */
+const seen = new Map<string, Promise<Finding[]>>()
+
+function examined(files: Files): Promise<Finding[]> {
+  const key = JSON.stringify(Object.entries(files).sort())
+  const found = seen.get(key) ?? look(files)
+  seen.set(key, found)
+  return found
+}
+
+async function look(files: Files): Promise<Finding[]> {
   using project = write(files)
   return await examine(project.folder)
 }
