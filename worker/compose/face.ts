@@ -1,7 +1,6 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import { clientCapabilitiesKey, clientInfoKey, protocolVersionKey } from '../protocol/meta.ts'
-import { encodeHeader } from '../protocol/mirror.ts'
 import { newestStateless } from '../protocol/revisions/index.ts'
+import { enveloped, requestHeaders } from '../protocol/stateless-request.ts'
 import type { CallToolResult, Params, Result } from '../protocol/types.ts'
 import type { EdgeWorker } from '../serve.ts'
 
@@ -21,8 +20,8 @@ export interface FaceRpc {
 
 export type Face = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & FaceRpc
 
-/** The member of a method's params that a header repeats. */
-const named: Readonly<Record<string, string>> = { 'tools/call': 'name', 'prompts/get': 'name', 'resources/read': 'uri' }
+const { date } = newestStateless
+const envelope = { capabilities: {}, client: { name: 'service binding', version: '1' } }
 
 /**
  * An entrypoint by which other Workers of the same account call a server without HTTP of their own. They are clients like
@@ -36,24 +35,15 @@ const named: Readonly<Record<string, string>> = { 'tools/call': 'name', 'prompts
 export const face = (worker: EdgeWorker): Face =>
   class McpFace extends WorkerEntrypoint implements FaceRpc {
     async request(method: string, params: Params = {}, { token }: FaceOptions = {}): Promise<Result> {
-      const name = named[method] && params[named[method]]
-      const _meta = {
-        ...(params._meta as Params),
-        [protocolVersionKey]: newestStateless.date,
-        [clientCapabilitiesKey]: {},
-        [clientInfoKey]: { name: 'service binding', version: '1' },
-      }
       const asked = new Request(`http://localhost${worker.paths.mcp}`, {
         method: 'POST',
         headers: {
           'Content-Type': 'application/json',
           Accept: 'application/json',
-          'MCP-Protocol-Version': newestStateless.date,
-          'Mcp-Method': method,
-          ...(typeof name === 'string' && { 'Mcp-Name': encodeHeader(name) }),
+          ...requestHeaders(date, method, params),
           ...(token && { Authorization: `Bearer ${token}` }),
         },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: { ...params, _meta } }),
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: enveloped(params, date, envelope) }),
       })
       const response = await worker.fetch(asked, this.env, this.ctx)
       const { result, error } = (await response.json()) as { result?: Result; error?: { message: string } }

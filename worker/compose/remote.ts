@@ -1,9 +1,8 @@
 /** A server elsewhere, as its client: of the newest revision where it speaks that, and else in a session. */
 import { type ErrorKind, errorTable, McpError } from '../protocol/errors.ts'
-import { isObject, type Message } from '../protocol/jsonrpc.ts'
-import { clientCapabilitiesKey, clientInfoKey, protocolVersionKey } from '../protocol/meta.ts'
-import { encodeHeader } from '../protocol/mirror.ts'
+import type { Message } from '../protocol/jsonrpc.ts'
 import { negotiate, newestStateless } from '../protocol/revisions/index.ts'
+import { enveloped, requestHeaders } from '../protocol/stateless-request.ts'
 import type { ClientCapabilities, Params, Result } from '../protocol/types.ts'
 import { bodyMessages, events, isEventStream } from '../testing/wire.ts'
 
@@ -16,15 +15,19 @@ export type RemoteCall = {
   readonly signal: AbortSignal
 }
 
+/** `id`: `null` on a server without ids. */
+type Session = { readonly id: string | null; readonly version: string }
+
+const { date } = newestStateless
 const clientInfo = { name: 'edgemcp', version: '1' }
 /** What it offers newer clients than it has sessions for. */
 const newestSession = negotiate('').date
 
 export class Remote {
   readonly #url: string
-  /** How it is spoken to; sessions by what headers a caller has. Texts: nothing of one request may serve another. */
   #isStateless: boolean | undefined
-  readonly #sessions = new Map<string, string>()
+  /** By what headers a caller has. */
+  readonly #sessions = new Map<string, Session>()
 
   constructor(url: string) {
     this.#url = url
@@ -35,8 +38,7 @@ export class Remote {
    */
   async request(call: RemoteCall): Promise<Result> {
     this.#isStateless ??= await this.#discover(call)
-    if (this.#isStateless)
-      return resultOf(await this.#send(call.method, statelessParams(call), call, statelessHeaders(call)))
+    if (this.#isStateless) return resultOf(await this.#alone(call))
     const key = JSON.stringify(call.headers)
     const known = this.#sessions.get(key)
     const answer = await this.#inSession(call, known ?? (await this.#initialize(call, key)))
@@ -46,36 +48,38 @@ export class Remote {
   }
 
   async #discover(call: RemoteCall): Promise<boolean> {
-    const asked = { ...call, method: 'server/discover', params: {} }
-    const answer = await this.#send(asked.method, statelessParams(asked), asked, statelessHeaders(asked))
+    const answer = await this.#alone({ ...call, method: 'server/discover', params: {} })
     return answer !== undefined && 'result' in answer && Array.isArray(answer.result.supportedVersions)
   }
 
-  async #initialize(call: RemoteCall, key: string): Promise<string> {
+  async #alone(call: RemoteCall): Promise<Message | undefined> {
+    const { method, params, capabilities } = call
+    const message = { id: 1, method, params: enveloped(params, date, { capabilities, client: clientInfo }) }
+    return answerIn(await this.#post(message, call, requestHeaders(date, method, params)), 1)
+  }
+
+  async #initialize(call: RemoteCall, key: string): Promise<Session> {
     const params = { protocolVersion: newestSession, capabilities: {}, clientInfo }
     const response = await this.#post({ id: 0, method: 'initialize', params }, call, {})
     const answer = await answerIn(response, 0)
-    resultOf(answer)
-    const session = response.headers.get('Mcp-Session-Id') ?? ''
-    const version = answer && 'result' in answer ? String(answer.result.protocolVersion) : newestSession
-    const told = await this.#post({ method: 'notifications/initialized' }, call, sessionHeaders(session, version))
+    const session: Session = {
+      id: response.headers.get('Mcp-Session-Id'),
+      version: String(resultOf(answer).protocolVersion),
+    }
+    const told = await this.#post({ method: 'notifications/initialized' }, call, headersOf(session))
     await told.body?.cancel()
     if (this.#sessions.size > mostSessions) this.#sessions.clear()
-    this.#sessions.set(key, JSON.stringify([session, version]))
-    return this.#sessions.get(key) as string
+    this.#sessions.set(key, session)
+    return session
   }
 
   /** @returns `undefined` when there is no such session any more */
-  async #inSession(call: RemoteCall, session: string): Promise<Message | undefined> {
-    const [id, version] = JSON.parse(session) as [string, string]
-    const response = await this.#post({ id: 1, ...asking(call) }, call, sessionHeaders(id, version))
-    if (response.status !== 404 || id === '') return answerIn(response, 1)
+  async #inSession(call: RemoteCall, session: Session): Promise<Message | undefined> {
+    const { method, params } = call
+    const response = await this.#post({ id: 1, method, params }, call, headersOf(session))
+    if (response.status !== 404 || session.id === null) return answerIn(response, 1)
     await response.body?.cancel()
     return undefined
-  }
-
-  async #send(method: string, params: Params, call: RemoteCall, headers: Params): Promise<Message | undefined> {
-    return answerIn(await this.#post({ id: 1, method, params }, call, headers as Record<string, string>), 1)
   }
 
   /** @throws McpError `unavailable` */
@@ -118,27 +122,9 @@ const mostSessions = 1000
 
 const isJson = ({ headers }: Response) => headers.get('Content-Type')?.startsWith('application/json') === true
 
-const asking = ({ method, params }: RemoteCall) => ({ method, params })
-
-const statelessParams = ({ params, capabilities }: RemoteCall): Params => ({
-  ...params,
-  _meta: {
-    ...(isObject(params._meta) && params._meta),
-    [protocolVersionKey]: newestStateless.date,
-    [clientCapabilitiesKey]: capabilities,
-    [clientInfoKey]: clientInfo,
-  },
-})
-
-const statelessHeaders = ({ method, params }: RemoteCall): Record<string, string> => ({
-  'MCP-Protocol-Version': newestStateless.date,
-  'Mcp-Method': method,
-  ...(typeof params.name === 'string' && { 'Mcp-Name': encodeHeader(params.name) }),
-})
-
-const sessionHeaders = (session: string, version: string): Record<string, string> => ({
+const headersOf = ({ id, version }: Session): Record<string, string> => ({
   'MCP-Protocol-Version': version,
-  ...(session && { 'Mcp-Session-Id': session }),
+  ...(id !== null && { 'Mcp-Session-Id': id }),
 })
 
 /** The response to a request, wherever in the answer it is; `undefined` when there is none. */

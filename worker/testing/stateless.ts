@@ -1,6 +1,6 @@
 /** A client without sessions: each request carries its envelope, questions come back as results. */
 import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
-import { clientCapabilitiesKey, clientInfoKey, logLevelKey, protocolVersionKey } from '../protocol/meta.ts'
+import { enveloped, requestHeaders } from '../protocol/stateless-request.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import { type Connection, capabilitiesOf, clientInfoOf, type Hub, resultOf } from './connection.ts'
 import { RpcError } from './rpc-error.ts'
@@ -11,7 +11,6 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
 
   async function post(message: RequestMessage, signal: AbortSignal | undefined): Promise<Response> {
     const { method, params = {} } = message
-    const name = method === 'resources/read' ? params.uri : (params.name ?? params.taskId)
     wire.onMessage('sent', message)
     return wire.send(undefined, {
       method: 'POST',
@@ -20,9 +19,7 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
         ...hub.headers,
         'Content-Type': 'application/json',
         Accept: 'application/json, text/event-stream',
-        'MCP-Protocol-Version': options.revision,
-        'Mcp-Method': method,
-        ...(typeof name === 'string' && { 'Mcp-Name': encodeHeader(name) }),
+        ...requestHeaders(options.revision, method, params),
       },
       body: JSON.stringify(message),
     })
@@ -43,22 +40,17 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
     throw new RpcError('The stream ended without an answer', { code: 0, status: response.status })
   }
 
-  const enveloped = (message: RequestMessage): RequestMessage => ({
+  const withEnvelope = (message: RequestMessage): RequestMessage => ({
     ...message,
-    params: {
-      ...message.params,
-      _meta: {
-        ...(message.params?._meta as Params),
-        [protocolVersionKey]: options.revision,
-        [clientCapabilitiesKey]: capabilitiesOf(options),
-        [clientInfoKey]: clientInfoOf(options),
-        ...(options.logLevel && { [logLevelKey]: options.logLevel }),
-      },
-    },
+    params: enveloped(message.params ?? {}, options.revision, {
+      capabilities: capabilitiesOf(options),
+      client: clientInfoOf(options),
+      ...(options.logLevel && { logLevel: options.logLevel }),
+    }),
   })
 
   async function send(message: RequestMessage, signal: AbortSignal | undefined): Promise<Params> {
-    const first = enveloped(message)
+    const first = withEnvelope(message)
     let result = await exchange(first, signal)
     while (result.resultType === 'input_required') {
       const asks = Object.entries((result.inputRequests ?? {}) as Record<string, InputRequest>)
@@ -87,7 +79,7 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
     async watch(filter) {
       const stop = new AbortController()
       const message = { jsonrpc: '2.0' as const, id: hub.nextId(), method: 'subscriptions/listen' }
-      const response = await post(enveloped({ ...message, params: { notifications: filter } }), stop.signal)
+      const response = await post(withEnvelope({ ...message, params: { notifications: filter } }), stop.signal)
       if (!isEventStream(response)) {
         const [answer] = await bodyMessages(response)
         resultOf(answer ?? ({} as Message), response.status)
@@ -116,9 +108,3 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
     },
   }
 }
-
-/** A header value, encoded where it could not travel as it is. */
-const encodeHeader = (value: string): string =>
-  /^(?![ \t])[\t\x20-\x7e]*(?<![ \t])$/.test(value) && !/^=\?base64\?.*\?=$/.test(value)
-    ? value
-    : `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(value)))}?=`
