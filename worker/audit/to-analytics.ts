@@ -18,17 +18,10 @@
  *
  * @see https://developers.cloudflare.com/analytics/analytics-engine/limits/
  */
+import { type Dataset, writePoint } from './data-point.ts'
 import type { Sink } from './event.ts'
 
-/** A binding of `analytics_engine_datasets`. */
-export type Dataset = {
-  writeDataPoint(point: { indexes: string[]; blobs: string[]; doubles: number[] }): void
-}
-
-/** Bytes: all blobs of a point may have 16 KB together. */
-const longestBlob = 800
-/** Bytes. Longer ones are not taken. */
-const longestIndex = 96
+export type { Dataset }
 
 /**
  * @param dataset the binding, or a function that returns it
@@ -38,12 +31,6 @@ const longestIndex = 96
 export const toAnalytics =
   (dataset: Dataset | (() => Dataset | undefined)): Sink =>
   ({ outcome, why, who, address, what, more, scopes, request, session, userAgent, http, status }) => {
-    const found = typeof dataset === 'function' ? dataset() : dataset
-    if (!found) {
-      throw new Error(
-        'toAnalytics() found no dataset: declare it in wrangler.toml, under [[analytics_engine_datasets]]',
-      )
-    }
     const [first] = what
     const blobs = [
       outcome,
@@ -63,18 +50,5 @@ export const toAnalytics =
       http.method,
       http.path,
     ]
-    found.writeDataPoint({
-      indexes: [fitting(who?.subject ?? address, longestIndex)],
-      blobs: blobs.map((blob) => fitting(blob, longestBlob)),
-      doubles: [status, what.length + more],
-    })
+    writePoint(dataset, { index: who?.subject ?? address, blobs, doubles: [status, what.length + more] })
   }
-
-const encoder = new TextEncoder()
-const decoder = new TextDecoder()
-
-/** As many whole characters as fit into so many bytes. */
-export function fitting(text = '', bytes: number): string {
-  const room = new Uint8Array(bytes)
-  return decoder.decode(room.subarray(0, encoder.encodeInto(text, room).written))
-}

@@ -9,6 +9,7 @@ import type { Module, Registry } from '../server/server.ts'
 import type { Came, MethodEvent, Sink, Who } from './event.ts'
 import { redacted } from './redact.ts'
 import { traceOf } from './trace.ts'
+import { watchCalls } from './watching.ts'
 
 export type ObserveOptions = {
   /** Where events go: one place, or several. */
@@ -27,21 +28,10 @@ export type ObserveOptions = {
 export function observe({ to, arguments: wanted = false }: ObserveOptions): Module {
   const sinks = [to].flat()
   return ({ registry }) => {
-    const before = registry.watch
-    registry.watch = (given, context) => {
-      // What watches is handed the engine's own.
-      const call = given as Call
-      const watched = before?.(call, context)
+    watchCalls(registry, (call) => {
       const since = Date.now()
-      return {
-        ...watched,
-        context: watched?.context ?? context,
-        end(came) {
-          watched?.end(came)
-          waitUntil(tell(call, since, came))
-        },
-      }
-    }
+      return (came) => waitUntil(tell(call, since, came))
+    })
 
     async function tell(call: Call, since: number, came: unknown): Promise<void> {
       const { method, params, revision, principal, client, session } = call

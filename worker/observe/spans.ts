@@ -4,6 +4,7 @@ import type { Module } from '../server/server.ts'
 import type { Came } from './event.ts'
 import { cameOf } from './observe.ts'
 import { traceOf } from './trace.ts'
+import { watchCalls } from './watching.ts'
 
 /** What is used of the module `@opentelemetry/api`: hand it in as it is. */
 export type OpenTelemetry = {
@@ -44,22 +45,13 @@ export function spans(api: OpenTelemetry): Module {
   const tracer = api.trace.getTracer('edgemcp')
   return ({ registry }) => {
     const within = new WeakMap<object, object>()
-    const { watch, around } = registry
-    registry.watch = (given, context) => {
-      const call = given as Call
-      const watched = watch?.(call, context)
+    const { around } = registry
+    watchCalls(registry, (call) => {
       const parent = parentOf(call)
       const span = tracer.startSpan(nameOf(call), { kind: api.SpanKind.SERVER, attributes: attributesOf(call) }, parent)
       within.set(call, api.trace.setSpan(parent, span))
-      return {
-        ...watched,
-        context: watched?.context ?? context,
-        end(came) {
-          watched?.end(came)
-          finish(span, cameOf(came, call))
-        },
-      }
-    }
+      return (came) => finish(span, cameOf(came, call))
+    })
     registry.around = async (asked, method) => {
       const answer = () => (around ? around(asked, method) : (method as Method).answer(asked as Asked))
       const span = within.get((asked as Asked).call)

@@ -15,15 +15,10 @@
  *
  * @see https://developers.cloudflare.com/analytics/analytics-engine/limits/
  */
-import { type Dataset, fitting } from '../audit/to-analytics.ts'
+import { type Dataset, writePoint } from '../audit/data-point.ts'
 import type { Sink } from './event.ts'
 
 export type { Dataset }
-
-/** Bytes: all blobs of a point may have 16 KB together. */
-const longestBlob = 800
-/** Bytes. Longer ones are not taken. */
-const longestIndex = 96
 
 /**
  * @param dataset the binding, or a function that returns it
@@ -33,12 +28,6 @@ const longestIndex = 96
 export const toAnalytics =
   (dataset: Dataset | (() => Dataset | undefined)): Sink =>
   ({ method, name, uri, came, revision, client, who, session, trace, milliseconds }) => {
-    const found = typeof dataset === 'function' ? dataset() : dataset
-    if (!found) {
-      throw new Error(
-        'toAnalytics() found no dataset: declare it in wrangler.toml, under [[analytics_engine_datasets]]',
-      )
-    }
     const error = came.is === 'error' ? came : undefined
     const blobs = [
       method,
@@ -53,9 +42,5 @@ export const toAnalytics =
       session,
       trace?.traceId,
     ]
-    found.writeDataPoint({
-      indexes: [fitting(method, longestIndex)],
-      blobs: blobs.map((blob) => fitting(blob, longestBlob)),
-      doubles: [milliseconds, error?.code ?? 0],
-    })
+    writePoint(dataset, { index: method, blobs, doubles: [milliseconds, error?.code ?? 0] })
   }

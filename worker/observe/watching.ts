@@ -1,0 +1,24 @@
+import type { Call } from '../engine/call.ts'
+import type { Registry } from '../server/server.ts'
+
+/**
+ * Looks on at every call of a server, beside whoever does already.
+ *
+ * @param begun what to do as a call begins; it returns what to do when that is over, with the engine's `Outcome` or what was thrown
+ */
+export function watchCalls(registry: Registry, begun: (call: Call) => (came: unknown) => void): void {
+  const before = registry.watch
+  registry.watch = (given, context) => {
+    const watched = before?.(given, context)
+    // What watches is handed the engine's own.
+    const over = begun(given as Call)
+    return {
+      ...watched,
+      context: watched?.context ?? context,
+      end(came) {
+        watched?.end(came)
+        over(came)
+      },
+    }
+  }
+}
