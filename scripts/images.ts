@@ -3,11 +3,10 @@
  * examples/report, docs/images/inspector-*.png. Needs Chromium.
  */
 import { join } from 'node:path'
-import { chromium } from 'playwright-core'
 import { openHost } from '../test/apps/host/open-host.ts'
 import { serveHost } from '../test/apps/host/serve-host.ts'
 import { openInspector } from '../test/inspector/open-inspector.ts'
-import { executablePath } from '../test/support/chromium.ts'
+import { launch } from '../test/support/chromium.ts'
 import { startServer } from '../test/support/server.ts'
 
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
@@ -18,7 +17,7 @@ const images = join(import.meta.dirname, '../docs/images')
 
 await using server = await startServer('examples/chart')
 await using host = await serveHost(server.url)
-const browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+const browser = await launch()
 for (const theme of ['light', 'dark'] as const) {
   for (const width of [390, 1280]) {
     await using opened = await openHost(browser, host, { theme, width, scale: 2 })

@@ -1,8 +1,8 @@
-import { type Browser, chromium, type FrameLocator } from 'playwright-core'
+import type { Browser, FrameLocator } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { salesIn } from '../../examples/chart/sales.ts'
 import { connect } from '../../worker/testing/index.ts'
-import { executablePath, found, missing } from '../support/chromium.ts'
+import { found, launch, missing } from '../support/chromium.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type OpenHost, openHost } from './host/open-host.ts'
 import { type HostServer, serveHost } from './host/serve-host.ts'
@@ -41,7 +41,7 @@ describe.skipIf(!found)(`a chart in Chromium${missing}`, { timeout: 60_000 }, ()
 
   beforeAll(async () => {
     host = await serveHost(server.url)
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    browser = await launch()
   })
   afterAll(async () => {
     await browser?.close()

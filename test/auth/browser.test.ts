@@ -1,11 +1,11 @@
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import {
   type AuthorizationServer,
   newKey,
   startAuthorizationServer,
 } from '../../examples/protected/beside/authorization-server.ts'
-import { executablePath, found, missing } from '../support/chromium.ts'
+import { found, launch, missing } from '../support/chromium.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Network } from './browser/network.ts'
 import { type PageServer, servePage } from './browser/serve-page.ts'
@@ -26,15 +26,11 @@ describe.skipIf(!found)(`a page in Chromium${missing}`, { timeout: 90_000 }, () 
     const app = `http://app.example.com:${pages.port}`
     issuer = await startAuthorizationServer({ key: await key })
     server = await startServer('examples/protected', { ISSUER: issuer.issuer, APP: app })
-    browser = await chromium.launch({
-      executablePath,
-      args: [
-        '--no-sandbox',
-        '--host-resolver-rules=MAP *.example.com 127.0.0.1',
-        // As if it were served over https, which it would be.
-        `--unsafely-treat-insecure-origin-as-secure=${app}`,
-      ],
-    })
+    browser = await launch([
+      '--host-resolver-rules=MAP *.example.com 127.0.0.1',
+      // As if it were served over https, which it would be.
+      `--unsafely-treat-insecure-origin-as-secure=${app}`,
+    ])
   })
   afterAll(async () => {
     await browser?.close()

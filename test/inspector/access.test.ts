@@ -1,7 +1,7 @@
 /** Whoever has no mouse, a small screen, a screen reader or tired eyes. */
-import { type Browser, chromium, type Page } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { executablePath, found, missing } from '../support/chromium.ts'
+import { found, launch, missing } from '../support/chromium.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type OpenInspector, openInspector } from './open-inspector.ts'
 
@@ -13,7 +13,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
 
   beforeAll(async () => {
     server = await startServer('test/inspector/server')
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    browser = await launch()
   })
   afterAll(async () => {
     await browser?.close()

@@ -1,7 +1,7 @@
-import { type Browser, chromium } from 'playwright-core'
+import type { Browser } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { everyRevision } from '../../worker/testing/index.ts'
-import { executablePath, found, missing } from '../support/chromium.ts'
+import { found, launch, missing } from '../support/chromium.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type OpenInspector, openInspector } from './open-inspector.ts'
 import { startRelay } from './relay.ts'
@@ -21,7 +21,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
 
   beforeAll(async () => {
     server = await startServer('test/inspector/server')
-    browser = await chromium.launch({ executablePath, args: ['--no-sandbox'] })
+    browser = await launch()
   })
   afterAll(async () => {
     await browser?.close()
