@@ -4,6 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
 import type { TaskRpc, TaskView } from '../../durable-objects/task.ts'
+import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { Answer } from '../engine/memo.ts'
 import type { Asked } from '../engine/methods/method.ts'
 import { McpError } from '../protocol/errors.ts'
@@ -33,14 +34,13 @@ export const supportOf = ({ required }: TaskOptions): Params => ({
 })
 
 /** Begins a task, of which the client hears at once. */
-export async function callAsTask({ call, world }: Asked, site: Site): Promise<Result> {
-  const terms = { ...site.termsOf(call), after: 0 }
+export async function callAsTask({ call, world }: Asked, terms: TaskTerms, site: Site): Promise<Result> {
   const ttl = Math.min(terms.ttl, ttlIn(call.params.task) ?? terms.ttl)
   const name = crypto.randomUUID()
   const taskId = await world.seals.seal(purpose, name, ttl)
   const { session } = world.state
   const own = { name, taskId, session: session?.name }
-  const started = await site.task(name).start(site.callOf(call), { ...terms, ttl }, own, {})
+  const started = await site.task(name).start(site.callOf(call), { ...terms, after: 0, ttl }, own, {})
   if (!('task' in started)) throw new McpError('internal_error', 'The task did not begin')
   const lister = listOf({ call, world })
   if (lister) await site.task(lister).list({ name, taskId }, started.task.createdAt + ttl)

@@ -4,6 +4,7 @@
  * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  */
 import type { TaskView } from '../../durable-objects/task.ts'
+import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { Call } from '../engine/call.ts'
 import { type Asked, readObject } from '../engine/methods/method.ts'
 import { McpError } from '../protocol/errors.ts'
@@ -28,8 +29,7 @@ export const needsTasks = (): McpError =>
   })
 
 /** Begins a task, or answers at once what is done by then. */
-export async function callAsTask({ call, context, world }: Asked, site: Site): Promise<Result> {
-  const terms = site.termsOf(call)
+export async function callAsTask({ call, context, world }: Asked, terms: TaskTerms, site: Site): Promise<Result> {
   // What is asked before it is a task is asked by the call: its answers come back here, and go on where they were asked.
   const { name } = await context.once('\0task', () => ({ name: crypto.randomUUID() as string }))
   const answers = readObject(call.params, 'inputResponses')

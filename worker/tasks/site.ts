@@ -1,6 +1,6 @@
 /** What both ways of speaking of tasks have in common. */
 import type { TaskRpc, TaskView } from '../../durable-objects/task.ts'
-import type { TaskCall, TaskTerms } from '../../durable-objects/task-store.ts'
+import type { TaskCall } from '../../durable-objects/task-store.ts'
 import type { Call, Seals } from '../engine/call.ts'
 import type { Answer } from '../engine/memo.ts'
 import { type Asked, readText } from '../engine/methods/method.ts'
@@ -11,8 +11,6 @@ import type { Params } from '../protocol/types.ts'
 export type Site = {
   task(name: string): TaskRpc
   seals(principal: Principal | undefined): Seals
-  /** @throws Error when the tool's declaration has a duration that is none */
-  termsOf(call: Call): TaskTerms
   /** @throws McpError `invalid_params` when there is more to a call than can be kept */
   callOf(call: Call): TaskCall
 }

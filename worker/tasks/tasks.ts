@@ -2,6 +2,7 @@ import type { KeysRpc } from '../../durable-objects/keys.ts'
 import type { Placement } from '../../durable-objects/placement.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import { Task, type TaskHost, type TaskRpc } from '../../durable-objects/task.ts'
+import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { UpdatesRpc } from '../../durable-objects/updates.ts'
 import type { Call } from '../engine/call.ts'
 import { isVisible } from '../engine/methods/lists.ts'
@@ -14,7 +15,7 @@ import { McpError } from '../protocol/errors.ts'
 import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.ts'
 import type { Result } from '../protocol/types.ts'
 import { failure } from '../server/content.ts'
-import type { Registry, Server } from '../server/server.ts'
+import type { Server } from '../server/server.ts'
 import type { TaskOptions, Tool } from '../server/tool.ts'
 import { milliseconds } from './duration.ts'
 import * as experimental from './experimental.ts'
@@ -57,7 +58,6 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
   const site: Site = {
     task: (name) => object<TaskRpc>(names.task, `task ${name}`, options),
     seals: (principal) => sealsOf(keyed, principal),
-    termsOf: (call) => termsOf(taskOptions(server.registry, call) ?? {}, String(call.params.name)),
     callOf,
   }
   const host: TaskHost = {
@@ -68,8 +68,9 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
       if (session) {
         await object<SessionRpc>(names.session, session, options).changed(experimental.statusNotification(task))
       }
+      if (shards.length === 0) return
       const news = extended.taskNotification(task)
-      if (shards.length === 0 || JSON.stringify(news).length > mostTold) return
+      if (JSON.stringify(news).length > mostTold) return
       // What is told under the same first topic in one breath is told once: a topic that nobody else has comes first.
       const topics = [crypto.randomUUID(), topicOf(name)]
       const shardOf = (shard: number) =>
@@ -127,10 +128,7 @@ function attach(server: Server, site: Site): void {
   }
 }
 
-function taskOptions({ tools }: Registry, { params }: Call): TaskOptions | undefined {
-  const task = tools.get(String(params.name))?.task
-  return task === true ? {} : task || undefined
-}
+const taskOptions = ({ task }: Tool): TaskOptions | undefined => (task === true ? {} : task || undefined)
 
 /** `tools/call`: as a task where the tool and the client want it. */
 async function call(asked: Asked, site: Site): Promise<Result> {
@@ -138,16 +136,16 @@ async function call(asked: Asked, site: Site): Promise<Result> {
   const { name, task } = call.params
   const tool = server.registry.tools.get(String(name))
   if (!tool || !(await isVisible(tool, { principal: call.principal }))) return callTool.answer(asked)
-  const options = taskOptions(server.registry, call)
+  const options = taskOptions(tool)
   if (hasExperimentalTasks(call.revision)) {
-    if (options && task !== undefined) return experimental.callAsTask(asked, site)
+    if (options && task !== undefined) return experimental.callAsTask(asked, termsOf(options, tool), site)
     if (task !== undefined) throw new McpError('method_not_found', `The tool "${name}" is no task: call it without one`)
     if (options?.required) {
       throw new McpError('method_not_found', `The tool "${name}" runs as a task only: call it with params.task`)
     }
     return inline(asked)
   }
-  if (options && extended.knowsTasks(call)) return extended.callAsTask(asked, site)
+  if (options && extended.knowsTasks(call)) return extended.callAsTask(asked, termsOf(options, tool), site)
   if (!options?.required) return inline(asked)
   if (call.revision.stateless) throw extended.needsTasks()
   // Before there were tasks there was no code for this: the model is told.
@@ -160,8 +158,8 @@ async function list(asked: Asked): Promise<Result> {
   if (!hasExperimentalTasks(asked.call.revision)) return listed
   const { tools } = asked.server.registry
   const items = (listed.tools as Tool['item'][]).map((item) => {
-    const { task } = tools.get(item.name) as Tool
-    return task ? { ...item, ...experimental.supportOf(task === true ? {} : task) } : item
+    const options = taskOptions(tools.get(item.name) as Tool)
+    return options ? { ...item, ...experimental.supportOf(options) } : item
   })
   // The same result: it is known to be everybody's, or not.
   return Object.assign(listed, { tools: items })
@@ -181,7 +179,8 @@ function callOf({ params, capabilities, client, principal }: Call): ReturnType<S
   return { params, capabilities, client, principal }
 }
 
-function termsOf({ after = 0, ttl = day, poll = 1000, retries = 0 }: TaskOptions, tool: string) {
-  const read = (name: string, value: number | string) => milliseconds(value, `task.${name} of tool "${tool}"`)
+/** @throws Error when the tool's declaration has a duration that is none */
+function termsOf({ after = 0, ttl = day, poll = 1000, retries = 0 }: TaskOptions, { item }: Tool): TaskTerms {
+  const read = (name: string, value: number | string) => milliseconds(value, `task.${name} of tool "${item.name}"`)
   return { after: read('after', after), ttl: read('ttl', ttl), poll: read('poll', poll), retries }
 }
