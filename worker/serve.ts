@@ -22,12 +22,6 @@ import { asMcpError, McpError } from './protocol/errors.ts'
 import type { Registry, Server } from './server/server.ts'
 import type { StateRpc } from './server/state.ts'
 
-/**
- * `wrangler dev` puts "development" in the place of this expression, `wrangler deploy` "production". Written out here, and
- * not imported, so that bundlers see that a deployment needs nothing of it.
- */
-const development = globalThis.process?.env?.NODE_ENV === 'development' ? developing : undefined
-
 export type ServeOptions = Partial<Policy> & {
   /** Where the endpoint is. Default `/mcp`; the 2024-11-05 pair `/sse` and `/messages` lies beside it. */
   path?: string
@@ -103,7 +97,11 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   updates?.attach(server.registry, () => shards.at(0))
   const isWhole = () => options.sessions !== false && hasClass(names.session) && hasClass(names.updates)
   const paths = pathsOf(options.path ?? '/mcp')
-  options = development?.watch(server.registry, options, env, names) ?? options
+  // `wrangler dev` puts "development" in the place of this expression, `wrangler deploy` "production". Written out where it is
+  // used, so that bundlers leave nothing of it to a deployment.
+  if (globalThis.process?.env?.NODE_ENV === 'development') {
+    options = developing.watch(server.registry, options, env, names)
+  }
   options.auth?.attach?.(server)
   options.limit?.attach?.(server)
 
