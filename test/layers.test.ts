@@ -93,7 +93,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/development': {
     may: ['worker/inspector', 'worker/platform.ts', 'worker/protocol'],
-    types: ['worker/http', 'worker/server'],
+    types: ['worker/engine', 'worker/http', 'worker/serve.ts', 'worker/server'],
   },
   // A client: it knows the wire and nothing of how it is served.
   'worker/testing': { may: ['worker/protocol', 'eventsource-parser', 'jose'] },
@@ -107,7 +107,13 @@ const rooms: Readonly<Record<string, Room>> = {
     may: ['worker/testing', 'worker/auth/seal.ts', 'cloudflare:test', 'cloudflare:workers'],
   },
   'worker/platform.ts': {
-    may: ['worker/auth/seal.ts', 'worker/protocol', 'durable-objects/placement.ts', 'cloudflare:workers'],
+    may: [
+      'worker/auth/seal.ts',
+      'worker/development/objects.ts',
+      'worker/protocol',
+      'durable-objects/placement.ts',
+      'cloudflare:workers',
+    ],
   },
   'worker/serve.ts': { may: [...everything, 'itty-router', 'cloudflare:workers'] },
   'worker/index.ts': { may: everything },

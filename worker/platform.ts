@@ -2,6 +2,7 @@
 import { env, exports } from 'cloudflare:workers'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
 import { type KeyRing, parseKeyRing, type Sealer, sealer } from './auth/seal.ts'
+import { watched } from './development/objects.ts'
 import { McpError } from './protocol/errors.ts'
 
 const exported = exports as unknown as Record<string, DurableObjectNamespace | undefined>
@@ -11,7 +12,12 @@ export const hasClass = (name: string): boolean => !!exported[name]?.getByName
 
 /** @throws McpError `internal_error` when this Worker exports no such class */
 export function object<T>(className: string, name: string, placement: Placement): T {
-  if (hasClass(className)) return objectIn(exported[className] as DurableObjectNamespace, name, placement)
+  if (hasClass(className)) {
+    const found = objectIn<T>(exported[className] as DurableObjectNamespace, name, placement)
+    // Nothing of it is in a deployment: see `serve.ts`.
+    if (globalThis.process?.env?.NODE_ENV === 'development') return watched(found, className, name)
+    return found
+  }
   // Told to the client too: its user may be the developer, and nothing in it is secret.
   throw new McpError('internal_error', `This Worker exports no Durable Object ${className}`)
 }

@@ -100,7 +100,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   // `wrangler dev` puts "development" in the place of this expression, `wrangler deploy` "production". Written out where it is
   // used, so that bundlers leave nothing of it to a deployment.
   if (globalThis.process?.env?.NODE_ENV === 'development') {
-    options = developing.watch(server.registry, options, env, names)
+    options = developing.watch(server.registry, options, { env, names, base: Object.getPrototypeOf(Session) })
   }
   options.auth?.attach?.(server)
   options.limit?.attach?.(server)
@@ -139,7 +139,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const route = once(() => router(host(), options.page))
   const urlOf = lastOf((text) => new URL(text))
 
-  return {
+  const worker: EdgeWorker = {
     paths,
     async fetch(request, _, context) {
       const site = host()
@@ -165,6 +165,8 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     },
     McpUpdates: updates ? updatesClass(updates, { shards, session, report }) : Keys,
   }
+  if (globalThis.process?.env?.NODE_ENV === 'development') return developing.timed(worker)
+  return worker
 }
 
 const updatesClass = ({ Updates, options }: UpdatesFeature, host: Omit<UpdatesHost, 'options'>) =>

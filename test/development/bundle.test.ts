@@ -28,6 +28,9 @@ const ofDevelopment = [
   'edgemcp runs without sessions',
   'worker/inspector/',
   'This client can',
+  'edgemcpRows',
+  'Server-Timing',
+  'Only pages of this server see this',
 ]
 
 test('a deployment carries nothing of what helps in development', async () => {

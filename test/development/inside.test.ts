@@ -1,0 +1,114 @@
+/** What only whoever develops a server may see of it. */
+import { request } from 'node:http'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+// What wrangler puts into the bundle.
+process.env.NODE_ENV = 'development'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/inspector/server')
+})
+afterAll(() => server?.harness.close())
+
+type Answer = { status: number; body: unknown }
+
+/** As a browser or a tunnel would ask: `fetch` sets these headers itself. */
+function ask(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const asked = request(new URL(path, server.url), { headers }, async (response) => {
+      const chunks: Buffer[] = []
+      for await (const chunk of response) chunks.push(chunk)
+      resolve({ status: Number(response.statusCode), body: JSON.parse(String(Buffer.concat(chunks))) })
+    })
+    asked.on('error', reject)
+    asked.end()
+  })
+}
+
+type Hop = { number: number; kind: string; what: string; milliseconds?: number; hasFailed?: true }
+
+async function hopsOf(response: Response): Promise<Hop[]> {
+  const number = /^request;desc="(\d+)"/.exec(response.headers.get('Server-Timing') ?? '')?.[1]
+  return (await ask(`/?inside=hops&request=${number}`)).body as Hop[]
+}
+
+const post = (message: object, headers: Record<string, string>) =>
+  fetch(server.url, {
+    method: 'POST',
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...headers },
+    body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+  })
+
+test('the pieces of a request: the Worker, the session’s object, the handler', async () => {
+  await using client = await connect(server.url, { revision: '2025-11-25' })
+  const response = await post(
+    { id: 7, method: 'tools/call', params: { name: 'whoami', arguments: {} } },
+    { 'Mcp-Session-Id': String(client.session), 'MCP-Protocol-Version': '2025-11-25' },
+  )
+  expect(response.headers.get('Server-Timing')).toMatch(
+    /^request;desc="\d+", worker;dur=\d+, McpSession\.post;dur=\d+, tools-call-whoami;dur=\d+$/,
+  )
+  expect(await response.text()).toContain('nobody')
+  const hops = await hopsOf(response)
+  expect(hops.map(({ kind, what }) => [kind, what])).toEqual([
+    ['request', 'POST /mcp'],
+    ['object', 'McpSession.post'],
+    ['handler', 'tools/call whoami'],
+  ])
+  expect(hops.every(({ milliseconds }) => Number.isInteger(milliseconds))).toBe(true)
+})
+
+test('calls at the same time in one session are told apart', async () => {
+  await using client = await connect(server.url, { revision: '2025-11-25' })
+  const headers = { 'Mcp-Session-Id': String(client.session), 'MCP-Protocol-Version': '2025-11-25' }
+  const names = ['whoami', 'cancelled', 'touch', 'markup']
+  const responses = await Promise.all(
+    names.map((name, at) => post({ id: at + 1, method: 'tools/call', params: { name, arguments: {} } }, headers)),
+  )
+  const handlers = await Promise.all(
+    responses.map(async (response) => {
+      await response.text()
+      return (await hopsOf(response)).filter(({ kind }) => kind === 'handler').map(({ what }) => what)
+    }),
+  )
+  expect(handlers).toEqual(names.map((name) => [`tools/call ${name}`]))
+})
+
+test('an object that nobody has called is not looked into', async () => {
+  expect(await ask('/?inside=rows&class=McpSession&name=nobody')).toEqual({
+    status: 404,
+    body: { problem: 'Nobody has called McpSession "nobody"' },
+  })
+  expect((await ask('/?inside=rows')).status).toBe(404)
+})
+
+test('keys are not told', async () => {
+  await using _ = await connect(server.url, { revision: '2025-11-25' })
+  const objects = (await ask('/?inside')).body as { className: string; name: string }[]
+  expect(objects).toContainEqual(expect.objectContaining({ className: 'McpUpdates', name: 'updates' }))
+  const { body } = await ask('/?inside=rows&class=McpUpdates&name=updates')
+  expect((body as { values: unknown[] }).values).toContainEqual(['keys', '(not shown)'])
+})
+
+test.each([
+  ['another page on this machine', { Origin: 'http://localhost:1' }],
+  ['a page of another site, without credentials of any kind', { 'Sec-Fetch-Site': 'cross-site' }],
+  ['a page of another port', { 'Sec-Fetch-Site': 'same-site' }],
+])('%s does not see it', async (_, headers: Record<string, string>) => {
+  for (const path of ['/?inside', '/?inside=hops&request=1', '/?inside=rows&class=McpUpdates&name=updates']) {
+    expect(await ask(path, headers)).toEqual({ status: 403, body: { problem: 'Only pages of this server see this' } })
+  }
+})
+
+test('whoever comes by another name does not see it', async () => {
+  const { status, body } = await ask('/?inside', { Host: 'tunnel.localhost' })
+  expect([status, body]).toEqual([403, { problem: 'Only pages of this server see this' }])
+})
+
+test('a page that this server made does', async () => {
+  const headers = { Origin: server.url.origin, 'Sec-Fetch-Site': 'same-origin' }
+  expect((await ask('/?inside', headers)).status).toBe(200)
+})

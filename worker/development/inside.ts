@@ -1,0 +1,41 @@
+/** What a client cannot see: Durable Objects with what they store, and what a request takes. For the inspector, on this machine. */
+import { object } from '../platform.ts'
+import { hopsOf } from './hops.ts'
+import { hasSeen, seenObjects } from './objects.ts'
+import type { RowsRpc } from './rows.ts'
+
+/** Names of the classes, as they are exported. */
+export type Names = { readonly updates: string }
+
+const parameter = 'inside'
+
+export const isInside = ({ searchParams }: URL): boolean => searchParams.has(parameter)
+
+/**
+ * Answers `?inside` with the objects, `?inside=rows&class=…&name=…` with what one of them stores, and `?inside=hops&request=…`
+ * with the pieces of a request.
+ */
+export async function inside(request: Request, names: Names): Promise<Response> {
+  const { origin, hostname, searchParams } = new URL(request.url)
+  if (!isLocal(hostname) || !isFrom(request, origin))
+    return told({ problem: 'Only pages of this server see this' }, 403)
+  const what = searchParams.get(parameter)
+  if (what === 'hops') return told(hopsOf(Number(searchParams.get('request'))))
+  if (what !== 'rows') return told(seenObjects())
+  const [className, name] = [searchParams.get('class') ?? '', searchParams.get('name') ?? '']
+  if (!hasSeen(className, name)) return told({ problem: `Nobody has called ${className} "${name}"` }, 404)
+  // Whoever has them can read and write what the server seals.
+  const hidden = className === names.updates ? ['keys'] : []
+  return told(await object<RowsRpc>(className, name, {}).edgemcpRows(hidden))
+}
+
+/** However many others may call the server, by a tunnel or from other pages, this is for whoever develops it. */
+const isLocal = (hostname: string) => /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(hostname)
+
+function isFrom({ headers }: Request, origin: string): boolean {
+  const site = headers.get('Sec-Fetch-Site') ?? 'none'
+  return (headers.get('Origin') ?? origin) === origin && ['same-origin', 'none'].includes(site)
+}
+
+const told = (value: unknown, status = 200): Response =>
+  Response.json(value, { status, headers: { 'Cache-Control': 'no-store', 'X-Content-Type-Options': 'nosniff' } })

@@ -1,0 +1,46 @@
+/** Requests that tell what they took. */
+import type { EdgeWorker } from '../serve.ts'
+import { begin, end, type Hop, hopsOf, within } from './hops.ts'
+import { isInside } from './inside.ts'
+
+/** The same Worker. Its answers have a header `Server-Timing`, which browsers show, too: https://www.w3.org/TR/server-timing/ */
+export const timed = (worker: EdgeWorker): EdgeWorker => ({
+  ...worker,
+  async fetch(request, env, context) {
+    const url = new URL(request.url)
+    if (isInside(url)) return worker.fetch(request, env, context)
+    const hop = begin('request', `${request.method} ${url.pathname}`)
+    try {
+      const response = await within(hop, () => worker.fetch(request, env, context))
+      end(hop, false)
+      return withTimings(response, hop)
+    } catch (problem) {
+      end(hop, true)
+      throw problem
+    }
+  },
+})
+
+function withTimings(response: Response, request: Hop): Response {
+  const header = timings(request)
+  try {
+    response.headers.append('Server-Timing', header)
+    return response
+  } catch {
+    // That of an answer which came from elsewhere cannot be changed.
+    const copy = new Response(response.body, response)
+    copy.headers.append('Server-Timing', header)
+    return copy
+  }
+}
+
+/** Those that are over. `request` has the number that the inspector asks for the others by. */
+const timings = (request: Hop): string =>
+  [
+    `request;desc="${request.number}"`,
+    ...hopsOf(request.number).flatMap(({ kind, what, milliseconds }) => {
+      if (milliseconds === undefined) return []
+      const name = kind === 'request' ? 'worker' : what.replace(/[^\w.]+/g, '-')
+      return [`${name};dur=${milliseconds}`]
+    }),
+  ].join(', ')

@@ -1,0 +1,58 @@
+/** The page of the inspector: everything it does, its script does, as a client like any other. */
+import type { Host } from '../http/host.ts'
+import { Html, html } from '../page/html.ts'
+import { script, style } from './assets.ts'
+
+/** @param isDevelopment what no client can see is there, too */
+export async function inspectorPage(request: Request, host: Host, isDevelopment: boolean): Promise<Response> {
+  const [styleHash, scriptHash] = await hashes()
+  return new Response(request.method === 'HEAD' ? null : write(host, isDevelopment).text, {
+    headers: {
+      'Content-Type': 'text/html; charset=utf-8',
+      'Content-Security-Policy': [
+        `default-src 'none'`,
+        `style-src ${styleHash}`,
+        `script-src ${scriptHash}`,
+        `connect-src 'self'`,
+        'img-src data:',
+        'media-src data:',
+        `base-uri 'none'`,
+        `form-action 'none'`,
+        `frame-ancestors 'none'`,
+        `require-trusted-types-for 'script'`,
+        `trusted-types 'none'`,
+      ].join('; '),
+      'X-Content-Type-Options': 'nosniff',
+      'Referrer-Policy': 'no-referrer',
+      'Cache-Control': 'no-cache',
+    },
+  })
+}
+
+/** Of style and script, which never change while the Worker runs. */
+let hashed: Promise<string[]> | undefined
+const hashes = () => (hashed ??= Promise.all([style, script].map(hash)))
+
+/** @see https://www.w3.org/TR/CSP3/#grammardef-hash-source */
+async function hash(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  return `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`
+}
+
+function write({ objects, paths, server: { registry } }: Host, isDevelopment: boolean): Html {
+  const { name, title = name } = registry.options
+  return html`<!doctype html>
+<html lang="en">
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width">
+<title>${title} – inspector</title>
+<link rel="icon" href="${icon}">
+<style>${new Html(style)}</style>
+<body data-mcp="${paths.mcp}"${objects && paths.sse && html` data-sse="${paths.sse}"`}${isDevelopment && html` data-inside="?inside"`}>
+<header><img src="${icon}" width="24" alt=""><h1>${title}</h1><small>inspector</small></header>
+<main><noscript><p>The inspector is a script: it needs JavaScript.</p></noscript></main>
+${new Html(`<script type="module">${script}</script>`)}`
+}
+
+const icon =
+  "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'><circle cx='1' cy='1' r='1' fill='%230b6b4a'/><path d='M1 0a1 1 0 0 1 0 2' fill='%2363d2a4'/></svg>"
