@@ -9,15 +9,16 @@ import { errorOf } from './content.ts'
 import { fill, make } from './element.ts'
 import type { Complete } from './form.ts'
 import { happenings } from './happenings.ts'
+import { inside } from './inside.ts'
 import { type Listening, listening } from './listening.ts'
 import { type Actions, type Offered, offers } from './offers.ts'
 import { questions } from './questions.ts'
 import { settings } from './settings.ts'
-import { type TaskCard, taskCard } from './tasks.ts'
+import { type TaskCard, taskCard, taskIn } from './tasks.ts'
 import { type Frame, trafficTo } from './traffic.ts'
 import { wireLog } from './wire-log.ts'
 
-const { mcp = '/mcp', sse } = document.body.dataset
+const { mcp = '/mcp', sse, inside: insideAt } = document.body.dataset
 
 /** One connection with everything that ends with it. */
 type Connection = { client: TestClient; listens: Listening | undefined; tasks: TaskCard[] }
@@ -27,7 +28,8 @@ let connection: Connection | undefined
 let attempts = 0
 let tools: readonly ToolItem[] = []
 
-const wire = wireLog()
+const wire = wireLog(insideAt)
+const behind = insideAt === undefined ? undefined : inside(insideAt)
 const told = happenings()
 const asked = questions((open) => (document.title = document.title.replace(/^(\(\d+\) )?/, open ? `(${open}) ` : '')))
 const setting = settings(
@@ -50,6 +52,7 @@ fill(
     make('div', { class: 'work' }, asked.element, offer.chosen, work.element),
     make('aside', {}, told.element, wire.element),
   ),
+  behind?.element,
 )
 document.querySelector('header')?.append(setting.status)
 addEventListener('pagehide', () => void connection?.client.close())
@@ -171,9 +174,10 @@ function readResource(uri: string): void {
 
 /** A call that became a task goes on by itself. */
 function beginning(result: Params, title: string): Node | undefined {
-  if (result.resultType !== 'task' || !connection) return undefined
+  const begun = taskIn(result)
+  if (!begun || !connection) return undefined
   const { client, listens, tasks } = connection
-  const card = taskCard(client, title, result, {
+  const card = taskCard(client, title, begun.task, begun.isExperimental, {
     questions: asked,
     listening: listens,
     read: readResource,
@@ -187,6 +191,7 @@ function beginning(result: Params, title: string): Node | undefined {
 
 function hear(frame: Frame): void {
   wire.add(frame)
+  if (frame.note === undefined) behind?.stir()
   if (frame.direction === 'sent') return
   for (const message of [frame.value].flat()) {
     const { method, params = {} } = Object(message) as { method?: string; params?: Params }
@@ -196,7 +201,8 @@ function hear(frame: Frame): void {
 
 function notified(method: string, params: Params, frame: Frame): void {
   if (method === 'notifications/cancelled') asked.withdraw(String(params.requestId))
-  if (method === 'notifications/tasks') connection?.tasks.find(({ taskId }) => taskId === params.taskId)?.told(params)
+  if (method.startsWith('notifications/tasks'))
+    connection?.tasks.find(({ taskId }) => taskId === params.taskId)?.told(params)
   // Calls show their own progress, and what is listened to is known here.
   if (!/progress|acknowledged/.test(method)) told.add(method, params, frame)
   if (method.endsWith('/list_changed')) void list().catch((thrown) => fill(problem, errorOf(thrown)))

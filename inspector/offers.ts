@@ -134,15 +134,29 @@ function workOf(kind: Kind, item: Item, actions: Actions): Child {
   return templateOf(item as ResourceTemplateItem, actions)
 }
 
-function toolOf({ name, inputSchema, annotations = {} }: ToolItem, { call }: Actions): Child {
+function toolOf(tool: ToolItem, { call }: Actions): Child {
+  const { name, inputSchema, annotations = {} } = tool
   const hints = Object.entries(annotations).filter(([hint, isTrue]) => hint.endsWith('Hint') && isTrue)
   const words = hints.map(([hint]) =>
     hint.replace('Hint', '').replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`),
   )
+  const asTask = taskBox(tool)
   return [
     words.length > 0 && make('p', { class: 'hint' }, words.join(' · ')),
-    sheet(form(inputSchema), 'Call', (args) => call(name, 'tools/call', { name, arguments: args })),
+    sheet(
+      form(inputSchema),
+      'Call',
+      (args) => call(name, 'tools/call', { name, arguments: args, ...(asTask?.checked && { task: {} }) }),
+      asTask && make('span', { class: 'check' }, asTask, make('label', { for: asTask.id }, 'As a task')),
+    ),
   ]
+}
+
+/** Of tools that can be tasks of 2025-11-25, where the client says so. */
+function taskBox(tool: ToolItem): HTMLInputElement | undefined {
+  const { taskSupport } = Object((tool as { execution?: object }).execution) as { taskSupport?: string }
+  if (taskSupport !== 'optional' && taskSupport !== 'required') return undefined
+  return make('input', { type: 'checkbox', id: newId(), checked: true, disabled: taskSupport === 'required' })
 }
 
 function promptOf({ name, arguments: args = [] }: PromptItem, { call, complete }: Actions): Child {

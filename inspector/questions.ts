@@ -10,14 +10,20 @@ export interface Questions {
   ask(request: InputRequest, key: string): Promise<Params>
   /** Nobody waits for this answer any more. */
   withdraw(key: string): void
+  /** The same for all that a task of 2025-11-25 asks. */
+  withdrawTask(taskId: string): void
   withdrawAll(): void
 }
 
+/** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#related-task-metadata */
+const taskOf = (params: Params | undefined): unknown =>
+  Object(Object(params?._meta)['io.modelcontextprotocol/related-task']).taskId
+
 export function questions(changed: (open: number) => void): Questions {
   const element = make('div', { class: 'questions', 'aria-live': 'polite' })
-  const open = new Map<string, { card: HTMLElement; reject(reason: Error): void }>()
+  const open = new Map<string, { card: HTMLElement; taskId: unknown; reject(reason: Error): void }>()
   let lastRoots = 'file:///workspace'
-  return { element, ask, withdraw, withdrawAll: () => [...open.keys()].forEach(withdraw) }
+  return { element, ask, withdraw, withdrawTask, withdrawAll: () => [...open.keys()].forEach(withdraw) }
 
   function ask(request: InputRequest, key: string): Promise<Params> {
     const { promise, resolve, reject } = Promise.withResolvers<Params>()
@@ -34,7 +40,7 @@ export function questions(changed: (open: number) => void): Questions {
       body,
     )
     element.append(card)
-    open.set(key, { card, reject })
+    open.set(key, { card, taskId: taskOf(request.params), reject })
     changed(open.size)
     // Whoever is writing is not interrupted.
     if (!document.activeElement?.matches('input,textarea,select')) {
@@ -53,6 +59,10 @@ export function questions(changed: (open: number) => void): Questions {
 
   function withdraw(key: string): void {
     open.get(key)?.reject(new Error('Nobody waits for this answer any more'))
+  }
+
+  function withdrawTask(taskId: string): void {
+    for (const [key, question] of [...open]) if (question.taskId === taskId) withdraw(key)
   }
 
   type Answering = (answer: Params) => void

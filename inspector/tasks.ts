@@ -1,4 +1,7 @@
-/** A task of the extension: looked at again and again, or listened to, until it is over. */
+/**
+ * A task: looked at again and again, or listened to, until it is over. It asks in what it says of itself. One of 2025-11-25 asks, and
+ * has its result, in the answer to a request that waits for it.
+ */
 import type { InputRequest, Params } from '../worker/protocol/types.ts'
 import type { TestClient } from '../worker/testing/index.ts'
 import { errorOf, type Reading, resultOf } from './content.ts'
@@ -21,10 +24,26 @@ type Beside = { questions: Questions; listening: Listening | undefined; read: Re
 
 const isOver = (status: unknown): boolean => ['completed', 'failed', 'cancelled'].includes(String(status))
 
-/** @param created what a call was answered with instead of its result */
-export function taskCard(client: TestClient, title: string, created: Params, beside: Beside): TaskCard {
-  const { questions, listening, read } = beside
+/** The task that a call was answered with instead of its result. */
+export function taskIn(result: Params): { task: Params; isExperimental: boolean } | undefined {
+  if (result.resultType === 'task') return { task: result, isExperimental: false }
+  const { taskId } = Object(result.task) as { taskId?: unknown }
+  return typeof taskId === 'string' ? { task: result.task as Params, isExperimental: true } : undefined
+}
+
+/** @param isExperimental it is one of 2025-11-25 */
+export function taskCard(
+  client: TestClient,
+  title: string,
+  created: Params,
+  isExperimental: boolean,
+  beside: Beside,
+): TaskCard {
+  const { questions, read } = beside
+  // One of 2025-11-25 tells everybody.
+  const listening = isExperimental ? undefined : beside.listening
   const taskId = String(created.taskId)
+  const left = new AbortController()
   const asked = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | undefined
   let isLeft = false
@@ -57,6 +76,7 @@ export function taskCard(client: TestClient, title: string, created: Params, bes
     answer,
   )
   update(created)
+  if (isExperimental) void wait()
   return { element, taskId, told: update, leave }
 
   function update(task: Params): void {
@@ -67,8 +87,11 @@ export function taskCard(client: TestClient, title: string, created: Params, bes
     const requests = Object.entries((task.inputRequests ?? {}) as Record<string, InputRequest>)
     for (const [key, request] of requests) if (!asked.has(key)) void ask(key, request)
     clearTimeout(timer)
-    if (isOver(task.status)) end(task)
-    else if (mode.value === 'poll') timer = setTimeout(look, Number(task.pollIntervalMs ?? 1000))
+    const pause = Number(task.pollIntervalMs ?? task.pollInterval ?? 1000)
+    if (!isOver(task.status)) {
+      if (mode.value === 'poll') timer = setTimeout(look, pause)
+    } else if (isExperimental && task.status !== 'cancelled') controls.remove()
+    else end(task)
   }
 
   function end(task: Params): void {
@@ -79,10 +102,25 @@ export function taskCard(client: TestClient, title: string, created: Params, bes
     fill(answer, result ? resultOf(result, read) : error ? make('p', { class: 'bad' }, error.message) : undefined)
   }
 
+  /** Its questions come while this is waited for. */
+  async function wait(): Promise<void> {
+    try {
+      const result = await client.request('tasks/result', { taskId }, { signal: left.signal })
+      await look()
+      fill(answer, resultOf(result, read))
+    } catch (problem) {
+      if (isLeft) return
+      await look()
+      if (!isLeft) fill(answer, errorOf(problem))
+    }
+  }
+
   function leave(): void {
     isLeft = true
+    left.abort()
     clearTimeout(timer)
     for (const key of asked) questions.withdraw(`${taskId} ${key}`)
+    questions.withdrawTask(taskId)
   }
 
   async function look(): Promise<void> {

@@ -31,6 +31,8 @@ export type Frame = {
   readonly event?: { id?: string | undefined; name?: string | undefined }
   /** In a few words, where there is no message. */
   readonly note?: string
+  /** It says nothing, and comes again and again. */
+  readonly isComment?: true
 }
 
 /** Where the server is: its endpoint, and the older one for streams. */
@@ -94,6 +96,16 @@ function overheard(response: Response, exchange: Exchange, tell: Tell): Response
   const parser = createParser({
     onEvent({ id, event, data }) {
       tell({ direction: 'received', text: data, value: parsed(data), event: { id, name: event } })
+    },
+    // What keeps a silent stream alive.
+    onComment(comment) {
+      tell({
+        direction: 'received',
+        text: '',
+        value: undefined,
+        note: `a comment${comment && `: ${comment}`}`,
+        isComment: true,
+      })
     },
   })
   const decoder = new TextDecoder()

@@ -1,5 +1,6 @@
 /** Every frame, in the order it went by. */
 import { button, copyButton, fill, make } from './element.ts'
+import { hopsOf } from './hops.ts'
 import { pretty, preview, tree } from './json.ts'
 import type { Exchange, Frame } from './traffic.ts'
 
@@ -11,11 +12,14 @@ export interface WireLog {
   add(frame: Frame): void
 }
 
-export function wireLog(): WireLog {
+/** @param insideAt what tells where the time of a request went, if anything does */
+export function wireLog(insideAt: string | undefined): WireLog {
   let frames: Frame[] = []
   const rows = new Map<Frame, HTMLElement>()
   /** What results are results of. */
   const methods = new Map<unknown, string>()
+  /** What has come last, and how often, on a stream that is only kept alive. */
+  const repeats = new Map<Exchange, { frame: Frame; times: number }>()
   const list = make('ol', { class: 'frames' })
   const count = make('small', {}, '0')
   const filter = make('input', {
@@ -34,11 +38,16 @@ export function wireLog(): WireLog {
   return { element, add }
 
   function add(frame: Frame): void {
+    const { exchange, isComment } = frame
+    const repeated = repeats.get(exchange)
+    if (isComment && repeated) return again(repeated)
+    if (isComment) repeats.set(exchange, { frame, times: 1 })
+    else repeats.delete(exchange)
     // Whoever reads further up is left there.
     const isAtEnd = list.scrollTop + list.clientHeight >= list.scrollHeight - 8
     const { id, method } = Object(frame.value) as { id?: unknown; method?: string }
     if (method && id !== undefined) methods.set(`${frame.direction} ${id}`, method)
-    const row = rowOf(frame, titleIn(frame))
+    const row = rowOf(frame, titleIn(frame), insideAt)
     row.hidden = !isWanted(frame)
     frames.push(frame)
     rows.set(frame, row)
@@ -52,8 +61,15 @@ export function wireLog(): WireLog {
     if (isAtEnd) list.scrollTop = list.scrollHeight
   }
 
+  function again(repeated: { frame: Frame; times: number }): void {
+    repeated.times += 1
+    const title = rows.get(repeated.frame)?.querySelector('b')
+    if (title) title.textContent = `${titleIn(repeated.frame)} × ${repeated.times}`
+  }
+
   function clear(): void {
     frames = []
+    repeats.clear()
     rows.clear()
     methods.clear()
     fill(list)
@@ -76,7 +92,7 @@ export function wireLog(): WireLog {
   }
 }
 
-function rowOf(frame: Frame, title: string): HTMLElement {
+function rowOf(frame: Frame, title: string, insideAt: string | undefined): HTMLElement {
   const { direction, exchange, at, note } = frame
   const arrow = direction === 'sent' ? '→' : '←'
   const summary = make(
@@ -89,12 +105,12 @@ function rowOf(frame: Frame, title: string): HTMLElement {
   const details = make('details', {}, summary)
   // Made when it is looked at.
   details.addEventListener('toggle', () => {
-    if (details.childElementCount === 1) details.append(insideOf(frame))
+    if (details.childElementCount === 1) details.append(insideOf(frame, insideAt))
   })
   return make('li', { 'data-direction': direction, 'data-exchange': exchange.number }, details)
 }
 
-function insideOf(frame: Frame): HTMLElement {
+function insideOf(frame: Frame, insideAt: string | undefined): HTMLElement {
   const { text, value, exchange, event, direction } = frame
   return make(
     'div',
@@ -107,13 +123,16 @@ function insideOf(frame: Frame): HTMLElement {
       ),
     event && make('p', { class: 'hint' }, `event ${event.name ?? 'message'}${event.id ? `, id ${event.id}` : ''}`),
     value !== undefined ? tree(value, undefined, 2) : text !== '' && make('pre', {}, text),
-    make(
-      'details',
-      { class: 'node' },
-      make('summary', {}, `HTTP: ${lineOf(exchange)}`),
-      headersOf(exchange, direction),
-    ),
+    httpOf(exchange, direction, insideAt),
   )
+}
+
+function httpOf(exchange: Exchange, direction: string, insideAt: string | undefined): HTMLElement {
+  const folded = make('details', { class: 'node' }, make('summary', {}, `HTTP: ${lineOf(exchange)}`))
+  folded.addEventListener('toggle', () => {
+    if (folded.childElementCount === 1) folded.append(hopsOf(exchange, insideAt), headersOf(exchange, direction))
+  })
+  return folded
 }
 
 /** @param answered the method that this is the answer to */

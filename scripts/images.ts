@@ -1,6 +1,6 @@
 /**
  * Draws pictures for the documentation: the chart of examples/chart in a host, docs/images/chart-*.png, and the inspector with
- * examples/report, docs/images/inspector-*.png. Needs Chromium.
+ * examples/report, docs/images/inspector-*.png and inside-*.png. Needs Chromium.
  */
 import { join } from 'node:path'
 import { openHost } from '../test/apps/host/open-host.ts'
@@ -44,6 +44,19 @@ for (const colorScheme of ['light', 'dark'] as const) {
     else await page.locator('.frames > li', { hasText: 'tasks/get' }).last().locator('summary').first().click()
     if (width > 1000) await page.evaluate(() => scrollTo(0, 0))
     await page.screenshot({ path: join(images, `inspector-${width}-${colorScheme}.png`) })
+
+    // One of each is enough to see what it is.
+    if (width > 1000 !== (colorScheme === 'light')) continue
+    if (width < 1000) await page.locator('.top > summary').click()
+    await opened.connect('2025-11-25')
+    await page.getByLabel('topic').fill('tea')
+    await call('write_report')
+    await page.locator('.question').waitFor({ timeout: 15_000 })
+    const section = page.locator('.behind')
+    await section.locator('summary').first().click()
+    await section.locator('.object > summary', { hasText: 'McpSession' }).first().click()
+    await section.locator('table').first().waitFor()
+    await section.screenshot({ path: join(images, `inside-${width}-${colorScheme}.png`) })
   }
 }
 await browser.close()

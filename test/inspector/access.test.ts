@@ -36,6 +36,12 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     await page.getByRole('button', { name: 'Add to tags' }).click()
     await page.getByLabel('Which either').selectOption('mail')
     await page.locator('.frames summary').nth(1).click()
+    await page.locator('.frames summary', { hasText: 'HTTP:' }).first().click()
+    await page.locator('.hops').waitFor()
+    await page.getByText('Durable Objects', { exact: true }).click()
+    await page.locator('.object').first().waitFor()
+    for (const folded of await page.locator('.object > summary').all()) await folded.click()
+    await page.locator('.contents table').first().waitFor()
     return opened
   }
 
@@ -98,7 +104,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     await using opened = await busy({ viewport: { width, height: 800 } })
     const wide = await opened.page.evaluate(() => {
       const all = [...document.querySelectorAll('body *')]
-      const isScrolled = (element: Element) => element.closest('.frames,.happenings,.offers > div') !== null
+      const isScrolled = (element: Element) => element.closest('.frames,.happenings,.scrolls,.offers > div') !== null
       return all
         .filter((element) => element.getBoundingClientRect().right > innerWidth + 0.5 && !isScrolled(element))
         .map((element) => `${element.tagName}.${element.className} ${element.textContent?.slice(0, 40)}`)

@@ -264,7 +264,113 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     })
   })
 
+  describe('a task of 2025-11-25', () => {
+    const task = () => opened.page.locator('.task').first()
+
+    test('asks, is told of, and has its result', async () => {
+      const { call, page, question } = await open('2025-11-25')
+      await call('brew')
+      await question.getByText('With milk?').waitFor()
+      await expect.poll(() => task().innerText(), patience).toContain('input_required')
+      await expect.poll(() => page.locator('.happenings').innerText(), patience).toMatch(/tasks\/status/)
+      await question.getByLabel('milk').check()
+      await question.getByRole('button', { name: 'Accept' }).click()
+      await expect.poll(() => task().innerText(), patience).toMatch(/completed[\s\S]*Tea with milk/)
+      expect(await task().getByRole('button').count()).toBe(0)
+    })
+
+    test('is cancelled', async () => {
+      const { call, page, question } = await open('2025-11-25')
+      await call('brew')
+      await question.waitFor()
+      await task().getByRole('button', { name: 'Cancel the task' }).click()
+      await expect.poll(() => task().innerText(), patience).toContain('cancelled')
+      await expect.poll(() => page.locator('.question').count(), patience).toBe(0)
+      expect(await task().locator('.bad').count()).toBe(0)
+    })
+
+    test('is a call like any other when it is not wanted', async () => {
+      const { choose, page, question } = await open('2025-11-25')
+      await choose('brew')
+      await page.getByLabel('As a task').uncheck()
+      await page.getByRole('button', { name: 'Call', exact: true }).click()
+      await question.getByRole('button', { name: 'Decline' }).click()
+      await says(/Tea: decline/)
+      expect(await task().count()).toBe(0)
+    })
+
+    test('is offered to nobody else', async () => {
+      const { choose, page } = await open('2025-06-18')
+      await choose('brew')
+      await page.getByRole('button', { name: 'Call', exact: true }).waitFor()
+      expect(await page.getByLabel('As a task').count()).toBe(0)
+    })
+  })
+
+  describe('Durable Objects', () => {
+    const objects = (className: string) => opened.page.locator(`.objects > [data-class="${className}"]`)
+    const unfold = () => opened.page.getByText('Durable Objects', { exact: true }).click()
+
+    test('are shown with what they store: a session with its event log', async () => {
+      const { call, question } = await open('2025-11-25')
+      await unfold()
+      const session = objects('McpSession').first()
+      await session.locator('summary').first().click()
+      await call('ask')
+      await question.waitFor()
+      const events = session.getByRole('region', { name: 'events' })
+      await expect.poll(() => events.innerText(), patience).toMatch(/elicitation\/create/)
+      expect(await session.getByRole('region', { name: 'calls' }).innerText()).toContain('tools/call')
+      expect(await session.getByRole('region', { name: 'questions' }).innerText()).toContain('name')
+      // It is looked at again by itself.
+      await question.getByRole('button', { name: 'Decline' }).click()
+      await says(/No name: decline/)
+      await expect.poll(() => session.getByRole('region', { name: 'questions' }).count(), patience).toBe(0)
+      await events.locator('summary', { hasText: '"result"' }).click()
+      await expect.poll(() => events.innerText(), patience).toMatch(/result: .*No name: decline/)
+    })
+
+    test('are shown with what they store: a task, and keys without themselves', async () => {
+      const { call, question, page } = await open()
+      await call('brew')
+      await question.waitFor()
+      await unfold()
+      const task = objects('McpTask').first()
+      await task.locator('summary').first().click()
+      await expect.poll(() => task.locator('.contents').innerText(), patience).toMatch(/brew[\s\S]*milk/)
+      await objects('McpUpdates').first().locator('summary').first().click()
+      await expect
+        .poll(() => objects('McpUpdates').first().locator('.contents').innerText(), patience)
+        .toContain('(not shown)')
+      await page.getByRole('button', { name: 'Look again' }).click()
+      await expect.poll(() => task.locator('.contents').innerText(), patience).toContain('milk')
+    })
+
+    test.each(everyRevision)('where the time of a request went: a client of %s', async (revision) => {
+      const { page, call } = await open(revision)
+      await call('whoami')
+      await says(/nobody/)
+      const sent = page.locator('.frames > li', { hasText: 'tools/call' }).first()
+      await sent.locator('summary').first().click()
+      await sent.locator('summary', { hasText: 'HTTP:' }).click()
+      const hops = sent.locator('.hops')
+      await hops.waitFor()
+      const words = await hops.innerText()
+      expect(words).toMatch(/this page, until the headers were here\s+\d+ ms\s+in the Worker\s+\d+ ms/)
+      expect(words).toMatch(/handler: tools\/call whoami\s+\d+ ms/)
+      expect(words.includes('Durable Object: McpSession')).toBe(revision !== stateless)
+    })
+  })
+
   describe('the wire log', () => {
+    test('counts the comments that keep a stream alive', async () => {
+      const { page } = await open('2025-11-25')
+      const comments = page.locator('.frames > li', { hasText: 'a comment: keep-alive' })
+      // Those of the connection before may be there as well.
+      await expect.poll(() => comments.last().innerText(), patience).toMatch(/× [2-9]/)
+      expect(await comments.count()).toBeLessThanOrEqual(2)
+    })
+
     test.each(everyRevision)('has every frame that the server saw, as a client of %s', async (revision) => {
       await using relay = await startRelay(server.url)
       opened = await openInspector(browser, relay.url, { permissions: ['clipboard-read', 'clipboard-write'] })
