@@ -9,12 +9,12 @@ import type { Shards, Updates, UpdatesHost, UpdatesOptions, UpdatesRpc } from '.
 import type { Audit, Auth, Limiter, Visit } from './auth/auth.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes } from './engine/scopes.ts'
-import { checks } from './http/checking.ts'
 import { guardHost, guardOrigin, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, sealsOf, type Updating } from './http/host.ts'
 import { lastOf } from './http/last-of.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
+import { checkOrigins, checkPath } from './http/policy-checks.ts'
 import { notAllowed, refusal } from './http/refusal.ts'
 import { openSse, postSse } from './http/sse-2024.ts'
 import { hasClass, keys, object, once } from './platform.ts'
@@ -83,7 +83,8 @@ export interface EdgeWorker {
 export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const names = { session: 'McpSession', updates: 'McpUpdates', state: 'McpState', ...options.objects }
   const limits: Limits = { ...defaultLimits, ...options.limits }
-  checks?.checkOrigins(options.origins ?? [])
+  // See `http/checking.ts`.
+  if (globalThis.process?.env?.NODE_ENV !== 'production') checkOrigins(options.origins ?? [])
   const report = (problem: unknown) => console.error(problem)
   const sessions = options.sessions || {}
   const session = (name: string): SessionRpc => object(names.session, name, sessions)
@@ -218,7 +219,7 @@ async function respond(
 }
 
 function pathsOf(mcp: string): Host['paths'] {
-  checks?.checkPath(mcp)
+  if (globalThis.process?.env?.NODE_ENV !== 'production') checkPath(mcp)
   const parent = mcp.slice(0, mcp.lastIndexOf('/') + 1)
   return { mcp, sse: `${parent}sse`, messages: `${parent}messages` }
 }
