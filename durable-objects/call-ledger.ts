@@ -58,9 +58,13 @@ export class CallLedger {
     this.#sql.exec('UPDATE calls SET call = ?, due = ifnull(?, due) WHERE id = ?', JSON.stringify(call), due, row)
   }
 
-  /** Calls that have waited too long. */
-  overdue(now: number): { row: number; call: LedgerCall }[] {
-    return this.#select('due <= ? AND id IN (SELECT call FROM questions)', now)
+  /** Calls that have waited too long, or whose answers a task no longer needs. */
+  overdue(now: number, taskId: string): { row: number; call: LedgerCall }[] {
+    return this.#select(
+      "(due <= ? OR call ->> '$.request.params.taskId' = ?) AND id IN (SELECT call FROM questions)",
+      now,
+      taskId,
+    )
   }
 
   /** Milliseconds: when a call that waits will have waited too long; `Infinity`: none does. */

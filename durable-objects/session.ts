@@ -93,11 +93,17 @@ export interface SessionRpc extends RoundRpc {
   post(post: Post): Promise<Posted>
   /** Ends the session. False when it was over already. */
   end(expires: number): Promise<boolean>
-  /** What this session registered for, or is to hear. False when the session is over: it is not to be told again. */
-  changed(news: News): Promise<boolean>
+  /**
+   * What this session registered for, or is to hear. False when the session is over: it is not to be told again.
+   *
+   * @param over a task that asks no more, by `taskId` in the params of calls that wait for answers to it, and what they are told
+   */
+  changed(news: News, over?: Over): Promise<boolean>
   /** Opens a feed. */
   fetch(request: Request): Promise<Response>
 }
+
+export type Over = readonly [taskId: string, problem: string]
 
 /** What a session needs from the server it belongs to. */
 export type SessionHost = {
@@ -204,10 +210,11 @@ export class Session extends DurableObject implements SessionRpc {
     return true
   }
 
-  async changed(news: News): Promise<boolean> {
+  async changed(news: News, over?: Over): Promise<boolean> {
     // It may be registering right now. One without an id has ended without a trace.
     if (this.#isOver() || !this.#id) return false
     if (this.#log.find(standingStream)) this.#feeds.send(standingStream, notificationText(newsNotification(news)))
+    if (over) this.#endOverdue(over)
     return true
   }
 
@@ -306,10 +313,10 @@ export class Session extends DurableObject implements SessionRpc {
     return this.ctx.storage.setAlarm(Math.min(due, hold, this.#ledger.due))
   }
 
-  /** Calls whose answers are too late by now end. */
-  #endOverdue(): void {
-    for (const { row, call } of this.#ledger.overdue(Date.now())) {
-      const late = new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
+  /** Calls whose answers are too late by now end, and those about a task that asks no more. */
+  #endOverdue([taskId, problem]: Over = ['', 'Nobody answered in time']): void {
+    for (const { row, call } of this.#ledger.overdue(Date.now(), taskId)) {
+      const late = new McpError('interrupted', problem, { reason: 'timeout', retryable: true })
       if (!this.#feeds.isOpen(call.stream)) this.#values.put('unheard', true)
       this.#withdraw(call.stream, this.#ledger.end(row), late.message)
       this.#fail(exchangeOn(call), call.request.id, late, { ...call, row, principal: undefined, expires: 0 })

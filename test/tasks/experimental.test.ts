@@ -152,6 +152,49 @@ describe('a task', () => {
     expect(await get(taskId)).toMatchObject(cancelled)
   })
 
+  test('is cancelled while somebody is asked for it: nobody waits any more', async () => {
+    const open: string[] = []
+    await using other = await connect(server.url, {
+      revision,
+      answers: {
+        // Nobody answers.
+        elicit({ message }: Json) {
+          open.push(String(message))
+          return new Promise(() => {})
+        },
+      },
+    })
+    const taskId = await beginId('asks', { key: key() }, {}, other)
+    const waiting = expect(other.request('tasks/result', { taskId })).rejects.toMatchObject({
+      message: 'The task was cancelled: it has no result',
+    })
+    await expect.poll(() => open).toEqual(['One?', 'Two?'])
+    await other.request('tasks/cancel', { taskId })
+    await waiting
+    const withdrawn = [await other.next('notifications/cancelled'), await other.next('notifications/cancelled')]
+    expect(withdrawn.map(({ params }) => params?.requestId)).toEqual(['ask-1', 'ask-2'])
+  })
+
+  test('is over while somebody else is asked for it: they are told to ask for its result', async () => {
+    const open: (() => void)[] = []
+    await using other = await connect(server.url, {
+      revision,
+      answers: { elicit: () => new Promise((resolve) => open.push(() => resolve(named('Ada')))) },
+    })
+    const taskId = await beginId('asks', { key: key() }, {}, other)
+    const first = other.request('tasks/result', { taskId })
+    await expect.poll(() => open.length).toBe(2)
+    const second = expect(other.request('tasks/result', { taskId })).rejects.toMatchObject({
+      message: 'The task is over: ask for its result again',
+      data: { retryable: true },
+    })
+    await expect.poll(() => open.length).toBe(4)
+    for (const answer of open.slice(0, 2)) answer()
+    expect(textIn(await first)).toMatch(/Ada and Ada/)
+    await second
+    expect(textIn(await other.request('tasks/result', { taskId }))).toMatch(/Ada and Ada/)
+  })
+
   test('that sleeps hears of its cancellation', async () => {
     const it = key()
     const taskId = await beginId('tidies', { key: it })

@@ -3,6 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
+import type { Over } from '../../durable-objects/session.ts'
 import type { TaskRpc, TaskView } from '../../durable-objects/task.ts'
 import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { Answer } from '../engine/memo.ts'
@@ -112,7 +113,7 @@ export async function taskResult(asked: Asked, site: Site): Promise<Result> {
     } else if (result) {
       return relatedResult(call.revision.result('tools/call', result), taskId)
     } else if (view.status === 'cancelled') {
-      throw new McpError('invalid_params', 'The task was cancelled: it has no result')
+      throw new McpError('invalid_params', cancelled)
     } else {
       await waited(Math.min(Math.max((view.due ?? 0) - Date.now(), lostPause), mostPause), world.signal())
     }
@@ -142,6 +143,14 @@ function answerTo(context: Context, key: string): Answer | undefined {
     const message = refusal.message.slice(`The client refused "${key}": `.length)
     return { error: { code: -32600, message } }
   }
+}
+
+const cancelled = 'The task was cancelled: it has no result'
+
+/** What whoever still waits for answers to a task is told when it is over. */
+export function overOf({ taskId, status }: TaskView): Over | undefined {
+  if (status === 'working' || status === 'input_required') return undefined
+  return [taskId, status === 'cancelled' ? cancelled : 'The task is over: ask for its result again']
 }
 
 export const statusNotification = (task: TaskView): Notification => ({

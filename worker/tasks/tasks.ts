@@ -66,7 +66,10 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
     state: (name) => object(names.state, name, options),
     async tell(task, { name, session, shards }) {
       if (session) {
-        await object<SessionRpc>(names.session, session, options).changed(experimental.statusNotification(task))
+        await object<SessionRpc>(names.session, session, options).changed(
+          experimental.statusNotification(task),
+          experimental.overOf(task),
+        )
       }
       if (shards.length === 0) return
       const news = extended.taskNotification(task)
