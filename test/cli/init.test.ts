@@ -1,8 +1,8 @@
-import { execFile } from 'node:child_process'
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { execFile, spawn } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
 let folder: string
@@ -97,6 +97,67 @@ test.each<[string, string[], string]>([
 ])('%s is refused in a sentence', async (_, args, sentence) => {
   expect(await edgemcp(...args)).toMatchObject({ code: 1, complained: sentence })
   expect(readdirSync(folder)).toEqual([])
+})
+
+/** `script` of util-linux gives a command a terminal. */
+const terminal = '/usr/bin/script'
+
+/** @param typed what is answered to each question, by the words before it */
+function atTerminal(command: string, typed: readonly (readonly [question: string, answer: string])[]): Promise<Ended> {
+  const { promise, resolve: end } = Promise.withResolvers<Ended>()
+  const started = spawn(
+    terminal,
+    ['-qec', `"${process.execPath}" "${join(root, 'cli/index.ts')}" ${command}`, '/dev/null'],
+    {
+      cwd: folder,
+    },
+  )
+  let said = ''
+  let seen = 0
+  const waiting = [...typed]
+  started.stdout.on('data', (chunk) => {
+    said += chunk
+    for (let next = waiting[0]; next && said.includes(next[0], seen); next = waiting[0]) {
+      seen = said.length
+      started.stdin.write(next[1])
+      waiting.shift()
+    }
+  })
+  started.on('close', (code) => end({ code: code ?? -1, said, complained: '' }))
+  return promise
+}
+
+describe.runIf(process.platform === 'linux' && existsSync(terminal))('at a terminal', () => {
+  test('two questions are asked, and a wrong answer once more', async () => {
+    const { code, said } = await atTerminal('init', [
+      ['Folder (my-mcp-server): ', 'tea\n'],
+      ['Template (hello): ', 'nothing\n'],
+      ['Template (hello): ', 'notes\n'],
+    ])
+    expect(said).toContain('There is no "nothing": type hello, notes, protected.')
+    expect(said).toContain('Made tea from the template notes.')
+    expect(code).toBe(0)
+    expect(written('tea/src/notebook.ts')).toContain('export')
+  })
+
+  test('what was said is not asked', async () => {
+    const { code, said } = await atTerminal('init tea', [['Template (hello): ', '\n']])
+    expect([code, said.includes('Folder')]).toEqual([0, false])
+    expect(said).toContain('Made tea from the template hello.')
+  })
+
+  test.each([
+    ['Ctrl+C', '\x03'],
+    ['Ctrl+D', '\x04'],
+  ])('%s writes nothing', async (_, key) => {
+    const { code, said } = await atTerminal('init', [
+      ['Folder (my-mcp-server): ', 'tea\n'],
+      ['Template (hello): ', key],
+    ])
+    expect(said).toContain('Nothing was written.')
+    expect(code).toBe(1)
+    expect(readdirSync(folder)).toEqual([])
+  })
 })
 
 test('help and version are told', async () => {
