@@ -11,7 +11,7 @@ import { asMcpError, McpError } from '../worker/protocol/errors.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
 import { newestStateless as revision } from '../worker/protocol/revisions/index.ts'
 import type { InputRequest, Result } from '../worker/protocol/types.ts'
-import type { Context } from '../worker/server/context.ts'
+import type { Context, Watch } from '../worker/server/context.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import type { Tool } from '../worker/server/tool.ts'
@@ -76,7 +76,17 @@ export type TaskHost = {
   report(problem: unknown): void
 }
 
-type Ended = { readonly outcome: Outcome } | { readonly wake: number } | { readonly thrown: unknown }
+type Ended = { readonly outcome: Outcome } | Asleep | { readonly thrown: unknown }
+
+/** How a run ends that goes on at a moment, in another one. Who watches is handed it as what was thrown. */
+class Asleep {
+  readonly wake: number
+
+  constructor(wake: number) {
+    this.wake = wake
+  }
+}
+
 type Running = { readonly abort: AbortController; readonly ended: Promise<void> }
 
 /** An alarm may run for fifteen minutes; longer work is held by the next one. */
@@ -257,7 +267,7 @@ export class Task extends DurableObject implements TaskRpc {
   /** Runs the handler until it is done, cannot go on without its client, or sleeps. */
   async #play(task: Kept, signal: AbortSignal): Promise<Ended> {
     const { params, capabilities, client, principal } = this.#store.call
-    const { promise: parked, resolve: park } = Promise.withResolvers<Ended>()
+    const { promise: parked, reject: park } = Promise.withResolvers<never>()
     let thrown: { by: unknown } | undefined
     const handled = (tool: Tool): Tool => ({
       ...tool,
@@ -265,7 +275,7 @@ export class Task extends DurableObject implements TaskRpc {
         try {
           return await tool.handler(
             input,
-            this.#contextOf(task, context, signal, (wake) => park({ wake })),
+            this.#contextOf(task, context, signal, (wake) => park(new Asleep(wake))),
           )
         } catch (problem) {
           if (!(problem instanceof McpError)) thrown = { by: problem }
@@ -299,11 +309,11 @@ export class Task extends DurableObject implements TaskRpc {
       logLevel: undefined,
     }
     try {
-      const playing = run(only(this.#host.server, String(params.name), handled), call, this.#store.memo, world)
-      const came = await Promise.race([playing.then((outcome): Ended => ({ outcome })), parked])
-      return thrown && task.failures < task.retries ? { thrown: thrown.by } : came
+      const server = only(this.#host.server, String(params.name), handled, parked)
+      const outcome = await run(server, call, this.#store.memo, world)
+      return thrown && task.failures < task.retries ? { thrown: thrown.by } : { outcome }
     } catch (problem) {
-      return { thrown: asMcpError(problem, this.#host.report) }
+      return problem instanceof Asleep ? problem : { thrown: asMcpError(problem, this.#host.report) }
     }
   }
 
@@ -453,12 +463,15 @@ async function within(time: number, settles: Promise<unknown>): Promise<void> {
   clearTimeout(timer)
 }
 
-/** A server whose tool is run another way, and which makes no tasks. */
-function only({ registry }: Server, name: string, handled: (tool: Tool) => Tool): Server {
+/** A server whose tool is run another way, until it is over or asleep, and which makes no tasks. */
+function only({ registry }: Server, name: string, handled: (tool: Tool) => Tool, asleep: Promise<never>): Server {
   const tool = registry.tools.get(name)
   const tools = new Map(registry.tools)
   if (tool) tools.set(name, handled(tool))
-  return {
-    registry: { ...registry, tools, methods: new Map(), around: undefined },
-  } as unknown as Server
+  const watch: Watch = (call, context) => {
+    const watched = registry.watch?.(call, context)
+    const late = watched?.late ? Promise.race([watched.late, asleep]) : asleep
+    return { context, end() {}, ...watched, late }
+  }
+  return { registry: { ...registry, tools, methods: new Map(), watch } } as unknown as Server
 }

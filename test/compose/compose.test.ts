@@ -1,6 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { TaskClient } from '../tasks/client.ts'
 
 type Json = Record<string, unknown>
 
@@ -26,7 +27,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
   afterAll(() => client.close())
 
   test('a mounted server is a part of the one that mounts it', async () => {
-    expect(await namesOf(client, 'tools')).toEqual(['weather_now', 'weather_warm', 'echo', 'ask'])
+    expect(await namesOf(client, 'tools')).toEqual(['weather_now', 'weather_warm', 'echo', 'ask', 'long'])
     expect(await namesOf(client, 'prompts')).toEqual(['weather_plan'])
     expect(await textOf(client, 'weather_now', { city: 'Bern' })).toBe('Fine in Bern')
     await expect(client.callTool('now', { city: 'Bern' })).rejects.toMatchObject({ message: 'Unknown tool: now' })
@@ -76,6 +77,14 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     expect(await namesOf(other, 'tools')).toEqual(['now', 'warm'])
     expect(await textOf(other, 'now', { city: 'Bern' })).toBe('Fine in Bern')
   })
+})
+
+test('a task goes through middleware once, when it begins', async () => {
+  const client = new TaskClient(server.url)
+  await client.call('seen')
+  await client.until(await client.begin('long'), 'completed')
+  const [seen] = (await client.call('seen')).content as { text: string }[]
+  expect(seen?.text.match(/outer tools\/call/g)).toEqual(['outer tools/call'])
 })
 
 describe('a Worker of several', () => {

@@ -14,7 +14,7 @@ afterAll(() => server[Symbol.asyncDispose]())
 
 const told = async () => (await (await fetch(new URL('/told', server.url))).json()) as Told
 /** Everything that is told, once so much of it is there. */
-async function toldOf(count: number): Promise<Told> {
+async function toldOf(count: number, atLeast = { spans: count }): Promise<Told> {
   const all: Told = { events: [], points: [], spans: [] }
   await vi.waitFor(async () => {
     const { events, points, spans } = await told()
@@ -22,7 +22,7 @@ async function toldOf(count: number): Promise<Told> {
     all.points.push(...points)
     all.spans.push(...spans)
     expect(all.points.length).toBe(count)
-    expect(all.spans.length).toBeGreaterThanOrEqual(count)
+    expect(all.spans.length).toBeGreaterThanOrEqual(atLeast.spans)
   })
   return all
 }
@@ -168,6 +168,25 @@ test('the runs of a task are told of, and may take longer than calls', async () 
     expect.objectContaining({ name: 'works', came: { is: 'answered' }, isTask: true }),
   )
   expect(after.events).toContainEqual(expect.objectContaining({ method: 'tasks/update' }))
+})
+
+test('a run of a task that falls asleep is a span that says so, and what its handler starts is within', async () => {
+  const client = new TaskClient(server.url)
+  await client.begin('rests', {}, { user: 'ada' })
+  const { events, spans } = await toldOf(1, { spans: 3 })
+  expect(events.map(({ name, isTask }) => [name, isTask])).toEqual([['rests', undefined]])
+  const [prepared, ...others] = spans.filter(({ attributes }) => attributes['mcp.method.name'] === undefined)
+  expect(others).toEqual([])
+  expect(prepared?.name).toBe('prepare')
+  const run = spans.find(({ id }) => id === prepared?.parent)
+  expect(run).toMatchObject({
+    name: 'tools/call rests',
+    attributes: { 'edgemcp.task.asleep': true },
+    status: { code: 0 },
+  })
+  const begun = spans.find((span) => span !== prepared && span !== run)
+  expect(begun?.name).toBe('tools/call rests')
+  expect(begun?.attributes).not.toHaveProperty('edgemcp.task.asleep')
 })
 
 test('arguments that no schema knows are struck out', async () => {

@@ -26,7 +26,7 @@ export type Around = (call: MethodCall, next: Next) => Awaitable<Result>
 /**
  * Middleware around every method that answers from what was declared: lists, calls, reads, completions, and those of
  * extensions. What is registered first is outermost. A call that asks is run again for each answer, and so is what stands
- * around it.
+ * around it; a task is passed through once, when it begins.
  *
  * @example
  * server.use(around(async ({ method, params }, next) => {
@@ -44,6 +44,8 @@ export const around =
     const outer = registry.around
     const own = async (asked: object, method: object) => {
       const { call, context } = asked as Asked
+      // It has been passed through by the call that began it.
+      if (call.isTask) return (method as Method).answer(asked as Asked)
       const { method: name, params, revision, principal, client, session } = call
       const next: Next = (changed = params) =>
         (method as Method).answer({ ...(asked as Asked), call: { ...call, params: changed } })

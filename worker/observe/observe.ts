@@ -9,7 +9,7 @@ import type { Module, Registry } from '../server/server.ts'
 import type { Came, MethodEvent, Sink, Who } from './event.ts'
 import { redacted } from './redact.ts'
 import { traceOf } from './trace.ts'
-import { watchCalls } from './watching.ts'
+import { isAsleep, watchCalls } from './watching.ts'
 
 export type ObserveOptions = {
   /** Where events go: one place, or several. */
@@ -30,7 +30,9 @@ export function observe({ to, arguments: wanted = false }: ObserveOptions): Modu
   return ({ registry }) => {
     watchCalls(registry, (call) => {
       const since = Date.now()
-      return (came) => waitUntil(tell(call, since, came))
+      return (came) => {
+        if (!isAsleep(came)) waitUntil(tell(call, since, came))
+      }
     })
 
     async function tell(call: Call, since: number, came: unknown): Promise<void> {

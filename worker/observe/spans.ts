@@ -4,7 +4,7 @@ import type { Module } from '../server/server.ts'
 import type { Came } from './event.ts'
 import { cameOf } from './observe.ts'
 import { traceOf } from './trace.ts'
-import { watchCalls } from './watching.ts'
+import { isAsleep, watchCalls } from './watching.ts'
 
 /** What is used of the module `@opentelemetry/api`: hand it in as it is. */
 export type OpenTelemetry = {
@@ -25,14 +25,15 @@ export type OpenTelemetry = {
 type SpanContext = { traceId: string; spanId: string; traceFlags: number; isRemote: boolean }
 
 type Span = {
-  setAttributes(attributes: Record<string, string | number>): unknown
+  setAttributes(attributes: Record<string, string | boolean>): unknown
   setStatus(status: { code: number; message?: string }): unknown
   end(): void
 }
 
 /**
  * A span for each call, as the conventions for MCP servers have it, within the trace that the client names in `_meta` and else
- * within the active one. What handlers start is within it.
+ * within the active one. What handlers start is within it. A run of a task that ends because its handler sleeps has the attribute
+ * `edgemcp.task.asleep`.
  *
  * @param api the module `@opentelemetry/api`. It does nothing until a provider is registered with it
  * @example
@@ -50,7 +51,11 @@ export function spans(api: OpenTelemetry): Module {
       const parent = parentOf(call)
       const span = tracer.startSpan(nameOf(call), { kind: api.SpanKind.SERVER, attributes: attributesOf(call) }, parent)
       within.set(call, api.trace.setSpan(parent, span))
-      return (came) => finish(span, cameOf(came, call))
+      return (came) => {
+        if (isAsleep(came)) span.setAttributes({ 'edgemcp.task.asleep': true })
+        else judge(span, cameOf(came, call))
+        span.end()
+      }
     })
     registry.around = async (asked, method) => {
       const answer = () => (around ? around(asked, method) : (method as Method).answer(asked as Asked))
@@ -66,7 +71,7 @@ export function spans(api: OpenTelemetry): Module {
     return api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: Number(sampled), isRemote: true })
   }
 
-  function finish(span: Span, came: Came): void {
+  function judge(span: Span, came: Came): void {
     if (came.is === 'error') {
       span.setAttributes({ 'error.type': String(came.code), 'rpc.response.status_code': String(came.code) })
       span.setStatus({ code: api.SpanStatusCode.ERROR, message: came.message })
@@ -75,7 +80,6 @@ export function spans(api: OpenTelemetry): Module {
       span.setAttributes({ 'error.type': 'tool_error' })
       span.setStatus({ code: api.SpanStatusCode.ERROR, message: came.message })
     }
-    span.end()
   }
 }
 

@@ -1,10 +1,12 @@
 import type { Call } from '../engine/call.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
 import type { Registry } from '../server/server.ts'
 
 /**
  * Looks on at every call of a server, beside whoever does already.
  *
- * @param begun what to do as a call begins; it returns what to do when that is over, with the engine's `Outcome` or what was thrown
+ * @param begun what to do as a call begins; it returns what to do when that is over, with the engine's `Outcome`
+ * or what was thrown: see `isAsleep`
  */
 export function watchCalls(registry: Registry, begun: (call: Call) => (came: unknown) => void): void {
   const before = registry.watch
@@ -22,3 +24,6 @@ export function watchCalls(registry: Registry, begun: (call: Call) => (came: unk
     }
   }
 }
+
+/** Did the run of a task end because its handler sleeps? */
+export const isAsleep = (came: unknown): boolean => isObject(came) && 'wake' in came

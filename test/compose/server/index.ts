@@ -2,6 +2,7 @@
 import { exports } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
 import { around, type FaceRpc, face, first, mount, own } from 'edgemcp/compose'
+import { tasks } from 'edgemcp/tasks'
 import { updates } from 'edgemcp/updates'
 import { Hono } from 'hono'
 import * as z from 'zod'
@@ -29,6 +30,7 @@ main.tool('ask', { description: 'Asks' }, async (_, ctx) => {
   const answer = await ctx.elicit('name', 'Name?', z.object({ name: z.string() }))
   return `Hello, ${answer.content?.name}`
 })
+main.tool('long', { description: 'Takes its time', task: true }, () => 'done')
 main.tool('seen', { description: 'What was seen' }, () => seen.splice(0).join(', '))
 main.use(
   around(async ({ method, params, revision, principal }, next) => {
@@ -76,5 +78,6 @@ app.all('/rpc', async (context) => {
 
 export default first(own(mainWorker), own(otherWorker), app)
 export const { McpSession, McpUpdates } = mainWorker
+export const { McpTask } = tasks(main)
 export const { McpSession: OtherSession, McpUpdates: OtherUpdates } = otherWorker
 export const McpFace = face(mainWorker)

@@ -66,6 +66,11 @@ server.tool('works', { description: 'A task that asks', task: true }, async (_, 
   const { content } = await ctx.elicit('name', 'Name?', z.object({ name: z.string() }))
   return `Hello, ${content?.name}`
 })
+server.tool('rests', { description: 'A task that sleeps', task: true }, async (_, ctx) => {
+  tracer.startSpan('prepare').end()
+  await ctx.sleep('1h')
+  return 'rested'
+})
 server.resource('note://{id}', { description: 'A note' }, ({ id }) => `note ${id}`)
 server.prompt('plan', { description: 'Plans' }, () => 'Plan')
 
