@@ -62,6 +62,20 @@ type Mistake = {
 const sessions = 'export const { McpSession, McpUpdates } = worker'
 const classes = '["McpSession", "McpUpdates", "McpTask", "McpState"]'
 
+/** No sessions, no Durable Objects, and a question, whose state is sealed. */
+const keyless: Files = {
+  [main]: `import { createServer, serve } from 'edgemcp'
+import * as z from 'zod'
+const server = createServer({ name: 'alone', version: '1.0.0' })
+server.tool('greet', { description: 'Greets' }, async (_, ctx) => {
+  const { content } = await ctx.elicit('name', 'Name?', z.object({ name: z.string() }))
+  return 'Hello, ' + content?.name
+})
+export default serve(server, { sessions: false, origins: [] })
+`,
+  [toml]: inToml[toml]?.split('\n[[migrations')[0] ?? '',
+}
+
 const mistakes: Mistake[] = [
   {
     what: 'no compatibility date',
@@ -144,6 +158,19 @@ const mistakes: Mistake[] = [
       '.dev.vars': 'MAIL_KEY=abc\n',
     },
     found: ['secret-undeclared', 'hint', 'src/index.ts', 'MAIL_KEY'],
+    fix: 'name it in secrets.required of wrangler.toml',
+  },
+  {
+    what: 'questions of a server that has nowhere to keep its keys',
+    files: keyless,
+    found: ['keys-missing', 'error', 'src/index.ts', 'ctx.elicit('],
+    fix: 'npx wrangler secret put EDGEMCP_KEYS',
+    mends: true,
+  },
+  {
+    what: 'keys that are on this machine only',
+    files: { ...keyless, '.dev.vars': 'EDGEMCP_KEYS=a:MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI\n' },
+    found: ['keys-missing', 'hint', 'src/index.ts', 'ctx.elicit('],
     fix: 'name it in secrets.required of wrangler.toml',
   },
   {

@@ -1,11 +1,11 @@
 /** What a Worker is given by name, and what nobody may read. */
-import { findAll } from '../code.ts'
+import { find, findAll } from '../code.ts'
 import { type Config, lineOf, removed } from '../config.ts'
 import type { Finding } from '../finding.ts'
 import type { Project } from '../project.ts'
 
 export function secrets(project: Project): Finding[] {
-  return [...openly(project.config), ...undeclared(project)]
+  return [...openly(project.config), ...undeclared(project), ...keyless(project)]
 }
 
 /** Variables are shown in the dashboard, and are in git. */
@@ -36,7 +36,6 @@ function openly(config: Config): Finding[] {
 /** What the code takes from `env`, and nothing gives it. */
 function undeclared({ config, sources, local }: Project): Finding[] {
   const declared = new Set(['EDGEMCP_KEYS', ...namesIn(config.raw)])
-  const required = config.raw.secrets?.required ?? []
   const taken = [
     ...findAll(sources, /(?<!(?:process|import\.meta)\s*\.\s*)\benv\s*\??\.\s*([A-Z][A-Z0-9_]*)\b/),
     ...findAll(sources, /\(\s*env\s+as\s[^()]*\)\s*\??\.\s*([A-Z][A-Z0-9_]*)\b/),
@@ -58,15 +57,48 @@ function undeclared({ config, sources, local }: Project): Finding[] {
         fix:
           `If it is a secret, run npx wrangler secret put ${name}, and name it in secrets.required of ${config.file}` +
           `${isLocal ? '' : '; write it into .dev.vars for this machine'}. If it is none, add it to vars.`,
-        change:
-          config.isToml && required.length === 0
-            ? { file: config.file, to: `\n[secrets]\nrequired = ["${name}"]\n` }
-            : undefined,
+        change: requiring(config, name),
       })
     }
   }
   return [...found.values()]
 }
+
+/** What a client carries for the server is sealed with keys: those of the secret, or those that an object mints and keeps. */
+function keyless({ config, sources, local, servers, bundle }: Project): Finding[] {
+  const has = new Set([...bundle.exports, ...namesIn(config.raw)])
+  // One with sessions is told that it needs the object.
+  const without = servers.find(
+    (server) => !server.sessions && !server.has.updates && !has.has(server.objects.updates ?? 'McpUpdates'),
+  )
+  const seals =
+    find(sources, /\b(?:ctx|context)\s*\.\s*(?:elicit|elicitUrl|sample|roots|handle)\s*\(/) ??
+    (without?.has.tasks ? find(sources, /\btasks\s*\(/) : undefined)
+  if (!without || !seals || has.has('EDGEMCP_KEYS')) return []
+  const { file, line, match } = seals
+  const isLocal = local.has('EDGEMCP_KEYS')
+  return [
+    {
+      rule: 'keys-missing',
+      level: isLocal ? 'hint' : 'error',
+      file,
+      line,
+      problem:
+        `${match[0].replace(/\s+|\($/g, '')} needs keys, and ${isLocal ? `${config.file} does not say that a deployment has them` : 'there are none: it fails with an internal error'}. ` +
+        'Without sessions and without McpUpdates, no object mints and keeps them.',
+      fix:
+        'Run npx wrangler secret put EDGEMCP_KEYS with "a:" and the base64url of 32 random bytes, and name it in secrets.required ' +
+        `of ${config.file}${isLocal ? '' : '; write it into .dev.vars for this machine'}. Or export McpUpdates of what serve() returns.`,
+      change: requiring(config, 'EDGEMCP_KEYS'),
+    },
+  ]
+}
+
+/** Says that a deployment needs a secret. */
+const requiring = (config: Config, name: string): Finding['change'] =>
+  config.isToml && !config.raw.secrets?.required?.length
+    ? { file: config.file, to: `\n[secrets]\nrequired = ["${name}"]\n` }
+    : undefined
 
 /** Everything a configuration gives a name: variables, secrets, and bindings of each kind. */
 function namesIn(value: unknown): string[] {
