@@ -69,8 +69,8 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/openapi': { may: ['worker/protocol'], types: ['worker/server'] },
   'worker/observe': {
-    may: ['worker/audit', 'worker/protocol', 'cloudflare:workers'],
-    types: ['worker/engine', 'worker/server', 'worker/serve.ts'],
+    may: ['worker/audit', 'worker/engine/methods/index.ts', 'worker/protocol', 'cloudflare:workers'],
+    types: ['worker/auth', 'worker/engine', 'worker/server', 'worker/serve.ts'],
   },
   'worker/extensions': { may: [], types: ['worker/engine', 'worker/protocol', 'worker/server'] },
   'worker/apps': { may: ['worker/extensions'], types: ['worker/protocol', 'worker/server'] },

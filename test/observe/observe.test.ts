@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { connect, everyRevision, type Target, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { TaskClient } from '../tasks/client.ts'
@@ -196,4 +196,90 @@ test('arguments that no schema knows are struck out', async () => {
   const { events } = await toldOf(2)
   expect(events[0]?.arguments).toEqual({ known: `${'x'.repeat(199)}…`, unknown: '[…]' })
   expect(events[1]?.arguments).toBe('[…]')
+})
+
+describe('a message that calls nothing is told of', () => {
+  const others = async () => (await (await fetch(new URL('/others', server.url))).json()) as Json[]
+  /** The next so many, of which none may be missing and none too many. */
+  async function othersOf(count: number): Promise<Json[]> {
+    const all: Json[] = []
+    await vi.waitFor(async () => {
+      all.push(...(await others()))
+      expect(all).toHaveLength(count)
+    })
+    return all
+  }
+  const received = (status: number) => ({ is: 'received', status })
+  const briefly = (events: Json[]) => events.map(({ method, came }) => ({ method, came }))
+
+  beforeEach(others)
+
+  test.each(everyRevision.slice(1, 4))('in a session of %s, with its answers to questions', async (revision) => {
+    await using client = await connect(server.url, { revision, token: 'ada', answers })
+    const [began, initialized] = await othersOf(2)
+    expect(began).toEqual({
+      at: expect.stringMatching(/^20\d\d-/),
+      method: 'initialize',
+      came: received(200),
+      revision,
+      who: { issuer: 'https://names.example', subject: 'ada', tenant: 'acme' },
+    })
+    expect(initialized).toMatchObject({
+      method: 'notifications/initialized',
+      came: received(202),
+      session: expect.stringMatching(/^[0-9a-f]{16}$/),
+    })
+    await client.request('ping')
+    await client.request('logging/setLevel', { level: 'error' })
+    expect(briefly(await othersOf(2))).toEqual([
+      { method: 'ping', came: received(200) },
+      { method: 'logging/setLevel', came: received(200) },
+    ])
+    if (revision === '2025-03-26') return
+    await client.callTool('asks')
+    expect(briefly(await othersOf(1))).toEqual([{ method: 'response', came: received(202) }])
+  })
+
+  test('over HTTP+SSE', async () => {
+    await using client = await connect(server.url, { revision: '2024-11-05', sse: true, token: 'ada', answers })
+    await client.request('ping')
+    const [began, , pinged] = await othersOf(3)
+    expect([began?.session, pinged?.session]).toEqual([expect.any(String), began?.session])
+    expect(pinged).toMatchObject({ method: 'ping', came: received(202) })
+  })
+
+  test('what nobody knows', async () => {
+    await using client = await connect(server.url, { revision: '2026-07-28', token: 'ada' })
+    await client.request('nobody/knows').catch(() => {})
+    const [unknown] = await othersOf(1)
+    const came = { is: 'error', kind: 'method_not_found', code: -32601, message: 'Method not found: nobody/knows' }
+    expect(unknown).toMatchObject({ method: 'nobody/knows', revision: '2026-07-28', came })
+    await using inSession = await connect(server.url, { revision: '2025-11-25', token: 'ada' })
+    await othersOf(2)
+    await inSession.request(`no\n${'x'.repeat(1000)}`).catch(() => {})
+    const [long] = await othersOf(1)
+    // A line stays a line, and a short one.
+    expect(String(long?.method)).toMatch(/^no\ufffdx+…$/)
+    expect(String(long?.method).length).toBe(200)
+  })
+
+  test('what is called is told of elsewhere, unless nobody is there to call it', async () => {
+    await using client = await connect(server.url, { revision: '2025-11-25', token: 'ada' })
+    await othersOf(2)
+    await client.callTool('log_in', { user: 'ada', password: 'swordfish' })
+    expect(await others()).toEqual([])
+    const headers = {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'Mcp-Session-Id': 'there-is-no-such-session',
+      'MCP-Protocol-Version': '2025-11-25',
+    }
+    const params = { name: 'log_in', arguments: { user: 'ada', password: 'swordfish' } }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+    expect((await fetch(server.url, { method: 'POST', headers, body })).status).toBe(404)
+    const [refused] = await othersOf(1)
+    expect(refused).toMatchObject({ method: 'tools/call', name: 'log_in', came: { is: 'error' } })
+    expect(JSON.stringify(refused)).not.toContain('swordfish')
+    expect(JSON.stringify(refused)).not.toContain('there-is-no')
+  })
 })

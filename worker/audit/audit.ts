@@ -2,7 +2,7 @@
 import type { Audit, Site, Visit } from '../auth/auth.ts'
 import type { AuditEvent, Sink } from './event.ts'
 import { type Finding, findingsOf } from './findings.ts'
-import { sessionMark, type Write, writer } from './writing.ts'
+import { sessionMark, sessionOf, type Write, writer } from './writing.ts'
 
 export type AuditOptions = {
   /** Where events go: one sink or several. */
@@ -82,11 +82,4 @@ export function audit({ to, address: isAddressTold = true }: AuditOptions): Audi
       }),
     )
   }
-}
-
-/** The id of the session that a request names, whether there is one or not. */
-function sessionOf({ url, headers }: Request, { paths }: Site): string | undefined {
-  const { pathname, searchParams } = new URL(url)
-  const id = pathname === paths.messages ? searchParams.get('session') : headers.get('Mcp-Session-Id')
-  return id ?? undefined
 }

@@ -1,4 +1,5 @@
 /** How what others sent is written down: short, in one line, and without what lets anybody in. */
+import type { Site } from '../auth/auth.ts'
 
 /** Characters of a text. */
 const longest = 200
@@ -22,6 +23,13 @@ export function writer(request: Request, session: string | undefined): Write {
     // A cut may leave half a character; one that cannot be seen could make a line look like another.
     return short.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
   }
+}
+
+/** The id of the session that a request names, whether there is one or not. */
+export function sessionOf({ url, headers }: Request, { paths }: Site): string | undefined {
+  const { pathname, searchParams } = new URL(url)
+  const id = pathname === paths.messages ? searchParams.get('session') : headers.get('Mcp-Session-Id')
+  return id ?? undefined
 }
 
 /** A session's name in what is written: its id lets whoever has the token go on with it. */

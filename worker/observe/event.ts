@@ -8,6 +8,8 @@ export type Came =
   | { readonly is: 'failed'; readonly message: string }
   /** The client was asked: the call goes on in another round. */
   | { readonly is: 'asked'; readonly keys: readonly string[] }
+  /** It was taken in: what answers it is not looked at. `status`: of the HTTP response. Told by `messages` only. */
+  | { readonly is: 'received'; readonly status: number }
   /** JSON-RPC's code. */
   | { readonly is: 'error'; readonly kind: string; readonly code: number; readonly message: string }
 
@@ -19,11 +21,12 @@ export type Who = {
   readonly tenant?: string | undefined
 }
 
-/** One round of a call of a method. It holds no credential and no result, and of arguments only what the options say. */
+/** One round of a call of a method, or another message. It holds no credential and no result, and of arguments only what the options say. */
 export type MethodEvent = {
-  /** When it began: ISO 8601, UTC. */
+  /** When it began, or was answered where it took no time worth telling: ISO 8601, UTC. */
   readonly at: string
-  readonly milliseconds: number
+  readonly milliseconds: number | undefined
+  /** `response`: what a client answers to a question. */
   readonly method: string
   /** Of the tool or prompt. */
   readonly name: string | undefined
@@ -34,8 +37,8 @@ export type MethodEvent = {
   readonly came: Came
   /** A run of a task. It tells nothing when its handler falls asleep: the run that wakes it does. */
   readonly isTask: true | undefined
-  /** The revision's date. */
-  readonly revision: string
+  /** The revision's date, where it is said. */
+  readonly revision: string | undefined
   /** A mark of the session, the same for all its calls: its id lets whoever has it go on with it. */
   readonly session: string | undefined
   readonly who: Who | undefined

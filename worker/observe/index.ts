@@ -1,5 +1,6 @@
 /** edgemcp/observe: what is called, how long it takes, and what comes of it. */
 export type { Came, MethodEvent, Sink, Who } from './event.ts'
+export { type MessagesOptions, messages } from './messages.ts'
 export { type ObserveOptions, observe } from './observe.ts'
 export { type OpenTelemetry, spans } from './spans.ts'
 export { type Dataset, toAnalytics } from './to-analytics.ts'

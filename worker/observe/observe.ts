@@ -82,7 +82,7 @@ function argumentsOf({ tools }: Registry, { method, params }: Call): Params | un
   return redacted(params.arguments, schema) as Params
 }
 
-const whoOf = (principal: Principal | undefined): Who | undefined =>
+export const whoOf = (principal: Principal | undefined): Who | undefined =>
   principal && {
     issuer: principal.issuer,
     subject: principal.subject,

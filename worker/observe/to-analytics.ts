@@ -5,7 +5,7 @@
  * |-----------|------------------------------------------|-----------|-------------------------------|
  * | `blob1`   | method                                   | `blob7`   | issuer                        |
  * | `blob2`   | name of the tool or prompt, or URI       | `blob8`   | subject                       |
- * | `blob3`   | `answered`, `failed`, `asked` or `error` | `blob9`   | tenant                        |
+ * | `blob3`   | `answered`, `failed`, `asked`, `error` or `received` | `blob9`   | tenant                        |
  * | `blob4`   | the error's kind                         | `blob10`  | the session's mark            |
  * | `blob5`   | revision                                 | `blob11`  | trace                         |
  * | `blob6`   | what the client calls itself             | `double1` | milliseconds                  |
@@ -42,5 +42,5 @@ export const toAnalytics =
       session,
       trace?.traceId,
     ]
-    writePoint(dataset, { index: method, blobs, doubles: [milliseconds, error?.code ?? 0] })
+    writePoint(dataset, { index: method, blobs, doubles: [milliseconds ?? 0, error?.code ?? 0] })
   }

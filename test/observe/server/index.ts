@@ -6,7 +6,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { createServer, McpError, serve } from 'edgemcp'
 import { limits } from 'edgemcp/limits'
-import { type MethodEvent, observe, spans, toAnalytics, toLogs, traced } from 'edgemcp/observe'
+import { type MethodEvent, messages, observe, spans, toAnalytics, toLogs, traced } from 'edgemcp/observe'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -18,6 +18,7 @@ const tracer = api.trace.getTracer('handlers')
 const server = createServer({ name: 'observed', version: '1.0.0' })
 
 const events: MethodEvent[] = []
+const others: MethodEvent[] = []
 const points: unknown[] = []
 const { CALLS } = env as unknown as { CALLS: AnalyticsEngineDataset }
 server.use(
@@ -76,6 +77,7 @@ server.prompt('plan', { description: 'Plans' }, () => 'Plan')
 
 const worker = serve(server, {
   limit: limits({ time: 500 }),
+  audit: messages({ to: (event) => void others.push(event) }),
   auth: {
     async authenticate(request) {
       const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
@@ -89,7 +91,9 @@ export const { McpTask } = tasks(server)
 const observed = traced(worker)
 export default {
   async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
-    if (new URL(request.url).pathname !== '/told') return observed.fetch(request, env, ctx)
+    const { pathname } = new URL(request.url)
+    if (pathname === '/others') return Response.json(others.splice(0))
+    if (pathname !== '/told') return observed.fetch(request, env, ctx)
     const written = exporter.getFinishedSpans().map((span) => ({
       name: span.name,
       kind: span.kind,
