@@ -353,12 +353,8 @@ export class Session extends DurableObject implements SessionRpc {
       if (!handshake) throw new McpError('invalid_request', 'The first request must be initialize')
       const { method } = request
       const { server, shards } = this.#host
-      const isOffered = !method.startsWith('resources/') || hasResources(server.registry)
-      if (
-        !(exchange.revision.requests.has(method) || server.registry.methods.has(method)) ||
-        !isOffered ||
-        (!shards && method.endsWith('subscribe'))
-      ) {
+      const isKnown = exchange.revision.requests.has(method) || server.registry.methods.has(method)
+      if (!isKnown || (method.endsWith('subscribe') && !(shards && hasResources(server.registry)))) {
         throw new McpError('method_not_found', `Method not found: ${method}`)
       }
       this.#work(exchange, { ...post, request, handshake, memo: emptyMemo })
@@ -376,7 +372,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#values.put('handshake', handshake)
     // What fails now is done when its client next subscribes or, if it never does, not missed.
     await this.#listen(post.principal).catch(this.#host.report)
-    return welcome(this.#host.server.registry, revision, { updates: this.#host.shards !== undefined })
+    return welcome(this.#host.server.registry, revision, { updates: this.#host.shards !== undefined }, post.principal)
   }
 
   /** What a session does itself. What they wait for may outlast it. */

@@ -129,14 +129,14 @@ describe('a handshake', () => {
     )
   })
 
-  test('does not promise levels that nobody would remember', () => {
+  test('does not promise levels that nobody would remember', async () => {
     const { registry } = newServer()
-    const answer = (updates: boolean) => welcome(registry, revisionOf('2025-11-25') as never, { updates })
-    expect(answer(true).capabilities).toEqual({ logging: {} })
-    expect(answer(false).capabilities).toEqual({})
+    const answer = (updates: boolean) => welcome(registry, revisionOf('2025-11-25') as never, { updates }, undefined)
+    expect((await answer(true)).capabilities).toEqual({ logging: {} })
+    expect((await answer(false)).capabilities).toEqual({})
   })
 
-  test('is answered in the words of the revision', () => {
+  test('is answered in the words of the revision', async () => {
     const about = {
       title: 'T',
       description: 'd',
@@ -151,15 +151,15 @@ describe('a handshake', () => {
           () => '',
         ),
     )
-    const answer = (date: string) => welcome(registry, revisionOf(date) as never, { updates: true })
-    expect(answer('2025-11-25')).toEqual({
+    const answer = (date: string) => welcome(registry, revisionOf(date) as never, { updates: true }, undefined)
+    expect(await answer('2025-11-25')).toEqual({
       protocolVersion: '2025-11-25',
       capabilities: { logging: {}, completions: {}, prompts: { listChanged: true } },
       serverInfo: { name: 'test', version: '1', ...about },
       instructions: 'Call.',
     })
-    expect(answer('2025-06-18').serverInfo).toEqual({ name: 'test', version: '1', title: 'T' })
-    expect(answer('2025-03-26').serverInfo).toEqual({ name: 'test', version: '1' })
-    expect(answer('2024-11-05').capabilities).toEqual({ logging: {}, prompts: { listChanged: true } })
+    expect((await answer('2025-06-18')).serverInfo).toEqual({ name: 'test', version: '1', title: 'T' })
+    expect((await answer('2025-03-26')).serverInfo).toEqual({ name: 'test', version: '1' })
+    expect((await answer('2024-11-05')).capabilities).toEqual({ logging: {}, prompts: { listChanged: true } })
   })
 })

@@ -48,7 +48,7 @@ export function proxy(url: string, { prefix = '', headers = () => ({}), timeout 
     // It has tools, whether it declares any itself or not.
     const { capabilities } = registry
     const own = () => (registry.tools.size > 0 ? {} : { tools: {} })
-    registry.capabilities = (revision) => ({ ...own(), ...capabilities?.(revision) })
+    registry.capabilities = async (...asked) => ({ ...own(), ...(await capabilities?.(...asked)) })
     registry.methods.set('server/discover', {
       ...discover,
       async answer(asked) {

@@ -2,6 +2,7 @@
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { isImplementation } from '../protocol/meta.ts'
+import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { negotiate } from '../protocol/revisions/index.ts'
 import type { ClientCapabilities, Implementation, Params, Result } from '../protocol/types.ts'
@@ -45,7 +46,12 @@ export function readHandshake(params: Params | undefined): Handshake {
 const mostBytes = 4096
 
 /** What a server answers to `initialize`. */
-export function welcome(registry: Registry, revision: Revision, world: Pick<World, 'updates'>): Result {
+export async function welcome(
+  registry: Registry,
+  revision: Revision,
+  world: Pick<World, 'updates'>,
+  principal: Principal | undefined,
+): Promise<Result> {
   const { instructions } = registry.options
   // A level that was set would have to be remembered.
   const { logging, ...others } = capabilitiesOf(registry, world)
@@ -53,7 +59,7 @@ export function welcome(registry: Registry, revision: Revision, world: Pick<Worl
     protocolVersion: revision.date,
     capabilities: {
       ...revision.server(world.updates ? { logging, ...others } : others),
-      ...registry.capabilities?.(revision),
+      ...(await registry.capabilities?.(revision, principal)),
     },
     serverInfo: revision.implementation(implementationOf(registry)),
     instructions,

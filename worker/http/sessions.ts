@@ -34,7 +34,7 @@ export async function startSession(
   try {
     const handshake = readHandshake(message.params)
     const revision = revisionOf(handshake.version) as Revision
-    const result = welcome(host.server.registry, revision, { updates: host.updating !== undefined })
+    const result = await welcome(host.server.registry, revision, { updates: host.updating !== undefined }, principal)
     const answer = { status: 200, text: resultText(message.id, revision.result('initialize', result)) }
     if (!host.objects) return jsonResponse(answer)
     const session: Session = { name: crypto.randomUUID(), expires: Date.now() + sessionLife, handshake }

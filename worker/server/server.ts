@@ -4,7 +4,7 @@ import type { Revision } from '../protocol/revision.ts'
 import type { Caching, Implementation, Params, Result } from '../protocol/types.ts'
 import type { Caller, Switch, Visibility } from './caller.ts'
 import { checks } from './checking.ts'
-import type { Watch } from './context.ts'
+import type { Awaitable, Watch } from './context.ts'
 import { readForm } from './form.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
 import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
@@ -65,7 +65,7 @@ export type Registry = {
   /** Settings of extensions, by name: what is offered besides the protocol itself. */
   extensions?: Record<string, Params>
   /** What a session's server can do besides, where a revision has words of its own for what is an extension to others. */
-  capabilities?: (revision: Revision) => Params
+  capabilities?: (revision: Revision, principal: Principal | undefined) => Awaitable<Params>
   /** What streams of changes may be asked for besides, by what `subscriptions/listen` says. */
   listens?: (params: Params, principal: Principal | undefined) => Promise<Listening | undefined>
   /** What extensions answer, by method: each an engine's `Method`. They come before the protocol's own. */
