@@ -102,9 +102,13 @@ type Work = (asked: Asked, site: Site) => Promise<Result>
 
 function attach(server: Server, site: Site): void {
   const { registry } = server
+  const { capabilities } = registry
+  // Servers behind this one may have tools too.
+  const calls = (registry.methods.get('tools/call') ?? callTool) as Method
+  const lists = (registry.methods.get('tools/list') ?? listTools) as Method
   const methods: Record<string, Method> = {
-    'tools/call': { ...callTool, answer: (asked) => call(asked, site) },
-    'tools/list': { ...listTools, answer: list },
+    'tools/call': { ...calls, answer: (asked) => call(asked, site, calls) },
+    'tools/list': { ...lists, answer: (asked) => list(asked, lists) },
     'tasks/get': either(extended.getTask, experimental.getTask),
     'tasks/update': either(extended.updateTask),
     'tasks/cancel': either(extended.cancelTask, experimental.cancelTask),
@@ -113,7 +117,10 @@ function attach(server: Server, site: Site): void {
   }
   for (const [name, method] of Object.entries(methods)) registry.methods.set(name, method)
   server.use(extension(extended.tasksExtension, {}))
-  registry.capabilities = (revision) => (hasExperimentalTasks(revision) ? experimental.experimentalCapabilities : {})
+  registry.capabilities = async (revision, principal) => ({
+    ...(hasExperimentalTasks(revision) && experimental.experimentalCapabilities),
+    ...(await capabilities?.(revision, principal)),
+  })
   registry.listens = (params, principal) => extended.listenToTasks(params, principal, site)
 
   /** What answers a method about tasks, in the client's way of speaking of them. */
@@ -131,14 +138,15 @@ function attach(server: Server, site: Site): void {
   }
 }
 
-const taskOptions = ({ task }: Tool): TaskOptions | undefined => (task === true ? {} : task || undefined)
+const taskOptions = (tool: Tool | undefined): TaskOptions | undefined =>
+  tool?.task === true ? {} : tool?.task || undefined
 
 /** `tools/call`: as a task where the tool and the client want it. */
-async function call(asked: Asked, site: Site): Promise<Result> {
+async function call(asked: Asked, site: Site, calls: Method): Promise<Result> {
   const { server, call } = asked
   const { name, task } = call.params
   const tool = server.registry.tools.get(String(name))
-  if (!tool || !(await isVisible(tool, { principal: call.principal }))) return callTool.answer(asked)
+  if (!tool || !(await isVisible(tool, { principal: call.principal }))) return calls.answer(asked)
   const options = taskOptions(tool)
   if (hasExperimentalTasks(call.revision)) {
     if (options && task !== undefined) return experimental.callAsTask(asked, termsOf(options, tool), site)
@@ -156,12 +164,12 @@ async function call(asked: Asked, site: Site): Promise<Result> {
 }
 
 /** `tools/list`: the experimental tasks have a word for which tools may be tasks. */
-async function list(asked: Asked): Promise<Result> {
-  const listed = await listTools.answer(asked)
+async function list(asked: Asked, lists: Method): Promise<Result> {
+  const listed = await lists.answer(asked)
   if (!hasExperimentalTasks(asked.call.revision)) return listed
   const { tools } = asked.server.registry
   const items = (listed.tools as Tool['item'][]).map((item) => {
-    const options = taskOptions(tools.get(item.name) as Tool)
+    const options = taskOptions(tools.get(item.name))
     return options ? { ...item, ...experimental.supportOf(options) } : item
   })
   // The same result: it is known to be everybody's, or not.
