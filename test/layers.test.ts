@@ -64,7 +64,13 @@ const rooms: Readonly<Record<string, Room>> = {
     types: ['durable-objects'],
   },
   'worker/compose': {
-    may: ['worker/engine', 'worker/protocol', 'worker/testing/wire.ts', 'cloudflare:workers'],
+    may: [
+      'worker/engine',
+      'worker/protocol',
+      'worker/server/uri-template.ts',
+      'worker/testing/wire.ts',
+      'cloudflare:workers',
+    ],
     types: ['worker/server', 'worker/serve.ts'],
   },
   'worker/openapi': { may: ['worker/protocol'], types: ['worker/server'] },

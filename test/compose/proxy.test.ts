@@ -1,54 +1,17 @@
-import { once } from 'node:events'
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
-import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import * as z from 'zod'
 import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
-import { startServer, type TestServer } from '../support/server.ts'
+import type { TestServer } from '../support/server.ts'
+import { type Behind, startGateway } from './behind.ts'
 
 type Json = Record<string, unknown>
 
-let upstream: TestServer
+let behind: Behind
 let gateway: TestServer
-let older: Server
-/** Sessions of the server that has no other way. */
-const sessions = new Map<string, StreamableHTTPServerTransport>()
-
 beforeAll(async () => {
-  older = createServer(async (request, response) => {
-    const id = request.headers['mcp-session-id']
-    const known = typeof id === 'string' ? sessions.get(id) : undefined
-    if (id && !known) return void response.writeHead(404).end()
-    const transport = known ?? (await newSession())
-    await transport.handleRequest(request, response)
-  }).listen(0, '127.0.0.1')
-  await once(older, 'listening')
-  upstream = await startServer('test/compose/upstream')
-  gateway = await startServer('test/compose/gateway', {
-    NEWER: upstream.url.href,
-    OLDER: `http://127.0.0.1:${(older.address() as AddressInfo).port}/mcp`,
-  })
+  behind = await startGateway()
+  gateway = behind.gateway
 })
-afterAll(async () => {
-  await Promise.all([gateway, upstream].map((server) => server?.[Symbol.asyncDispose]()))
-  older.closeAllConnections()
-  older.close()
-})
-
-async function newSession(): Promise<StreamableHTTPServerTransport> {
-  const server = new McpServer({ name: 'older', version: '1.0.0' })
-  server.registerTool('add', { description: 'Adds', inputSchema: { a: z.number(), b: z.number() } }, ({ a, b }) => ({
-    content: [{ type: 'text', text: String(a + b) }],
-  }))
-  const transport = new StreamableHTTPServerTransport({
-    sessionIdGenerator: () => crypto.randomUUID(),
-    onsessioninitialized: (id) => void sessions.set(id, transport),
-  })
-  await server.connect(transport as never)
-  return transport
-}
+afterAll(() => behind?.[Symbol.asyncDispose]())
 
 const textOf = async (client: TestClient, name: string, args: Json = {}) =>
   ((await client.callTool(name, args)).content as { text: string }[])[0]?.text
@@ -106,6 +69,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
 
   test('a session that was forgotten there is begun again', async () => {
     expect(await textOf(client, 'older_add', { a: 1, b: 2 })).toBe('3')
+    const { sessions } = behind.older
     const before = sessions.size
     expect(before).toBeGreaterThan(0)
     sessions.clear()

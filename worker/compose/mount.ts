@@ -1,4 +1,5 @@
 import type { Module, Server } from '../server/server.ts'
+import { proxiesOf, standBefore } from './proxy/front.ts'
 
 export type MountOptions = {
   /** Goes before the names of its tools and prompts; URIs have their schemes. Default: nothing. */
@@ -29,6 +30,8 @@ export const mount =
     for (const kind of ['resources', 'templates'] as const) {
       for (const [uri, entry] of part[kind]) add(registry[kind], uri, entry)
     }
+    const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix))
+    if (proxies.length > 0) standBefore(registry, proxies)
     for (const [name, method] of part.methods) if (!registry.methods.has(name)) registry.methods.set(name, method)
     registry.extensions = { ...part.extensions, ...registry.extensions }
     registry.lists.clear()

@@ -1,9 +1,10 @@
-/** A server that stands before two others. */
+/** Servers that stand before others. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { proxy } from 'edgemcp/compose'
+import { first, mount, own, proxy } from 'edgemcp/compose'
+import { tasks } from 'edgemcp/tasks'
 
-const { NEWER, OLDER } = env as unknown as { NEWER: string; OLDER: string }
+const { NEWER, OLDER, BARE, SILENT } = env as unknown as Record<'NEWER' | 'OLDER' | 'BARE' | 'SILENT', string>
 
 const server = createServer({ name: 'gateway', version: '1.0.0' })
 server.use(
@@ -23,5 +24,46 @@ const worker = serve(server, {
     },
   },
 })
-export default worker
+
+/** All of them answer, and some of what they have has the same name. */
+const mixed = createServer({ name: 'mixed', version: '1.0.0' })
+const mixedTasks = tasks(mixed, { objects: { task: 'MixedTask' } })
+mixed.use(proxy(OLDER))
+mixed.use(proxy(BARE))
+mixed.use(proxy(NEWER))
+mixed.tool('who', { description: 'Its own' }, () => 'mixed')
+mixed.prompt('plain', { description: 'Its own' }, () => 'Mixed')
+mixed.resource('about:upstream', { name: 'about', description: 'Its own' }, () => 'Mixed')
+mixed.tool('long', { description: 'Takes its time', task: true }, () => 'Done')
+
+/** The same, the other way round. */
+const turned = createServer({ name: 'turned', version: '1.0.0' })
+turned.use(proxy(NEWER))
+turned.tool('long', { description: 'Takes its time', task: true }, () => 'Done')
+turned.use(proxy(BARE))
+const turnedTasks = tasks(turned, { objects: { task: 'TurnedTask' } })
+turned.use(proxy(OLDER))
+
+/** Only tools, all of them elsewhere. */
+const bare = createServer({ name: 'bare', version: '1.0.0' })
+bare.use(proxy(BARE))
+
+/** A part that stands before another server. */
+const outer = createServer({ name: 'outer', version: '1.0.0' })
+const inner = createServer({ name: 'inner', version: '1.0.0' })
+inner.use(proxy(NEWER, { prefix: 'newer_' }))
+outer.use(mount(inner, { prefix: 'inner_' }))
+
+/** Nobody behind it answers. */
+const lonely = createServer({ name: 'lonely', version: '1.0.0' })
+lonely.use(proxy('http://127.0.0.1:9/mcp'))
+lonely.use(proxy(SILENT, { prefix: 'silent_', timeout: 200 }))
+
+const others = Object.entries({ mixed, turned, bare, outer, lonely }).map(([name, each]) =>
+  own(serve(each, { path: `/${name}/mcp`, sessions: false })),
+)
+
+export default first(own(worker), ...others)
 export const { McpSession, McpUpdates } = worker
+export const { McpTask: MixedTask } = mixedTasks
+export const { McpTask: TurnedTask } = turnedTasks

@@ -22,6 +22,39 @@ server.tool('fails', { description: 'Fails' }, () => {
   throw new Error('It broke')
 })
 
+const Name = z.object({ name: z.string() })
+server.prompt(
+  'greet',
+  {
+    description: 'Greets',
+    args: Name,
+    complete: { name: (prefix) => ['Ada', 'Alan', 'Grace'].filter((name) => name.startsWith(prefix)) },
+  },
+  ({ name }) => `Greet ${name}`,
+)
+server.prompt('asks', { description: 'Asks for a name' }, async (_, ctx) => {
+  const { content } = await ctx.elicit('name', 'Your name?', Name)
+  return `Greet ${content?.name}`
+})
+server.prompt('plain', { description: 'Takes nothing' }, () => 'Greet')
+server.resource('about:upstream', { name: 'about', description: 'About it' }, () => 'Newer')
+server.resource('both://newer', { name: 'both', description: 'Another has a template for it' }, () => 'Newer')
+server.resource('about:whoever', { name: 'whoever', description: 'Asks for a name' }, async (_, ctx) => {
+  const { content } = await ctx.elicit('name', 'Your name?', Name)
+  return `About ${content?.name}`
+})
+server.resource(
+  'note://{id}',
+  {
+    name: 'note',
+    description: 'A note',
+    caching: { ttlMs: 1000, cacheScope: 'public' },
+    list: () => [{ id: '1' }],
+    complete: { id: () => ['1', '2'] },
+  },
+  ({ id }) => (Number(id) < 3 ? `Note ${id}` : undefined),
+)
+
 const worker = serve(server, {
   auth: {
     async authenticate(request) {

@@ -1,0 +1,82 @@
+/** What is asked for by a name or a URI: here, if it is declared here, and else at a server behind this one. */
+
+import { uncached } from '../../engine/methods/lists.ts'
+import { type Asked, type Method, readObject, readText } from '../../engine/methods/method.ts'
+import { findResource, readUri } from '../../engine/methods/resources.ts'
+import { McpError } from '../../protocol/errors.ts'
+import type { Result } from '../../protocol/types.ts'
+import { besides } from './capabilities.ts'
+import { type Feature, notFound, type Proxied } from './proxied.ts'
+import { relayed } from './rounds.ts'
+import { holdersOf, ownerOf } from './whose.ts'
+
+export const callTool = async (asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> => {
+  const { name } = asked.call.params
+  const isOwn = typeof name !== 'string' || asked.server.registry.tools.has(name)
+  const owner = isOwn ? undefined : await ownerOf(asked, 'tools/list', name, proxies)
+  if (!owner) return here(asked, own, proxies, 'tools')
+  return relayed(asked, owner, { name: inside(owner, name as string) }).catch((thrown) => told(asked, thrown))
+}
+
+export const getPrompt = async (asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> => {
+  const { name } = asked.call.params
+  const isOwn = typeof name !== 'string' || asked.server.registry.prompts.has(name)
+  const owner = isOwn ? undefined : await ownerOf(asked, 'prompts/list', name, proxies)
+  return owner ? relayed(asked, owner, { name: inside(owner, name as string) }) : here(asked, own, proxies, 'prompts')
+}
+
+export const readResource = async (asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> => {
+  const uri = readUri(readText(asked.call.params, 'uri'))
+  if (findResource(asked.server.registry, uri)) return own.answer(asked)
+  let problem: unknown
+  for (const [turn, holder] of (await holdersOf(asked, uri, proxies)).entries()) {
+    try {
+      return { ...uncached, ...(await relayed(asked, holder, {}, turn)) }
+    } catch (thrown) {
+      if (!(thrown instanceof McpError)) throw thrown
+      if (thrown.kind !== 'resource_not_found' && thrown.kind !== 'unavailable') throw thrown
+      // One that does not answer might have had it.
+      problem = problem instanceof McpError && problem.kind === 'unavailable' ? problem : thrown
+    }
+  }
+  if (problem) throw problem
+  return here(asked, own, proxies, 'resources')
+}
+
+export const complete = async (asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> => {
+  const { registry } = asked.server
+  const ref = readObject(asked.call.params, 'ref')
+  const owner = await referred()
+  if (!owner) return here(asked, own, proxies, 'completions')
+  if (!(await owner.offers(asked, 'completions'))) return { completion: { values: [], hasMore: false } }
+  return relayed(asked, owner, {
+    ref: ref.type === 'ref/prompt' ? { ...ref, name: inside(owner, ref.name as string) } : ref,
+  })
+
+  async function referred(): Promise<Proxied | undefined> {
+    const { type, name, uri } = ref
+    if (type === 'ref/prompt' && typeof name === 'string' && !registry.prompts.has(name)) {
+      return ownerOf(asked, 'prompts/list', name, proxies)
+    }
+    if (type !== 'ref/resource' || typeof uri !== 'string') return undefined
+    if (registry.templates.has(uri) || findResource(registry, uri)) return undefined
+    return (await holdersOf(asked, uri, proxies))[0]
+  }
+}
+
+/** Its own answer, though it be that there is no such thing. @throws McpError `method_not_found` when nobody offers any */
+async function here(asked: Asked, own: Method, proxies: readonly Proxied[], feature: Feature): Promise<Result> {
+  const { registry } = asked.server
+  const isOwn = own.offered(registry, asked.world)
+  if (!isOwn && !(await besides(registry, proxies, asked.call.principal))[feature]) throw notFound(asked.call.method)
+  return own.answer(asked)
+}
+
+const inside = ({ prefix }: Proxied, name: string): string => name.slice(prefix.length)
+
+/** In a session the model is told what its client cannot do, as it is by tools that are declared here. */
+function told({ call }: Asked, thrown: unknown): Result {
+  const isTold = thrown instanceof McpError && thrown.kind === 'missing_client_capability' && !call.revision.stateless
+  if (!isTold) throw thrown
+  return { content: [{ type: 'text', text: thrown.message }], isError: true }
+}

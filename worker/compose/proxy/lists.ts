@@ -1,0 +1,28 @@
+import type { Asked, Method } from '../../engine/methods/method.ts'
+import { McpError } from '../../protocol/errors.ts'
+import type { Params, Result } from '../../protocol/types.ts'
+import { type List, lists, notFound, type Proxied } from './proxied.ts'
+
+/** A list of this server, and on its last page what those behind it have that it does not. */
+export async function listed(asked: Asked, own: Method, list: List, proxies: readonly Proxied[]): Promise<Result> {
+  const { member, id } = lists[list]
+  const isOwn = own.offered(asked.server.registry, asked.world)
+  const first: Result = isOwn ? await own.answer(asked) : { [member]: [] }
+  if (first.nextCursor !== undefined) return first
+  const others = await Promise.all(proxies.map((proxied) => entriesOf(proxied, asked, list)))
+  if (!isOwn && others.every((entries) => !entries)) throw notFound(list)
+  const entries = new Map<unknown, Params>()
+  for (const entry of [first[member] as Params[], ...others].flatMap((all) => all ?? [])) {
+    if (!entries.has(entry[id])) entries.set(entry[id], entry)
+  }
+  return { ...first, [member]: [...entries.values()], ttlMs: 0, cacheScope: 'private' }
+}
+
+/** What one of them has; nothing when it does not answer: what others have is not missed for it. */
+function entriesOf(proxied: Proxied, asked: Asked, list: List): Promise<Params[] | undefined> {
+  return proxied.list(asked, list).catch((problem) => {
+    if (!(problem instanceof McpError)) throw problem
+    asked.world.report(problem)
+    return []
+  })
+}

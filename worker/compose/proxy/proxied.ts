@@ -1,0 +1,97 @@
+/** A server elsewhere, as a part of the one that stands before it. */
+import type { Asked } from '../../engine/methods/method.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Principal } from '../../protocol/principal.ts'
+import type { Params, Result, ServerCapabilities } from '../../protocol/types.ts'
+import type { ProxyOptions } from './proxy.ts'
+import type { Remote, RemoteCall } from './remote.ts'
+
+/** What is passed on. */
+export const features = ['tools', 'prompts', 'resources', 'completions'] as const
+export type Feature = (typeof features)[number]
+
+/** Its lists: what must be offered, the member with the entries, and what names an entry. */
+export const lists = {
+  'tools/list': { feature: 'tools', member: 'tools', id: 'name' },
+  'prompts/list': { feature: 'prompts', member: 'prompts', id: 'name' },
+  'resources/list': { feature: 'resources', member: 'resources', id: 'uri' },
+  'resources/templates/list': { feature: 'resources', member: 'resourceTemplates', id: 'uriTemplate' },
+} as const satisfies Readonly<Record<string, { feature: Feature; member: string; id: string }>>
+export type List = keyof typeof lists
+
+/** Pages of a list that are read. */
+const mostPages = 20
+
+export class Proxied {
+  readonly prefix: string
+  readonly #remote: Remote
+  readonly #options: Required<ProxyOptions>
+
+  constructor(remote: Remote, options: Required<ProxyOptions>) {
+    this.prefix = options.prefix
+    this.#remote = remote
+    this.#options = options
+  }
+
+  /** The same server, under longer names. */
+  within(prefix: string): Proxied {
+    return new Proxied(this.#remote, { ...this.#options, prefix: prefix + this.prefix })
+  }
+
+  /** @throws McpError `unavailable` when it does not answer, or what else it says to that */
+  capabilities({
+    principal,
+    signal,
+  }: {
+    principal: Principal | undefined
+    signal: AbortSignal
+  }): Promise<ServerCapabilities> {
+    return this.#remote.capabilities({
+      headers: this.#options.headers(principal),
+      capabilities: {},
+      signal: this.#signal(signal),
+    })
+  }
+
+  async offers({ call, context }: Asked, feature: Feature): Promise<boolean> {
+    const { principal } = call
+    const capabilities = await this.capabilities({ principal, signal: context.signal })
+    return capabilities[feature] !== undefined
+  }
+
+  /** All entries of a list, under the names that they have here; `undefined` when it offers none. */
+  async list(asked: Asked, list: List): Promise<Params[] | undefined> {
+    const { feature, member, id } = lists[list]
+    if (!(await this.offers(asked, feature))) return undefined
+    const found: Params[] = []
+    let cursor: unknown
+    for (let page = 0; page < mostPages && (page === 0 || cursor !== undefined); page += 1) {
+      const result = await this.request(asked, list, cursor === undefined ? {} : { cursor })
+      const entries = result[member]
+      found.push(...(Array.isArray(entries) ? entries.filter(isObject) : []))
+      cursor = result.nextCursor
+    }
+    return id === 'name' ? found.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : found
+  }
+
+  /** @param params without `_meta`: of the client's nothing but its trace is passed on */
+  request({ call, context }: Asked, method: string, params: Params): Promise<Result> {
+    const { roots, sampling, elicitation } = call.capabilities
+    const { traceparent, tracestate, baggage } = isObject(call.params._meta) ? call.params._meta : {}
+    return this.#remote.request({
+      method,
+      params: { ...params, _meta: { traceparent, tracestate, baggage } },
+      capabilities: { roots, sampling, elicitation } as RemoteCall['capabilities'],
+      headers: this.#options.headers(call.principal),
+      signal: this.#signal(context.signal),
+    })
+  }
+
+  #signal(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeout)])
+  }
+}
+
+/** Neither this server nor one behind it offers the method. */
+export const notFound = (method: string): McpError => new McpError('method_not_found', `Method not found: ${method}`)

@@ -1,0 +1,40 @@
+import type { Asked } from '../../engine/methods/method.ts'
+import type { InputRequest, Params, Result } from '../../protocol/types.ts'
+import type { Context } from '../../server/context.ts'
+import type { Proxied } from './proxied.ts'
+
+type Requests = Readonly<Record<string, InputRequest>>
+
+/**
+ * What is asked here, asked at a server behind this one. What that asks back, whoever calls is asked. Each round there happens
+ * once, however often the call here goes on.
+ *
+ * @param there what is called otherwise there
+ * @param turn of several that are asked one after the other
+ */
+export async function relayed(asked: Asked, proxied: Proxied, there: Params, turn = 0): Promise<Result> {
+  const { context, call } = asked
+  const { inputResponses: _i, requestState: _r, task: _t, _meta, ...params } = call.params
+  let more: Params = {}
+  for (let round = 1; ; round += 1) {
+    const sent = { ...params, ...there, ...more }
+    const result: Result = await context.once(`\0remote ${turn} ${round}`, () =>
+      proxied.request(asked, call.method, sent),
+    )
+    if (result.resultType !== 'input_required') return result
+    const requests = result.inputRequests as Requests
+    const inputResponses = answersTo(context, round, requests)
+    if (!inputResponses) return context.ask(keyed(round, requests))
+    more = { inputResponses, requestState: result.requestState }
+  }
+}
+
+/** The same questions under keys that no other round has. */
+const keyed = (round: number, requests: Requests): Requests =>
+  Object.fromEntries(Object.entries(requests).map(([key, request]) => [`${round} ${key}`, request]))
+
+/** What was answered to them; `undefined` when nothing has been asked yet. */
+function answersTo(context: Context, round: number, requests: Requests): Params | undefined {
+  const answers = Object.keys(requests).map((key) => [key, context.input(`${round} ${key}`)] as const)
+  return answers.some(([, answer]) => answer === undefined) ? undefined : Object.fromEntries(answers)
+}
