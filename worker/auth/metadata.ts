@@ -4,10 +4,9 @@
  * @see https://www.rfc-editor.org/rfc/rfc9728
  */
 import type { Params } from '../protocol/types.ts'
+import { authorizationServer, protectedResource } from '../protocol/well-known.ts'
 import type { Site } from './auth.ts'
 import type { Issuer } from './issuer.ts'
-
-const wellKnown = '/.well-known/oauth-protected-resource'
 
 export type Description = {
   resource: string | undefined
@@ -38,7 +37,7 @@ export function resourceOf(
 /** Where the description of a resource is: between its host and its path. RFC 9728, section 3.1. */
 export function metadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
-  return `${origin}${wellKnown}${pathname === '/' ? '' : pathname}`
+  return `${origin}${protectedResource}${pathname === '/' ? '' : pathname}`
 }
 
 /** The description of an endpoint, at the well-known path of each and at the origin's. */
@@ -48,8 +47,8 @@ export function resourceMetadata(
   { resource, name, documentation, issuers, scopes }: Description,
 ): Promise<Response> | undefined {
   const { pathname } = new URL(request.url)
-  if (!pathname.startsWith(wellKnown)) return undefined
-  const path = pathname.slice(wellKnown.length) || site.paths.mcp
+  if (!pathname.startsWith(protectedResource)) return undefined
+  const path = pathname.slice(protectedResource.length) || site.paths.mcp
   if (!Object.values(site.paths).includes(path)) return undefined
   return publicJson(request, {
     resource: resourceOf(request, site, resource, path),
@@ -67,7 +66,7 @@ export function authorizationServerMetadata(
   site: Site,
   issuer: Issuer | undefined,
 ): Promise<Response> | undefined {
-  if (!issuer || new URL(request.url).pathname !== '/.well-known/oauth-authorization-server') return undefined
+  if (!issuer || new URL(request.url).pathname !== authorizationServer) return undefined
   return issuer
     .metadata(site)
     .then((metadata) => (metadata ? publicJson(request, metadata) : new Response(null, { status: 404, headers: open })))

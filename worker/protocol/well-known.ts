@@ -1,0 +1,8 @@
+/**
+ * Where a server describes itself to clients that have no token yet: on its host, before its own path.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9728#section-3
+ * @see https://www.rfc-editor.org/rfc/rfc8414#section-3
+ */
+export const protectedResource = '/.well-known/oauth-protected-resource'
+export const authorizationServer = '/.well-known/oauth-authorization-server'
