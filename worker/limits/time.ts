@@ -1,6 +1,9 @@
 /** How long handlers may run. */
 import { McpError } from '../protocol/errors.ts'
+import type { Watch } from '../server/context.ts'
 import type { Registry } from '../server/server.ts'
+
+const timed = new WeakSet<Watch>()
 
 /**
  * From now on a handler that runs for longer ends with an error, and its signal says so. Waiting for a client does not count,
@@ -8,7 +11,9 @@ import type { Registry } from '../server/server.ts'
  */
 export function limitTime(registry: Registry, milliseconds: number): void {
   const before = registry.watch
-  registry.watch = (call, context) => {
+  // A server may be served at several addresses.
+  if (before && timed.has(before)) return
+  const watch: Watch = (call, context) => {
     const watched = before?.(call, context)
     if (call.isTask) return watched
     const late = Promise.withResolvers<never>()
@@ -33,4 +38,6 @@ export function limitTime(registry: Registry, milliseconds: number): void {
       },
     }
   }
+  timed.add(watch)
+  registry.watch = watch
 }
