@@ -1,11 +1,13 @@
+import { authorizationServer, protectedResource } from '../protocol/well-known.ts'
 import type { EdgeWorker } from '../serve.ts'
 
-type Asks = (request: Request, env: unknown, ctx: ExecutionContext) => unknown
+export type Asks = (request: Request, env: unknown, ctx: ExecutionContext) => unknown
 
 /** Anything with a `fetch`, such as a Hono app, or a function. `undefined`: it is somebody else's. */
 export type Elsewhere = Asks | { fetch: Asks }
 
-const metadata = '/.well-known/oauth-protected-resource'
+/** How it is asked, whatever it is. */
+export const asked = (worker: Elsewhere): Asks => (typeof worker === 'function' ? worker : worker.fetch.bind(worker))
 
 /**
  * A Worker that leaves alone what is not its own: the answer to requests for its endpoints and for what its `auth` publishes;
@@ -18,9 +20,16 @@ export const own =
   (worker: EdgeWorker) =>
   async (request: Request, env: unknown, ctx: ExecutionContext): Promise<Response | undefined> => {
     const { pathname } = new URL(request.url)
-    const isOwn = Object.values(worker.paths).includes(pathname) || pathname === metadata + worker.paths.mcp
-    return isOwn || pathname === metadata ? worker.fetch(request, env, ctx) : undefined
+    const endpoints = Object.values(worker.paths)
+    if (endpoints.includes(pathname)) return worker.fetch(request, env, ctx)
+    const isPublic = pathname === authorizationServer || ['', ...endpoints].includes(resourceIn(pathname))
+    const response = isPublic ? await worker.fetch(request, env, ctx) : undefined
+    // It has no auth: another may have some.
+    return response?.status === 404 ? undefined : response
   }
+
+/** What a description is of, by where that is. */
+const resourceIn = (path: string) => (path.startsWith(protectedResource) ? path.slice(protectedResource.length) : path)
 
 /**
  * One Worker of several: each request is answered by the first that has an answer.
@@ -32,8 +41,7 @@ export function first(...workers: readonly Elsewhere[]): Required<Pick<ExportedH
   return {
     async fetch(request, env, ctx) {
       for (const worker of workers) {
-        const ask: Asks = typeof worker === 'function' ? worker : worker.fetch.bind(worker)
-        const response = await ask(request as unknown as Request, env, ctx)
+        const response = await asked(worker)(request as unknown as Request, env, ctx)
         if (response) return response as Response
       }
       return new Response('Not found\n', { status: 404 })
