@@ -1,6 +1,8 @@
 /** edgemcp/compose: servers made of others, and Workers made of several. */
 export { type Around, around, type MethodCall, type Next } from './around.ts'
 export { type Face, type FaceOptions, type FaceRpc, face } from './face.ts'
+export { byHost } from './hosts.ts'
 export { type MountOptions, mount } from './mount.ts'
 export { type ProxyOptions, proxy } from './proxy/proxy.ts'
-export { type Elsewhere, first, own } from './workers.ts'
+export { byTenant, type WorkerFor } from './tenants.ts'
+export { type Asks, type Elsewhere, first, own } from './workers.ts'

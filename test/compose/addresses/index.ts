@@ -1,0 +1,61 @@
+/** Servers that are chosen by host, and by tenant: in the host, and in the path. */
+import { type Auth, createServer, serve } from 'edgemcp'
+import { bearer, ofTenant } from 'edgemcp/auth'
+import { byHost, byTenant, first, own } from 'edgemcp/compose'
+import { limits } from 'edgemcp/limits'
+
+const named = (name: string) => {
+  const server = createServer({ name, version: '1.0.0' })
+  server.tool('who', { description: 'Who calls' }, (_, { principal }) => {
+    return `${principal?.subject} of ${principal?.tenant ?? 'nobody'} at ${name}`
+  })
+  return server
+}
+
+/** Whoever calls, and the tenant that a token names: `ada@acme`. */
+const auth: Auth = {
+  ...bearer({ issuer: 'https://issuer.example' }),
+  async authenticate(request) {
+    const [subject, tenant] = request.headers.get('Authorization')?.replace('Bearer ', '').split('@') ?? []
+    if (!subject) return undefined
+    return { issuer: 'https://issuer.example', subject, scopes: [], claims: {}, ...(tenant && { tenant }) }
+  },
+}
+
+const notes = serve(named('notes'), { auth })
+const weather = serve(named('weather'), { sessions: false })
+const tenants = new Set(['acme', 'globex'])
+const made: string[] = []
+const shared = named('shared')
+const limit = limits()
+const workerFor = (tenant: string, path: string) => {
+  if (!tenants.has(tenant)) return undefined
+  made.push(`${tenant} ${path}`)
+  const objects = { session: 'TenantSession', updates: 'TenantUpdates' }
+  return serve(shared, { path, limit, objects, auth: ofTenant(tenant, auth) })
+}
+const tenantWorker = serve(shared, { limit, objects: { session: 'TenantSession', updates: 'TenantUpdates' } })
+
+function problemOf(asked: URLSearchParams): string {
+  const [host, pattern] = [asked.get('host'), asked.get('pattern')]
+  try {
+    if (host !== null) byHost({ [host]: weather })
+    if (pattern !== null) byTenant(pattern, () => undefined)
+    return 'none'
+  } catch (problem) {
+    return (problem as Error).message
+  }
+}
+
+export default first(
+  byHost({ 'notes.localhost': own(notes), 'Weather.localhost': weather }),
+  byTenant('{tenant}.tenants.localhost', workerFor),
+  byTenant('/{tenant}/mcp', workerFor),
+  (request: Request) => {
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname === '/made') return Response.json(made)
+    return pathname === '/problem' ? new Response(problemOf(searchParams)) : undefined
+  },
+)
+export const { McpSession, McpUpdates } = notes
+export const { McpSession: TenantSession, McpUpdates: TenantUpdates } = tenantWorker

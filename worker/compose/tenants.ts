@@ -1,0 +1,58 @@
+import { protectedResource } from '../protocol/well-known.ts'
+import type { Awaitable } from '../server/context.ts'
+import { type Asks, asked, type Elsewhere } from './workers.ts'
+
+/** @param path of the tenant's endpoint, for `serve`. @returns `undefined`: there is no such tenant */
+export type WorkerFor = (tenant: string, path: string) => Awaitable<Elsewhere | undefined>
+
+/** Tenants whose Workers are kept. One that was put away is made again. */
+const mostKept = 1000
+
+/**
+ * A Worker for each tenant, made when it is first asked for, and kept; `undefined` for what names no tenant, and for tenants that
+ * there are not. For `first`; `ofTenant` of `edgemcp/auth` goes with it. A tenant is named with letters, digits, `-` and `_`.
+ *
+ * @param pattern a host, such as `{tenant}.example.com`, or the path of an endpoint, such as `/{tenant}/mcp`
+ * @throws Error for a pattern without a tenant, or with one in the last part of a path
+ *
+ * @example
+ * const tenants = byTenant('/{tenant}/mcp', (tenant, path) => {
+ *   return ['acme', 'globex'].includes(tenant) ? serve(server, { path, auth }) : undefined
+ * })
+ */
+export function byTenant(pattern: string, workerFor: WorkerFor): Asks {
+  const isPath = pattern.startsWith('/')
+  const expression = readPattern(pattern, isPath)
+  const kept = new Map<string, Asks>()
+  return async (request, env, ctx) => {
+    const { hostname, pathname } = new URL(request.url)
+    const tenant = expression.exec(isPath ? pathname : hostname)?.[1]
+    if (tenant === undefined) return undefined
+    const ask = kept.get(tenant) ?? (await made(tenant))
+    return ask?.(request, env, ctx)
+  }
+
+  async function made(tenant: string): Promise<Asks | undefined> {
+    const worker = await workerFor(tenant, isPath ? pattern.replace(place, tenant) : '/mcp')
+    if (!worker) return undefined
+    const [oldest] = kept.keys()
+    if (oldest !== undefined && kept.size >= mostKept) kept.delete(oldest)
+    kept.set(tenant, asked(worker))
+    return kept.get(tenant)
+  }
+}
+
+const place = '{tenant}'
+
+function readPattern(pattern: string, isPath: boolean): RegExp {
+  const texts = pattern.split(place).map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const [before, after, ...others] = texts
+  if (after === undefined || others.length > 0) {
+    throw new Error(`byTenant: "${pattern}" needs one {tenant}, as in "/{tenant}/mcp" or "{tenant}.example.com"`)
+  }
+  if (!isPath) return new RegExp(`^${before}([\\w-]+)${after}$`, 'i')
+  const last = after.lastIndexOf('/')
+  if (last === -1) throw new Error(`byTenant: put {tenant} before the last part of "${pattern}", as in "/{tenant}/mcp"`)
+  const endpoints = `(?:${after.slice(last + 1)}|sse|messages)`
+  return new RegExp(`^(?:${protectedResource})?${before}([\\w-]+)${after.slice(0, last)}/${endpoints}$`)
+}
