@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { doctor } from './doctor/doctor.ts'
 import { init } from './init/init.ts'
+import { openapi } from './openapi/openapi.ts'
 import { ownPackage } from './own-package.ts'
 import { Refusal } from './refusal.ts'
 
@@ -13,17 +14,34 @@ const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Worker
 
   npx edgemcp doctor [folder]    what is wrong with a project, and how to mend it
       --json                     for programs
+
+  npx edgemcp openapi <document> the operations of an OpenAPI document, in JSON or YAML, as a module
+      --out <file.ts>            where to write it; printed when left out
 `
 
 const options = {
   template: { type: 'string' },
   yes: { type: 'boolean', short: 'y' },
   json: { type: 'boolean' },
+  out: { type: 'string' },
   help: { type: 'boolean', short: 'h' },
   version: { type: 'boolean', short: 'v' },
 } as const
 
-const optionsOf: Readonly<Record<string, readonly string[]>> = { init: ['template', 'yes'], doctor: ['json'] }
+type Values = { template?: string; yes?: boolean; json?: boolean; out?: string }
+
+type Command = {
+  /** What it is run on. */
+  readonly on: string
+  readonly options: readonly (keyof Values)[]
+  run(given: string | undefined, values: Values): Promise<number>
+}
+
+const commands: Readonly<Record<string, Command>> = {
+  init: { on: 'folder', options: ['template', 'yes'], run: init },
+  doctor: { on: 'folder', options: ['json'], run: doctor },
+  openapi: { on: 'document', options: ['out'], run: openapi },
+}
 
 /**
  * Runs one command.
@@ -34,16 +52,15 @@ const optionsOf: Readonly<Record<string, readonly string[]>> = { init: ['templat
 export async function main(args: readonly string[]): Promise<number> {
   try {
     const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options })
-    const [command, folder, ...others] = positionals
+    const [name, given, ...others] = positionals
     if (values.version) return say(ownPackage().version)
-    if (values.help || command === undefined) return say(usage)
-    const known = optionsOf[command]
-    if (!known)
-      throw new Refusal(`There is no command "${command}": there are ${Object.keys(optionsOf).join(' and ')}.`)
-    if (others.length > 0) throw new Refusal(`One folder at a time: "${others[0]}" is one too many.`)
-    const foreign = Object.keys(values).find((name) => !known.includes(name))
-    if (foreign) throw new Refusal(`${command} has no option --${foreign}: see npx edgemcp --help.`)
-    return command === 'init' ? await init(folder, values) : await doctor(folder, values)
+    if (values.help || name === undefined) return say(usage)
+    const command = Object.hasOwn(commands, name) ? commands[name] : undefined
+    if (!command) throw new Refusal(`There is no command "${name}": there are init, doctor and openapi.`)
+    if (others.length > 0) throw new Refusal(`One ${command.on} at a time: "${others[0]}" is one too many.`)
+    const foreign = Object.keys(values).find((option) => !(command.options as readonly string[]).includes(option))
+    if (foreign) throw new Refusal(`${name} has no option --${foreign}: see npx edgemcp --help.`)
+    return await command.run(given, values)
   } catch (problem) {
     const isExpected = problem instanceof Refusal || (problem as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')
     if (!isExpected) throw problem

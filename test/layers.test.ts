@@ -126,6 +126,11 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/main.ts': { may: everything },
   // Runs in Node, on the machine of whoever develops: it knows a server by what its bundle says, not by its code.
   cli: { may: builtins },
+  // It does for a Worker what that would do itself when it starts.
+  'cli/openapi': {
+    may: [...builtins, 'yaml', 'cli/refusal.ts', 'worker/openapi/convert.ts'],
+    types: ['worker/openapi'],
+  },
   'cli/init/templates': { may: [anyPackage] },
   // What a user of the package could write: the package by its name, others, and their own folder.
   'examples/*': { may: [anyPackage] },

@@ -97,6 +97,15 @@ test('and deploys', async () => {
   expect(readFileSync(join(project, 'out/index.js'), 'utf8')).toContain('Doubles')
 }, 60_000)
 
+test('and has the command line, with what that shares with Workers', async () => {
+  cpSync(join(root, 'test/openapi/pets.json'), join(project, 'pets.json'))
+  await run(join(project, 'node_modules/.bin/edgemcp'), ['openapi', 'pets.json', '--out', 'src/pets.ts'], {
+    cwd: project,
+  })
+  expect(readFileSync(join(project, 'src/pets.ts'), 'utf8')).toContain('export const pets: readonly Operation[] = [')
+  await run(process.execPath, [bin('typescript/bin/tsc'), '-p', project])
+}, 60_000)
+
 test('and is tested, in plain Node, with what the package has for that', async () => {
   for (const folder of ['examples', 'test/testing/outside']) {
     cpSync(join(root, folder), join(project, folder), { recursive: true })

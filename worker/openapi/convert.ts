@@ -5,7 +5,7 @@
  */
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../protocol/types.ts'
-import type { Operation } from './operations.ts'
+import type { Operation } from './operation.ts'
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const
 /** What the transport and its credentials set. */
@@ -13,6 +13,7 @@ const reserved = new Set(['accept', 'content-type', 'authorization'])
 
 /**
  * The operations of a document, in its order. Parameters in cookies are left out, and so are operations whose body is no JSON.
+ * `npx edgemcp openapi` does the same before a Worker is built, which then carries the operations alone.
  *
  * @param document OpenAPI 3.0 or 3.1, whole: references within it are followed, others are not
  * @throws Error with one sentence that names what is wrong, and where
@@ -111,11 +112,20 @@ function followed(given: unknown, document: Params, where: string): Params {
 function at(reference: string, document: Params, where: string): unknown {
   const names = reference.startsWith('#/') ? reference.slice(2).split('/') : undefined
   const found = names?.reduce<unknown>((value, name) => {
-    const key = decodeURIComponent(name).replaceAll('~1', '/').replaceAll('~0', '~')
+    const key = decoded(name).replaceAll('~1', '/').replaceAll('~0', '~')
     return isObject(value) && Object.hasOwn(value, key) ? value[key] : undefined
   }, document)
   if (found === undefined) throw new Error(`${where} refers to ${reference}, which is not in the document`)
   return found
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // It has a percent sign that encodes nothing.
+    return text
+  }
 }
 
 /** A schema with all that it refers to, in its own `$defs`. */

@@ -1,23 +1,8 @@
 import type { Principal } from '../protocol/principal.ts'
-import type { JsonSchema, Params, ToolAnnotations } from '../protocol/types.ts'
+import type { Params } from '../protocol/types.ts'
 import type { Context } from '../server/context.ts'
 import type { Module } from '../server/server.ts'
-
-/** One operation of an API, as `operationsOf` finds it. JSON. */
-export type Operation = {
-  /** Of the tool. */
-  readonly name: string
-  readonly description: string
-  readonly method: string
-  /** With its parameters in braces. */
-  readonly path: string
-  /** Where each argument goes, by its name: its name there, and how. */
-  readonly parameters: Readonly<Record<string, { in: 'path' | 'query' | 'header'; name: string }>>
-  /** The argument `body` is sent as JSON. */
-  readonly hasBody: boolean
-  readonly input: JsonSchema
-  readonly annotations: ToolAnnotations
-}
+import type { Operation } from './operation.ts'
 
 export type OperationsOptions = {
   /** The address of the API, to which paths are added. */
@@ -34,10 +19,10 @@ const longestError = 1000
 /**
  * Operations of an HTTP API as tools. The server needs the checker for plain JSON Schemas, of `edgemcp/json-schema`.
  *
- * @param list of `operationsOf`, best made when the server is built: `npx edgemcp openapi`
+ * @param list of `operationsOf`, or written by `npx edgemcp openapi`
  * @example
  * import pets from './pets.json'
- * server.use(operations(pets, { base: 'https://api.example/v1' }))
+ * server.use(operations(operationsOf(pets), { base: 'https://api.example/v1' }))
  */
 export const operations =
   (list: readonly Operation[], { base, headers = () => ({}), prefix = '' }: OperationsOptions): Module =>

@@ -1,0 +1,17 @@
+import type { JsonSchema, ToolAnnotations } from '../protocol/types.ts'
+
+/** One operation of an API, as `operationsOf` finds it. JSON. */
+export type Operation = {
+  /** Of the tool. */
+  readonly name: string
+  readonly description: string
+  readonly method: string
+  /** With its parameters in braces. */
+  readonly path: string
+  /** Where each argument goes, by its name: its name there, and how. */
+  readonly parameters: Readonly<Record<string, { in: 'path' | 'query' | 'header'; name: string }>>
+  /** The argument `body` is sent as JSON. */
+  readonly hasBody: boolean
+  readonly input: JsonSchema
+  readonly annotations: ToolAnnotations
+}
