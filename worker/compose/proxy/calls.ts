@@ -3,7 +3,7 @@
 import { uncached } from '../../engine/methods/lists.ts'
 import { type Asked, type Method, readObject, readText } from '../../engine/methods/method.ts'
 import { findResource, readUri } from '../../engine/methods/resources.ts'
-import { McpError } from '../../protocol/errors.ts'
+import { type ErrorKind, McpError } from '../../protocol/errors.ts'
 import type { Result } from '../../protocol/types.ts'
 import { besides } from './capabilities.ts'
 import { type Feature, notFound, type Proxied } from './proxied.ts'
@@ -28,20 +28,22 @@ export const getPrompt = async (asked: Asked, own: Method, proxies: readonly Pro
 export const readResource = async (asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> => {
   const uri = readUri(readText(asked.call.params, 'uri'))
   if (findResource(asked.server.registry, uri)) return own.answer(asked)
-  let problem: unknown
+  let problem: McpError | undefined
   for (const [turn, holder] of (await holdersOf(asked, uri, proxies)).entries()) {
     try {
       return { ...uncached, ...(await relayed(asked, holder, {}, turn)) }
     } catch (thrown) {
-      if (!(thrown instanceof McpError)) throw thrown
-      if (thrown.kind !== 'resource_not_found' && thrown.kind !== 'unavailable') throw thrown
-      // One that does not answer might have had it.
-      problem = problem instanceof McpError && problem.kind === 'unavailable' ? problem : thrown
+      if (!(thrown instanceof McpError && passedOver.has(thrown.kind))) throw thrown
+      // One that does not answer, or not this caller, might have it.
+      if (!problem || problem.kind === 'resource_not_found') problem = thrown
     }
   }
   if (problem) throw problem
   return here(asked, own, proxies, 'resources')
 }
+
+/** What another server may be asked after. */
+const passedOver = new Set<ErrorKind>(['resource_not_found', 'unavailable', 'internal_error'])
 
 export const complete = async (asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> => {
   const { registry } = asked.server
