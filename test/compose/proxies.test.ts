@@ -18,8 +18,8 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
   const to = (name: string) => connect(at(name), { revision })
 
   test.each([
-    ['mixed', ['who', 'long', 'add', 'bare', 'echo', 'asks', 'refuses', 'fails'], 'mixed'],
-    ['turned', ['long', 'echo', 'who', 'asks', 'refuses', 'fails', 'bare', 'add'], 'undefined '],
+    ['mixed', ['who', 'long', 'add', 'bare', 'echo', 'asks', 'where', 'refuses', 'fails'], 'mixed'],
+    ['turned', ['long', 'echo', 'who', 'asks', 'where', 'refuses', 'fails', 'bare', 'add'], 'undefined '],
   ])('names without prefixes are found in the order of the lists: %s', async (name, tools, who) => {
     await using client = await to(name)
     const listed = (await client.request('tools/list')).tools as { name: string }[]

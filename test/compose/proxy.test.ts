@@ -29,7 +29,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     expect(client.welcome.capabilities).toMatchObject({ tools: {} })
     const { tools } = (await client.request('tools/list')) as { tools: { name: string; inputSchema: Json }[] }
     expect(tools.map(({ name }) => name)).toEqual([
-      ...['newer_echo', 'newer_who', 'newer_asks', 'newer_refuses', 'newer_fails'],
+      ...['newer_echo', 'newer_who', 'newer_asks', 'newer_where', 'newer_refuses', 'newer_fails'],
       'older_add',
     ])
     expect(tools[0]?.inputSchema).toMatchObject({ properties: { text: { type: 'string' } } })
@@ -42,6 +42,10 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     const traceparent = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01'
     const traced = await client.request('tools/call', { name: 'newer_who', arguments: {}, _meta: { traceparent } })
     expect(traced.content).toMatchObject([{ text: `ada ${traceparent}` }])
+  })
+
+  test('with the arguments repeated in headers that are to be', async () => {
+    expect(await textOf(client, 'newer_where', { region: 'Zürich' })).toBe('Zürich')
   })
 
   test('what they ask, whoever calls is asked, and each of their rounds happens once', async () => {

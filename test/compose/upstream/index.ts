@@ -15,6 +15,8 @@ server.tool('asks', { description: 'Asks twice' }, async (_, ctx) => {
   const other = await ctx.elicit('other', 'Another?', Name)
   return `${one.content?.name} and ${other.content?.name}, ${calls}`
 })
+const Region = z.object({ region: z.string().meta({ 'x-mcp-header': 'Region' }), nearby: z.boolean().optional() })
+server.tool('where', { description: 'Says a region', input: Region }, ({ region }) => region)
 server.tool('refuses', { description: 'Refuses' }, () => {
   throw new McpError('invalid_params', 'Not so', { reason: 'test' })
 })

@@ -4,6 +4,7 @@ import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { Params, Result, ServerCapabilities } from '../../protocol/types.ts'
+import { Mirrored } from './mirrored.ts'
 import type { ProxyOptions } from './proxy.ts'
 import type { Remote, RemoteCall } from './remote.ts'
 
@@ -27,6 +28,7 @@ export class Proxied {
   readonly prefix: string
   readonly #remote: Remote
   readonly #options: Required<ProxyOptions>
+  readonly #mirrored = new Mirrored()
 
   constructor(remote: Remote, options: Required<ProxyOptions>) {
     this.prefix = options.prefix
@@ -72,16 +74,32 @@ export class Proxied {
       found.push(...(Array.isArray(entries) ? entries.filter(isObject) : []))
       cursor = result.nextCursor
     }
+    if (list === 'tools/list') this.#mirrored.learn(found)
     return id === 'name' ? found.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : found
   }
 
   /** @param params without `_meta`: of the client's nothing but its trace is passed on */
-  request({ call, context }: Asked, method: string, params: Params): Promise<Result> {
+  async request(asked: Asked, method: string, params: Params): Promise<Result> {
+    try {
+      return await this.#send(asked, method, params)
+    } catch (problem) {
+      if (!isMismatch(problem)) throw problem
+    }
+    // Its list tells what is to be repeated in headers.
+    await this.list(asked, 'tools/list')
+    return this.#send(asked, method, params).catch((problem) => {
+      // Not in the headers of whoever calls here.
+      throw isMismatch(problem) ? new McpError('internal_error', problem.message) : problem
+    })
+  }
+
+  #send({ call, context }: Asked, method: string, params: Params): Promise<Result> {
     const { roots, sampling, elicitation } = call.capabilities
     const { traceparent, tracestate, baggage } = isObject(call.params._meta) ? call.params._meta : {}
     return this.#remote.request({
       method,
       params: { ...params, _meta: { traceparent, tracestate, baggage } },
+      mirrored: method === 'tools/call' ? this.#mirrored.headers(params) : {},
       capabilities: { roots, sampling, elicitation } as RemoteCall['capabilities'],
       headers: this.#options.headers(call.principal),
       signal: this.#signal(context.signal),
@@ -92,6 +110,9 @@ export class Proxied {
     return AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeout)])
   }
 }
+
+const isMismatch = (problem: unknown): problem is McpError =>
+  problem instanceof McpError && problem.kind === 'header_mismatch'
 
 /** Neither this server nor one behind it offers the method. */
 export const notFound = (method: string): McpError => new McpError('method_not_found', `Method not found: ${method}`)

@@ -14,7 +14,12 @@ export type Asking = {
   readonly signal: AbortSignal
 }
 
-export type RemoteCall = Asking & { readonly method: string; readonly params: Params }
+export type RemoteCall = Asking & {
+  readonly method: string
+  readonly params: Params
+  /** Headers that repeat arguments, where there is no session. */
+  readonly mirrored: Readonly<Record<string, string>>
+}
 
 /** `id`: `null` on a server without ids. */
 type Session = { readonly id: string | null; readonly version: string }
@@ -71,7 +76,7 @@ export class Remote {
 
   async #described(asking: Asking): Promise<Description> {
     if (this.#description && Date.now() < this.#description.until) return this.#description
-    const answer = await this.#alone({ ...asking, method: 'server/discover', params: {} })
+    const answer = await this.#alone({ ...asking, method: 'server/discover', params: {}, mirrored: {} })
     const result: Params | undefined = answer && 'result' in answer ? answer.result : undefined
     if (!Array.isArray(result?.supportedVersions)) return (await this.#initialize(asking)).description
     const capabilities = isObject(result.capabilities) ? result.capabilities : {}
@@ -80,9 +85,9 @@ export class Remote {
   }
 
   async #alone(call: RemoteCall): Promise<Message | undefined> {
-    const { method, params, capabilities } = call
+    const { method, params, capabilities, mirrored } = call
     const message = { id: 1, method, params: enveloped(params, date, { capabilities, client: clientInfo }) }
-    return answerIn(await this.#post(message, call, requestHeaders(date, method, params)), 1)
+    return answerIn(await this.#post(message, call, { ...mirrored, ...requestHeaders(date, method, params) }), 1)
   }
 
   async #initialize(asking: Asking): Promise<{ session: Session; description: Description }> {
@@ -174,5 +179,6 @@ function kindOf(code: number, method: string): ErrorKind {
     return 'resource_not_found'
   }
   if (isInvalid) return 'invalid_params'
+  if (code === errorTable.header_mismatch.code) return 'header_mismatch'
   return code === errorTable.missing_client_capability.code ? 'missing_client_capability' : 'internal_error'
 }
