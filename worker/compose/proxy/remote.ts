@@ -78,7 +78,10 @@ export class Remote {
     if (this.#description && Date.now() < this.#description.until) return this.#description
     const answer = await this.#alone({ ...asking, method: 'server/discover', params: {}, mirrored: {} })
     const result: Params | undefined = answer && 'result' in answer ? answer.result : undefined
-    if (!Array.isArray(result?.supportedVersions)) return (await this.#initialize(asking)).description
+    if (!Array.isArray(result?.supportedVersions)) {
+      // One that has spoken for itself before has other reasons, such as too many requests.
+      return this.#description ?? (await this.#initialize(asking)).description
+    }
     const capabilities = isObject(result.capabilities) ? result.capabilities : {}
     this.#description = { isStateless: true, capabilities, until: Date.now() + keptFor }
     return this.#description
