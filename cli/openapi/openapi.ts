@@ -38,7 +38,7 @@ function operationsIn(document: string): Operation[] {
 function readOperations(document: string): Operation[] {
   const read = readDocument(document)
   try {
-    return operationsOf(read)
+    return operationsOf(read, { leftOut: (sentence) => console.error(`Left out: ${sentence}.`) })
   } catch (problem) {
     // What it says is about the document; anything else is a mistake here.
     if ((problem as Error).constructor !== Error) throw problem

@@ -42,6 +42,24 @@ test('the module that test/openapi serves is what the command writes', async () 
   expect(written('generated/pets.ts')).toBe(readFileSync(join(root, 'test/openapi/generated/pets.ts'), 'utf8'))
 })
 
+test('what no tool has is said', async () => {
+  const body = (required: boolean) => ({ required, content: { 'text/csv': {}, 'image/png': {} } })
+  const cookie = { in: 'cookie', name: 'seat', schema: { type: 'string' } }
+  const paths = {
+    '/a': { get: { operationId: 'get', parameters: [cookie] }, post: { requestBody: body(true) } },
+    '/b': { post: { operationId: 'maybe', requestBody: body(false) } },
+  }
+  write('some.json', JSON.stringify({ openapi: '3.1.0', paths }))
+  const { code, said, complained } = await edgemcp(['some.json', '--out', 'some.ts'])
+  expect(code).toBe(0)
+  expect(said).toContain('Wrote some.ts: 2 operations')
+  expect(complained.split('\n')).toEqual([
+    'Left out: GET /a without its parameter "seat": it is a cookie.',
+    'Left out: POST /a, whose body is no JSON but text/csv, image/png.',
+    'Left out: POST /b without its body, which is no JSON but text/csv, image/png.',
+  ])
+})
+
 test('a document in YAML comes to the same, and is printed where no file is named', async () => {
   write('pets.yaml', stringify(pets))
   const [json, yaml] = [await edgemcp(['pets.json']), await edgemcp(['pets.yaml'])]

@@ -11,6 +11,11 @@ const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as 
 /** What the transport and its credentials set. */
 const reserved = new Set(['accept', 'content-type', 'authorization'])
 
+export type OperationsOfOptions = {
+  /** Hears, in one sentence each, what of the document no tool has. */
+  leftOut?: (sentence: string) => void
+}
+
 /**
  * The operations of a document, in its order. Parameters in cookies are left out, and so are operations whose body is no JSON.
  * `npx edgemcp openapi` does the same before a Worker is built, which then carries the operations alone.
@@ -18,7 +23,7 @@ const reserved = new Set(['accept', 'content-type', 'authorization'])
  * @param document OpenAPI 3.0 or 3.1, whole: references within it are followed, others are not
  * @throws Error with one sentence that names what is wrong, and where
  */
-export function operationsOf(document: unknown): Operation[] {
+export function operationsOf(document: unknown, { leftOut = () => {} }: OperationsOfOptions = {}): Operation[] {
   if (!isObject(document) || !/^3\.[01]\./.test(`${document.openapi}`)) {
     throw new Error('This is no OpenAPI 3.0 or 3.1 document: it has no "openapi" that says so')
   }
@@ -28,7 +33,7 @@ export function operationsOf(document: unknown): Operation[] {
     const item = followed(given, document, path)
     for (const method of methods) {
       if (!isObject(item[method])) continue
-      const operation = operationAt(document, path, method, item, item[method])
+      const operation = operationAt(document, path, method, item, item[method], leftOut)
       if (operation) found.push(operation)
     }
   }
@@ -44,6 +49,7 @@ function operationAt(
   method: (typeof methods)[number],
   item: Params,
   operation: Params,
+  leftOut: (sentence: string) => void,
 ): Operation | undefined {
   const where = `${method.toUpperCase()} ${path}`
   const name = nameOf(operation.operationId ?? `${method} ${path}`)
@@ -53,6 +59,7 @@ function operationAt(
   for (const given of [...listOf(item.parameters), ...listOf(operation.parameters)]) {
     const parameter = followed(given, document, where)
     const { in: place, name: own, schema, description } = parameter
+    if (place === 'cookie') leftOut(`${where} without its parameter "${own}": it is a cookie`)
     if (typeof own !== 'string' || (place !== 'path' && place !== 'query' && place !== 'header')) continue
     if (place === 'header' && reserved.has(own.toLowerCase())) continue
     const before = Object.entries(parameters).find(([, other]) => other.in === place && other.name === own)?.[0]
@@ -67,7 +74,14 @@ function operationAt(
   const body = isObject(operation.requestBody) ? followed(operation.requestBody, document, where) : undefined
   const content = body && isObject(body.content) ? body.content : undefined
   const json = content && Object.entries(content).find(([type]) => /^application\/(?:[\w.-]+\+)?json\b/.test(type))?.[1]
-  if (content && !json && body?.required === true) return undefined
+  if (content && !json) {
+    const types = Object.keys(content).join(', ')
+    if (body?.required !== true) leftOut(`${where} without its body, which is no JSON but ${types}`)
+    else {
+      leftOut(`${where}, whose body is no JSON but ${types}`)
+      return undefined
+    }
+  }
   if (isObject(json)) {
     properties.body = isObject(json.schema) ? json.schema : {}
     if (body?.required === true) required.push('body')
