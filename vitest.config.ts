@@ -27,6 +27,9 @@ export default defineConfig({
           name: 'node',
           include: ['test/**/*.test.ts'],
           exclude: ['test/worker/**', 'test/testing/workers/**', 'test/testing/outside/**'],
+          // To load wrangler costs more than most files do with it.
+          isolate: false,
+          setupFiles: 'test/support/afresh.ts',
           testTimeout: 30_000,
           hookTimeout: 60_000,
           // What is waited for comes late on a busy machine.
