@@ -283,3 +283,26 @@ describe('a message that calls nothing is told of', () => {
     expect(JSON.stringify(refused)).not.toContain('there-is-no')
   })
 })
+
+describe('in development', () => {
+  let deployed: TestServer
+  beforeAll(async () => {
+    vi.stubEnv('NODE_ENV', 'development')
+    deployed = server
+    server = await startServer('test/observe/server')
+    vi.unstubAllEnvs()
+  })
+  afterAll(async () => {
+    await server[Symbol.asyncDispose]()
+    server = deployed
+  })
+
+  test('a call is told of as well, and what its handler starts is within', async () => {
+    await using client = await connected(server.url, '2026-07-28')
+    await client.callTool('log_in', { user: 'ada', password: 'swordfish' })
+    const { events, spans } = await toldOf(1)
+    expect(events).toMatchObject([{ name: 'log_in', came: { is: 'answered' } }])
+    expect(spans.map(({ name }) => name)).toEqual(['look up', 'tools/call log_in'])
+    expect(spans[0]?.parent).toBe(spans[1]?.id)
+  })
+})

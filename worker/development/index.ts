@@ -35,6 +35,7 @@ export function watch<O extends Guards & Described & { page?: Page }>(
   describe(registry, options, env)
   tellRows(base)
   const watch = watchHandlers(effectsWatch(registry, env))
+  const { watch: before } = registry
   let looked = false
   // What is declared and exported is known when somebody calls.
   registry.watch = (call, context) => {
@@ -43,7 +44,17 @@ export function watch<O extends Guards & Described & { page?: Page }>(
       if (options.sessions !== false) warnOfMissingExports([names.session, names.updates])
     }
     looked = true
-    return watch(call, context)
+    const outer = before?.(call, context)
+    const inner = watch(call, outer?.context ?? context)
+    if (!outer || !inner) return inner ?? outer
+    return {
+      context: inner.context,
+      late: outer.late,
+      end(came) {
+        inner.end(came)
+        outer.end(came)
+      },
+    }
   }
   return { ...options, page: inspecting(options.page, names) }
 }
