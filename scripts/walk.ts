@@ -110,11 +110,12 @@ function neutral(text: string): string {
     text
       // biome-ignore lint/suspicious/noControlCharactersInRegex: terminals begin their codes with one
       .replace(/\u001b\[[\d;]*[a-zA-Z]/g, '')
+      .replace(/ \(update available [^)]*\)/g, '')
       .replaceAll(project, '~/my-server')
       .replaceAll(start, '~')
       .replaceAll(String(port), '8787')
       .split('\n')
-      .filter((line) => !/^npm (?:warn|notice)|update available|^\s*[─╭╰│]|^\s*$/u.test(line))
+      .filter((line) => !/^npm (?:warn|notice)|^\s*[─╭╰│]|^\s*$/u.test(line))
       .map((line) => line.trimEnd())
       .join('\n')
   )
