@@ -1,5 +1,6 @@
 /** How what others sent is written down: short, in one line, and without what lets anybody in. */
 import type { Site } from '../auth/auth.ts'
+import { toHex } from '../protocol/hex.ts'
 
 /** Characters of a text. */
 const longest = 200
@@ -36,5 +37,5 @@ export function sessionOf({ url, headers }: Request, { paths }: Site): string | 
 export async function sessionMark(id: string | undefined): Promise<string | undefined> {
   if (id === undefined) return undefined
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(id))
-  return Array.from(new Uint8Array(digest, 0, 8), (byte) => byte.toString(16).padStart(2, '0')).join('')
+  return toHex(digest.slice(0, 8))
 }

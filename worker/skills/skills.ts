@@ -1,6 +1,7 @@
 import { parse } from 'yaml'
 import { extension } from '../extensions/index.ts'
 import { McpError } from '../protocol/errors.ts'
+import { toHex } from '../protocol/hex.ts'
 import type { Caching, Params } from '../protocol/types.ts'
 import type { Module } from '../server/server.ts'
 
@@ -66,7 +67,11 @@ export function skills(
     const mine = paths.filter((path) => path.startsWith(folder))
     const resources = mine.map(async (path) => {
       const bytes = bytesOf(files[path] as string | Uint8Array)
-      return { uri: uriOf(path), digest: `sha256:${await digestOf(bytes)}`, size: bytes.byteLength }
+      return {
+        uri: uriOf(path),
+        digest: `sha256:${toHex(await crypto.subtle.digest('SHA-256', bytes))}`,
+        size: bytes.byteLength,
+      }
     })
     const frontmatter = described.get(folder) as Params
     return { uri: uriOf(folder + manifest), frontmatter, resources: await Promise.all(resources) }
@@ -127,11 +132,6 @@ const typeOf = (path: string): string =>
 
 const bytesOf = (content: string | Uint8Array): Uint8Array<ArrayBuffer> =>
   typeof content === 'string' ? new Uint8Array(new TextEncoder().encode(content)) : new Uint8Array(content)
-
-async function digestOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
-  const digest = new Uint8Array(await crypto.subtle.digest('SHA-256', bytes))
-  return Array.from(digest, (byte) => byte.toString(16).padStart(2, '0')).join('')
-}
 
 function frontmatterOf(folder: string, content: string | Uint8Array | undefined): Params {
   const path = folder + manifest
