@@ -100,4 +100,5 @@ export class TaskClient {
   }
 }
 
-export const textOf = (task: Json): unknown => ((task.result as Json).content as { text: string }[])[0]?.text
+export const textIn = (result: Json) => (result.content as { text: string }[])[0]?.text
+export const textOf = (task: Json): unknown => textIn(task.result as Json)

@@ -3,14 +3,12 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { ElicitRequestSchema, TaskStatusNotificationSchema } from '@modelcontextprotocol/sdk/types.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseKeyRing, sealer } from '../../worker/auth/seal.ts'
 import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
-import type { Json } from './client.ts'
+import { behind, hour, key, named, ring } from './behind.ts'
+import { type Json, textIn } from './client.ts'
 
-const ring = `test:${Buffer.alloc(32, 7).toString('base64url')}`
 const revision = '2025-11-25'
-const hour = 3_600_000
 
 let server: TestServer
 let client: TestClient
@@ -34,25 +32,13 @@ afterAll(async () => {
   await server?.[Symbol.asyncDispose]()
 })
 
-const key = () => crypto.randomUUID()
-const named = (name: string) => ({ action: 'accept', content: { name } })
+const { nameOf, later, left, tried } = behind(() => server, 'experimental task')
 const begin = async (name: string, args: Json = {}, task: Json = {}, by = client): Promise<Json> =>
   (await by.request('tools/call', { name, arguments: args, task })).task as Json
 const beginId = async (...begun: Parameters<typeof begin>): Promise<string> => String((await begin(...begun)).taskId)
 const get = (taskId: string) => client.request('tasks/get', { taskId })
 const result = (taskId: string) => client.request('tasks/result', { taskId })
 const relatedTo = (taskId: string) => ({ 'io.modelcontextprotocol/related-task': { taskId } })
-const nameOf = async (taskId: string, principal?: { issuer: string; subject: string }) =>
-  String(
-    await sealer(parseKeyRing(ring)).open(
-      'experimental task',
-      principal && { ...principal, scopes: [], claims: {} },
-      taskId,
-    ),
-  )
-const admin = async (path: string): Promise<Json> => (await (await fetch(new URL(path, server.url))).json()) as Json
-const textIn = (result: Json) => (result.content as { text: string }[])[0]?.text
-const tried = async (key: string) => textIn(await client.request('tools/call', { name: 'tried', arguments: { key } }))
 
 describe('what a server says', () => {
   test('is that tools may be called as tasks, to clients of this revision only', async () => {
@@ -202,8 +188,8 @@ describe('a task', () => {
     await client.request('tasks/cancel', { taskId })
     await expect.poll(() => tried(`${it} tidied: The task was cancelled`)).toBe('1')
     // It is over only once.
-    await admin(`/later?by=${25 * hour}&name=${await nameOf(taskId)}`)
-    expect(await admin(`/left?name=${await nameOf(taskId)}`)).toEqual({ keys: [], alarm: false })
+    await later(25 * hour, taskId)
+    expect(await left(taskId)).toEqual({ keys: [], alarm: false })
     expect(await tried(`${it} tidied: The time of the task is over`)).toBe('0')
   })
 
@@ -211,8 +197,8 @@ describe('a task', () => {
     const it = key()
     const taskId = await beginId('tidies', { key: it }, { ttl: 60_000 })
     await expect.poll(() => tried(it)).toBe('1')
-    await expect.poll(async () => (await admin(`/left?name=${await nameOf(taskId)}`)).alarm).toBe(true)
-    await admin(`/later?by=60001&name=${await nameOf(taskId)}`)
+    await expect.poll(async () => (await left(taskId)).alarm).toBe(true)
+    await later(60_001, taskId)
     await expect.poll(() => tried(`${it} tidied: The time of the task is over`)).toBe('1')
     await expect(get(taskId)).rejects.toMatchObject({ code: -32602 })
   })
@@ -252,9 +238,9 @@ describe('the list', () => {
     expect(((await eves.request('tasks/list')).tasks as Json[]).map(({ taskId }) => taskId)).toEqual([evesId])
     await expect(eves.request('tasks/list', { cursor: first.nextCursor })).rejects.toMatchObject({ code: -32602 })
     expect(await nameOf(ids[0] as string, ada)).toMatch(/^[\w-]{36}$/)
-    await admin('/later?by=60001')
-    const later = (await adas.request('tasks/list')) as typeof first
-    expect(later.tasks.map(({ taskId }) => taskId)).toEqual(ids.slice(1, 21))
+    await later(60_001)
+    const kept = (await adas.request('tasks/list')) as typeof first
+    expect(kept.tasks.map(({ taskId }) => taskId)).toEqual(ids.slice(1, 21))
   })
 
   test('of somebody without a name is the session’s', async () => {

@@ -1,6 +1,7 @@
 /** `notifications/tasks`: streams of changes that tell of tasks. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServer, type TestServer } from '../support/server.ts'
+import { named } from './behind.ts'
 import { type Json, knowing, TaskClient } from './client.ts'
 
 let server: TestServer
@@ -12,7 +13,6 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 const key = () => crypto.randomUUID()
-const named = (name: string) => ({ action: 'accept', content: { name } })
 const listen = (notifications: Json, sent = {}) => client.listen({ notifications }, sent)
 const subscription = { 'io.modelcontextprotocol/subscriptionId': expect.any(Number) }
 

@@ -1,11 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseKeyRing, sealer } from '../../worker/auth/seal.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { behind, hour, key, named, ring } from './behind.ts'
 import { type Json, TaskClient, textOf } from './client.ts'
-
-const ring = `test:${Buffer.alloc(32, 7).toString('base64url')}`
-const hour = 3_600_000
 
 let server: RunningServer
 let client: TaskClient
@@ -15,19 +12,8 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const key = () => crypto.randomUUID()
-const nameOf = async (taskId: string) => String(await sealer(parseKeyRing(ring)).open('task', undefined, taskId))
-const admin = async (path: string): Promise<Json> => {
-  const response = await fetch(new URL(path, server.url))
-  if (!response.ok) throw new Error(await response.text())
-  return (await response.json()) as Json
-}
-const later = async (by: number, taskId?: string) =>
-  admin(`/later?by=${by}${taskId ? `&name=${await nameOf(taskId)}` : ''}`)
-const left = async (taskId: string) => admin(`/left?name=${await nameOf(taskId)}`)
+const { later, left, tried } = behind(() => server, 'task')
 const putToSleep = (task: string) => server.evict({ task }, { webSockets: 'close' })
-const named = (name: string) => ({ action: 'accept', content: { name } })
-const tried = async (key: string) => textOf({ result: await client.call('tried', { key }) })
 
 describe('a task', () => {
   test('is told of before it is done, and tells its result as long as it is kept', async () => {

@@ -1,0 +1,31 @@
+/** What is behind `server`, and no client sees: names of the objects of tasks, what they keep, their time, and what was tried. */
+import { parseKeyRing, sealer } from '../../worker/auth/seal.ts'
+import { type Json, TaskClient, textIn } from './client.ts'
+
+/** The keys of the server, so that ids can be opened here. */
+export const ring = `test:${Buffer.alloc(32, 7).toString('base64url')}`
+export const hour = 3_600_000
+
+export const key = () => crypto.randomUUID()
+export const named = (name: string) => ({ action: 'accept', content: { name } })
+
+/** @param purpose that the ids of its tasks are sealed for */
+export function behind(server: () => { readonly url: URL }, purpose: string) {
+  const nameOf = async (taskId: string, principal?: { issuer: string; subject: string }) =>
+    String(
+      await sealer(parseKeyRing(ring)).open(purpose, principal && { ...principal, scopes: [], claims: {} }, taskId),
+    )
+  const admin = async (path: string): Promise<Json> => {
+    const response = await fetch(new URL(path, server().url))
+    if (!response.ok) throw new Error(await response.text())
+    return (await response.json()) as Json
+  }
+  return {
+    nameOf,
+    /** Time passes: for one task, or for whoever lists them. */
+    later: async (by: number, taskId?: string) =>
+      admin(`/later?by=${by}${taskId ? `&name=${await nameOf(taskId)}` : ''}`),
+    left: async (taskId: string) => admin(`/left?name=${await nameOf(taskId)}`),
+    tried: async (key: string) => textIn(await new TaskClient(server().url).call('tried', { key })),
+  }
+}
