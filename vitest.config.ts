@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
@@ -5,6 +6,8 @@ import { exports as entries } from './package.json' with { type: 'json' }
 
 const quiet = { CLOUDFLARE_CF_FETCH_ENABLED: 'false', WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'none' }
 Object.assign(process.env, quiet)
+// Wrangler, which many tests start, is large: it is compiled once for all of them.
+process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'edgemcp-compiled')
 
 const source = (path: string) => resolve(import.meta.dirname, path)
 
