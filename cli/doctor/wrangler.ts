@@ -129,8 +129,8 @@ async function run(wrangler: Module, folder: string, file: string): Promise<Ran>
   const log = () => harness.getLogs().map(({ message }) => message)
   try {
     await harness.listen()
-    // What a Worker prints as it starts is on its way here, and nothing tells when it has all come.
-    for (let tries = 0; tries < 200 && !log().some((line) => line.startsWith(description)); tries += 1) {
+    // What a Worker prints as it starts is here within milliseconds, or will never be: nothing tells.
+    for (let tries = 0; tries < 40 && !log().some((line) => line.startsWith(description)); tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
     return { isUp: true, log: log() }
