@@ -75,7 +75,13 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/openapi': { may: ['worker/protocol'], types: ['worker/server'] },
   'worker/observe': {
-    may: ['worker/audit', 'worker/engine/methods/index.ts', 'worker/protocol', 'cloudflare:workers'],
+    may: [
+      'worker/audit',
+      'worker/engine/methods/index.ts',
+      'worker/engine/watching.ts',
+      'worker/protocol',
+      'cloudflare:workers',
+    ],
     types: ['worker/auth', 'worker/engine', 'worker/server', 'worker/serve.ts'],
   },
   'worker/extensions': { may: [], types: ['worker/engine', 'worker/protocol', 'worker/server'] },
@@ -98,7 +104,7 @@ const rooms: Readonly<Record<string, Room>> = {
     types: ['worker/server'],
   },
   'worker/development': {
-    may: ['worker/inspector', 'worker/platform.ts', 'worker/protocol'],
+    may: ['worker/engine/watching.ts', 'worker/inspector', 'worker/platform.ts', 'worker/protocol'],
     types: ['worker/engine', 'worker/http', 'worker/serve.ts', 'worker/server'],
   },
   // A client: it knows the wire and nothing of how it is served.

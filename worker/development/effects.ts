@@ -7,7 +7,7 @@
  * names itself, because which of them write is known only where the state is, and telling would cost production.
  */
 import { McpError } from '../protocol/errors.ts'
-import type { Context, Watch } from '../server/context.ts'
+import type { Context, Watched } from '../server/context.ts'
 import type { Registry } from '../server/server.ts'
 import { type Effect, noticeEffects } from './bindings.ts'
 import { isMark, type Scope, scope } from './scope.ts'
@@ -30,21 +30,31 @@ const watched = new WeakSet<object>()
 const told = new Set<string>()
 
 /**
- * Looks on while handlers of this server run, and warns.
+ * Looks on while handlers of this server run, beside whoever does already, and warns.
  *
  * @param env with the bindings whose writes are effects
  */
-export const effectsWatch =
-  (registry: Registry, env: object): Watch =>
-  (_call, context) => {
+export function watchEffects(registry: Registry, env: object): void {
+  const before = registry.watch
+  registry.watch = (call, given) => {
     runs ??= start(env)
     for (const tool of registry.tools.values()) watchHandler(tool, `tool "${tool.item.name}"`, runs)
     for (const prompt of registry.prompts.values()) watchHandler(prompt, `prompt "${prompt.item.name}"`, runs)
     for (const [uri, resource] of [...registry.resources, ...registry.templates]) {
       watchHandler(resource, `resource "${uri}"`, runs)
     }
-    return openRound(context, runs)
+    const outer = before?.(call, given)
+    const { context, end } = openRound(outer?.context ?? given, runs)
+    return {
+      ...outer,
+      context,
+      end(came) {
+        end(came)
+        outer?.end(came)
+      },
+    }
   }
+}
 
 function start(env: object): Scope<Running | undefined> {
   const within = scope<Running | undefined>()
@@ -74,7 +84,7 @@ function watchHandler<A>(
   Object.assign(declared, { handler: watching })
 }
 
-function openRound(context: Context, within: Scope<Running | undefined>): ReturnType<Watch> {
+function openRound(context: Context, within: Scope<Running | undefined>): Watched {
   /** In the order in which it came. */
   const story: (Noted | Asked)[] = []
   const asked = () => story.filter((entry): entry is Asked => 'keys' in entry)

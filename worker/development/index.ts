@@ -1,8 +1,9 @@
 /** What helps whoever develops a server. A deployment's bundle has nothing of it: see `serve.ts`. */
+import { watchCalls } from '../engine/watching.ts'
 import type { Registry } from '../server/server.ts'
 import { type Described, describe } from './described.ts'
-import { effectsWatch } from './effects.ts'
-import { watchHandlers } from './handlers.ts'
+import { watchEffects } from './effects.ts'
+import { timeHandlers } from './handlers.ts'
 import type { Names } from './inside.ts'
 import { inspecting, type Page } from './inspecting.ts'
 import { warnOfMissingExports } from './missing-exports.ts'
@@ -21,6 +22,8 @@ type Beside = {
   readonly base: { prototype: object }
 }
 
+const watched = new WeakSet<Registry>()
+
 /**
  * Looks over a server that is about to be served, and on while its handlers run.
  *
@@ -34,27 +37,25 @@ export function watch<O extends Guards & Described & { page?: Page }>(
   warnOfUnguarded(registry, options)
   describe(registry, options, env)
   tellRows(base)
-  const watch = watchHandlers(effectsWatch(registry, env))
-  const { watch: before } = registry
-  let looked = false
-  // What is declared and exported is known when somebody calls.
-  registry.watch = (call, context) => {
-    if (!looked) {
-      warnOfMissingTasks(registry)
-      if (options.sessions !== false) warnOfMissingExports([names.session, names.updates])
-    }
-    looked = true
-    const outer = before?.(call, context)
-    const inner = watch(call, outer?.context ?? context)
-    if (!outer || !inner) return inner ?? outer
-    return {
-      context: inner.context,
-      late: outer.late,
-      end(came) {
-        inner.end(came)
-        outer.end(came)
-      },
-    }
+  // It may be served at several addresses.
+  if (!watched.has(registry)) {
+    watched.add(registry)
+    warnAtFirst(registry, options.sessions === false ? [] : [names.session, names.updates])
+    watchEffects(registry, env)
+    timeHandlers(registry)
   }
   return { ...options, page: inspecting(options.page, names) }
+}
+
+/** What is declared and exported is known when somebody calls. */
+function warnAtFirst(registry: Registry, classes: readonly string[]): void {
+  let isFirst = true
+  watchCalls(registry, () => {
+    if (isFirst) {
+      warnOfMissingTasks(registry)
+      warnOfMissingExports(classes)
+    }
+    isFirst = false
+    return () => {}
+  })
 }

@@ -1,6 +1,7 @@
 import { waitUntil } from 'cloudflare:workers'
 import { sessionMark } from '../audit/writing.ts'
 import type { Call, Outcome } from '../engine/call.ts'
+import { isAsleep, watchCalls } from '../engine/watching.ts'
 import { asMcpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
@@ -9,7 +10,6 @@ import type { Module, Registry } from '../server/server.ts'
 import type { Came, MethodEvent, Sink, Who } from './event.ts'
 import { redacted } from './redact.ts'
 import { traceOf } from './trace.ts'
-import { isAsleep, watchCalls } from './watching.ts'
 
 export type ObserveOptions = {
   /** Where events go: one place, or several. */

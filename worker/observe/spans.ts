@@ -1,10 +1,10 @@
 import type { Call } from '../engine/call.ts'
 import type { Asked, Method } from '../engine/methods/method.ts'
+import { isAsleep, watchCalls } from '../engine/watching.ts'
 import type { Module } from '../server/server.ts'
 import type { Came } from './event.ts'
 import { cameOf } from './observe.ts'
 import { traceOf } from './trace.ts'
-import { isAsleep, watchCalls } from './watching.ts'
 
 /** What is used of the module `@opentelemetry/api`: hand it in as it is. */
 export type OpenTelemetry = {

@@ -1,6 +1,6 @@
-import type { Call } from '../engine/call.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Registry } from '../server/server.ts'
+import type { Call } from './call.ts'
 
 /**
  * Looks on at every call of a server, beside whoever does already.
