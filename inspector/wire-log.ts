@@ -128,9 +128,17 @@ function insideOf(frame: Frame, insideAt: string | undefined): HTMLElement {
 }
 
 function httpOf(exchange: Exchange, direction: string, insideAt: string | undefined): HTMLElement {
-  const folded = make('details', { class: 'node' }, make('summary', {}, `HTTP: ${lineOf(exchange)}`))
+  const where = make('div')
+  const folded = make(
+    'details',
+    { class: 'node' },
+    make('summary', {}, `HTTP: ${lineOf(exchange)}`),
+    where,
+    headersOf(exchange, direction),
+  )
+  // Asked for when it is looked at.
   folded.addEventListener('toggle', () => {
-    if (folded.childElementCount === 1) folded.append(hopsOf(exchange, insideAt), headersOf(exchange, direction))
+    if (where.childElementCount === 0) where.append(hopsOf(exchange, insideAt))
   })
   return folded
 }
