@@ -499,6 +499,8 @@ describe.each(everyone)('$name, $revision', (generation) => {
         await client.call('echo', { text: 'here' })
         const call = wire.carried.find(({ body }) => body.includes('tools/call'))
         await client.end()
+        // It would dial once more, without the session it had.
+        await client.close()
         await expect.poll(() => call && wire.repeat(call), { timeout: patience('ending a session') }).toBe(404)
       },
       { complains: /aborted/ },
@@ -514,6 +516,7 @@ describe.each(everyone)('$name, $revision', (generation) => {
         expect(heir.session).toBe(client.session)
         expect(text(await heir.call('echo', { text: 'mine now' }))).toBe('mine now')
         await client.end()
+        await client.close()
         await expect(heir.call('echo', { text: 'too late' })).rejects.toThrow('Session not found')
       },
       { complains: /Session not found/ },
