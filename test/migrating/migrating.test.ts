@@ -1,14 +1,14 @@
 /**
  * The same small server, written for another library and for this one, answers the same. Small libraries are installed with
- * everything else; agents is large and is installed for the benchmarks, in bench/: where it is not, its servers are left out,
- * and that is said.
+ * everything else; agents is large, and is installed in bench/ when it is first needed.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { Client, StreamableHTTPClientTransport, type VersionNegotiationMode } from '@modelcontextprotocol/client'
 import type { Plugin } from 'esbuild'
-import { describe, expect, test } from 'vitest'
+import { beforeAll, describe, expect, test } from 'vitest'
 import { Folder } from '../../bench/folder.ts'
+import { install } from '../../bench/install.ts'
 import { startWorkerd } from '../../bench/workerd.ts'
 import { startServer } from '../support/server.ts'
 
@@ -36,14 +36,11 @@ const pairs: readonly Pair[] = [
 
 const root = resolve(import.meta.dirname, '../..')
 const bench = join(root, 'bench')
-const isInstalled = (name: string) => [bench, root].some((folder) => existsSync(join(folder, 'node_modules', name)))
 
-describe.each(pairs)('$folder', ({ folder, packages, objects = [], mode, revision }) => {
-  const missing = packages.filter((name) => !isInstalled(name))
-  if (missing.length > 0) console.warn(`${folder}/before.ts is not run: there is no ${missing.join(', no ')} in bench/`)
-  const note = missing.length > 0 ? `, skipped: there is no ${missing.join(', no ')}; npm ci in bench/` : ''
+beforeAll(install, 300_000)
 
-  test.skipIf(missing.length > 0)(`answers the same before and after${note}`, async () => {
+describe.each(pairs)('$folder', ({ folder, objects = [], mode, revision }) => {
+  test('answers the same before and after', async () => {
     using place = new Folder()
     const entry = join('..', 'test/migrating', folder, 'before.ts')
     const worker = { entry, objects, compatibilityFlags: [], plugins: [fromBench] }
