@@ -7,11 +7,13 @@ import { DurableObject } from 'cloudflare:workers'
 import type { Call, Outcome, Seals, World } from '../worker/engine/call.ts'
 import type { Answer } from '../worker/engine/memo.ts'
 import { run } from '../worker/engine/run.ts'
+import { unlessLate } from '../worker/engine/watching.ts'
 import { asMcpError, McpError } from '../worker/protocol/errors.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
 import { newestStateless as revision } from '../worker/protocol/revisions/index.ts'
 import type { InputRequest, Result } from '../worker/protocol/types.ts'
-import type { Context, Watch } from '../worker/server/context.ts'
+import type { Around } from '../worker/server/around.ts'
+import type { Context } from '../worker/server/context.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import type { Tool } from '../worker/server/tool.ts'
@@ -468,10 +470,6 @@ function only({ registry }: Server, name: string, handled: (tool: Tool) => Tool,
   const tool = registry.tools.get(name)
   const tools = new Map(registry.tools)
   if (tool) tools.set(name, handled(tool))
-  const watch: Watch = (call, context) => {
-    const watched = registry.watch?.(call, context)
-    const late = watched?.late ? Promise.race([watched.late, asleep]) : asleep
-    return { context, end() {}, ...watched, late }
-  }
-  return { registry: { ...registry, tools, methods: new Map(), watch } } as unknown as Server
+  const around: Around = (asked, answer) => unlessLate(asked, asleep, (within) => registry.around(within, answer))
+  return { registry: { ...registry, tools, methods: new Map(), around } } as unknown as Server
 }

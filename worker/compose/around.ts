@@ -1,4 +1,4 @@
-import type { Asked, Method } from '../engine/methods/method.ts'
+import type { Call } from '../engine/call.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Implementation, Params, Result } from '../protocol/types.ts'
 import type { Awaitable } from '../server/context.ts'
@@ -42,17 +42,15 @@ export const around =
   (stands: Around): Module =>
   ({ registry }) => {
     const outer = registry.around
-    const own = async (asked: object, method: object) => {
-      const { call, context } = asked as Asked
-      // It has been passed through by the call that began it.
-      if (call.isTask) return (method as Method).answer(asked as Asked)
-      const { method: name, params, revision, principal, client, session } = call
-      const next: Next = (changed = params) =>
-        (method as Method).answer({ ...(asked as Asked), call: { ...call, params: changed } })
-      const described = { method: name, params, revision: revision.date, principal, client, session }
-      return stands({ ...described, signal: context.signal }, next)
-    }
-    registry.around = outer
-      ? (asked, method) => outer(asked, { ...method, answer: (inner: Asked) => own(inner, method) })
-      : own
+    registry.around = (asked, answer) =>
+      outer(asked, async (inner) => {
+        // What stands around is handed the engine's own.
+        const call = inner.call as Call
+        // It has been passed through by the call that began it.
+        if (call.isTask) return answer(inner)
+        const { method, params, revision, principal, client, session } = call
+        const next: Next = (changed = params) => answer({ ...inner, call: { ...call, params: changed } })
+        const { signal } = inner.context
+        return stands({ method, params, revision: revision.date, principal, client, session, signal }, next)
+      })
   }

@@ -6,8 +6,9 @@
  * place before the first call of a handler (`const { fetch } = globalThis`); and operations of `ctx.state` that a declaration
  * names itself, because which of them write is known only where the state is, and telling would cost production.
  */
+import { outcomeOf } from '../engine/watching.ts'
 import { McpError } from '../protocol/errors.ts'
-import type { Context, Watched } from '../server/context.ts'
+import type { Context } from '../server/context.ts'
 import type { Registry } from '../server/server.ts'
 import { type Effect, noticeEffects } from './bindings.ts'
 import { isMark, type Scope, scope } from './scope.ts'
@@ -35,24 +36,18 @@ const told = new Set<string>()
  * @param env with the bindings whose writes are effects
  */
 export function watchEffects(registry: Registry, env: object): void {
-  const before = registry.watch
-  registry.watch = (call, given) => {
+  const { around } = registry
+  registry.around = (asked, answer) => {
     runs ??= start(env)
     for (const tool of registry.tools.values()) watchHandler(tool, `tool "${tool.item.name}"`, runs)
     for (const prompt of registry.prompts.values()) watchHandler(prompt, `prompt "${prompt.item.name}"`, runs)
     for (const [uri, resource] of [...registry.resources, ...registry.templates]) {
       watchHandler(resource, `resource "${uri}"`, runs)
     }
-    const outer = before?.(call, given)
-    const { context, end } = openRound(outer?.context ?? given, runs)
-    return {
-      ...outer,
-      context,
-      end(came) {
-        end(came)
-        outer?.end(came)
-      },
-    }
+    const { context, end } = openRound(asked.context, runs)
+    const answered = around({ ...asked, context }, answer)
+    outcomeOf(asked, answered).then(end, end)
+    return answered
   }
 }
 
@@ -84,7 +79,7 @@ function watchHandler<A>(
   Object.assign(declared, { handler: watching })
 }
 
-function openRound(context: Context, within: Scope<Running | undefined>): Watched {
+function openRound(context: Context, within: Scope<Running | undefined>): { context: Context; end(): void } {
   /** In the order in which it came. */
   const story: (Noted | Asked)[] = []
   const asked = () => story.filter((entry): entry is Asked => 'keys' in entry)

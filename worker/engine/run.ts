@@ -26,14 +26,7 @@ export async function run(server: Server, call: Call, memo: Memo, world: World):
   const lacked = await lackedScopes(server.registry, call.principal, call)
   if (lacked.length > 0) throw insufficientScope(lacked)
   const round = openRound(call, memo, world, server.registry.options.jsonSchema)
-  const watched = server.registry.watch?.(call, round.context)
-  const asked = { server, call, world, context: watched?.context ?? round.context }
-  const finished = server.registry.around?.(asked, method) ?? method.answer(asked)
-  const came = Promise.race([
-    finished.then((done) => ({ done })),
-    round.blocked,
-    ...(watched?.late ? [watched.late] : []),
-  ])
-  if (watched) came.then(watched.end, watched.end)
-  return came.finally(round.close)
+  const { context, blocked } = round
+  const answered = server.registry.around({ server, call, world, context, blocked }, method.answer)
+  return Promise.race([answered.then((done) => ({ done })), blocked]).finally(round.close)
 }

@@ -1,28 +1,40 @@
 import { isObject } from '../protocol/jsonrpc.ts'
+import type { Result } from '../protocol/types.ts'
+import type { Asking } from '../server/around.ts'
 import type { Registry } from '../server/server.ts'
 import type { Call } from './call.ts'
 
 /**
- * Looks on at every call of a server, beside whoever does already.
+ * Looks on at every call of a server, outside of what stands around it already.
  *
  * @param begun what to do as a call begins; it returns what to do when that is over, with the engine's `Outcome`
  * or what was thrown: see `isAsleep`
  */
 export function watchCalls(registry: Registry, begun: (call: Call) => (came: unknown) => void): void {
-  const before = registry.watch
-  registry.watch = (given, context) => {
-    const watched = before?.(given, context)
-    // What watches is handed the engine's own.
-    const over = begun(given as Call)
-    return {
-      ...watched,
-      context: watched?.context ?? context,
-      end(came) {
-        watched?.end(came)
-        over(came)
-      },
-    }
+  const { around } = registry
+  registry.around = (asked, answer) => {
+    // What stands around is handed the engine's own.
+    const over = begun(asked.call as Call)
+    const answered = around(asked, answer)
+    outcomeOf(asked, answered).then(over, over)
+    return answered
   }
+}
+
+/** What a round comes to, by its handler or before that is done. */
+export const outcomeOf = ({ blocked }: Asking, answered: Promise<Result>): Promise<unknown> =>
+  Promise.race([answered.then((done) => ({ done })), blocked])
+
+/** Ends a round with what `late` throws, for whoever looks on within as well, if that comes before its answer. */
+export function unlessLate<A extends Asking>(
+  asked: A,
+  late: Promise<never>,
+  answer: (asked: A) => Promise<Result>,
+): Promise<Result> {
+  const blocked = Promise.race([asked.blocked, late])
+  // Perhaps nobody looks on.
+  blocked.catch(() => {})
+  return Promise.race([answer({ ...asked, blocked }), late])
 }
 
 /** Did the run of a task end because its handler sleeps? */

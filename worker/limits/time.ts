@@ -1,23 +1,23 @@
 /** How long handlers may run. */
+import { outcomeOf, unlessLate } from '../engine/watching.ts'
 import { McpError } from '../protocol/errors.ts'
-import type { Watch } from '../server/context.ts'
 import type { Registry } from '../server/server.ts'
 
-const timed = new WeakSet<Watch>()
+const timed = new WeakSet<Registry>()
 
 /**
  * From now on a handler that runs for longer ends with an error, and its signal says so. Waiting for a client does not count,
  * and neither do runs of tasks, which have a time of their own.
  */
 export function limitTime(registry: Registry, milliseconds: number): void {
-  const before = registry.watch
   // A server may be served at several addresses.
-  if (before && timed.has(before)) return
-  const watch: Watch = (call, context) => {
-    const watched = before?.(call, context)
-    if (call.isTask) return watched
-    const late = Promise.withResolvers<never>()
-    late.promise.catch(() => {})
+  if (timed.has(registry)) return
+  timed.add(registry)
+  const { around } = registry
+  registry.around = (asked, answer) => {
+    if (asked.call.isTask) return around(asked, answer)
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    late.catch(() => {})
     const abort = new AbortController()
     const timer = setTimeout(() => {
       const seconds = milliseconds / 1000
@@ -25,19 +25,13 @@ export function limitTime(registry: Registry, milliseconds: number): void {
         reason: 'timeout',
         retryable: false,
       })
-      late.reject(problem)
+      reject(problem)
       abort.abort(problem)
     }, milliseconds)
-    const given = watched?.context ?? context
-    return {
-      context: { ...given, signal: AbortSignal.any([given.signal, abort.signal]) },
-      late: late.promise,
-      end(came) {
-        clearTimeout(timer)
-        watched?.end(came)
-      },
-    }
+    const context = { ...asked.context, signal: AbortSignal.any([asked.context.signal, abort.signal]) }
+    const answered = unlessLate({ ...asked, context }, late, (within) => around(within, answer))
+    const end = () => clearTimeout(timer)
+    outcomeOf(asked, answered).then(end, end)
+    return answered
   }
-  timed.add(watch)
-  registry.watch = watch
 }

@@ -1,6 +1,5 @@
 import type { Call } from '../engine/call.ts'
-import type { Asked, Method } from '../engine/methods/method.ts'
-import { isAsleep, watchCalls } from '../engine/watching.ts'
+import { isAsleep, outcomeOf } from '../engine/watching.ts'
 import type { Module } from '../server/server.ts'
 import type { Came } from './event.ts'
 import { cameOf } from './observe.ts'
@@ -13,7 +12,7 @@ export type OpenTelemetry = {
   readonly SpanStatusCode: { readonly ERROR: number }
   readonly context: {
     active(): object
-    with(context: object, work: () => unknown): unknown
+    with<T>(context: object, work: () => T): T
   }
   readonly trace: {
     getTracer(name: string): { startSpan(name: string, options?: object, context?: object): Span }
@@ -45,22 +44,20 @@ type Span = {
 export function spans(api: OpenTelemetry): Module {
   const tracer = api.trace.getTracer('edgemcp')
   return ({ registry }) => {
-    const within = new WeakMap<object, object>()
     const { around } = registry
-    watchCalls(registry, (call) => {
+    registry.around = (asked, answer) => {
+      // What stands around is handed the engine's own.
+      const call = asked.call as Call
       const parent = parentOf(call)
       const span = tracer.startSpan(nameOf(call), { kind: api.SpanKind.SERVER, attributes: attributesOf(call) }, parent)
-      within.set(call, api.trace.setSpan(parent, span))
-      return (came) => {
+      const answered = api.context.with(api.trace.setSpan(parent, span), () => around(asked, answer))
+      const over = (came: unknown) => {
         if (isAsleep(came)) span.setAttributes({ 'edgemcp.task.asleep': true })
         else judge(span, cameOf(came, call))
         span.end()
       }
-    })
-    registry.around = async (asked, method) => {
-      const answer = () => (around ? around(asked, method) : (method as Method).answer(asked as Asked))
-      const span = within.get((asked as Asked).call)
-      return (await (span ? api.context.with(span, answer) : answer())) as Awaited<ReturnType<typeof answer>>
+      outcomeOf(asked, answered).then(over, over)
+      return answered
     }
   }
 

@@ -8,7 +8,6 @@ import type {
   InputRequest,
   LogLevel,
   Meta,
-  Params,
   Root,
   SamplingMessage,
 } from '../protocol/types.ts'
@@ -172,22 +171,4 @@ export interface Context {
    * nothing where a revision knows no polling.
    */
   disconnect(retry?: number): void
-}
-
-/** Looks on while a handler runs, through the context that it is given instead of its own. `undefined`: not this one. */
-export type Watch = (
-  call: { readonly method: string; readonly params: Params; readonly isTask?: boolean },
-  context: Context,
-) => Watched | undefined
-
-export type Watched = {
-  readonly context: Context
-  /** Ends the call before its handler does. */
-  readonly late?: Promise<never> | undefined
-  /**
-   * The handler is done, or goes on in another round.
-   *
-   * @param came the engine's `Outcome`, or what was thrown
-   */
-  end(came: unknown): void
 }

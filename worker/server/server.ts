@@ -1,10 +1,11 @@
 import { type Change, type List, type Scope, switchOf } from '../protocol/changes.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
-import type { Caching, Implementation, Params, Result } from '../protocol/types.ts'
+import type { Caching, Implementation, Params } from '../protocol/types.ts'
+import type { Around } from './around.ts'
 import type { Caller, Switch, Visibility } from './caller.ts'
 import { checks } from './checking.ts'
-import type { Awaitable, Watch } from './context.ts'
+import type { Awaitable } from './context.ts'
 import { readForm } from './form.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
 import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
@@ -70,8 +71,8 @@ export type Registry = {
   listens?: (params: Params, principal: Principal | undefined) => Promise<Listening | undefined>
   /** What extensions answer, by method: each an engine's `Method`. They come before the protocol's own. */
   readonly methods: Map<string, unknown>
-  /** Stands around what methods answer: the engine's `Asked` and `Method`. See `edgemcp/compose`. */
-  around?: ((asked: object, method: object) => Promise<Result>) | undefined
+  /** What stands around calls: who looks on is outside, middleware within. */
+  around: Around
   /** Lists that are the same for everybody, as texts, by method and revision. */
   readonly lists: Map<string, string>
   publish: (change: Change, scope?: Scope) => Promise<void>
@@ -79,8 +80,6 @@ export type Registry = {
   turn: (list: List, name: string, on: boolean) => Promise<void>
   /** What was enabled or disabled, by list and name; nothing else was. */
   turned: () => Promise<Readonly<Record<string, boolean>>>
-  /** Looks over the handlers' shoulders; in development only. */
-  watch?: Watch | undefined
 }
 
 /** What a developer declares: tools, resources and prompts, each once, for every revision of the protocol. */
@@ -239,6 +238,7 @@ function newRegistry(options: ServerOptions): Registry {
     prompts: new Map(),
     methods: new Map(),
     lists: new Map(),
+    around: (asked, answer) => answer(asked),
     publish: nobodyHears,
     turn: nobodyHears,
     turned: async () => ({}),

@@ -3,9 +3,16 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import type { Context } from '../../server/context.ts'
 import type { Registry, Server } from '../../server/server.ts'
-import type { Call, World } from '../call.ts'
+import type { Call, Outcome, World } from '../call.ts'
 
-export type Asked = { server: Server; call: Call; world: World; context: Context }
+export type Asked = {
+  readonly server: Server
+  readonly call: Call
+  readonly world: World
+  readonly context: Context
+  /** The round ends before the handler does: questions are open, or something else is in the way. */
+  readonly blocked: Promise<Outcome>
+}
 
 export interface Method {
   /** The member of `params` that the header `Mcp-Name` repeats. */
