@@ -1,6 +1,7 @@
 /** How what others sent is written down: short, in one line, and without what lets anybody in. */
 import type { Site } from '../auth/auth.ts'
 import { toHex } from '../protocol/hex.ts'
+import { utf8 } from '../protocol/utf8.ts'
 
 /** Characters of a text. */
 const longest = 200
@@ -36,6 +37,6 @@ export function sessionOf({ url, headers }: Request, { paths }: Site): string | 
 /** A session's name in what is written: its id lets whoever has the token go on with it. */
 export async function sessionMark(id: string | undefined): Promise<string | undefined> {
   if (id === undefined) return undefined
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(id))
+  const digest = await crypto.subtle.digest('SHA-256', utf8(id))
   return toHex(digest.slice(0, 8))
 }

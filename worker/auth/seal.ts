@@ -5,6 +5,7 @@
  * @see https://www.rfc-editor.org/rfc/rfc5116
  */
 import { type Principal, principalKey } from '../protocol/principal.ts'
+import { utf8 } from '../protocol/utf8.ts'
 import { decodeBase64url, encodeBase64url } from './base64url.ts'
 
 /** Keys by id, base64url of 32 bytes each. The current one, which is among them, seals; all of them open. */
@@ -18,7 +19,6 @@ export interface Sealer {
 }
 
 const ivBytes = 12
-const encoder = new TextEncoder()
 
 export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
   const imported = new Map<string, Promise<CryptoKey>>()
@@ -36,7 +36,7 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
     async seal(purpose, principal, value, life) {
       const key = (await keyOf(ring.current)) as CryptoKey
       const iv = randomBytes(ivBytes)
-      const plain = encoder.encode(JSON.stringify([now() + life, value]))
+      const plain = utf8(JSON.stringify([now() + life, value]))
       const cipher = await crypto.subtle.encrypt(algorithm(iv, purpose, principal), key, plain)
       const sealed = new Uint8Array(ivBytes + cipher.byteLength)
       sealed.set(iv)
@@ -66,7 +66,7 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
 const algorithm = (iv: Uint8Array<ArrayBuffer>, purpose: string, principal: Principal | undefined) => ({
   name: 'AES-GCM',
   iv,
-  additionalData: encoder.encode(`${purpose}\n${principalKey(principal)}`),
+  additionalData: utf8(`${purpose}\n${principalKey(principal)}`),
 })
 
 /** A ring with one fresh key. */

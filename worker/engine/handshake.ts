@@ -6,6 +6,7 @@ import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { negotiate } from '../protocol/revisions/index.ts'
 import type { ClientCapabilities, Implementation, Params, Result } from '../protocol/types.ts'
+import { utf8 } from '../protocol/utf8.ts'
 import type { Registry } from '../server/server.ts'
 import type { World } from './call.ts'
 import { capabilitiesOf, implementationOf } from './methods/discover.ts'
@@ -33,7 +34,7 @@ export function readHandshake(params: Params | undefined): Handshake {
     capabilities: { elicitation, sampling, roots, extensions },
     client: { name, version },
   }
-  if (new TextEncoder().encode(JSON.stringify(handshake)).length > mostBytes) {
+  if (utf8(JSON.stringify(handshake)).length > mostBytes) {
     throw new McpError(
       'invalid_envelope',
       'The handshake is too large for a session id: shorten clientInfo or capabilities',

@@ -26,8 +26,8 @@ export const emptyMemo: Memo = { answers: {}, effects: {}, said: 0, asked: {}, r
 /** The memo with these answers added. The latest answer to a key counts. */
 export const withAnswers = (memo: Memo, answers: Readonly<Record<string, Answer>>): Memo => ({
   ...memo,
-  // Built from entries: a key named __proto__ stays a key.
-  answers: Object.fromEntries([...Object.entries(memo.answers), ...Object.entries(answers)]),
+  // Spread, not assigned: a key named __proto__ stays a key.
+  answers: { ...memo.answers, ...answers },
 })
 
 export const isMemo = (value: unknown): value is Memo =>

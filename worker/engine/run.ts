@@ -26,7 +26,7 @@ export async function run(server: Server, call: Call, memo: Memo, world: World):
   const lacked = await lackedScopes(server.registry, call.principal, call)
   if (lacked.length > 0) throw insufficientScope(lacked)
   const round = openRound(call, memo, world, server.registry.options.jsonSchema)
-  const { context, blocked } = round
-  const answered = server.registry.around({ server, call, world, context, blocked }, method.answer)
+  const { blocked } = round
+  const answered = server.registry.around({ server, call, world, ...round }, method.answer)
   return Promise.race([answered.then((done) => ({ done })), blocked]).finally(round.close)
 }

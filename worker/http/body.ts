@@ -1,9 +1,8 @@
 /** Reading a request body: of the right type, no larger than allowed, in time, and UTF-8. */
 import { McpError } from '../protocol/errors.ts'
+import { utf8 } from '../protocol/utf8.ts'
 import { lastOf } from './last-of.ts'
 import type { Limits } from './limits.ts'
-
-const encoder = new TextEncoder()
 
 /** @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error` */
 export async function readBody(request: Request, limits: Limits): Promise<string> {
@@ -20,7 +19,7 @@ export async function readBody(request: Request, limits: Limits): Promise<string
   if (body.length > limits.body) throw tooLarge(limits)
   // What is not UTF-8 has become a replacement character, which has another length. Three bytes of a character of four
   // have the same one, and pass for it.
-  if (body.text.includes('\ufffd') && encoder.encode(body.text).length !== body.length) {
+  if (body.text.includes('\ufffd') && utf8(body.text).length !== body.length) {
     throw new McpError('parse_error', 'The body is not valid UTF-8')
   }
   return body.text

@@ -3,6 +3,7 @@
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
+import { utf8 } from '../protocol/utf8.ts'
 
 /** One message as an event. JSON has no raw line breaks, so it is always one data line. */
 export const eventFrame = (data: string, id?: string): string =>
@@ -29,8 +30,6 @@ export type EventStreamOptions = {
   /** The reader has read, and there is room again. */
   onRoom?(): void
 }
-
-const encoder = new TextEncoder()
 
 export class EventStream {
   readonly body: ReadableStream<Uint8Array>
@@ -68,7 +67,7 @@ export class EventStream {
 
   send(frame: string): void {
     if (!this.#open) return
-    const bytes = encoder.encode(frame)
+    const bytes = utf8(frame)
     this.#sent += bytes.byteLength
     this.#controller.enqueue(bytes)
   }

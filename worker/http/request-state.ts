@@ -11,6 +11,7 @@ import { encodeBase64 } from '../protocol/base64.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
+import { utf8 } from '../protocol/utf8.ts'
 import type { Host } from './host.ts'
 import type { Answer } from './reply.ts'
 
@@ -118,7 +119,7 @@ async function purposeOf({ method, params }: Call): Promise<string> {
 }
 
 async function digest(value: unknown): Promise<string> {
-  const text = new TextEncoder().encode(JSON.stringify(value))
+  const text = utf8(JSON.stringify(value))
   return encodeBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', text)))
 }
 

@@ -4,6 +4,7 @@ import type { Host } from '../http/host.ts'
 import { clientCapabilitiesKey, protocolVersionKey } from '../protocol/meta.ts'
 import { newestStateless, revisions } from '../protocol/revisions/index.ts'
 import type { JsonSchema, ToolAnnotations } from '../protocol/types.ts'
+import { utf8 } from '../protocol/utf8.ts'
 import type { Visibility } from '../server/caller.ts'
 import type { Registry } from '../server/server.ts'
 import { script, style } from './assets.ts'
@@ -25,7 +26,7 @@ export async function page(request: Request, host: Host): Promise<Response> {
 
 /** @see https://www.w3.org/TR/CSP3/#grammardef-hash-source */
 async function hash(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
+  const digest = await crypto.subtle.digest('SHA-256', utf8(text))
   return `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`
 }
 

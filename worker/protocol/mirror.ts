@@ -6,6 +6,7 @@
 import { decodeBase64 } from './base64.ts'
 import { isObject } from './jsonrpc.ts'
 import type { JsonSchema, Params } from './types.ts'
+import { utf8 } from './utf8.ts'
 
 /** An argument that a client repeats in the header `Mcp-Param-{header}`. */
 export type MirroredParameter = {
@@ -67,7 +68,7 @@ export function argumentAt(args: unknown, path: readonly string[]): unknown {
 export const encodeHeader = (value: string): string =>
   /^(?![ \t])[\t\x20-\x7e]*(?<![ \t])$/.test(value) && !/^=\?base64\?.*\?=$/.test(value)
     ? value
-    : `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(value)))}?=`
+    : `=?base64?${btoa(String.fromCharCode(...utf8(value)))}?=`
 
 /** Reads a mirrored header value. `undefined` when it is none that a client may send. */
 export function decodeHeader(value: string): string | undefined {

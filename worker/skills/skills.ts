@@ -3,6 +3,7 @@ import { extension } from '../extensions/index.ts'
 import { McpError } from '../protocol/errors.ts'
 import { toHex } from '../protocol/hex.ts'
 import type { Caching, Params } from '../protocol/types.ts'
+import { utf8 } from '../protocol/utf8.ts'
 import type { Module } from '../server/server.ts'
 
 export type SkillsOptions = {
@@ -131,7 +132,7 @@ const typeOf = (path: string): string =>
   types[path.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'application/octet-stream'
 
 const bytesOf = (content: string | Uint8Array): Uint8Array<ArrayBuffer> =>
-  typeof content === 'string' ? new Uint8Array(new TextEncoder().encode(content)) : new Uint8Array(content)
+  typeof content === 'string' ? new Uint8Array(utf8(content)) : new Uint8Array(content)
 
 function frontmatterOf(folder: string, content: string | Uint8Array | undefined): Params {
   const path = folder + manifest

@@ -15,6 +15,7 @@ import { notificationText, type RequestMessage, resultText } from '../protocol/j
 import { subscriptionIdKey } from '../protocol/meta.ts'
 import { type Principal, principalKey } from '../protocol/principal.ts'
 import type { Notification, Params, SubscriptionFilter } from '../protocol/types.ts'
+import { utf8 } from '../protocol/utf8.ts'
 import type { Registry } from '../server/server.ts'
 
 /** What a socket's attachment holds. */
@@ -32,7 +33,7 @@ export async function listen(
   const besides = await registry.listens?.(message.params as Params, principal)
   const changes = topicsFor(changesIn(filter), { tenant: principal?.tenant })
   const topics = JSON.stringify([...changes, ...(besides?.topics ?? [])])
-  if (new TextEncoder().encode(topics).length > mostTopicBytes) {
+  if (utf8(topics).length > mostTopicBytes) {
     throw new McpError('invalid_params', 'Too much for one stream: open several')
   }
   const _meta = { [subscriptionIdKey]: message.id }
