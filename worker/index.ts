@@ -20,6 +20,7 @@ export type {
   Visited,
   VisitOptions,
 } from './server/context.ts'
+export type { MethodCall, Middleware, Next } from './server/middleware.ts'
 export type { PromptDefinition, PromptHandler } from './server/prompt.ts'
 export type { ResourceDefinition, ResourceHandler } from './server/resource.ts'
 export type { Infer, InferInput, Schema, StandardSchema } from './server/schema.ts'

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { Params } from '../../worker/protocol/types.ts'
+import type { Server } from '../../worker/server/server.ts'
 import { newServer, refusal, result } from './stage.ts'
 
 const description = 'd'
@@ -138,7 +139,7 @@ describe('completion', () => {
 
   test('is not there on a server that completes nothing', async () => {
     const silent = newServer().use(
-      (server) => void server.prompt('p', { description, args: z.object({ a: z.string() }) }, () => ''),
+      (server: Server) => void server.prompt('p', { description, args: z.object({ a: z.string() }) }, () => ''),
     )
     const ref = { type: 'ref/prompt', name: 'p' }
     const { kind } = await refusal(silent, 'completion/complete', { ref, argument: { name: 'a', value: '' } })

@@ -3,6 +3,7 @@ import * as z from 'zod'
 import { readHandshake, welcome } from '../../worker/engine/handshake.ts'
 import { revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
+import type { Server } from '../../worker/server/server.ts'
 import { newServer, refusal, result } from './stage.ts'
 
 const description = 'd'
@@ -144,7 +145,7 @@ describe('a handshake', () => {
       icons: [{ src: 'https://e.com/i.png' }],
     }
     const { registry } = newServer({ ...about, instructions: 'Call.' }).use(
-      (server) =>
+      (server: Server) =>
         void server.prompt(
           'p',
           { description, args: z.object({ a: z.string() }), complete: { a: () => [] } },

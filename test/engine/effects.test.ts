@@ -3,11 +3,12 @@ import * as z from 'zod'
 import { emptyMemo, type Memo, withAnswers } from '../../worker/engine/memo.ts'
 import type { Notification } from '../../worker/protocol/types.ts'
 import type { Context } from '../../worker/server/context.ts'
+import type { Server } from '../../worker/server/server.ts'
 import { accept, converse, decline, newServer, play, type Setting, textOf } from './stage.ts'
 
 const doing = (handler: (ctx: Context) => unknown) =>
   newServer().use(
-    (server) =>
+    (server: Server) =>
       void server.tool('t', { description: 'd' }, async (_, ctx) => JSON.stringify(await handler(ctx)) ?? 'undefined'),
   )
 const talk = (handler: (ctx: Context) => unknown, setting?: Setting) =>

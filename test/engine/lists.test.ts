@@ -291,7 +291,7 @@ describe('what a caller may not see', () => {
   test('is not run', async () => {
     let runs = 0
     const closed = newServer().use(
-      (server) => void server.tool('t', { description, enabled: () => false }, () => String(++runs)),
+      (server: Server) => void server.tool('t', { description, enabled: () => false }, () => String(++runs)),
     )
     await refusal(closed, 'tools/call', { name: 't' })
     expect(runs).toBe(0)

@@ -5,13 +5,16 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { emptyMemo } from '../../worker/engine/memo.ts'
 import type { Context } from '../../worker/server/context.ts'
+import type { Server } from '../../worker/server/server.ts'
 import { accept, converse, decline, newServer, play, refusal, type Setting, sampled, textOf } from './stage.ts'
 
 const Name = z.object({ name: z.string().min(1) })
 
 /** A server whose tool does this. */
 const doing = (handler: (ctx: Context) => unknown) =>
-  newServer().use((server) => void server.tool('t', { description: 'd' }, async (_, ctx) => String(await handler(ctx))))
+  newServer().use(
+    (server: Server) => void server.tool('t', { description: 'd' }, async (_, ctx) => String(await handler(ctx))),
+  )
 const call = { name: 't' }
 
 const talk = (handler: (ctx: Context) => unknown, answers: Parameters<typeof converse>[3], setting?: Setting) =>

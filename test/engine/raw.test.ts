@@ -1,10 +1,13 @@
 import { describe, expect, test } from 'vitest'
 import type { Context } from '../../worker/server/context.ts'
+import type { Server } from '../../worker/server/server.ts'
 import { accept, converse, everything, newServer, play, refusal, sampled, textOf } from './stage.ts'
 
 /** A server whose tool does this. */
 const doing = (handler: (ctx: Context) => unknown) =>
-  newServer().use((server) => void server.tool('t', { description: 'd' }, async (_, ctx) => String(await handler(ctx))))
+  newServer().use(
+    (server: Server) => void server.tool('t', { description: 'd' }, async (_, ctx) => String(await handler(ctx))),
+  )
 const call = { name: 't' }
 
 const talk = (handler: (ctx: Context) => unknown, answers: Parameters<typeof converse>[3]) =>

@@ -5,6 +5,7 @@ import { McpError } from '../../worker/protocol/errors.ts'
 import { revisions } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
 import { failure } from '../../worker/server/content.ts'
+import type { Server } from '../../worker/server/server.ts'
 import { newServer, play, refusal, result, textOf } from './stage.ts'
 
 const description = 'd'
@@ -57,7 +58,7 @@ describe('calling a tool', () => {
 
 describe('a tool that fails', () => {
   const failing = (handler: () => unknown) =>
-    newServer().use((server) => void server.tool('t', { description }, handler as () => string))
+    newServer().use((server: Server) => void server.tool('t', { description }, handler as () => string))
   const call = (handler: () => unknown) => play(failing(handler), 'tools/call', { name: 't' })
 
   test('tells the model, and the developer', async () => {

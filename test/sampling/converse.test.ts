@@ -5,6 +5,7 @@ import type { InputRequest, SamplingMessage } from '../../worker/protocol/types.
 import { converse, type ModelTool } from '../../worker/sampling/index.ts'
 import { failure } from '../../worker/server/content.ts'
 import type { Context } from '../../worker/server/context.ts'
+import type { Server } from '../../worker/server/server.ts'
 import { newServer, converse as play, refusal, textOf } from '../engine/stage.ts'
 
 type Use = { name: string; input?: object; id?: string }
@@ -26,7 +27,8 @@ const says = (text: string) => ({
 /** Plays a conversation with a model that answers this, one after the other. */
 async function talk(handler: (ctx: Context) => Promise<unknown>, ...answers: object[]) {
   const server = newServer().use(
-    (server) => void server.tool('t', { description: 'd' }, async (_, ctx) => JSON.stringify(await handler(ctx))),
+    (server: Server) =>
+      void server.tool('t', { description: 'd' }, async (_, ctx) => JSON.stringify(await handler(ctx))),
   )
   const asked: Asked[] = []
   const model = (_: string, { params }: InputRequest) => {
@@ -171,7 +173,7 @@ test('goes on with messages, and with a plain JSON Schema', async () => {
 
 test('a client whose model cannot call tools is not asked', async () => {
   const server = newServer().use(
-    (server) =>
+    (server: Server) =>
       void server.tool('t', { description: 'd' }, async (_, ctx) => {
         return (await converse(ctx, 'c', { ...request, tools: { add } })).text
       }),

@@ -1,5 +1,4 @@
 /** edgemcp/compose: servers made of others, and Workers made of several. */
-export { type Around, around, type MethodCall, type Next } from './around.ts'
 export { type Face, type FaceOptions, type FaceRpc, face } from './face.ts'
 export { byHost } from './hosts.ts'
 export { type MountOptions, mount } from './mount.ts'

@@ -7,6 +7,7 @@ import type { Caller, Switch, Visibility } from './caller.ts'
 import { checks } from './checking.ts'
 import type { Awaitable } from './context.ts'
 import { readForm } from './form.ts'
+import { type Middleware, within } from './middleware.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
 import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
 import type { JsonSchemaReader, Schema } from './schema.ts'
@@ -188,9 +189,23 @@ export class Server {
   }
 
   /** Plugs a module in. `prefix` goes before the names of its tools and prompts; URIs have their schemes. */
-  use(module: Module, options: { prefix?: string } = {}): this {
-    const prefix = this.#prefix + (options.prefix ?? '')
-    module(prefix === this.#prefix ? this : new Server(this.registry.options, { registry: this.registry, prefix }))
+  use(module: Module, options: { prefix?: string }): this
+  /**
+   * Plugs a module in, or middleware, which is told from a module by its two parameters.
+   *
+   * @example
+   * server.use(async (call, next) => {
+   *   const since = Date.now()
+   *   const result = await next()
+   *   console.log(call.method, call.params.name, Date.now() - since)
+   *   return result
+   * })
+   */
+  use(used: Module | Middleware): this
+  use(used: Module | Middleware, { prefix = '' } = {}): this {
+    const { registry } = this
+    if (isMiddleware(used)) registry.around = within(registry.around, used)
+    else used(prefix ? new Server(registry.options, { registry, prefix: this.#prefix + prefix }) : this)
     return this
   }
 
@@ -223,6 +238,8 @@ export class Server {
     return { enable: () => turn(true), disable: () => turn(false), remove: () => turn(false) }
   }
 }
+
+const isMiddleware = (used: Module | Middleware): used is Middleware => used.length > 1
 
 async function nobodyHears(): Promise<never> {
   throw new Error(checks?.noUpdates ?? 'Nobody hears of changes')

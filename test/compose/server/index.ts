@@ -1,7 +1,7 @@
 /** Two servers in one Worker, beside an application; one of them has a third as its part. */
 import { exports } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
-import { around, type FaceRpc, face, first, mount, own } from 'edgemcp/compose'
+import { type FaceRpc, face, first, mount, own } from 'edgemcp/compose'
 import { tasks } from 'edgemcp/tasks'
 import { updates } from 'edgemcp/updates'
 import { Hono } from 'hono'
@@ -32,28 +32,24 @@ main.tool('ask', { description: 'Asks' }, async (_, ctx) => {
 })
 main.tool('long', { description: 'Takes its time', task: true }, () => 'done')
 main.tool('seen', { description: 'What was seen' }, () => seen.splice(0).join(', '))
-main.use(
-  around(async ({ method, params, revision, principal }, next) => {
-    if (params.name === 'seen') return next()
-    seen.push(`outer ${method} ${params.name ?? ''} ${revision} ${principal?.subject ?? 'nobody'}`.trim())
-    try {
-      return await next()
-    } finally {
-      seen.push('outer over')
-    }
-  }),
-)
-main.use(
-  around(async ({ method, params }, next) => {
-    const { text } = (params.arguments ?? {}) as { text?: string }
-    if (text === 'forbidden') throw new McpError('forbidden', 'That must not be said')
-    if (text === 'cached') return { content: [{ type: 'text', text: 'from the cache' }] }
-    if (text === 'changed') return next({ ...params, arguments: { text: 'other words' } })
-    const result = await next()
-    if (method !== 'tools/list') return result
-    return { ...result, tools: (result.tools as { name: string }[]).filter(({ name }) => name !== 'seen') }
-  }),
-)
+main.use(async ({ method, params, revision, principal }, next) => {
+  if (params.name === 'seen') return next()
+  seen.push(`outer ${method} ${params.name ?? ''} ${revision} ${principal?.subject ?? 'nobody'}`.trim())
+  try {
+    return await next()
+  } finally {
+    seen.push('outer over')
+  }
+})
+main.use(async ({ method, params }, next) => {
+  const { text } = (params.arguments ?? {}) as { text?: string }
+  if (text === 'forbidden') throw new McpError('forbidden', 'That must not be said')
+  if (text === 'cached') return { content: [{ type: 'text', text: 'from the cache' }] }
+  if (text === 'changed') return next({ ...params, arguments: { text: 'other words' } })
+  const result = await next()
+  if (method !== 'tools/list') return result
+  return { ...result, tools: (result.tools as { name: string }[]).filter(({ name }) => name !== 'seen') }
+})
 
 const authenticate = async (request: Request) => {
   const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
