@@ -27,7 +27,14 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
   afterAll(() => client.close())
 
   test('a mounted server is a part of the one that mounts it', async () => {
-    expect(await namesOf(client, 'tools')).toEqual(['weather_now', 'weather_warm', 'echo', 'ask', 'long'])
+    expect(await namesOf(client, 'tools')).toEqual([
+      'weather_now',
+      'weather_warm',
+      'weather_asked',
+      'echo',
+      'ask',
+      'long',
+    ])
     expect(await namesOf(client, 'prompts')).toEqual(['weather_plan'])
     expect(await textOf(client, 'weather_now', { city: 'Bern' })).toBe('Fine in Bern')
     await expect(client.callTool('now', { city: 'Bern' })).rejects.toMatchObject({ message: 'Unknown tool: now' })
@@ -37,6 +44,22 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     expect(await client.request('resources/read', { uri: 'weather://bern' })).toMatchObject({
       contents: [{ text: expect.stringMatching(/°C$/) }],
     })
+  })
+
+  test('middleware of a mounted server stands around what is its own, under the names that it gave', async () => {
+    await textOf(client, 'weather_asked')
+    expect(await textOf(client, 'weather_now', { city: 'Berne' })).toBe('Fine in Bern')
+    await expect(client.callTool('weather_now', { city: 'Atlantis' })).rejects.toMatchObject({
+      message: 'Atlantis has no weather',
+    })
+    await client.request('prompts/get', { name: 'weather_plan' })
+    await client.request('resources/read', { uri: 'weather://bern' })
+    await textOf(client, 'echo', { text: 'hi' })
+    await client.request('tools/list')
+    const asked = 'tools/call now, prompts/get plan, resources/read weather://bern, tools/call asked'
+    expect(await textOf(client, 'weather_asked')).toBe(asked)
+    // What stands around the whole server stands around this, too, under the names that clients use.
+    expect(await textOf(client, 'seen')).toContain(`outer tools/call weather_now ${revision}`)
   })
 
   test('what a mounted server announces is heard', async () => {
@@ -74,7 +97,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
 
   test('another server of the same Worker has a path of its own', async () => {
     await using other = await connect(new URL('/other/mcp', server.url), { revision, sse: false })
-    expect(await namesOf(other, 'tools')).toEqual(['now', 'warm'])
+    expect(await namesOf(other, 'tools')).toEqual(['now', 'warm', 'asked'])
     expect(await textOf(other, 'now', { city: 'Bern' })).toBe('Fine in Bern')
   })
 })

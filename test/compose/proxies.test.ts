@@ -56,7 +56,12 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
   test('what a mounted server stands before is mounted with it', async () => {
     await using client = await to('outer')
     expect((client.welcome.capabilities as Json).prompts).toEqual({})
-    expect(await client.callTool('inner_newer_echo', { text: 'hi' })).toMatchObject({ content: [{ text: 'hi' }] })
+    expect(await client.callTool('inner_newer_echo', { text: 'hi' })).toMatchObject({
+      content: [{ text: 'hi, inner' }],
+    })
+    await expect(client.callTool('inner_newer_echo', { text: 'forbidden' })).rejects.toMatchObject({
+      message: 'That must not be said',
+    })
     const { prompts } = (await client.request('prompts/list')) as { prompts: { name: string }[] }
     expect(prompts.map(({ name }) => name)).toContain('inner_newer_greet')
     expect(await client.request('resources/read', { uri: 'note://1' })).toMatchObject({

@@ -1,5 +1,7 @@
+import { entryOf } from '../engine/scopes.ts'
 import type { Module, Server } from '../server/server.ts'
 import { proxiesOf, standBefore } from './proxy/front.ts'
+import { under } from './under.ts'
 
 export type MountOptions = {
   /** Goes before the names of its tools and prompts; URIs have their schemes. Default: nothing. */
@@ -7,8 +9,8 @@ export type MountOptions = {
 }
 
 /**
- * Another server as a part of this one: its tools, resources, prompts and extensions, as far as they are declared by now.
- * Changes that it announces are heard by those who listen to this one.
+ * Another server as a part of this one: its tools, resources, prompts and extensions, as far as they are declared by now,
+ * with the middleware that stands around them. Changes that it announces are heard by those who listen to this one.
  *
  * @throws Error when both declare the same
  *
@@ -19,18 +21,28 @@ export const mount =
   (mounted: Server, { prefix = '' }: MountOptions = {}): Module =>
   ({ registry }) => {
     const part = mounted.registry
+    const within = under(prefix, part.around)
+    const own = new Set<object>()
     for (const kind of ['tools', 'prompts'] as const) {
       for (const [name, entry] of part[kind]) {
-        add(registry[kind] as Map<string, object>, prefix + name, {
-          ...entry,
-          item: { ...entry.item, name: prefix + name },
-        })
+        const renamed = { ...entry, item: { ...entry.item, name: prefix + name } }
+        add(registry[kind] as Map<string, object>, prefix + name, renamed)
+        own.add(renamed)
       }
     }
     for (const kind of ['resources', 'templates'] as const) {
-      for (const [uri, entry] of part[kind]) add(registry[kind], uri, entry)
+      for (const [uri, entry] of part[kind]) {
+        add(registry[kind], uri, entry)
+        own.add(entry)
+      }
     }
-    const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix))
+    const { around } = registry
+    registry.around = (asked, answer) =>
+      around(asked, (inner) => {
+        const entry = entryOf(registry, inner.call.method, inner.call.params)
+        return entry && own.has(entry) ? within(inner, answer) : answer(inner)
+      })
+    const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix, within))
     if (proxies.length > 0) standBefore(registry, proxies)
     for (const [name, method] of part.methods) if (!registry.methods.has(name)) registry.methods.set(name, method)
     registry.extensions = { ...part.extensions, ...registry.extensions }

@@ -1,6 +1,6 @@
 /** Servers that stand before others. */
 import { env } from 'cloudflare:workers'
-import { createServer, serve } from 'edgemcp'
+import { createServer, McpError, serve } from 'edgemcp'
 import { first, mount, own, proxy } from 'edgemcp/compose'
 import { tasks } from 'edgemcp/tasks'
 
@@ -52,6 +52,12 @@ bare.use(proxy(BARE))
 const outer = createServer({ name: 'outer', version: '1.0.0' })
 const inner = createServer({ name: 'inner', version: '1.0.0' })
 inner.use(proxy(NEWER, { prefix: 'newer_' }))
+inner.use(async ({ method, params }, next) => {
+  if (method !== 'tools/call' || params.name !== 'newer_echo') return next()
+  const { text } = params.arguments as { text: string }
+  if (text === 'forbidden') throw new McpError('forbidden', 'That must not be said')
+  return next({ ...params, arguments: { text: `${text}, inner` } })
+})
 outer.use(mount(inner, { prefix: 'inner_' }))
 
 /** Nobody behind it answers. */

@@ -21,6 +21,14 @@ weather.tool('warm', { description: 'Warms a city', input: z.object({ city: z.st
   return `${degrees} °C`
 })
 weather.prompt('plan', { description: 'Plans a day' }, () => 'Plan my day')
+const asked: string[] = []
+weather.tool('asked', { description: 'What it was asked' }, () => asked.splice(0).join(', '))
+weather.use(async ({ method, params }, next) => {
+  const { city } = (params.arguments ?? {}) as { city?: string }
+  if (city === 'Atlantis') throw new McpError('invalid_params', 'Atlantis has no weather')
+  asked.push(`${method} ${params.name ?? params.uri ?? ''}`.trim())
+  return city === 'Berne' ? next({ ...params, arguments: { city: 'Bern' } }) : next()
+})
 
 const main = createServer({ name: 'main', version: '1.0.0' })
 const seen: string[] = []

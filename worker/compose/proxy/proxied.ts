@@ -4,6 +4,8 @@ import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { Params, Result, ServerCapabilities } from '../../protocol/types.ts'
+import type { Around } from '../../server/around.ts'
+import { under } from '../under.ts'
 import { Mirrored } from './mirrored.ts'
 import type { ProxyOptions } from './proxy.ts'
 import type { Remote, RemoteCall } from './remote.ts'
@@ -29,16 +31,21 @@ export class Proxied {
   readonly #remote: Remote
   readonly #options: Required<ProxyOptions>
   readonly #mirrored = new Mirrored()
+  /** What stands around its calls besides what does around all of the server that it is a part of. */
+  readonly around: Around
 
-  constructor(remote: Remote, options: Required<ProxyOptions>) {
+  constructor(remote: Remote, options: Required<ProxyOptions>, around: Around = (asked, answer) => answer(asked)) {
     this.prefix = options.prefix
+    this.around = around
     this.#remote = remote
     this.#options = options
   }
 
-  /** The same server, under longer names. */
-  within(prefix: string): Proxied {
-    return new Proxied(this.#remote, { ...this.#options, prefix: prefix + this.prefix })
+  /** The same server, under longer names. @param outer what stands around the server that it is behind, under those names */
+  within(prefix: string, outer: Around): Proxied {
+    const inner = under(prefix, this.around)
+    const options = { ...this.#options, prefix: prefix + this.prefix }
+    return new Proxied(this.#remote, options, (asked, answer) => outer(asked, (next) => inner(next, answer)))
   }
 
   /** @throws McpError `unavailable` when it does not answer, or what else it says to that */

@@ -12,7 +12,10 @@ type Requests = Readonly<Record<string, InputRequest>>
  * @param there what is called otherwise there
  * @param turn of several that are asked one after the other
  */
-export async function relayed(asked: Asked, proxied: Proxied, there: Params, turn = 0): Promise<Result> {
+export const relayed = (asked: Asked, proxied: Proxied, there: Params, turn = 0): Promise<Result> =>
+  proxied.around(asked, (inner) => relay(inner, proxied, there, turn))
+
+async function relay(asked: Asked, proxied: Proxied, there: Params, turn: number): Promise<Result> {
   const { context, call } = asked
   const { inputResponses: _i, requestState: _r, task: _t, _meta, ...params } = call.params
   let more: Params = {}
