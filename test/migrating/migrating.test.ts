@@ -6,10 +6,11 @@ import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { VersionNegotiationMode } from '@modelcontextprotocol/client'
 import type { Plugin } from 'esbuild'
-import { beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Folder } from '../../bench/folder.ts'
 import { install } from '../../bench/install.ts'
 import { startWorkerd } from '../../bench/workerd.ts'
+import { startIssuer } from '../../worker/testing/node/index.ts'
 import { startServer } from '../support/server.ts'
 import { conversation } from './conversation.ts'
 
@@ -18,6 +19,8 @@ type Pair = {
   /** What the other one takes. */
   readonly packages: readonly string[]
   readonly objects?: readonly string[]
+  /** The other one runs in Node, and both are guarded by an issuer. */
+  readonly isInNode?: true
   /** What the client wants to speak. */
   readonly mode: VersionNegotiationMode
   /** What has come of that. */
@@ -30,7 +33,7 @@ const newest = { mode: { pin: '2026-07-28' }, revision: '2026-07-28' } as const
 const pairs: readonly Pair[] = [
   { folder: 'mcp-agent', packages: ['agents', '@modelcontextprotocol/sdk'], objects: ['Desk'], ...legacy },
   { folder: 'agents-handler', packages: ['agents', '@modelcontextprotocol/server'], ...newest },
-  { folder: 'sdk-1', packages: ['@modelcontextprotocol/sdk'], ...legacy },
+  { folder: 'sdk-1', packages: ['@modelcontextprotocol/sdk'], isInNode: true, ...legacy },
   { folder: 'sdk-2', packages: ['@modelcontextprotocol/server'], ...newest },
   { folder: 'mcp-lite', packages: ['mcp-lite'], mode: 'legacy', revision: '2025-03-26' },
 ]
@@ -42,24 +45,50 @@ const orders = [{ text: 'Ordered 3 of tea.' }, { text: 'Nothing was ordered.' }]
 
 beforeAll(install, 300_000)
 
-describe.each(pairs)('$folder', ({ folder, objects = [], mode, revision }) => {
+describe.each(pairs)('$folder', ({ folder, objects = [], isInNode, mode, revision }) => {
+  let issuer: Awaited<ReturnType<typeof startIssuer>>
+  beforeAll(async () => {
+    issuer = await startIssuer()
+  })
+  afterAll(() => issuer.close())
+  const start = () => startServer(`test/migrating/${folder}`, { ISSUER: issuer.issuer })
+  const tokenFor = async (url: URL) => (isInNode ? await issuer.asUser({ sub: 'ada' })(url.href) : 'ada')
+  const converse = async (url: URL, as: VersionNegotiationMode) => conversation(url, as, await tokenFor(url))
+
+  async function startBefore(place: string): Promise<{ url: URL } & Disposable> {
+    const entry = join('test/migrating', folder, 'before.ts')
+    if (!isInNode) {
+      const worker = { entry: join('..', entry), objects, compatibilityFlags: [], plugins: [fromBench] }
+      return startWorkerd(worker, place)
+    }
+    const { url, close } = await (await import(join(root, entry))).listen(issuer.issuer)
+    return { url, [Symbol.dispose]: close }
+  }
+
   test('answers the same before and after', async () => {
     using place = new Folder()
-    const entry = join('..', 'test/migrating', folder, 'before.ts')
-    const worker = { entry, objects, compatibilityFlags: [], plugins: [fromBench] }
-    using before = await startWorkerd(worker, place.path)
-    await using after = await startServer(`test/migrating/${folder}`)
-    const told = await conversation(before.url, mode)
+    using before = await startBefore(place.path)
+    await using after = await start()
+    const told = await converse(before.url, mode)
     expect(told.revision).toBe(revision)
     expect(told.outcomes).not.toEqual({})
-    const ours = await conversation(after.url, mode)
+    const ours = await converse(after.url, mode)
     // Where the other one stops at an older revision, this one speaks the client's.
     expect({ ...ours, revision }).toEqual(told)
   })
 
+  test.runIf(isInNode)('tells whoever has no token where to get one', async () => {
+    using place = new Folder()
+    using before = await startBefore(place.path)
+    await using after = await start()
+    const told = await challenged(before.url)
+    expect(told).toEqual({ status: 401, resource: '/mcp', authorizationServers: [issuer.issuer] })
+    expect(await challenged(after.url)).toEqual(told)
+  })
+
   test('serves, also clients of the newest revision', async () => {
-    await using server = await startServer(`test/migrating/${folder}`)
-    const { outcomes } = await conversation(server.url, { pin: '2026-07-28' })
+    await using server = await start()
+    const { outcomes } = await converse(server.url, { pin: '2026-07-28' })
     expect(outcomes.add).toEqual([{ text: '3', structured: undefined, failed: false, told: [] }])
     expect(outcomes.order ?? orders).toMatchObject(orders)
   })
@@ -73,6 +102,15 @@ test('docs/migrating.md names the versions that are compared', () => {
   const names = [...new Set(pairs.flatMap(({ packages }) => packages))]
   expect(names.filter((name) => !page.includes(`${name} ${dependencies[name]}`))).toEqual([])
 })
+
+/** What leads a client that has no token to the issuer. */
+async function challenged(url: URL) {
+  const { status, headers } = await fetch(url, { method: 'POST' })
+  const [, metadata = ''] = /resource_metadata="([^"]+)"/.exec(headers.get('WWW-Authenticate') ?? '') ?? []
+  const { resource, authorization_servers } = (await (await fetch(metadata)).json()) as Record<string, unknown>
+  const authorizationServers = (authorization_servers as string[]).map((server) => server.replace(/\/$/, ''))
+  return { status, resource: new URL(String(resource)).pathname, authorizationServers }
+}
 
 /** Packages are looked for in bench/ first, and in the root when they are not there. */
 const fromBench: Plugin = {

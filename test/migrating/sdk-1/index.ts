@@ -1,10 +1,18 @@
-import { createServer, failure, serve } from 'edgemcp'
+import { env } from 'cloudflare:workers'
+import { createServer, failure, McpError, serve } from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
+import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
+
+const { ISSUER } = env as { ISSUER: string }
+
+const written = new Map([['1', 'Note 1']])
 
 const server = createServer({ name: 'desk', version: '1.0.0' })
 
 const Numbers = z.object({ a: z.number(), b: z.number() })
 server.tool('add', { description: 'Adds two numbers', input: Numbers }, ({ a, b }) => String(a + b))
+server.tool('subtract', { description: 'Subtracts two numbers', input: Numbers }, ({ a, b }) => String(a - b))
 
 const schemas = { input: z.object({ celsius: z.number() }), output: z.object({ fahrenheit: z.number() }) }
 server.tool('convert', { description: 'Converts a temperature', ...schemas }, ({ celsius }) => {
@@ -13,8 +21,59 @@ server.tool('convert', { description: 'Converts a temperature', ...schemas }, ({
 
 server.tool('fail', { description: 'Cannot do it' }, () => failure('The desk is locked.'))
 
+const Item = z.object({ item: z.string() })
+const Amount = z.object({ amount: z.int().min(1) })
+server.tool('order', { description: 'Orders something', input: Item }, async ({ item }, ctx) => {
+  const answer = await ctx.elicit('amount', `How many of ${item}?`, Amount)
+  return answer.action === 'accept' ? `Ordered ${answer.content.amount} of ${item}.` : 'Nothing was ordered.'
+})
+
+const Long = z.object({ text: z.string() })
+server.tool('summarize', { description: 'Says it shorter', input: Long }, async ({ text }, ctx) => {
+  return (await ctx.sample('summary', { prompt: text, maxTokens: 100 })).text
+})
+
+server.tool('roots', { description: 'Where the client works' }, async (_, ctx) => {
+  return (await ctx.roots()).map(({ uri }) => uri).join()
+})
+
+server.tool('whoami', { description: 'Says who asks' }, (_, ctx) => String(ctx.principal?.subject))
+server.tool('session', { description: 'Is there one?' }, (_, ctx) => (ctx.session ? 'yes' : 'no'))
+server.tool('quiet', { description: 'Is nobody there?' }, (_, ctx) => (ctx.signal.aborted ? 'yes' : 'no'))
+
+server.tool('progress', { description: 'Takes two steps' }, (_, ctx) => {
+  ctx.progress(1, 2, 'half')
+  ctx.progress(2, 2, 'done')
+  return 'Done'
+})
+
+server.tool('log', { description: 'Writes a line' }, (_, ctx) => {
+  ctx.log('info', 'Written')
+  return 'Done'
+})
+
+const drawer = server.tool('drawer', { description: 'What is in it', initially: 'disabled' }, () => 'Paper')
+server.tool('unlock', { description: 'Unlocks the drawer' }, async () => {
+  await drawer.enable()
+  return 'Unlocked'
+})
+server.tool('lock', { description: 'Locks the drawer' }, async () => {
+  await drawer.disable()
+  return 'Locked'
+})
+const broom = server.tool('broom', { description: 'Sweeps', initially: 'enabled' }, () => 'Swept')
+server.tool('sweep', { description: 'Puts the broom away' }, async () => {
+  await broom.remove()
+  return 'Away'
+})
+server.tool('announce', { description: 'Says that the tools have changed' }, async () => {
+  await server.updates.tools()
+  return 'Announced'
+})
+
 server.resource('desk://readme', { name: 'readme', description: 'What this is' }, () => 'A desk.')
-server.resource(
+
+const note = server.resource(
   'desk://notes/{id}',
   {
     name: 'note',
@@ -22,12 +81,29 @@ server.resource(
     list: () => [{ id: '1', name: 'First' }],
     complete: { id: (prefix) => ['1', '12'].filter((id) => id.startsWith(prefix)) },
   },
-  ({ id }) => `Note ${id}`,
+  ({ id }) => {
+    if (id === '404') throw new McpError('invalid_params', 'There is no such note')
+    return written.get(id) ?? `Note ${id}`
+  },
 )
 
-const Topic = z.object({ topic: z.string() })
-server.prompt('review', { description: 'Asks for a review', args: Topic }, ({ topic }) => `Review ${topic}.`)
+const Edit = z.object({ id: z.string(), text: z.string() })
+server.tool('edit', { description: 'Writes a note', input: Edit }, async ({ id, text }) => {
+  written.set(id, text)
+  await note.updated({ id })
+  return 'Written'
+})
 
-const worker = serve(server)
+server.prompt(
+  'review',
+  {
+    description: 'Asks for a review',
+    args: z.object({ topic: z.string() }),
+    complete: { topic: (prefix) => ['1st draft', '2nd draft'].filter((topic) => topic.startsWith(prefix)) },
+  },
+  ({ topic }) => `Review ${topic}.`,
+)
+
+const worker = serve(server, { auth: bearer({ issuer: ISSUER }), updates: updates() })
 export default worker
 export const { McpSession, McpUpdates } = worker
