@@ -2,6 +2,7 @@
 import {
   Client,
   type Notification,
+  SSEClientTransport,
   StreamableHTTPClientTransport,
   type VersionNegotiationMode,
 } from '@modelcontextprotocol/client'
@@ -76,7 +77,8 @@ export async function conversation(url: URL, mode: VersionNegotiationMode, token
   }
 
   const headers = { Authorization: `Bearer ${token}` }
-  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }))
+  const Transport = url.pathname === '/sse' ? SSEClientTransport : StreamableHTTPClientTransport
+  await client.connect(new Transport(url, { requestInit: { headers } }))
   try {
     const isLegacy = client.getProtocolEra() === 'legacy'
     const capabilities = client.getServerCapabilities() ?? {}
@@ -116,6 +118,7 @@ export async function conversation(url: URL, mode: VersionNegotiationMode, token
       asked,
       readme: await read('desk://readme'),
       note: await read('desk://notes/7'),
+      edited: await read(note),
       missing: await read('desk://notes/404').catch(({ code }) => ({ code })),
       nowhere: await read('desk://nowhere').catch(() => 'refused'),
       prompt: (await client.getPrompt({ name: 'review', arguments: { topic: 'this' } })).messages,

@@ -19,6 +19,10 @@ type Pair = {
   /** What the other one takes. */
   readonly packages: readonly string[]
   readonly objects?: readonly string[]
+  /** What stands in its environment. */
+  readonly bindings?: Readonly<Record<string, string>>
+  /** Where both are served. Left out: at `/mcp`. */
+  readonly paths?: readonly [string, ...string[]]
   /** The other one runs in Node, and both are guarded by an issuer. */
   readonly isInNode?: true
   /** What the client wants to speak. */
@@ -31,7 +35,14 @@ const legacy = { mode: 'legacy', revision: '2025-11-25' } as const
 const newest = { mode: { pin: '2026-07-28' }, revision: '2026-07-28' } as const
 
 const pairs: readonly Pair[] = [
-  { folder: 'mcp-agent', packages: ['agents', '@modelcontextprotocol/sdk'], objects: ['Desk'], ...legacy },
+  {
+    folder: 'mcp-agent',
+    packages: ['agents', '@modelcontextprotocol/sdk'],
+    objects: ['Desk'],
+    bindings: { DESK: 'Bern' },
+    paths: ['/mcp', '/sse'],
+    ...legacy,
+  },
   { folder: 'agents-handler', packages: ['agents', '@modelcontextprotocol/server'], ...newest },
   { folder: 'sdk-1', packages: ['@modelcontextprotocol/sdk'], isInNode: true, ...legacy },
   { folder: 'sdk-2', packages: ['@modelcontextprotocol/server'], ...newest },
@@ -45,30 +56,34 @@ const orders = [{ text: 'Ordered 3 of tea.' }, { text: 'Nothing was ordered.' }]
 
 beforeAll(install, 300_000)
 
-describe.each(pairs)('$folder', ({ folder, objects = [], isInNode, mode, revision }) => {
+describe.each(pairs)('$folder', ({ folder, objects = [], bindings, paths = ['/mcp'], isInNode, mode, revision }) => {
   let issuer: Awaited<ReturnType<typeof startIssuer>>
   beforeAll(async () => {
     issuer = await startIssuer()
   })
   afterAll(() => issuer.close())
-  const start = () => startServer(`test/migrating/${folder}`, { ISSUER: issuer.issuer })
+  const start = async (path = paths[0]) => {
+    const server = await startServer(`test/migrating/${folder}`, { ISSUER: issuer.issuer })
+    return { ...server, url: new URL(path, server.url) }
+  }
   const tokenFor = async (url: URL) => (isInNode ? await issuer.asUser({ sub: 'ada' })(url.href) : 'ada')
   const converse = async (url: URL, as: VersionNegotiationMode) => conversation(url, as, await tokenFor(url))
 
-  async function startBefore(place: string): Promise<{ url: URL } & Disposable> {
+  async function startBefore(place: string, path = paths[0]): Promise<{ url: URL } & Disposable> {
     const entry = join('test/migrating', folder, 'before.ts')
     if (!isInNode) {
-      const worker = { entry: join('..', entry), objects, compatibilityFlags: [], plugins: [fromBench] }
-      return startWorkerd(worker, place)
+      const worker = { entry: join('..', entry), objects, bindings, compatibilityFlags: [], plugins: [fromBench] }
+      const process = await startWorkerd(worker, place)
+      return { ...process, url: new URL(path, process.url) }
     }
     const { url, close } = await (await import(join(root, entry))).listen(issuer.issuer)
     return { url, [Symbol.dispose]: close }
   }
 
-  test('answers the same before and after', async () => {
+  test.each(paths)('answers the same before and after, at %s', async (path) => {
     using place = new Folder()
-    using before = await startBefore(place.path)
-    await using after = await start()
+    using before = await startBefore(place.path, path)
+    await using after = await start(path)
     const told = await converse(before.url, mode)
     expect(told.revision).toBe(revision)
     expect(told.outcomes).not.toEqual({})

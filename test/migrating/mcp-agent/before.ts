@@ -1,14 +1,17 @@
 import { McpServer, ResourceTemplate } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { SubscribeRequestSchema, UnsubscribeRequestSchema } from '@modelcontextprotocol/sdk/types.js'
 import { McpAgent } from 'agents/mcp'
 import * as z from 'zod'
 import { withProps } from '../props.ts'
 
-type State = { count: number }
+type Env = Cloudflare.Env & { DESK: string }
+/** `edited`: the note that the last change was about. */
+type State = { count: number; edited?: string }
 type Props = { user: string }
 
-export class Desk extends McpAgent<Cloudflare.Env, State, Props> {
-  server = new McpServer({ name: 'desk', version: '1.0.0' })
-  override initialState = { count: 0 }
+export class Desk extends McpAgent<Env, State, Props> {
+  server = new McpServer({ name: 'desk', version: '1.0.0' }, { capabilities: { resources: { subscribe: true } } })
+  override initialState: State = { count: 0 }
 
   async init() {
     const { server } = this
@@ -40,12 +43,33 @@ export class Desk extends McpAgent<Cloudflare.Env, State, Props> {
       return { content: [{ type: 'text', text: this.props?.user ?? 'nobody' }] }
     })
 
+    server.registerTool('where', { description: 'Says where the desk is' }, () => {
+      return { content: [{ type: 'text', text: this.env.DESK }] }
+    })
+
+    this.sql`CREATE TABLE IF NOT EXISTS notes (id INTEGER PRIMARY KEY, text TEXT)`
+    const Text = { text: z.string() }
+    server.registerTool('remember', { description: 'Adds a note', inputSchema: Text }, ({ text }) => {
+      this.sql`INSERT INTO notes (text) VALUES (${text})`
+      const [{ notes } = { notes: 0 }] = this.sql<{ notes: number }>`SELECT count(*) AS notes FROM notes`
+      return { content: [{ type: 'text', text: String(notes) }] }
+    })
+    const Note = { id: z.string(), text: z.string() }
+    server.registerTool('edit', { description: 'Changes a note', inputSchema: Note }, ({ id, text }) => {
+      this.sql`UPDATE notes SET text = ${text} WHERE id = ${id}`
+      this.setState({ ...this.state, edited: id })
+      return { content: [{ type: 'text', text: 'Changed' }] }
+    })
+    server.server.setRequestHandler(SubscribeRequestSchema, () => ({}))
+    server.server.setRequestHandler(UnsubscribeRequestSchema, () => ({}))
+
     server.registerResource('readme', 'desk://readme', { description: 'What this is' }, ({ href }) => {
       return { contents: [{ uri: href, text: 'A desk.' }] }
     })
     const notes = new ResourceTemplate('desk://notes/{id}', { list: undefined })
     server.registerResource('note', notes, { description: 'A note' }, ({ href }, { id }) => {
-      return { contents: [{ uri: href, text: `Note ${id}` }] }
+      const [note] = this.sql<{ text: string }>`SELECT text FROM notes WHERE id = ${String(id)}`
+      return { contents: [{ uri: href, text: note?.text ?? `Note ${id}` }] }
     })
 
     const Topic = { topic: z.string() }
@@ -53,6 +77,17 @@ export class Desk extends McpAgent<Cloudflare.Env, State, Props> {
       return { messages: [{ role: 'user', content: { type: 'text', text: `Review ${topic}.` } }] }
     })
   }
+
+  override async onStateChanged({ edited }: State) {
+    if (edited) await this.server.server.sendResourceUpdated({ uri: `desk://notes/${edited}` })
+  }
 }
 
-export default withProps(Desk.serve('/mcp', { binding: 'Desk' }))
+const streamable = Desk.serve('/mcp', { binding: 'Desk' })
+const sse = Desk.serveSSE('/sse', { binding: 'Desk' })
+export default withProps({
+  fetch(request: Request, env: Env, ctx: ExecutionContext) {
+    const { pathname } = new URL(request.url)
+    return (pathname.startsWith('/sse') ? sse : streamable).fetch(request, env, ctx)
+  },
+})

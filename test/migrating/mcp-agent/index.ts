@@ -1,9 +1,12 @@
+import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { oauthProvider } from 'edgemcp/auth'
 import { type Store, state } from 'edgemcp/state'
+import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 import { withProps } from '../props.ts'
 
+type Env = { DESK: string }
 type Props = { user: string }
 
 const server = createServer({ name: 'desk', version: '1.0.0' })
@@ -31,8 +34,39 @@ server.tool('count', { description: 'Counts the calls of this session' }, async 
 
 server.tool('whoami', { description: 'Says who asks' }, (_, ctx) => ctx.principal?.subject ?? 'nobody')
 
+server.tool('where', { description: 'Says where the desk is' }, () => (env as Env).DESK)
+
+const tables = ['CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT)']
+const notes = state('notes', { scope: 'user', ttl: Number.POSITIVE_INFINITY, tables }, (store: Store) => ({
+  add(text: string) {
+    store.sql('INSERT INTO notes (text) VALUES (?)', text)
+    const [{ notes } = { notes: 0 }] = store.sql<{ notes: number }>('SELECT count(*) AS notes FROM notes')
+    return notes
+  },
+  edit(id: string, text: string) {
+    store.sql('UPDATE notes SET text = ? WHERE id = ?', text, id)
+  },
+  read(id: string) {
+    const [note] = store.sql<{ text: string }>('SELECT text FROM notes WHERE id = ?', id)
+    return note?.text
+  },
+}))
+const Text = z.object({ text: z.string() })
+server.tool('remember', { description: 'Adds a note', input: Text }, async ({ text }, ctx) => {
+  return String(await ctx.state(notes).add(text))
+})
+const Note = z.object({ id: z.string(), text: z.string() })
+server.tool('edit', { description: 'Changes a note', input: Note }, async ({ id, text }, ctx) => {
+  await ctx.state(notes).edit(id, text)
+  await note.updated({ id })
+  return 'Changed'
+})
+
 server.resource('desk://readme', { name: 'readme', description: 'What this is' }, () => 'A desk.')
-server.resource('desk://notes/{id}', { name: 'note', description: 'A note' }, ({ id }) => `Note ${id}`)
+const about = { name: 'note', description: 'A note' }
+const note = server.resource('desk://notes/{id}', about, async ({ id }, ctx) => {
+  return (await ctx.state(notes).read(id)) ?? `Note ${id}`
+})
 
 const Topic = z.object({ topic: z.string() })
 server.prompt('review', { description: 'Asks for a review', args: Topic }, ({ topic }) => `Review ${topic}.`)
@@ -43,7 +77,7 @@ const auth = oauthProvider(({ user }: Props) => ({
   scopes: [],
   claims: {},
 }))
-const worker = serve(server, { auth })
+const worker = serve(server, { auth, updates: updates() })
 export default withProps(worker)
 export const { McpSession, McpUpdates } = worker
 export { McpState } from 'edgemcp/state'
