@@ -14,8 +14,8 @@ type Props = { user: string }
 const schemaAdapter = (schema: unknown) => z.toJSONSchema(schema as z.ZodType)
 const server = new McpServer({ name: 'desk', version: '1.0.0', schemaAdapter })
 
-server.use(async ({ request }, next) => {
-  const { name } = Object(request.params) as { name?: string }
+server.use(async (ctx, next) => {
+  const { name } = Object(ctx.request.params) as { name?: string }
   if (name === 'forbidden') throw new RpcError(JSON_RPC_ERROR_CODES.INVALID_PARAMS, 'Not at night.')
   await next()
 })
