@@ -25,6 +25,7 @@ const samples: Readonly<Record<string, Sample>> = {
   order: { with: [{ item: 'tea' }, { item: 'milk' }] },
   summarize: { with: [{ text: 'A long story.' }] },
   roots: once,
+  ticket: { with: [undefined, undefined] },
   asks: once,
   count: { with: [undefined, undefined] },
   remember: { with: [{ text: 'one' }, { text: 'two' }] },

@@ -12,6 +12,7 @@ import { install } from '../../bench/install.ts'
 import { startWorkerd } from '../../bench/workerd.ts'
 import { startIssuer } from '../../worker/testing/node/index.ts'
 import { startServer } from '../support/server.ts'
+import { doors, doorsOf } from './agents-handler/doors.ts'
 import { conversation } from './conversation.ts'
 
 type Pair = {
@@ -23,6 +24,8 @@ type Pair = {
   readonly bindings?: Readonly<Record<string, string>>
   /** Where both are served. Left out: at `/mcp`. */
   readonly paths?: readonly [string, ...string[]]
+  /** Both let in one page and go by one name. */
+  readonly hasDoors?: true
   /** The other one runs in Node, and both are guarded by an issuer. */
   readonly isInNode?: true
   /** What the client wants to speak. */
@@ -43,7 +46,14 @@ const pairs: readonly Pair[] = [
     paths: ['/mcp', '/sse'],
     ...legacy,
   },
-  { folder: 'agents-handler', packages: ['agents', '@modelcontextprotocol/server'], ...newest },
+  {
+    folder: 'agents-handler',
+    packages: ['agents', '@modelcontextprotocol/server'],
+    bindings: { STATE_KEY: 'A secret of at least thirty-two bytes' },
+    paths: ['/desk'],
+    hasDoors: true,
+    ...newest,
+  },
   { folder: 'sdk-1', packages: ['@modelcontextprotocol/sdk'], isInNode: true, ...legacy },
   { folder: 'sdk-2', packages: ['@modelcontextprotocol/server'], ...newest },
   { folder: 'mcp-lite', packages: ['mcp-lite'], mode: 'legacy', revision: '2025-03-26' },
@@ -56,7 +66,8 @@ const orders = [{ text: 'Ordered 3 of tea.' }, { text: 'Nothing was ordered.' }]
 
 beforeAll(install, 300_000)
 
-describe.each(pairs)('$folder', ({ folder, objects = [], bindings, paths = ['/mcp'], isInNode, mode, revision }) => {
+describe.each(pairs)('$folder', (pair) => {
+  const { folder, objects = [], bindings, paths = ['/mcp'], hasDoors, isInNode, mode, revision } = pair
   let issuer: Awaited<ReturnType<typeof startIssuer>>
   beforeAll(async () => {
     issuer = await startIssuer()
@@ -100,6 +111,16 @@ describe.each(pairs)('$folder', ({ folder, objects = [], bindings, paths = ['/mc
     expect(told).toEqual({ status: 401, resource: '/mcp', authorizationServers: [issuer.issuer] })
     expect(await challenged(after.url)).toEqual(told)
   })
+
+  if (hasDoors) {
+    test('lets in the same pages and goes by the same names', async () => {
+      using place = new Folder()
+      using before = await startBefore(place.path)
+      await using after = await start()
+      expect(await doorsOf(before.url)).toEqual(doors)
+      expect(await doorsOf(after.url)).toEqual(doors)
+    })
+  }
 
   test('serves, also clients of the newest revision', async () => {
     await using server = await start()

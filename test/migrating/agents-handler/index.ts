@@ -6,13 +6,30 @@ import { withProps } from '../props.ts'
 const Numbers = z.object({ a: z.number(), b: z.number() })
 const Item = z.object({ item: z.string() })
 const Amount = z.object({ amount: z.int().min(1) })
+const Text = z.object({ text: z.string() })
 const Topic = z.object({ topic: z.string() })
+
+let tickets = 0
 
 const server = createServer({ name: 'desk', version: '1.0.0' })
 server.tool('add', { description: 'Adds two numbers', input: Numbers }, ({ a, b }) => String(a + b))
 server.tool('order', { description: 'Orders something', input: Item }, async ({ item }, ctx) => {
   const answer = await ctx.elicit('amount', `How many of ${item}?`, Amount)
   return answer.action === 'accept' ? `Ordered ${answer.content.amount} of ${item}.` : 'Nothing was ordered.'
+})
+server.tool('summarize', { description: 'Says it shorter', input: Text }, ({ text }, ctx) => {
+  const answer = ctx.input('summary')
+  if (!answer) {
+    const messages = [{ role: 'user', content: { type: 'text', text } }]
+    return ctx.ask({ summary: { method: 'sampling/createMessage', params: { messages, maxTokens: 100 } } })
+  }
+  const [said] = [answer.content].flat()
+  return said?.type === 'text' ? said.text : ''
+})
+server.tool('ticket', { description: 'Draws a number for a folder' }, async (_, ctx) => {
+  const number = await ctx.once('number', () => ++tickets)
+  const [root] = await ctx.roots()
+  return `Number ${number} for ${root?.uri}`
 })
 server.tool('whoami', { description: 'Says who asks' }, (_, ctx) => ctx.principal?.subject)
 server.resource('desk://readme', { name: 'readme', description: 'What this is' }, () => 'A desk.')
@@ -25,6 +42,11 @@ const auth = oauthProvider(({ user }: { user: string }) => ({
   scopes: [],
   claims: {},
 }))
-const worker = serve(server, { auth })
+const worker = serve(server, {
+  auth,
+  path: '/desk',
+  origins: ['https://app.example.com'],
+  hosts: ['desk.example.com'],
+})
 export default withProps(worker)
 export const { McpSession, McpUpdates } = worker
