@@ -41,6 +41,7 @@ const samples: Readonly<Record<string, Sample>> = {
   lock: { ...once, hears: 'notifications/tools/list_changed' },
   sweep: { ...once, hears: 'notifications/tools/list_changed' },
   edit: { with: [{ id: '1', text: 'Changed' }], hears: 'notifications/resources/updated' },
+  remind: { with: [{ id: '1' }], hears: 'notifications/resources/updated' },
   git_commit: { with: [{ message: 'Tidies the desk' }] },
   forbidden: once,
   wrong: { with: [{ a: 'one', b: 2 }], isWrong: true },

@@ -60,6 +60,11 @@ export class Desk extends McpAgent<Env, State, Props> {
       this.setState({ ...this.state, edited: id })
       return { content: [{ type: 'text', text: 'Changed' }] }
     })
+    const Later = { id: z.string() }
+    server.registerTool('remind', { description: 'Points to a note, later', inputSchema: Later }, async ({ id }) => {
+      await this.schedule(1, 'point', id)
+      return { content: [{ type: 'text', text: 'In a second' }] }
+    })
     server.server.setRequestHandler(SubscribeRequestSchema, () => ({}))
     server.server.setRequestHandler(UnsubscribeRequestSchema, () => ({}))
 
@@ -79,7 +84,11 @@ export class Desk extends McpAgent<Env, State, Props> {
   }
 
   override async onStateChanged({ edited }: State) {
-    if (edited) await this.server.server.sendResourceUpdated({ uri: `desk://notes/${edited}` })
+    if (edited) await this.point(edited)
+  }
+
+  async point(id: string) {
+    await this.server.server.sendResourceUpdated({ uri: `desk://notes/${id}` })
   }
 }
 

@@ -1,4 +1,4 @@
-import { env } from 'cloudflare:workers'
+import { env, WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { oauthProvider } from 'edgemcp/auth'
 import { type Store, state } from 'edgemcp/state'
@@ -6,7 +6,8 @@ import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 import { withProps } from '../props.ts'
 
-type Env = { DESK: string }
+type Env = { DESK: string; REMINDER: Workflow<Reminded> }
+type Reminded = { id: string }
 type Props = { user: string }
 
 const server = createServer({ name: 'desk', version: '1.0.0' })
@@ -61,6 +62,18 @@ server.tool('edit', { description: 'Changes a note', input: Note }, async ({ id,
   await note.updated({ id })
   return 'Changed'
 })
+
+const Later = z.object({ id: z.string() })
+server.tool('remind', { description: 'Points to a note, later', input: Later }, async ({ id }) => {
+  await (env as Env).REMINDER.create({ params: { id } })
+  return 'In a second'
+})
+export class Reminder extends WorkflowEntrypoint<Env, Reminded> {
+  override async run({ payload }: WorkflowEvent<Reminded>, step: WorkflowStep) {
+    await step.sleep('wait', '1 second')
+    await step.do('point', () => note.updated(payload))
+  }
+}
 
 server.resource('desk://readme', { name: 'readme', description: 'What this is' }, () => 'A desk.')
 const about = { name: 'note', description: 'A note' }
