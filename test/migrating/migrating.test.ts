@@ -10,6 +10,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Folder } from '../../bench/folder.ts'
 import { install } from '../../bench/install.ts'
 import { startWorkerd } from '../../bench/workerd.ts'
+import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { startIssuer } from '../../worker/testing/node/index.ts'
 import { startServer } from '../support/server.ts'
 import { doors, doorsOf } from './agents-handler/doors.ts'
@@ -103,14 +104,16 @@ describe.each(pairs)('$folder', (pair) => {
     expect({ ...ours, revision }).toEqual(told)
   })
 
-  test.runIf(isInNode)('tells whoever has no token where to get one', async () => {
-    using place = new Folder()
-    using before = await startBefore(place.path)
-    await using after = await start()
-    const told = await challenged(before.url)
-    expect(told).toEqual({ status: 401, resource: '/mcp', authorizationServers: [issuer.issuer] })
-    expect(await challenged(after.url)).toEqual(told)
-  })
+  if (isInNode) {
+    test('tells whoever has no token where to get one', async () => {
+      using place = new Folder()
+      using before = await startBefore(place.path)
+      await using after = await start()
+      const told = await challenged(before.url)
+      expect(told).toEqual({ status: 401, resource: '/mcp', authorizationServers: [issuer.issuer] })
+      expect(await challenged(after.url)).toEqual(told)
+    })
+  }
 
   if (hasDoors) {
     test('lets in the same pages and goes by the same names', async () => {
@@ -128,6 +131,50 @@ describe.each(pairs)('$folder', (pair) => {
     expect(outcomes.add).toEqual([{ text: '3', structured: undefined, failed: false, told: [] }])
     expect(outcomes.order ?? orders).toMatchObject(orders)
   })
+
+  test('serves clients of every revision, and those of 2024-11-05 also at /sse', async () => {
+    await using server = await start()
+    const token = await tokenFor(server.url)
+    for (const as of [...everyRevision.map((revision) => ({ revision })), { revision: '2024-11-05', sse: true }]) {
+      await using client = await connect(server.url, { ...as, token })
+      expect((await client.callTool('add', { a: 1, b: 2 })).content).toEqual([{ type: 'text', text: '3' }])
+    }
+  })
+
+  if (mode === 'legacy') {
+    test('does not know the sessions of before, whose clients start anew', async () => {
+      using place = new Folder()
+      using before = await startBefore(place.path)
+      await using after = await start()
+      await using moved = await connect(before.url, { revision, token: await tokenFor(before.url) })
+      expect(moved.session).toBeDefined()
+      const token = await tokenFor(after.url)
+      const { status } = await fetch(after.url, {
+        method: 'POST',
+        headers: {
+          'Mcp-Session-Id': String(moved.session),
+          'Content-Type': 'application/json',
+          Accept: 'application/json, text/event-stream',
+          Authorization: `Bearer ${token}`,
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+      })
+      expect(status).toBe(404)
+      await using anew = await connect(after.url, { revision, token })
+      expect(anew.session).not.toBe(moved.session)
+      expect((await anew.callTool('add', { a: 1, b: 2 })).content).toEqual([{ type: 'text', text: '3' }])
+    })
+  } else {
+    test('gives older clients the sessions, streams and questions that they did not have', async () => {
+      using place = new Folder()
+      using before = await startBefore(place.path)
+      await using after = await start()
+      const nothing = { sessions: false, streams: false, questions: false }
+      expect(await offered(before.url, await tokenFor(before.url))).toEqual(nothing)
+      const all = { sessions: true, streams: true, questions: true }
+      expect(await offered(after.url, await tokenFor(after.url))).toEqual(all)
+    })
+  }
 })
 
 test('docs/migrating.md names the versions that are compared', () => {
@@ -138,6 +185,16 @@ test('docs/migrating.md names the versions that are compared', () => {
   const names = [...new Set(pairs.flatMap(({ packages }) => packages))]
   expect(names.filter((name) => !page.includes(`${name} ${dependencies[name]}`))).toEqual([])
 })
+
+/** What a server has for a client that knows sessions. */
+async function offered(url: URL, token: string) {
+  const elicit = () => ({ action: 'accept', content: { amount: 3 } })
+  await using client = await connect(url, { revision: '2025-11-25', token, answers: { elicit } })
+  const { isError } = await client.callTool('order', { item: 'tea' })
+  const stream = await client.watch({}).catch(() => undefined)
+  await stream?.close()
+  return { sessions: client.session !== undefined, streams: stream !== undefined, questions: !isError }
+}
 
 /** What leads a client that has no token to the issuer. */
 async function challenged(url: URL) {
