@@ -18,7 +18,7 @@ import { type TaskCard, taskCard, taskIn } from './tasks.ts'
 import { type Frame, trafficTo } from './traffic.ts'
 import { wireLog } from './wire-log.ts'
 
-const { mcp = '/mcp', sse, inside: insideAt } = document.body.dataset
+const { mcp = '/mcp', sse, inside: insideAt, users } = document.body.dataset
 
 /** One connection with everything that ends with it. */
 type Connection = { client: TestClient; listens: Listening | undefined; tasks: TaskCard[] }
@@ -33,7 +33,7 @@ const behind = insideAt === undefined ? undefined : inside(insideAt)
 const told = happenings()
 const asked = questions((open) => (document.title = document.title.replace(/^(\(\d+\) )?/, open ? `(${open}) ` : '')))
 const setting = settings(
-  sse !== undefined,
+  { hasSse: sse !== undefined, mayMakeUp: users !== undefined },
   () => void open(),
   () => void leave('closed', 'Not connected'),
 )
@@ -61,10 +61,11 @@ void open()
 async function open(): Promise<void> {
   await leave('connecting', 'Connecting …')
   const attempt = ++attempts
-  const { revision, isStateless, sse: overSse, token, logLevel, capabilities } = setting.read()
   const ask = (method: InputRequest['method']) => (params: Params, key: string) =>
     asked.ask({ method, params } as InputRequest, key)
   try {
+    const { revision, isStateless, sse: overSse, caller, logLevel, capabilities } = setting.read()
+    const { token, words } = caller
     const client = await connect(trafficTo({ mcp, sse }, { hear, headersFor }), {
       revision,
       sse: overSse,
@@ -90,7 +91,7 @@ async function open(): Promise<void> {
     await list()
     setting.say(
       'connected',
-      `Connected as ${token ? 'the bearer of a token' : 'nobody'} to ${nameOf(client)}${client.session ? `, session ${client.session.slice(0, 12)}…` : ''}`,
+      `Connected as ${words} to ${nameOf(client)}${client.session ? `, session ${client.session.slice(0, 12)}…` : ''}`,
     )
   } catch (thrown) {
     if (attempt !== attempts) return

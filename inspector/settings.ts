@@ -3,13 +3,14 @@ import { revisions } from '../worker/protocol/revisions/index.ts'
 import { type ClientCapabilities, type LogLevel, logLevels } from '../worker/protocol/types.ts'
 import { button, make, newId } from './element.ts'
 import { tasksExtension } from './tasks.ts'
+import { type Caller, who } from './who.ts'
 
 export type Chosen = {
   readonly revision: string
   readonly isStateless: boolean
   /** Over the older transport. */
   readonly sse: boolean
-  readonly token: string | undefined
+  readonly caller: Caller
   readonly logLevel: LogLevel | undefined
   readonly capabilities: ClientCapabilities
 }
@@ -17,6 +18,7 @@ export type Chosen = {
 export interface Settings {
   readonly element: HTMLElement
   readonly status: HTMLElement
+  /** @throws Error for what cannot be sent */
   read(): Chosen
   /** Says how the connection is. */
   say(state: 'connecting' | 'connected' | 'failed' | 'closed', words: string): void
@@ -33,8 +35,15 @@ const abilities: readonly [name: string, capabilities: ClientCapabilities][] = [
   ['Tasks', { extensions: { [tasksExtension]: {} } }],
 ]
 
-/** @param hasSse whether the server has the older transport */
-export function settings(hasSse: boolean, connect: () => void, disconnect: () => void): Settings {
+/**
+ * @param hasSse whether the server has the older transport
+ * @param mayMakeUp whether it takes somebody's word for who they are
+ */
+export function settings(
+  { hasSse, mayMakeUp }: { hasSse: boolean; mayMakeUp: boolean },
+  connect: () => void,
+  disconnect: () => void,
+): Settings {
   const revision = make(
     'select',
     { id: newId(), onchange: connect },
@@ -48,13 +57,7 @@ export function settings(hasSse: boolean, connect: () => void, disconnect: () =>
         ),
       ),
   )
-  const token = make('input', {
-    id: newId(),
-    type: 'password',
-    autocomplete: 'off',
-    spellcheck: 'false',
-    placeholder: 'nobody',
-  })
+  const caller = who(mayMakeUp)
   const level = make(
     'select',
     { id: newId() },
@@ -79,7 +82,7 @@ export function settings(hasSse: boolean, connect: () => void, disconnect: () =>
     'form',
     { class: 'settings', onsubmit, 'aria-label': 'Connection' },
     make('div', { class: 'field' }, make('label', { for: revision.id }, 'Revision'), revision),
-    make('div', { class: 'field' }, make('label', { for: token.id }, 'Bearer token'), token),
+    caller.token,
     make('div', { class: 'field' }, make('label', { for: level.id }, 'Log lines from'), level),
     make('div', { class: 'bar' }, make('button', { class: 'primary' }, 'Connect'), leave),
     make(
@@ -88,6 +91,7 @@ export function settings(hasSse: boolean, connect: () => void, disconnect: () =>
       make('legend', {}, 'This client can'),
       boxes.map(({ element }) => element),
     ),
+    caller.madeUp,
   )
   return {
     element,
@@ -98,7 +102,7 @@ export function settings(hasSse: boolean, connect: () => void, disconnect: () =>
         revision: revision.value,
         isStateless: entry?.stateless === true,
         sse: entry === oldest,
-        token: token.value.trim() || undefined,
+        caller: caller.read(),
         logLevel: (level.value || undefined) as LogLevel | undefined,
         capabilities: merged(boxes.filter(({ input }) => input.checked).map(({ capabilities }) => capabilities)),
       }

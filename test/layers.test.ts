@@ -42,7 +42,15 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/page': { may: ['worker/engine', 'worker/protocol'], types: ['worker/server', 'worker/http'] },
   'worker/inspector': { may: ['worker/page/html.ts'], types: ['worker/auth', 'worker/http'] },
   // A page: it knows the wire, as a client does.
-  inspector: { may: ['worker/protocol', 'worker/server/uri-template.ts', 'worker/testing', 'eventsource-parser'] },
+  inspector: {
+    may: [
+      'worker/development/made-up.ts',
+      'worker/protocol',
+      'worker/server/uri-template.ts',
+      'worker/testing',
+      'eventsource-parser',
+    ],
+  },
   'worker/updates': {
     may: ['worker/http', 'worker/engine', 'worker/protocol', 'durable-objects/updates.ts', 'cloudflare:workers'],
     types: ['worker/server', 'worker/serve.ts'],
@@ -105,7 +113,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/development': {
     may: ['worker/engine/watching.ts', 'worker/inspector', 'worker/platform.ts', 'worker/protocol'],
-    types: ['worker/engine', 'worker/http', 'worker/serve.ts', 'worker/server'],
+    types: ['worker/auth', 'worker/engine', 'worker/http', 'worker/serve.ts', 'worker/server'],
   },
   // A client: it knows the wire and nothing of how it is served.
   'worker/testing': { may: ['worker/protocol', 'eventsource-parser', 'jose'] },

@@ -117,6 +117,38 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       await says('ada')
       await page.getByText(/^Connected as the bearer/).waitFor()
     })
+
+    test('is whoever is made up', async () => {
+      const { page, call, result } = await open(revision)
+      await page.getByLabel('Subject').fill('Ada Łovelace')
+      await page.getByLabel('Scopes').fill(' notes:read  notes:write ')
+      await page.getByLabel('Tenant').fill('acme')
+      await page.getByLabel('Other claims').fill('{"email":"ada@acme.example"}')
+      await page.getByRole('button', { name: 'Connect', exact: true }).click()
+      await page.getByText(/^Connected as Ada Łovelace, who is made up, to/).waitFor()
+      await call('principal')
+      await says(/Ada/)
+      expect(JSON.parse(await result.locator('pre').innerText())).toEqual({
+        issuer: server.url.origin,
+        subject: 'Ada Łovelace',
+        client: 'edgemcp-inspector',
+        tenant: 'acme',
+        scopes: ['notes:read', 'notes:write'],
+        claims: { email: 'ada@acme.example', sub: 'Ada Łovelace', scope: 'notes:read notes:write' },
+      })
+    })
+  })
+
+  test.each(['ada@acme.example', '["ada"]'])('says what is wrong with claims: %s', async (claims) => {
+    const { page } = await open()
+    await page.getByLabel('Subject').fill('Ada')
+    await page.getByLabel('Other claims').fill(claims)
+    await page.getByRole('button', { name: 'Connect', exact: true }).click()
+    await page.getByText('Other claims must be a JSON object, such as {"email":"ada@example.com"}').waitFor()
+    await page.getByText('Not connected').waitFor()
+    await page.getByLabel('Other claims').fill('')
+    await page.getByRole('button', { name: 'Connect', exact: true }).click()
+    await page.getByText(/^Connected as Ada, who is made up, to/).waitFor()
   })
 
   test.each(withForms)('fills in what a server asks, as a client of %s', async (revision) => {

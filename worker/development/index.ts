@@ -10,6 +10,7 @@ import { warnOfMissingExports } from './missing-exports.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
 import { tellRows } from './rows.ts'
 import { type Guards, warnOfUnguarded } from './unguarded.ts'
+import { withMadeUp } from './users.ts'
 
 export { timed } from './timed.ts'
 
@@ -44,7 +45,8 @@ export function watch<O extends Guards & Described & { page?: Page }>(
     watchEffects(registry, env)
     timeHandlers(registry)
   }
-  return { ...options, page: inspecting(options.page, names) }
+  const { auth } = options
+  return { ...options, page: inspecting(options.page, names), auth: auth && withMadeUp(auth) }
 }
 
 /** What is declared and exported is known when somebody calls. */

@@ -2,6 +2,7 @@
 import { object } from '../platform.ts'
 import { hopsOf } from './hops.ts'
 import { hasSeen, seenObjects } from './objects.ts'
+import { isOwnPage } from './own-page.ts'
 import type { RowsRpc } from './rows.ts'
 
 /** Names of the classes, as they are exported. */
@@ -16,9 +17,8 @@ export const isInside = ({ searchParams }: URL): boolean => searchParams.has(par
  * with the pieces of a request.
  */
 export async function inside(request: Request, names: Names): Promise<Response> {
-  const { origin, hostname, searchParams } = new URL(request.url)
-  if (!isLocal(hostname) || !isFrom(request, origin))
-    return told({ problem: 'Only pages of this server see this' }, 403)
+  if (!isOwnPage(request)) return told({ problem: 'Only pages of this server see this' }, 403)
+  const { searchParams } = new URL(request.url)
   const what = searchParams.get(parameter)
   if (what === 'hops') return told(hopsOf(Number(searchParams.get('request'))))
   if (what !== 'rows') return told(seenObjects())
@@ -27,14 +27,6 @@ export async function inside(request: Request, names: Names): Promise<Response> 
   // Whoever has them can read and write what the server seals.
   const hidden = className === names.updates ? ['keys'] : []
   return told(await object<RowsRpc>(className, name, {}).edgemcpRows(hidden))
-}
-
-/** However many others may call the server, by a tunnel or from other pages, this is for whoever develops it. */
-const isLocal = (hostname: string) => /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(hostname)
-
-function isFrom({ headers }: Request, origin: string): boolean {
-  const site = headers.get('Sec-Fetch-Site') ?? 'none'
-  return (headers.get('Origin') ?? origin) === origin && ['same-origin', 'none'].includes(site)
 }
 
 const told = (value: unknown, status = 200): Response =>

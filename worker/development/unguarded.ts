@@ -1,7 +1,8 @@
+import type { Auth } from '../auth/auth.ts'
 import type { Registry } from '../server/server.ts'
 
 /** What is to guard a server. */
-export type Guards = { auth?: object | undefined; limit?: object | undefined }
+export type Guards = { auth?: Auth | undefined; limit?: object | undefined }
 
 /** Tells of scopes that nobody can have, and of limits that nobody keeps. */
 export function warnOfUnguarded({ tools, resources, templates, prompts }: Registry, { auth, limit }: Guards): void {

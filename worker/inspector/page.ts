@@ -39,7 +39,7 @@ async function hash(text: string): Promise<string> {
   return `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`
 }
 
-function write({ objects, paths, server: { registry } }: Host, isDevelopment: boolean): Html {
+function write({ auth, objects, paths, server: { registry } }: Host, isDevelopment: boolean): Html {
   const { name, title = name } = registry.options
   return html`<!doctype html>
 <html lang="en">
@@ -48,7 +48,7 @@ function write({ objects, paths, server: { registry } }: Host, isDevelopment: bo
 <title>${title} – inspector</title>
 <link rel="icon" href="${icon}">
 <style>${new Html(style)}</style>
-<body data-mcp="${paths.mcp}"${objects && paths.sse && html` data-sse="${paths.sse}"`}${isDevelopment && html` data-inside="?inside"`}>
+<body data-mcp="${paths.mcp}"${objects && paths.sse && html` data-sse="${paths.sse}"`}${isDevelopment && html` data-inside="?inside"`}${isDevelopment && auth && html` data-users`}>
 <header><img src="${icon}" width="24" alt=""><h1>${title}</h1><small>inspector</small></header>
 <main><noscript><p>The inspector is a script: it needs JavaScript.</p></noscript></main>
 ${new Html(`<script type="module">${script}</script>`)}`

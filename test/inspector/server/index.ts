@@ -36,6 +36,9 @@ server.tool('markup', { description: '<img src=x onerror=alert(1)>' }, () => [
 ])
 
 server.tool('whoami', { description: 'Who asks' }, (_, { principal }) => principal?.subject ?? 'nobody')
+server.tool('principal', { description: 'All that is known of who asks' }, (_, { principal }) =>
+  JSON.stringify(principal),
+)
 
 server.tool('steps', { description: 'Takes three of four steps, and waits' }, (_, ctx) => {
   ctx.log('warning', { at: 'the start' }, 'steps')

@@ -1,0 +1,70 @@
+/** Who calls: nobody, the bearer of a token, or somebody made up. */
+import { madeUpToken } from '../worker/development/made-up.ts'
+import { isObject } from '../worker/protocol/jsonrpc.ts'
+import { type Child, make, newId } from './element.ts'
+
+export type Caller = { readonly token: string | undefined; readonly words: string }
+
+export interface Who {
+  readonly token: HTMLElement
+  readonly madeUp: Child
+  /** @throws Error when the claims of somebody made up are no JSON object */
+  read(): Caller
+}
+
+/** @param mayMakeUp whether the server takes somebody's word for who they are: in development */
+export function who(mayMakeUp: boolean): Who {
+  const token = make('input', {
+    id: newId(),
+    type: 'password',
+    autocomplete: 'off',
+    spellcheck: 'false',
+    placeholder: 'nobody',
+  })
+  const plain = { autocomplete: 'off', spellcheck: 'false', autocapitalize: 'none' }
+  const [subject, scopes, tenant, claims] = ['', 'notes:read notes:write', 'none', '{}'].map((placeholder) =>
+    make('input', { id: newId(), placeholder, ...plain }),
+  ) as [HTMLInputElement, HTMLInputElement, HTMLInputElement, HTMLInputElement]
+  return {
+    token: field('Bearer token', token),
+    madeUp:
+      mayMakeUp &&
+      make(
+        'fieldset',
+        {},
+        make('legend', {}, 'Instead of a token: a user you make up'),
+        field('Subject', subject),
+        field('Scopes', scopes),
+        field('Tenant', tenant),
+        field('Other claims', claims),
+      ),
+    read() {
+      const name = subject.value.trim()
+      if (!name) {
+        const given = token.value.trim() || undefined
+        return { token: given, words: given ? 'the bearer of a token' : 'nobody' }
+      }
+      const user = {
+        subject: name,
+        scopes: scopes.value.split(/\s+/).filter(Boolean),
+        tenant: tenant.value.trim() || undefined,
+        claims: claimsIn(claims.value.trim() || '{}'),
+      }
+      return { token: madeUpToken(user), words: `${name}, who is made up,` }
+    },
+  }
+}
+
+const field = (label: string, input: HTMLInputElement) =>
+  make('div', { class: 'field' }, make('label', { for: input.id }, label), input)
+
+function claimsIn(text: string) {
+  let claims: unknown
+  try {
+    claims = JSON.parse(text)
+  } catch {
+    claims = undefined
+  }
+  if (!isObject(claims)) throw new Error('Other claims must be a JSON object, such as {"email":"ada@example.com"}')
+  return claims
+}

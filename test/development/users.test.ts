@@ -1,0 +1,87 @@
+/** Users that whoever develops a server makes up, and who else may not. */
+import { request } from 'node:http'
+import { afterEach, expect, test, vi } from 'vitest'
+import { type MadeUp, madeUpToken } from '../../worker/development/made-up.ts'
+import { connect, everyRevision } from '../../worker/testing/index.ts'
+import { startIssuer } from '../../worker/testing/node/index.ts'
+import { startServer } from '../support/server.ts'
+
+afterEach(() => vi.unstubAllEnvs())
+
+async function start(environment = 'development') {
+  vi.stubEnv('NODE_ENV', environment)
+  const issuer = await startIssuer()
+  const server = await startServer('examples/protected', { ISSUER: issuer.issuer })
+  return {
+    issuer,
+    url: server.url,
+    async [Symbol.asyncDispose]() {
+      await server[Symbol.asyncDispose]()
+      await issuer[Symbol.asyncDispose]()
+    },
+  }
+}
+
+const ada: MadeUp = { subject: 'Ada Łovelace', scopes: ['notes:read'], tenant: undefined, claims: {} }
+const clientInfo = { name: 'browser', version: '1.0.0' }
+const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
+
+/** As a browser or a tunnel would ask: `fetch` sets these headers itself. @returns the status */
+function ask(url: URL, headers: Record<string, string>): Promise<number> {
+  const usual = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' }
+  return new Promise((resolve, reject) => {
+    const asked = request(url, { method: 'POST', headers: { ...usual, ...headers } }, (response) => {
+      response.resume()
+      resolve(Number(response.statusCode))
+    })
+    asked.on('error', reject)
+    asked.end(JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }))
+  })
+}
+
+test('is somebody to every revision, with the scopes that were made up and no others', async () => {
+  await using server = await start()
+  for (const revision of everyRevision) {
+    await using client = await connect(server.url, { revision, token: madeUpToken(ada) })
+    const { content } = await client.callTool('whoami')
+    expect(content).toEqual([{ type: 'text', text: 'Ada Łovelace, who may notes:read' }])
+    await expect(client.callTool('write_note', { id: 'a', text: 'A' })).rejects.toMatchObject({ status: 403 })
+  }
+})
+
+test('those who bring a token of the issuer are who it says', async () => {
+  await using server = await start()
+  const token = server.issuer.asUser({ sub: 'grace', scope: 'notes:read' })
+  await using client = await connect(server.url, { revision: '2026-07-28', token })
+  expect((await client.callTool('whoami')).content).toEqual([{ type: 'text', text: 'grace, who may notes:read' }])
+})
+
+test('is nobody elsewhere than on this machine and its own pages, and not when it was made up badly', async () => {
+  await using server = await start()
+  const token = madeUpToken(ada)
+  const as = (credential: string, headers = {}) =>
+    ask(server.url, { Authorization: `Bearer ${credential}`, ...headers })
+  expect(await as(token)).toBe(200)
+  expect(await as(token, { Origin: server.url.origin, 'Sec-Fetch-Site': 'same-origin' })).toBe(200)
+  expect(await as(token, { Origin: 'http://localhost:1', 'Sec-Fetch-Site': 'same-site' })).toBe(401)
+  expect(await as(token, { 'Sec-Fetch-Site': 'cross-site' })).toBe(401)
+  expect(await as(token, { Host: 'tunnel.example', 'X-Forwarded-Proto': 'https' })).toBe(403)
+  for (const bad of ['null', '{}', '{"subject":1,"scopes":[],"claims":{}}', '{"subject":"a"}', 'no json', '']) {
+    expect(await as(token.slice(0, token.indexOf('.') + 1) + btoa(bad))).toBe(401)
+  }
+  expect(await as(`${token.slice(0, token.indexOf('.') + 1)}no_base64`)).toBe(401)
+})
+
+test('can be made up where tokens are asked for', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  await using guarded = await startServer('examples/protected', { ISSUER: 'https://issuer.example' })
+  await using open = await startServer('examples/hello')
+  const page = async ({ url }: typeof open) => (await fetch(new URL('/', url))).text()
+  expect(await page(guarded)).toContain(' data-users>')
+  expect(await page(open)).not.toContain('data-users')
+})
+
+test('is nobody in a deployment', async () => {
+  await using server = await start('production')
+  expect(await ask(server.url, { Authorization: `Bearer ${madeUpToken(ada)}` })).toBe(401)
+})
