@@ -75,6 +75,7 @@ const rooms: Readonly<Record<string, Room>> = {
     may: [
       'worker/engine',
       'worker/protocol',
+      'worker/server/checking.ts',
       'worker/server/uri-template.ts',
       'worker/testing/wire.ts',
       'cloudflare:workers',

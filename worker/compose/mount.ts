@@ -1,4 +1,5 @@
 import { entryOf } from '../engine/scopes.ts'
+import { checks } from '../server/checking.ts'
 import type { Module, Server } from '../server/server.ts'
 import { proxiesOf, standBefore } from './proxy/front.ts'
 import { under } from './under.ts'
@@ -25,6 +26,7 @@ export const mount =
     const own = new Set<object>()
     for (const kind of ['tools', 'prompts'] as const) {
       for (const [name, entry] of part[kind]) {
+        if (kind === 'tools') checks?.checkToolName(prefix + name)
         const renamed = { ...entry, item: { ...entry.item, name: prefix + name } }
         add(registry[kind] as Map<string, object>, prefix + name, renamed)
         own.add(renamed)

@@ -29,10 +29,13 @@ export function refuseTwice(word: string, name: string): never {
   throw new Error(`The ${word} "${name}" is registered twice: ${fix}`)
 }
 
+export function checkToolName(name: string): void {
+  if (/^[\w.-]{1,128}$/.test(name)) return
+  throw new Error(`The tool name "${name}" must be 1 to 128 letters, digits, "_", "." or "-"`)
+}
+
 export function checkTool(name: string, definition: Described, handler: unknown): void {
-  if (!/^[\w.-]{1,128}$/.test(name)) {
-    throw new Error(`The tool name "${name}" must be 1 to 128 letters, digits, "_", "." or "-"`)
-  }
+  checkToolName(name)
   if (typeof definition.description !== 'string' || definition.description === '') {
     throw new Error(`The tool "${name}" needs a description: models choose tools by it`)
   }
