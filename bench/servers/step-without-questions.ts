@@ -14,6 +14,9 @@ import type { Server } from '../../worker/server/server.ts'
 export const methodOf = (_: unknown, { method, revision }: Call): Method | undefined =>
   revision.requests.has(method) ? methods[method] : undefined
 
+/** Nothing comes before the handler is done. */
+const never = new Promise<never>(() => {})
+
 export async function run(server: Server, call: Call, _memo: Memo, world: World): Promise<Outcome> {
   const method = methodOf(server.registry, call)
   if (!method?.offered(server.registry, world))
@@ -21,5 +24,5 @@ export async function run(server: Server, call: Call, _memo: Memo, world: World)
   progressToken(call.params)
   const { principal, session, client } = call
   const context = { principal, session, client } as Context
-  return { done: await method.answer({ server, call, world, context }) }
+  return { done: await method.answer({ server, call, world, context, blocked: never }) }
 }

@@ -46,6 +46,8 @@ const samples: Readonly<Record<string, Sample>> = {
   forbidden: once,
   wrong: { with: [{ a: 'one', b: 2 }], isWrong: true },
 }
+/** Enough that they are listed, and then are not. */
+const unsampled = new Set(['broom'])
 /** Not a tool: what the name stands for. */
 const toolOf = (sample: string): string => (sample === 'wrong' ? 'add' : sample)
 
@@ -91,6 +93,8 @@ export async function conversation(url: URL, mode: VersionNegotiationMode, token
     if (isLegacy && capabilities.logging) await client.setLoggingLevel('info')
     if (isLegacy && capabilities.resources?.subscribe) await client.subscribeResource({ uri: note })
 
+    const uncalled = tools.filter(({ name }) => !(name in samples) && !unsampled.has(name))
+    if (uncalled.length > 0) throw new Error(`Nobody calls ${uncalled.map(({ name }) => name).join()}`)
     const outcomes: Record<string, unknown> = {}
     for (const [name, { with: given, isWrong, hears }] of Object.entries(samples)) {
       const known = name === 'drawer' ? (await client.listTools()).tools : tools

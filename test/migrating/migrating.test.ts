@@ -2,6 +2,7 @@
  * The same small server, written for another library and for this one, answers the same. Small libraries are installed with
  * everything else; agents is large, and is installed in bench/ when it is first needed.
  */
+import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import type { VersionNegotiationMode } from '@modelcontextprotocol/client'
@@ -93,6 +94,7 @@ describe.each(pairs)('$folder', (pair) => {
   }
 
   test.each(paths)('answers the same before and after, at %s', async (path) => {
+    // Nobody has been there yet, and left something.
     using place = new Folder()
     using before = await startBefore(place.path, path)
     await using after = await start(path)
@@ -104,77 +106,88 @@ describe.each(pairs)('$folder', (pair) => {
     expect({ ...ours, revision }).toEqual(told)
   })
 
-  if (isInNode) {
-    test('tells whoever has no token where to get one', async () => {
-      using place = new Folder()
-      using before = await startBefore(place.path)
-      await using after = await start()
-      const told = await challenged(before.url)
-      expect(told).toEqual({ status: 401, resource: '/mcp', authorizationServers: [issuer.issuer] })
-      expect(await challenged(after.url)).toEqual(told)
+  describe('moved', () => {
+    let place: Folder
+    let before: Awaited<ReturnType<typeof startBefore>>
+    let after: Awaited<ReturnType<typeof start>>
+    beforeAll(async () => {
+      place = new Folder()
+      before = await startBefore(place.path)
+      after = await start()
     })
-  }
-
-  if (hasDoors) {
-    test('lets in the same pages and goes by the same names', async () => {
-      using place = new Folder()
-      using before = await startBefore(place.path)
-      await using after = await start()
-      expect(await doorsOf(before.url)).toEqual(doors)
-      expect(await doorsOf(after.url)).toEqual(doors)
+    afterAll(async () => {
+      await after?.[Symbol.asyncDispose]()
+      before?.[Symbol.dispose]()
+      place?.[Symbol.dispose]()
     })
-  }
 
-  test('serves, also clients of the newest revision', async () => {
-    await using server = await start()
-    const { outcomes } = await converse(server.url, { pin: '2026-07-28' })
-    expect(outcomes.add).toEqual([{ text: '3', structured: undefined, failed: false, told: [] }])
-    expect(outcomes.order ?? orders).toMatchObject(orders)
-  })
+    if (isInNode) {
+      test('tells whoever has no token where to get one', async () => {
+        const told = await challenged(before.url)
+        expect(told).toEqual({ status: 401, resource: '/mcp', authorizationServers: [issuer.issuer] })
+        expect(await challenged(after.url)).toEqual(told)
+      })
+    }
 
-  test('serves clients of every revision, and those of 2024-11-05 also at /sse', async () => {
-    await using server = await start()
-    const token = await tokenFor(server.url)
-    for (const as of [...everyRevision.map((revision) => ({ revision })), { revision: '2024-11-05', sse: true }]) {
-      await using client = await connect(server.url, { ...as, token })
-      expect((await client.callTool('add', { a: 1, b: 2 })).content).toEqual([{ type: 'text', text: '3' }])
+    if (hasDoors) {
+      test('lets in the same pages and goes by the same names', async () => {
+        expect(await doorsOf(before.url)).toEqual(doors)
+        expect(await doorsOf(after.url)).toEqual(doors)
+      })
+    }
+
+    test('serves, also clients of the newest revision', async () => {
+      const { outcomes } = await converse(after.url, { pin: '2026-07-28' })
+      expect(outcomes.add).toEqual([{ text: '3', structured: undefined, failed: false, told: [] }])
+      expect(outcomes.order ?? orders).toMatchObject(orders)
+    })
+
+    test('serves clients of every revision, and those of 2024-11-05 also at /sse', async () => {
+      const token = await tokenFor(after.url)
+      for (const as of [...everyRevision.map((revision) => ({ revision })), { revision: '2024-11-05', sse: true }]) {
+        await using client = await connect(after.url, { ...as, token })
+        expect((await client.callTool('add', { a: 1, b: 2 })).content).toEqual([{ type: 'text', text: '3' }])
+      }
+    })
+
+    if (mode === 'legacy') {
+      test('does not know the sessions of before, whose clients start anew', async () => {
+        await using moved = await connect(before.url, { revision, token: await tokenFor(before.url) })
+        expect(moved.session).toBeDefined()
+        const token = await tokenFor(after.url)
+        const { status } = await fetch(after.url, {
+          method: 'POST',
+          headers: {
+            'Mcp-Session-Id': String(moved.session),
+            'Content-Type': 'application/json',
+            Accept: 'application/json, text/event-stream',
+            Authorization: `Bearer ${token}`,
+          },
+          body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
+        })
+        expect(status).toBe(404)
+        await using anew = await connect(after.url, { revision, token })
+        expect(anew.session).not.toBe(moved.session)
+        expect((await anew.callTool('add', { a: 1, b: 2 })).content).toEqual([{ type: 'text', text: '3' }])
+      })
+    } else {
+      test('gives older clients the sessions, streams and questions that they did not have', async () => {
+        const nothing = { sessions: false, streams: false, questions: false }
+        expect(await offered(before.url, await tokenFor(before.url))).toEqual(nothing)
+        const all = { sessions: true, streams: true, questions: true }
+        expect(await offered(after.url, await tokenFor(after.url))).toEqual(all)
+      })
     }
   })
+})
 
-  if (mode === 'legacy') {
-    test('does not know the sessions of before, whose clients start anew', async () => {
-      using place = new Folder()
-      using before = await startBefore(place.path)
-      await using after = await start()
-      await using moved = await connect(before.url, { revision, token: await tokenFor(before.url) })
-      expect(moved.session).toBeDefined()
-      const token = await tokenFor(after.url)
-      const { status } = await fetch(after.url, {
-        method: 'POST',
-        headers: {
-          'Mcp-Session-Id': String(moved.session),
-          'Content-Type': 'application/json',
-          Accept: 'application/json, text/event-stream',
-          Authorization: `Bearer ${token}`,
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/list' }),
-      })
-      expect(status).toBe(404)
-      await using anew = await connect(after.url, { revision, token })
-      expect(anew.session).not.toBe(moved.session)
-      expect((await anew.callTool('add', { a: 1, b: 2 })).content).toEqual([{ type: 'text', text: '3' }])
-    })
-  } else {
-    test('gives older clients the sessions, streams and questions that they did not have', async () => {
-      using place = new Folder()
-      using before = await startBefore(place.path)
-      await using after = await start()
-      const nothing = { sessions: false, streams: false, questions: false }
-      expect(await offered(before.url, await tokenFor(before.url))).toEqual(nothing)
-      const all = { sessions: true, streams: true, questions: true }
-      expect(await offered(after.url, await tokenFor(after.url))).toEqual(all)
-    })
-  }
+test('what is before is written as its libraries want it', () => {
+  const { status, stdout } = spawnSync('npm', ['run', '-s', 'check', '--prefix', bench], {
+    cwd: root,
+    encoding: 'utf8',
+  })
+  expect(stdout).toBe('')
+  expect(status).toBe(0)
 })
 
 test('docs/migrating.md names the versions that are compared', () => {
