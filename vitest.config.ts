@@ -3,11 +3,13 @@ import { join, resolve } from 'node:path'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
 import { exports as entries } from './package.json' with { type: 'json' }
+import { writeInMemory } from './test/support/in-memory.ts'
 
 const quiet = { CLOUDFLARE_CF_FETCH_ENABLED: 'false', WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'none' }
 Object.assign(process.env, quiet)
 // Wrangler, which many tests start, is large: it is compiled once for all of them.
 process.env.NODE_COMPILE_CACHE ??= join(tmpdir(), 'edgemcp-compiled')
+writeInMemory()
 
 const source = (path: string) => resolve(import.meta.dirname, path)
 
