@@ -23,8 +23,8 @@ const byName = Object.entries(entries)
 export default defineConfig({
   logLevel: 'error',
   test: {
-    // Each file may start a Workers runtime of its own: two keep two cores busy, and a third those that wait for something.
-    maxWorkers: 3,
+    // Each file may start a Workers runtime of its own; two of them are as many as two cores bear.
+    maxWorkers: 2,
     projects: [
       {
         resolve: { alias: byName },

@@ -127,8 +127,8 @@ const downgrades: Attack[] = [
       return toldUntilTools(stage, stage.stateless('subscriptions/listen', { notifications }, { token }), token)
     },
     outcome: [
-      'notifications/subscriptions/acknowledged',
       'notifications/prompts/list_changed',
+      'notifications/subscriptions/acknowledged',
       'notifications/tools/list_changed',
     ],
   },
@@ -162,20 +162,25 @@ const downgrades: Attack[] = [
   },
 ]
 
-/** The methods that a stream tells of, up to the change that everybody hears. */
+/**
+ * The methods that a stream tells of, sorted, up to the change that everybody hears. What changes soon after it has changed
+ * is told a little later: only when everybody has heard twice, what was changed first has been told as well.
+ */
 async function toldUntilTools(stage: Stage, sent: Parameters<Stage['fetch']>[0], token: string): Promise<string[]> {
   const stop = new AbortController()
   const response = await stage.fetch(sent, stop.signal)
   const heard = events(response)
   const told: string[] = []
-  await stage.call(token, 'touch_tenant')
-  while (told.at(-1) !== 'notifications/tools/list_changed') {
-    const { value, done } = await heard.next()
-    if (done) throw new Error('The stream has ended')
-    if (value.data) told.push(JSON.parse(value.data).method)
+  for (const times of [1, 2]) {
+    await stage.call(token, 'touch_tenant')
+    while (told.filter((method) => method === 'notifications/tools/list_changed').length < times) {
+      const { value, done } = await heard.next()
+      if (done) throw new Error('The stream has ended')
+      if (value.data) told.push(JSON.parse(value.data).method)
+    }
   }
   stop.abort()
-  return told
+  return [...new Set(told)].sort()
 }
 
 const answers = { word: { action: 'accept', content: { word: 'evil' } } }
