@@ -6,7 +6,7 @@
  * place before the first call of a handler (`const { fetch } = globalThis`); and operations of `ctx.state` that a declaration
  * names itself, because which of them write is known only where the state is, and telling would cost production.
  */
-import { outcomeOf } from '../engine/watching.ts'
+import { tellWhenOver } from '../engine/watching.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Context } from '../server/context.ts'
 import type { Registry } from '../server/server.ts'
@@ -45,9 +45,7 @@ export function watchEffects(registry: Registry, env: object): void {
       watchHandler(resource, `resource "${uri}"`, runs)
     }
     const { context, end } = openRound(asked.context, runs)
-    const answered = around({ ...asked, context }, answer)
-    outcomeOf(asked, answered).then(end, end)
-    return answered
+    return tellWhenOver(asked, around({ ...asked, context }, answer), end)
   }
 }
 

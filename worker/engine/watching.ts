@@ -15,15 +15,24 @@ export function watchCalls(registry: Registry, begun: (call: Call) => (came: unk
   registry.around = (asked, answer) => {
     // What stands around is handed the engine's own.
     const over = begun(asked.call as Call)
-    const answered = around(asked, answer)
-    outcomeOf(asked, answered).then(over, over)
-    return answered
+    return tellWhenOver(asked, around(asked, answer), over)
   }
 }
 
-/** What a round comes to, by its handler or before that is done. */
-export const outcomeOf = ({ blocked }: Asking, answered: Promise<Result>): Promise<unknown> =>
-  Promise.race([answered.then((done) => ({ done })), blocked])
+/**
+ * Tells when a round is over: its handler is done, or something came before.
+ *
+ * @param over handed the engine's `Outcome`, or what was thrown
+ * @returns the answer as it is
+ */
+export function tellWhenOver(
+  { blocked }: Asking,
+  answered: Promise<Result>,
+  over: (came: unknown) => void,
+): Promise<Result> {
+  Promise.race([answered.then((done) => ({ done })), blocked]).then(over, over)
+  return answered
+}
 
 /** Ends a round with what `late` throws, for whoever looks on within as well, if that comes before its answer. */
 export function unlessLate<A extends Asking>(

@@ -1,5 +1,5 @@
 /** How long handlers may run. */
-import { outcomeOf, unlessLate } from '../engine/watching.ts'
+import { tellWhenOver, unlessLate } from '../engine/watching.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Registry } from '../server/server.ts'
 
@@ -30,8 +30,6 @@ export function limitTime(registry: Registry, milliseconds: number): void {
     }, milliseconds)
     const context = { ...asked.context, signal: AbortSignal.any([asked.context.signal, abort.signal]) }
     const answered = unlessLate({ ...asked, context }, late, (within) => around(within, answer))
-    const end = () => clearTimeout(timer)
-    outcomeOf(asked, answered).then(end, end)
-    return answered
+    return tellWhenOver(asked, answered, () => clearTimeout(timer))
   }
 }

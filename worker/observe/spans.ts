@@ -1,5 +1,5 @@
 import type { Call } from '../engine/call.ts'
-import { isAsleep, outcomeOf } from '../engine/watching.ts'
+import { isAsleep, tellWhenOver } from '../engine/watching.ts'
 import type { Module } from '../server/server.ts'
 import type { Came } from './event.ts'
 import { cameOf } from './observe.ts'
@@ -51,13 +51,11 @@ export function spans(api: OpenTelemetry): Module {
       const parent = parentOf(call)
       const span = tracer.startSpan(nameOf(call), { kind: api.SpanKind.SERVER, attributes: attributesOf(call) }, parent)
       const answered = api.context.with(api.trace.setSpan(parent, span), () => around(asked, answer))
-      const over = (came: unknown) => {
+      return tellWhenOver(asked, answered, (came) => {
         if (isAsleep(came)) span.setAttributes({ 'edgemcp.task.asleep': true })
         else judge(span, cameOf(came, call))
         span.end()
-      }
-      outcomeOf(asked, answered).then(over, over)
-      return answered
+      })
     }
   }
 
