@@ -13,7 +13,7 @@ export type MountOptions = {
  * Another server as a part of this one: its tools, resources, prompts and extensions, as far as they are declared by now,
  * with the middleware that stands around them. Changes that it announces are heard by those who listen to this one.
  *
- * @throws Error when both declare the same
+ * @throws Error when both declare the same, or the prefix makes no names of tools
  *
  * @example
  * server.use(mount(weather, { prefix: 'weather_' }))
