@@ -1,7 +1,7 @@
 /** The inspector: a client of every revision in a page of the server's own. */
 
 import { serverInfoKey } from '../worker/protocol/meta.ts'
-import { annotation, argumentAt, mirroredParameters } from '../worker/protocol/mirror.ts'
+import { annotation, mirroredHeaders, mirroredParameters } from '../worker/protocol/mirror.ts'
 import type { InputRequest, Params, ServerCapabilities, ToolItem } from '../worker/protocol/types.ts'
 import { connect, type TestClient } from '../worker/testing/client.ts'
 import { type Calls, calls } from './calls.ts'
@@ -214,18 +214,8 @@ function headersFor(message: unknown): Record<string, string> {
   const { method, params } = Object(message) as { method?: string; params?: Params }
   const tool = method === 'tools/call' && tools.find(({ name }) => name === params?.name)
   if (!tool || !JSON.stringify(tool.inputSchema).includes(annotation)) return {}
-  return Object.fromEntries(
-    mirroredParameters(tool.inputSchema).flatMap(({ header, path }) => {
-      const value = argumentAt(params?.arguments, path)
-      return value === undefined ? [] : [[`Mcp-Param-${header}`, encoded(String(value))]]
-    }),
-  )
+  return mirroredHeaders(mirroredParameters(tool.inputSchema), params?.arguments)
 }
-
-const encoded = (value: string): string =>
-  /^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$/.test(value)
-    ? value
-    : `=?base64?${btoa(String.fromCharCode(...new TextEncoder().encode(value)))}?=`
 
 // A stream that breaks is no fault of this page.
 addEventListener('unhandledrejection', (event) => {

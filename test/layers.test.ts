@@ -40,7 +40,10 @@ const rooms: Readonly<Record<string, Room>> = {
     types: ['worker/server', 'durable-objects'],
   },
   'worker/page': { may: ['worker/engine', 'worker/protocol'], types: ['worker/server', 'worker/http'] },
-  'worker/inspector': { may: ['worker/page/html.ts'], types: ['worker/auth', 'worker/http'] },
+  'worker/inspector': {
+    may: ['worker/page/html.ts', 'worker/page/source-hash.ts'],
+    types: ['worker/auth', 'worker/http'],
+  },
   // A page: it knows the wire, as a client does.
   inspector: {
     may: [

@@ -1,6 +1,7 @@
 /** The page of the inspector: everything it does, its script does, as a client like any other. */
 import type { Host } from '../http/host.ts'
 import { Html, html } from '../page/html.ts'
+import { sourceHash } from '../page/source-hash.ts'
 import { script, style } from './assets.ts'
 
 /** @param isDevelopment what no client can see is there, too */
@@ -31,13 +32,7 @@ export async function inspectorPage(request: Request, host: Host, isDevelopment:
 
 /** Of style and script, which never change while the Worker runs. */
 let hashed: Promise<string[]> | undefined
-const hashes = () => (hashed ??= Promise.all([style, script].map(hash)))
-
-/** @see https://www.w3.org/TR/CSP3/#grammardef-hash-source */
-async function hash(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(text))
-  return `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`
-}
+const hashes = () => (hashed ??= Promise.all([style, script].map(sourceHash)))
 
 function write({ auth, objects, paths, server: { registry } }: Host, isDevelopment: boolean): Html {
   const { name, title = name } = registry.options

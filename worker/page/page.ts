@@ -4,15 +4,19 @@ import type { Host } from '../http/host.ts'
 import { clientCapabilitiesKey, protocolVersionKey } from '../protocol/meta.ts'
 import { newestStateless, revisions } from '../protocol/revisions/index.ts'
 import type { JsonSchema, ToolAnnotations } from '../protocol/types.ts'
-import { utf8 } from '../protocol/utf8.ts'
 import type { Visibility } from '../server/caller.ts'
 import type { Registry } from '../server/server.ts'
 import { script, style } from './assets.ts'
 import { Html, html } from './html.ts'
+import { sourceHash } from './source-hash.ts'
 
 /** How to connect, and what everyone may see of what there is. It works without its script, and loads nothing. */
 export async function page(request: Request, host: Host): Promise<Response> {
-  const [styleHash, scriptHash, { text }] = await Promise.all([hash(style), hash(script), write(request, host)])
+  const [styleHash, scriptHash, { text }] = await Promise.all([
+    sourceHash(style),
+    sourceHash(script),
+    write(request, host),
+  ])
   return new Response(request.method === 'HEAD' ? null : text, {
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
@@ -22,12 +26,6 @@ export async function page(request: Request, host: Host): Promise<Response> {
       'Cache-Control': 'no-cache',
     },
   })
-}
-
-/** @see https://www.w3.org/TR/CSP3/#grammardef-hash-source */
-async function hash(text: string): Promise<string> {
-  const digest = await crypto.subtle.digest('SHA-256', utf8(text))
-  return `'sha256-${btoa(String.fromCharCode(...new Uint8Array(digest)))}'`
 }
 
 async function write(request: Request, { auth, objects, paths, server: { registry } }: Host): Promise<Html> {

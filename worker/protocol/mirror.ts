@@ -70,6 +70,15 @@ export const encodeHeader = (value: string): string =>
     ? value
     : `=?base64?${btoa(String.fromCharCode(...utf8(value)))}?=`
 
+/** The headers that repeat arguments of a call. */
+export const mirroredHeaders = (parameters: readonly MirroredParameter[], args: unknown): Record<string, string> =>
+  Object.fromEntries(
+    parameters.flatMap(({ header, path }) => {
+      const value = argumentAt(args, path)
+      return value === undefined ? [] : [[`Mcp-Param-${header}`, encodeHeader(String(value))]]
+    }),
+  )
+
 /** Reads a mirrored header value. `undefined` when it is none that a client may send. */
 export function decodeHeader(value: string): string | undefined {
   if (/[^\t\x20-\x7e]/.test(value)) return undefined

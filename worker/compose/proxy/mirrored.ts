@@ -1,5 +1,5 @@
 import { isObject } from '../../protocol/jsonrpc.ts'
-import { argumentAt, encodeHeader, type MirroredParameter, mirroredParameters } from '../../protocol/mirror.ts'
+import { type MirroredParameter, mirroredHeaders, mirroredParameters } from '../../protocol/mirror.ts'
 import type { Params } from '../../protocol/types.ts'
 
 /**
@@ -19,12 +19,6 @@ export class Mirrored {
 
   /** @param params of `tools/call` */
   headers({ name, arguments: args }: Params): Record<string, string> {
-    const parameters = this.#byTool.get(name) ?? []
-    return Object.fromEntries(
-      parameters.flatMap(({ header, path }) => {
-        const value = argumentAt(args, path)
-        return value === undefined ? [] : [[`Mcp-Param-${header}`, encodeHeader(String(value))]]
-      }),
-    )
+    return mirroredHeaders(this.#byTool.get(name) ?? [], args)
   }
 }
