@@ -2,7 +2,7 @@ import { tmpdir } from 'node:os'
 import { join, resolve } from 'node:path'
 import { cloudflareTest } from '@cloudflare/vitest-plugin'
 import { defineConfig } from 'vitest/config'
-import { exports as entries } from './package.json' with { type: 'json' }
+import manifest from './package.json' with { type: 'json' }
 import { writeInMemory } from './test/support/in-memory.ts'
 
 const quiet = { CLOUDFLARE_CF_FETCH_ENABLED: 'false', WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'none' }
@@ -16,7 +16,7 @@ const source = (path: string) => resolve(import.meta.dirname, path)
 const sourceOf = (built: string) => built.replace('./dist/', '').replace(/\.js$/, '.ts')
 
 /** By its own name the package would be what was built last. The longest names come first: each is looked for as a beginning. */
-const byName = Object.entries(entries)
+const byName = Object.entries(manifest.exports)
   .map(([name, { default: built }]) => ({ find: join('edgemcp', name), replacement: source(sourceOf(built)) }))
   .sort((one, other) => other.find.length - one.find.length)
 
