@@ -24,7 +24,10 @@ export type BearerOptions = ClaimOptions &
   Omit<IssuerOptions, 'issuer'> & {
     /** The authorization servers whose tokens are good here. Options beside it are for those that have none of their own. */
     issuer?: string | IssuerOptions | readonly (string | IssuerOptions)[]
-    /** What a token is worth, instead of asking issuers: its claims, or `undefined` for nothing. */
+    /**
+     * What a token is worth, instead of asking issuers: its claims, or `undefined` for nothing. Called for every request, because
+     * the answer may depend on anything of it.
+     */
     verify?(token: string, request: Request): Claims | undefined | Promise<Claims | undefined>
     /** This server's name in tokens, an absolute URL. Default: the URL of the endpoint, on the host that was asked. */
     resource?: string
@@ -38,7 +41,10 @@ export type BearerOptions = ClaimOptions &
     optional?: boolean
     /** Seconds that clocks may differ. Default 30. */
     clockTolerance?: number
-    /** Milliseconds for which a token that was good is not checked again. Default one minute; 0: never kept. */
+    /**
+     * Milliseconds for which a token that was good for an audience is not checked again. Default one minute; 0: never kept. Not
+     * together with `verify`.
+     */
     keptFor?: number
     /** Reaches the authorization server where a plain `fetch` does not, through a service binding for example. */
     fetch?: Fetch
@@ -70,6 +76,11 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   }
   if (options.resource !== undefined && !URL.canParse(options.resource)) {
     throw new Error(`The resource "${options.resource}" must be an absolute URL: write "https://mcp.example.com/mcp"`)
+  }
+  if (verify && options.keptFor) {
+    throw new Error(
+      `bearer() has verify and keptFor: ${options.keptFor}. Answers of verify are never kept, because they may depend on anything of the request: leave keptFor out, and keep them in verify`,
+    )
   }
   const verified = new VerifiedTokens(keptFor)
 
@@ -107,9 +118,9 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
         site,
       )
     }
-    const { origin } = new URL(request.url)
-    const known = verified.get(found.token, origin)
-    const principal = known ?? (await verifiedPrincipal(found.token, origin, request, site))
+    const audiences = resourcesOf(request, site)
+    const known = verify ? undefined : verified.get(found.token, audiences)
+    const principal = known ?? (await verifiedPrincipal(found.token, audiences, request, site))
     // Who was refused is known, too.
     visit.principal = principal
     return required.every((scope) => principal.scopes.includes(scope))
@@ -117,13 +128,19 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
       : Promise.reject(refusedScopes(required, principal, request, site))
   }
 
-  async function verifiedPrincipal(token: string, origin: string, request: Request, site: Site): Promise<Principal> {
+  async function verifiedPrincipal(
+    token: string,
+    audiences: readonly string[],
+    request: Request,
+    site: Site,
+  ): Promise<Principal> {
     try {
-      const claims = await claimsOf(token, request, site)
+      const claims = await claimsOf(token, audiences, request, site)
       const principal = principalOf(claims, options)
       if (!principal) throw new BadToken('The token does not say whom it is for')
       const expires = typeof claims.exp === 'number' ? (claims.exp + clockTolerance) * 1000 : Number.POSITIVE_INFINITY
-      if (keptFor > 0) verified.add(token, origin, principal, expires)
+      // What `verify` decided may depend on anything of the request.
+      if (!verify) verified.add(token, audiences, principal, expires)
       return principal
     } catch (problem) {
       if (!(problem instanceof BadToken)) throw problem
@@ -140,13 +157,13 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     }
   }
 
-  async function claimsOf(token: string, request: Request, site: Site): Promise<Claims> {
+  async function claimsOf(token: string, audiences: readonly string[], request: Request, site: Site): Promise<Claims> {
     if (verify) {
       const claims = await verify(token, request)
       if (!claims) throw new BadToken('The token is not good here')
       return claims
     }
-    const expected = { audience: resourcesOf(request, site), clockTolerance }
+    const expected = { audience: audiences, clockTolerance }
     const from = issuerIn(token)
     if (from === undefined) return introspected(token, expected, site)
     const issuer = issuers.find(({ name }) => name === from)

@@ -1,37 +1,36 @@
+import { BoundedMap } from '../protocol/bounded-map.ts'
 import type { Principal } from '../protocol/principal.ts'
 
-type Verified = { readonly origin: string; readonly principal: Principal; readonly until: number }
+type Verified = { readonly principal: Principal; readonly expiresAt: number }
 
-/** Tokens that were found good a moment ago, so that a signature is checked once and not with every request. */
+/**
+ * Tokens that were verified a moment ago, so that a signature is checked once and not with every request. The key has
+ * everything that the decision depended on: the token, and the audiences that the endpoint accepts.
+ */
 export class VerifiedTokens {
-  readonly #known = new Map<string, Verified>()
-  readonly #most: number
-  readonly #keptFor: number
+  readonly #entries: BoundedMap<string, Verified>
+  readonly #ttlMs: number
 
-  /** @param keptFor milliseconds for which a token that was good stays so */
-  constructor(keptFor: number, most = 1_000) {
-    this.#keptFor = keptFor
-    this.#most = most
+  constructor(ttlMs: number, maxEntries = 1_000) {
+    this.#entries = new BoundedMap({ maxEntries })
+    this.#ttlMs = ttlMs
   }
 
-  /** @param origin the server it is good for */
-  get(token: string, origin: string): Principal | undefined {
-    const found = this.#known.get(token)
+  get(token: string, audiences: readonly string[]): Principal | undefined {
+    const key = keyOf(token, audiences)
+    const found = this.#entries.get(key)
     if (!found) return undefined
-    if (found.origin === origin && found.until > Date.now()) return found.principal
-    this.#known.delete(token)
+    if (found.expiresAt > Date.now()) return found.principal
+    this.#entries.delete(key)
     return undefined
   }
 
-  /** @param expires milliseconds: when the token does */
-  add(token: string, origin: string, principal: Principal, expires: number): void {
-    const until = Math.min(expires, Date.now() + this.#keptFor)
-    this.#known.delete(token)
-    // The oldest goes first.
-    for (const old of this.#known.keys()) {
-      if (this.#known.size < this.#most) break
-      this.#known.delete(old)
-    }
-    this.#known.set(token, { origin, principal, until })
+  /** @param expiresAt milliseconds since 1970: when the token expires */
+  add(token: string, audiences: readonly string[], principal: Principal, expiresAt: number): void {
+    if (this.#ttlMs <= 0) return
+    const entry = { principal, expiresAt: Math.min(expiresAt, Date.now() + this.#ttlMs) }
+    this.#entries.set(keyOf(token, audiences), entry)
   }
 }
+
+const keyOf = (token: string, audiences: readonly string[]): string => JSON.stringify([token, ...audiences])

@@ -1,0 +1,42 @@
+/** Several endpoints of one Worker that share one authorization server, and some of them one `bearer()`. */
+import { env } from 'cloudflare:workers'
+import { createServer, serve } from 'edgemcp'
+import { bearer, ofTenant } from 'edgemcp/auth'
+import { first, own } from 'edgemcp/compose'
+import { state } from 'edgemcp/state'
+import * as z from 'zod'
+
+const { ISSUER } = env as unknown as { ISSUER: string }
+const diary = state('diary', { scope: 'user', ttl: 86_400_000 })
+
+const named = (name: string) => {
+  const server = createServer({ name, version: '1.0.0' })
+  server.tool('who', { description: 'Who asks', scopes: [] }, (_, { principal }) =>
+    JSON.stringify([principal?.subject, principal?.client ?? null, principal?.tenant ?? null]),
+  )
+  server.tool(
+    'write',
+    { description: 'Writes the diary', input: z.object({ text: z.string() }), scopes: [] },
+    async ({ text }, ctx) => {
+      await ctx.state(diary).put('text', text)
+      return 'written'
+    },
+  )
+  server.tool('diary', { description: 'Reads the diary', scopes: [] }, async (_, ctx) =>
+    String(await ctx.state(diary).get('text')),
+  )
+  return server
+}
+
+const auth = bearer({ issuer: ISSUER })
+const organisations = bearer({ issuer: ISSUER, tenant: 'org_id' })
+
+const alpha = serve(named('alpha'), { path: '/alpha/mcp', auth, sessions: false })
+const beta = serve(named('beta'), { path: '/beta/mcp', auth, sessions: false })
+const acme = serve(named('acme'), { path: '/acme/mcp', auth: ofTenant('acme', auth), sessions: false })
+const globex = serve(named('globex'), { path: '/globex/mcp', auth: ofTenant('globex', auth), sessions: false })
+const ownIssuer = serve(named('own'), { path: '/own/mcp', auth: ofTenant('acme', organisations), sessions: false })
+const shared = serve(named('shared'), { path: '/shared/mcp', auth: organisations, sessions: false })
+
+export { McpState } from 'edgemcp/state'
+export default first(own(alpha), own(beta), own(acme), own(globex), own(ownIssuer), shared)
