@@ -13,6 +13,13 @@ import { updates } from '../test/chaos/updates.ts'
 /** A check throws when something is wrong. Otherwise it says what it has done, with figures. */
 type Check = (options: { seed?: number }) => Promise<string>
 
+// Wrangler reads these when a server starts. Under the test runner, vitest.config.ts sets them.
+Object.assign(process.env, {
+  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
+  WRANGLER_SEND_METRICS: 'false',
+  WRANGLER_LOG: 'none',
+})
+
 const checks: Record<string, Check> = {
   kill,
   deploy,

@@ -28,9 +28,6 @@ const patience = 60_000
 
 export async function deploy(): Promise<string> {
   const began = performance.now()
-  process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
-  process.env.WRANGLER_SEND_METRICS ??= 'false'
-  process.env.WRANGLER_LOG ??= 'none'
   await using diary = await openDiary()
   await using server = await startServer(versions[0])
   const streams = new Streams(server.url, diary)

@@ -15,7 +15,7 @@ export async function leaks(): Promise<string> {
   const abandoned = await abandon(server, sessions)
   await dropListeners(server, 50)
   const left = Date.now()
-  await settled(server, abandoned, { deadline: left + 120_000, hurry: false })
+  await settled(server, abandoned, left + 120_000)
   const seconds = Math.round((Date.now() - left) / 1000)
 
   await using patient = await startLeaky({ limits: { keepAlive: 1000 } })

@@ -2,8 +2,6 @@ import { join } from 'node:path'
 
 /** Starts the Worker of a folder as it is now: later changes of its code are not noticed. Resolves when it answers. */
 export async function startWorker(folder: string, port: number, data: string | undefined, logLevel: 'warn' | 'none') {
-  process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
-  process.env.WRANGLER_SEND_METRICS ??= 'false'
   const { unstable_startWorker: start } = await import('wrangler')
   const worker = await start({
     config: join(folder, 'wrangler.toml'),

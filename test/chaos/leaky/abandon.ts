@@ -151,22 +151,19 @@ export async function abandon(server: LeakyServer, count: number): Promise<Aband
   return abandoned
 }
 
-/** How long to wait for objects to be as they should, and whether to tell their clocks to hurry. */
-export type Settling = { deadline: number; hurry: boolean }
-
-/** Waits until of each session only that is left which should be. @throws Error for the first that is not in time */
-export async function settled(
-  server: LeakyServer,
-  abandoned: readonly Abandoned[],
-  { deadline, hurry }: Settling,
-): Promise<void> {
+/**
+ * Waits until of each session only that is left which should be.
+ *
+ * @param deadline milliseconds since 1970
+ * @throws Error for the first that is not in time
+ */
+export async function settled(server: LeakyServer, abandoned: readonly Abandoned[], deadline: number): Promise<void> {
   // From the last to the first, and one at a time: those that nobody looks at may sleep until their alarms wake them.
   for (const { way, name, remains } of abandoned.toReversed()) {
     for (;;) {
       const left = leftOver(await server.session(name), remains)
       if (left === undefined) break
       if (Date.now() > deadline) throw new Error(`After ${way} a session still holds ${left}`)
-      if (hurry) await server.session(name, { due: true })
       await setTimeout(100)
     }
   }

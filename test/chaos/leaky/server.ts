@@ -13,7 +13,7 @@ export type LeakyOptions = {
 type When = { alone?: boolean; due?: boolean }
 
 /** Milliseconds an object may take until it is alone. */
-const patience = 25_000
+const patience = 60_000
 
 export type LeakyServer = ServerWithObjects & {
   /** What a session's object holds. */
@@ -24,15 +24,12 @@ export type LeakyServer = ServerWithObjects & {
   openStreams(name: string): Promise<number>
 }
 
-// Not only under the test runner.
-Object.assign(process.env, {
-  CLOUDFLARE_CF_FETCH_ENABLED: 'false',
-  WRANGLER_SEND_METRICS: 'false',
-  WRANGLER_LOG: 'none',
-})
-
-export async function startLeaky(options: LeakyOptions): Promise<LeakyServer> {
-  const server = await startWithObjects('test/chaos/leaky', { OPTIONS: JSON.stringify(options) })
+/** @param folder `leaky-timed`: its clock can be put forward with `advance` */
+export async function startLeaky(
+  options: LeakyOptions,
+  folder: 'leaky' | 'leaky-timed' = 'leaky',
+): Promise<LeakyServer> {
+  const server = await startWithObjects(`test/chaos/${folder}`, { OPTIONS: JSON.stringify(options) })
   async function inspect(object: string, { alone, due }: When = {}): Promise<Inventory> {
     const url = new URL(`/objects/${object}${alone ? '?until=alone' : ''}`, server.url)
     const response = await fetch(url, { method: due ? 'POST' : 'GET', signal: AbortSignal.timeout(patience) })
