@@ -1,14 +1,13 @@
 /** What only whoever develops a server may see of it. */
 import { request } from 'node:http'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
-// What wrangler puts into the bundle.
-process.env.NODE_ENV = 'development'
-
 let server: TestServer
 beforeAll(async () => {
+  // Wrangler puts this into the bundle.
+  vi.stubEnv('NODE_ENV', 'development')
   server = await startServer('test/inspector/server')
 })
 afterAll(() => server?.harness.close())

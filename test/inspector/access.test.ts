@@ -1,17 +1,16 @@
 /** Whoever has no mouse, a small screen, a screen reader or tired eyes. */
 import type { Browser, Page } from 'playwright-core'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { found, launch, missing } from '../support/chromium.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type OpenInspector, openInspector } from './open-inspector.ts'
-
-process.env.NODE_ENV = 'development'
 
 describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
   let server: TestServer
   let browser: Browser
 
   beforeAll(async () => {
+    vi.stubEnv('NODE_ENV', 'development')
     server = await startServer('test/inspector/server')
     browser = await launch()
   })

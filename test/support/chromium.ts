@@ -5,10 +5,10 @@ import { type Browser, chromium } from 'playwright-core'
 const executablePath = process.env.CHROMIUM ?? '/usr/bin/chromium'
 export const found = existsSync(executablePath)
 
-/** What is added to the name of what is skipped without it. */
+/** Is added to the names of suites that are skipped without it. Empty when there is a browser. */
 export const missing = found
   ? ''
-  : `, skipped: there is no ${executablePath}; install chromium, or say in CHROMIUM where it is`
+  : `, skipped: there is no browser at ${executablePath}. Install chromium, or set CHROMIUM to the path of yours`
 
 /** @param args besides those without which it does not run as root */
 export const launch = (args: readonly string[] = []): Promise<Browser> =>
