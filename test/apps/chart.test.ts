@@ -35,7 +35,7 @@ describe('a server with a chart', () => {
   })
 })
 
-describe.skipIf(!found)(`a chart in Chromium${missing}`, { timeout: 60_000 }, () => {
+describe.skipIf(!found)(`a chart in Chromium${missing}`, () => {
   let host: HostServer
   let browser: Browser
 

@@ -42,7 +42,7 @@ async function told(count: number): Promise<Told> {
     found = JSON.parse(text)
     return found.events.length
   }
-  await expect.poll(ask, { interval: 5, timeout: 10_000 }).toBe(count)
+  await expect.poll(ask, { interval: 5 }).toBe(count)
   return found
 }
 

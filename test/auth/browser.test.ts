@@ -12,9 +12,9 @@ import { type PageServer, servePage } from './browser/serve-page.ts'
 import { expiringAt } from './flow/signing.ts'
 
 /** The browser shows what it did a moment later than it did it. */
-const patience = { timeout: 10_000 }
+const patience = { timeout: 30_000 }
 
-describe.skipIf(!found)(`a page in Chromium${missing}`, { timeout: 90_000 }, () => {
+describe.skipIf(!found)(`a page in Chromium${missing}`, () => {
   let pages: PageServer
   let issuer: AuthorizationServer
   let server: TestServer

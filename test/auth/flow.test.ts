@@ -337,7 +337,7 @@ test('one command starts both, and ends both', async () => {
     child.kill('SIGKILL')
     rmSync(data, { recursive: true, force: true })
   }
-}, 120_000)
+})
 
 /** Of two ports that nobody listens on, the first. */
 async function freePair(): Promise<number> {

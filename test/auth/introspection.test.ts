@@ -163,7 +163,7 @@ describe('many requests', () => {
     const arrived = async () => Number(await (await fetch(new URL('/arrived', server.url))).text())
     const before = await arrived()
     const answer = call(url, bearing(token))
-    await vi.waitFor(async () => expect(await arrived()).toBe(before + 1), { timeout: 20 * second })
+    await vi.waitFor(async () => expect(await arrived()).toBe(before + 1))
     return () => answer
   }
 

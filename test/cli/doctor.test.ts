@@ -450,7 +450,7 @@ describe('edgemcp doctor', () => {
 `,
       complained: '',
     })
-  }, 60_000)
+  })
 
   test('does not fail for a hint, and tells programs in JSON', async () => {
     using project = write(inMain("import * as z from 'zod'", "import { z } from 'zod'"))
@@ -470,7 +470,7 @@ describe('edgemcp doctor', () => {
         },
       ],
     })
-  }, 60_000)
+  })
 
   test('says what it cannot look at', async () => {
     using project = write(inToml)

@@ -121,7 +121,7 @@ async function allHear(uri: string, times: number): Promise<void> {
     await visit(home, `/probe?id=${uri.slice('note://'.length)}`)
     expect(members.filter(missing).map(nameOf)).toEqual([])
   }
-  await vi.waitFor(all, 20_000)
+  await vi.waitFor(all)
 }
 
 beforeAll(async () => {
@@ -168,7 +168,7 @@ test.each(sources)('of what $title announces, whoever listens hears', async ({ i
       const heard = heardFrom(member, ids)
       return dueFrom(member, ids).flatMap((word) => (heard.includes(word) ? [] : [`${nameOf(member)}: ${word}`]))
     })
-  await expect.poll(missing, { timeout: 20_000 }).toEqual([])
+  await expect.poll(missing).toEqual([])
 })
 
 /** How many notes the client of each role heard of, and how many lists; `ODD` when they are not those it is to hear of. */

@@ -12,5 +12,5 @@ test('a session that lapses after the process was killed is registered for chang
   expect((await registered()).map(({ topic }) => topic)).toContain('resource:note://1')
   await server.kill()
   await server.start()
-  await vi.waitFor(async () => expect(await registered()).toEqual([]), { timeout: 30_000, interval: 200 })
-}, 120_000)
+  await vi.waitFor(async () => expect(await registered()).toEqual([]), { timeout: 60_000, interval: 200 })
+})

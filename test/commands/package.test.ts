@@ -16,7 +16,7 @@ beforeAll(async () => {
   packed = await pack(root)
   writeFileSync(join(project, 'package.json'), JSON.stringify({ name: 'consumer', private: true, type: 'module' }))
   await run('npm', [...install, packed, await pack(join(root, 'create-edgemcp'))], { cwd: project })
-}, 120_000)
+})
 
 /** The file that would be published. */
 async function pack(folder: string): Promise<string> {
@@ -83,7 +83,7 @@ test('a project of its own compiles against it', async () => {
     }),
   )
   await run(process.execPath, [bin('typescript/bin/tsc'), '-p', project])
-}, 60_000)
+})
 
 test('and deploys', async () => {
   writeFileSync(
@@ -95,7 +95,7 @@ test('and deploys', async () => {
   const { stdout } = await run(process.execPath, wrangler, { cwd: project, env })
   expect(stdout).toContain('Total Upload')
   expect(readFileSync(join(project, 'out/index.js'), 'utf8')).toContain('Doubles')
-}, 60_000)
+})
 
 test('and has the command line, with what that shares with Workers', async () => {
   cpSync(join(root, 'test/openapi/pets.json'), join(project, 'pets.json'))
@@ -104,7 +104,7 @@ test('and has the command line, with what that shares with Workers', async () =>
   })
   expect(readFileSync(join(project, 'src/pets.ts'), 'utf8')).toContain('export const pets: readonly Operation[] = [')
   await run(process.execPath, [bin('typescript/bin/tsc'), '-p', project])
-}, 60_000)
+})
 
 test('and is tested, in plain Node, with what the package has for that', async () => {
   for (const folder of ['examples', 'test/testing/outside']) {
@@ -115,7 +115,7 @@ test('and is tested, in plain Node, with what the package has for that', async (
   const { NODE_ENV: _, VITEST: __, ...env } = process.env
   const { stdout } = await run(process.execPath, ['--test', '--test-reporter', 'tap', ...tests], { cwd: project, env })
   expect(stdout).toContain('# pass 6\n# fail 0\n')
-}, 120_000)
+})
 
 describe('a new project', () => {
   const templates = ['protected', 'hello', 'notes']

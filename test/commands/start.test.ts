@@ -64,7 +64,7 @@ test('npm start says one line, keeps its data, and stops cleanly on SIGTERM and 
     expect(server.errors).toEqual([])
     await expect(fetch(url)).rejects.toThrow()
   }
-}, 120_000)
+})
 
 test('npm run example runs one of the examples', async () => {
   const port = await freePort()
@@ -74,7 +74,7 @@ test('npm run example runs one of the examples', async () => {
   expect((await client.callTool('greet', { name: 'Ada' })).content).toEqual([{ type: 'text', text: 'Hello, Ada!' }])
   server.kill('SIGTERM')
   expect(await server.ended).toBe(0)
-}, 60_000)
+})
 
 test('what cannot be run is said in one line', async () => {
   const taken = createServer().listen(0, '127.0.0.1')
@@ -92,4 +92,4 @@ test('what cannot be run is said in one line', async () => {
     expect(server.lines).toEqual([])
   }
   taken.close()
-}, 60_000)
+})

@@ -61,7 +61,7 @@ behaviour(
     expect(one.session).not.toBe(two.session)
     await one.close()
     // Over HTTP+SSE the server learns that its client has gone by writing to it.
-    await vi.waitFor(() => expect(one.request('ping')).rejects.toMatchObject({ status: 404 }), { timeout: 10_000 })
+    await vi.waitFor(() => expect(one.request('ping')).rejects.toMatchObject({ status: 404 }))
     expect(await two.request('ping')).toEqual({})
   },
   {

@@ -55,7 +55,7 @@ behaviour('a cancelled call is stopped, and has no answer', async ({ connect, ki
       const { content } = await client.callTool('waited', { key })
       expect(content).toEqual([{ type: 'text', text: 'cancelled' }])
     },
-    { timeout: 10_000, interval: 20 },
+    { interval: 20 },
   )
 })
 

@@ -37,4 +37,4 @@ test('a deployment carries nothing of what helps in development', async () => {
   const carried = (text: string) => ofDevelopment.filter((part) => text.includes(part))
   expect(carried(await bundle('development'))).toEqual(ofDevelopment)
   expect(carried(await bundle())).toEqual([])
-}, 60_000)
+})

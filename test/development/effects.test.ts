@@ -28,10 +28,9 @@ const waiting: (() => void)[] = []
 let arrived = () => {}
 let away: string
 
-// Otherwise it would be `test`: the servers of all other tests are as deployed.
-process.env.NODE_ENV = 'development'
-
 beforeAll(async () => {
+  // Otherwise it would be `test`: the servers of all other tests are as deployed.
+  vi.stubEnv('NODE_ENV', 'development')
   await new Promise<void>((resolve) => outside.listen(0, '127.0.0.1', resolve))
   away = `http://127.0.0.1:${(outside.address() as AddressInfo).port}/`
 })
@@ -77,7 +76,7 @@ describe.each([
       await client.callTool('say', { text })
       const logs = () => server.harness.getLogs()
       // Whatever was printed before this comes before it.
-      await vi.waitFor(() => expect(logs().some(({ message }) => message === text)).toBe(true), { timeout: 10_000 })
+      await vi.waitFor(() => expect(logs().some(({ message }) => message === text)).toBe(true))
       const warnings = logs().filter(({ level }) => level === 'warn' || level === 'error')
       server.harness.clearLogs()
       return warnings.map(({ message }) => {
@@ -180,7 +179,7 @@ describe.each([
         const elicit = async () => {
           await here
           openGate()
-          await vi.waitFor(() => expect(isTold()).toBe(true), { timeout: 10_000 })
+          await vi.waitFor(() => expect(isTold()).toBe(true))
           const again = gate()
           again.then(openGate)
           return accept

@@ -16,6 +16,6 @@ test.each([
   await client.callTool('greet', { name: 'Ada' })
   await client.callTool('greet', { name: 'Ada' })
   const heard = () => server.harness.getLogs().filter(({ message }) => message.startsWith(said))
-  await vi.waitFor(() => expect(heard().length).toBe(expected.length), { timeout: 10_000 })
+  await vi.waitFor(() => expect(heard().length).toBe(expected.length))
   expect(heard().map(({ message }) => message.slice(said.length).split(' Add')[0])).toEqual(expected)
 })

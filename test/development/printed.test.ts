@@ -57,7 +57,7 @@ test.each([
       })
     }
     try {
-      await vi.waitFor(() => expect(output).toMatch(/ready on/i), { timeout: 30_000 })
+      await vi.waitFor(() => expect(output).toMatch(/ready on/i), { timeout: 60_000 })
       const url = `http://127.0.0.1:${port}`
       const answers = { elicit: () => ({ action: 'accept', content: { sure: true } }) }
       const client = await connect(`${url}/mcp`, { revision: '2026-07-28', answers })
@@ -66,7 +66,7 @@ test.each([
         place('const response = await fetch(url)'),
         place('await Promise.all([load(url)])'),
       ]
-      await vi.waitFor(() => expect(output).toContain(inHandler), { timeout: 10_000 })
+      await vi.waitFor(() => expect(output).toContain(inHandler))
       const said = output.slice(output.indexOf('The tool "through_another" calls fetch(…) before the question "sure"'))
       const lines = said.split('\n').map((line) => line.trim())
       expect(lines.filter((line) => line.startsWith('at '))).toEqual([

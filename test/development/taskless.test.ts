@@ -16,6 +16,6 @@ test.each([
   expect(await client.callTool('long')).toMatchObject({ content: [{ text: 'done' }] })
   expect(await client.callTool('print')).toMatchObject({ content: [{ text: 'printed' }] })
   const messages = () => server.harness.getLogs().map(({ message }) => message)
-  await vi.waitFor(() => expect(messages()).toContain('printed'), { timeout: 10_000 })
+  await vi.waitFor(() => expect(messages()).toContain('printed'))
   expect(messages().filter((message) => message.startsWith(said)).length).toBe(times)
 })

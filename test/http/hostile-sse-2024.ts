@@ -70,7 +70,7 @@ async function closed(stage: Stage): Promise<string> {
       const { status } = await stage.send({ ...post(request('ping')), path })
       if (status !== 404) throw new Error(`Still ${status}`)
     },
-    { timeout: 5_000, interval: 50 },
+    { interval: 50 },
   )
   return path
 }

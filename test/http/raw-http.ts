@@ -17,7 +17,7 @@ export type RawRequest = {
 }
 
 /** Milliseconds an answer may take. */
-const patience = 5_000
+const patience = 60_000
 
 /** Sends bytes over a connection of their own and reads one answer. @throws Error when none comes */
 export function exchange(url: URL, { bytes, halfClose = false, until = () => false }: RawRequest): Promise<RawAnswer> {

@@ -151,7 +151,7 @@ test('an answer that comes too late is refused', async () => {
   await vi.waitFor(async () => {
     const { error } = await round('ask_soon', {}, { requestState, inputResponses })
     expect(error?.message).toBe('params.requestState is not valid for this request: start it again')
-  }, 5000)
+  })
 })
 
 test('a memo that is too large to be carried is kept, and only its name travels', async () => {

@@ -1,15 +1,12 @@
 import type { Browser } from 'playwright-core'
-import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { everyRevision } from '../../worker/testing/index.ts'
 import { found, launch, missing } from '../support/chromium.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type OpenInspector, openInspector } from './open-inspector.ts'
 import { startRelay } from './relay.ts'
 
-// What wrangler puts into the bundle: `wrangler dev` and `npm run example` say so themselves.
-process.env.NODE_ENV = 'development'
-
-const patience = { timeout: 5_000 }
+const patience = { timeout: 30_000 }
 const stateless = everyRevision[0] as string
 const withForms = everyRevision.slice(0, 3)
 const withPages = everyRevision.slice(0, 2)
@@ -20,6 +17,8 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
   let opened: OpenInspector
 
   beforeAll(async () => {
+    // Wrangler puts this into the bundle. `wrangler dev` and `npm run example` set it themselves.
+    vi.stubEnv('NODE_ENV', 'development')
     server = await startServer('test/inspector/server')
     browser = await launch()
   })

@@ -23,7 +23,7 @@ export async function openInspector(
   options: BrowserContextOptions = {},
 ): Promise<OpenInspector> {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  context.setDefaultTimeout(5_000)
+  context.setDefaultTimeout(30_000)
   const page = await context.newPage()
   const problems: string[] = []
   page.on('console', (message) => {

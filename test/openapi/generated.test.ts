@@ -65,4 +65,4 @@ test('and a deployment does not carry what found them', async () => {
   ]
   expect(carries(await bundle('generated'))).toEqual([false, false, true])
   expect(carries(await bundle('server'))).toEqual([true, true, true])
-}, 60_000)
+})

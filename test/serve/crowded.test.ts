@@ -26,7 +26,7 @@ test('streams of changes are refused when a person has enough of them, or all to
   // Everything else goes on.
   expect((await ada.callTool('greet')).content).toEqual([{ type: 'text', text: 'Hello!' }])
   await first.close()
-  await vi.waitFor(() => listen(bob), 10_000)
+  await vi.waitFor(() => listen(bob))
   await second.close()
-  await vi.waitFor(() => listen(ada), 10_000)
+  await vi.waitFor(() => listen(ada))
 })

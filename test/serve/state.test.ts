@@ -160,7 +160,7 @@ describe('state of a session', () => {
     }
     expect(await rows()).toHaveLength(1)
     if (!lapses) await client.close()
-    await vi.waitFor(async () => expect(await rows()).toEqual([]), { timeout: 20_000, interval: 100 })
+    await vi.waitFor(async () => expect(await rows()).toEqual([]), { interval: 100 })
     if (lapses) await expect(client.callTool('all_of_session')).rejects.toMatchObject({ status: 404 })
   })
 })
@@ -180,7 +180,6 @@ describe('a handle', () => {
     const handle = await text(client, 'new_short')
     expect(await text(client, 'add_to_short', { handle, item: 'milk' })).toBe('1')
     await vi.waitFor(async () => expect(await text(client, 'all_of_short', { handle })).toContain('has lapsed'), {
-      timeout: 10_000,
       interval: 100,
     })
   })

@@ -109,7 +109,7 @@ describe.each(Object.entries(columns))('%s', (title, column) => {
   let all: Played<Row>
   beforeAll(async () => {
     all = await columnOf(title)
-  }, 120_000)
+  })
 
   test.each(rows.map((row) => [titleOf(row), row] as const))('%s', (_, row) => {
     expect(all.seen.get(row)).toEqual(due(row, column))
@@ -150,7 +150,7 @@ test('a session that lapses soon after its question was too late tells its clien
   const objects = Object.keys(await birthsIn(url)).filter((name) => !others.includes(name))
   await letPass(url, minute, objects)
   conversation.leave()
-  await vi.waitFor(async () => expect(await leftIn(url, objects)).toMatchObject([{ calls: 1, sockets: 0 }]), 10_000)
+  await vi.waitFor(async () => expect(await leftIn(url, objects)).toMatchObject([{ calls: 1, sockets: 0 }]))
   // The question was asked before the client left.
   await letPass(url, aDay - 1.5 * minute, objects)
   expect(await leftIn(url, objects)).toMatchObject([{ calls: 0, keys: expect.arrayContaining(['seen']) }])

@@ -194,7 +194,7 @@ export class Stage implements AsyncDisposable {
     const chunks: Buffer[] = []
     socket.on('data', (chunk: Buffer) => chunks.push(chunk))
     socket.on('error', () => {})
-    socket.setTimeout(5_000, () => socket.destroy())
+    socket.setTimeout(60_000, () => socket.destroy())
     socket.write(text)
     await once(socket, 'close')
     const seen = await Promise.all(responsesIn(Buffer.concat(chunks).toString('latin1')).map((each) => this.see(each)))

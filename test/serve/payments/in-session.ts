@@ -30,7 +30,7 @@ type Message = {
   error?: Outcome['error']
 }
 
-const patience = 20_000
+const patience = 60_000
 /** A client that comes back this often to hear nothing new has no patience either. */
 const mostReturns = 50
 

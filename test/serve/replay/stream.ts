@@ -128,7 +128,7 @@ export class Stream {
   }
 }
 
-const patience = 20_000
+const patience = 60_000
 
 /** One connection. Each event it brings must be the next one of its stream. */
 export class Connection {

@@ -20,7 +20,7 @@ const lists = {
   tenant: state('tenant_list', { scope: 'tenant', ttl: 60_000 }, list),
 }
 const basket = state('basket', { scope: 'handle', ttl: 60_000 }, list)
-const shortLived = state('short', { scope: 'handle', ttl: 1500 }, list)
+const shortLived = state('short', { scope: 'handle', ttl: 5000 }, list)
 
 for (const scope of ['session', 'user', 'tenant'] as const) {
   server.tool(
@@ -102,7 +102,7 @@ server.tool(
 )
 
 const worker = serve(server, {
-  sessions: { ttl: 2000 },
+  sessions: { ttl: 6000 },
   auth: {
     async authenticate(request) {
       const [, subject, tenant] = /^Bearer (\w+)(?:@(\w+))?$/.exec(request.headers.get('Authorization') ?? '') ?? []

@@ -26,7 +26,7 @@ type Way = {
 /** Whoever comes back this often for a few events is sent in circles. */
 const mostReturns = 9
 /** Milliseconds that the next event may take. */
-const patience = 20_000
+const patience = 60_000
 
 export class SessionConversation implements Conversation {
   readonly traveller: string

@@ -38,7 +38,7 @@ export type Played<Row> = {
 
 /** Milliseconds: nothing is kept for longer. */
 const week = 7 * 24 * 60 * 60_000
-const waiting = { timeout: 10_000, interval: 50 }
+const waiting = { timeout: 60_000, interval: 50 }
 
 /** How many answers a conversation takes. */
 const answers = 2

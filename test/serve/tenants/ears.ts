@@ -27,7 +27,7 @@ type Answer = { result?: { [member: string]: unknown }; error?: { code: number; 
 type Message = Answer & { id?: number; method?: string; params?: { [member: string]: unknown } }
 
 /** Milliseconds. */
-const patience = 15_000
+const patience = 60_000
 
 export abstract class Ear {
   readonly name: string
