@@ -8,7 +8,7 @@ export type { Claims, Principal } from './protocol/principal.ts'
 export type * from './protocol/types.ts'
 export { type EdgeWorker, type Page, type ServeOptions, serve } from './serve.ts'
 export type { Caller, Limit, Switch } from './server/caller.ts'
-export { audio, embed, failure, image, link, text } from './server/content.ts'
+export { audio, embed, failure, image, link, promptResult, resourceResult, text, toolResult } from './server/content.ts'
 export type {
   AskOptions,
   Context,

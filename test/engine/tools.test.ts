@@ -110,7 +110,7 @@ describe('a tool that fails', () => {
     const report = (problem: unknown) => reported.push(problem)
     const error = await refusal(server, 'tools/call', { name: 't' }, { report })
     expect(error.kind).toBe('internal_error')
-    expect(error.message).toMatch(/^The tool returned something other than its output schema says: sum: /)
+    expect(error.message).toMatch(/^Tool "t" returned a value that does not match its output schema: sum: /)
     expect(reported).toEqual([error])
   })
 })

@@ -4,14 +4,14 @@ import { jsonSchema } from '../../worker/json-schema/index.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import {
   audio,
+  callToolResult,
   embed,
   failure,
+  getPromptResult,
   image,
   link,
-  promptResult,
-  resourceResult,
+  readResourceResult,
   text,
-  toolResult,
 } from '../../worker/server/content.ts'
 import { readSchema, type Schema } from '../../worker/server/schema.ts'
 
@@ -72,35 +72,41 @@ describe('what a tool without an output schema returns', () => {
     ['an object that only looks like a result', { content: 'x' }, { content: [text('{"content":"x"}')] }],
     ['an object of another type', { type: 'chart' }, { content: [text('{"type":"chart"}')] }],
   ])('%s', async (_, value, result) => {
-    expect(await toolResult(value, undefined)).toEqual(result)
+    expect(await callToolResult(value, undefined, 'x')).toEqual(result)
   })
 
   test.each([
     ['a function', () => 1],
     ['a symbol', Symbol('s')],
   ])('%s becomes no broken block', async (_, value) => {
-    const result = await toolResult(value, undefined).catch((thrown: unknown) => thrown)
+    const result = await callToolResult(value, undefined, 'x').catch((thrown: unknown) => thrown)
     if (result instanceof Error) return
     for (const block of (result as { content: { text: unknown }[] }).content)
       expect(block.text).toEqual(expect.any(String))
   })
 
   test('what is no JSON fails', async () => {
-    await expect(toolResult(5n, undefined)).rejects.toThrow()
+    await expect(callToolResult(5n, undefined, 'x')).rejects.toThrow()
     const circle: { self?: unknown } = {}
     circle.self = circle
-    await expect(toolResult(circle, undefined)).rejects.toThrow()
+    await expect(callToolResult(circle, undefined, 'x')).rejects.toThrow()
   })
 })
 
 describe('what a tool with an output schema returns', () => {
   test('is structured, and repeated as text', async () => {
-    expect(await toolResult({ sum: 3 }, sum)).toEqual({ content: [text('{"sum":3}')], structuredContent: { sum: 3 } })
+    expect(await callToolResult({ sum: 3 }, sum, 'x')).toEqual({
+      content: [text('{"sum":3}')],
+      structuredContent: { sum: 3 },
+    })
   })
 
   test('is what the schema makes of it', async () => {
     const schema = validator(z.object({ sum: z.number(), unit: z.string().default('m') }))
-    expect((await toolResult({ sum: 3, secret: 'x' }, schema)).structuredContent).toEqual({ sum: 3, unit: 'm' })
+    expect((await callToolResult({ sum: 3, secret: 'x' }, schema, 'x')).structuredContent).toEqual({
+      sum: 3,
+      unit: 'm',
+    })
   })
 
   test.each<[string, Schema, unknown]>([
@@ -110,14 +116,14 @@ describe('what a tool with an output schema returns', () => {
     ['false', { type: 'boolean' }, false],
     ['null', { type: 'null' }, null],
   ])('may be %s', async (_, schema, value) => {
-    expect(await toolResult(value, validator(schema))).toEqual({
+    expect(await callToolResult(value, validator(schema), 'x')).toEqual({
       content: [text(JSON.stringify(value))],
       structuredContent: value,
     })
   })
 
   test('may be a full result whose structured content fits', async () => {
-    expect(await toolResult({ content: [text('three')], structuredContent: { sum: 3 } }, sum)).toEqual({
+    expect(await callToolResult({ content: [text('three')], structuredContent: { sum: 3 } }, sum, 'x')).toEqual({
       content: [text('three')],
       structuredContent: { sum: 3 },
     })
@@ -125,11 +131,11 @@ describe('what a tool with an output schema returns', () => {
 
   test('is what the schema makes of it in a full result too', async () => {
     const result = { content: [], structuredContent: { sum: 3, secret: 'x' } }
-    expect(await toolResult(result, sum)).toEqual({ content: [], structuredContent: { sum: 3 } })
+    expect(await callToolResult(result, sum, 'x')).toEqual({ content: [], structuredContent: { sum: 3 } })
   })
 
   test('may be a failure without structured content', async () => {
-    expect(await toolResult(failure('no'), sum)).toEqual(failure('no'))
+    expect(await callToolResult(failure('no'), sum, 'x')).toEqual(failure('no'))
   })
 
   test.each<[string, unknown]>([
@@ -140,11 +146,11 @@ describe('what a tool with an output schema returns', () => {
     ['a full result without structured content', { content: [text('three')] }],
     ['a full result whose structured content does not fit', { content: [], structuredContent: { sum: 'three' } }],
   ])('must not be %s', async (_, value) => {
-    const thrown = await toolResult(value, sum).catch((thrown: unknown) => thrown)
+    const thrown = await callToolResult(value, sum, 'x').catch((thrown: unknown) => thrown)
     expect(thrown).toBeInstanceOf(McpError)
     expect(thrown).toMatchObject({
       kind: 'internal_error',
-      message: expect.stringMatching(/^The tool returned something other than its output schema says: .+/),
+      message: expect.stringMatching(/^Tool "x" returned a value that does not match its output schema: .+/),
     })
   })
 })
@@ -168,7 +174,7 @@ describe('what a prompt returns', () => {
       { description: 'mine', messages: [] },
     ],
   ])('%s', (_, value, result) => {
-    expect(promptResult(value, 'd')).toEqual(result)
+    expect(getPromptResult(value, 'd', 'p')).toEqual(result)
   })
 
   test.each<[string, unknown]>([
@@ -182,10 +188,12 @@ describe('what a prompt returns', () => {
     ['a message that somebody else says', said(text('a'), 'system')],
     ['a list with a number in it', ['a', 5]],
   ])('must not be %s', (_, value) => {
-    expect(() => promptResult(value, 'd')).toThrow(
+    expect(() => getPromptResult(value, 'd', 'p')).toThrow(
       expect.objectContaining({
         kind: 'internal_error',
-        message: 'A prompt returns text, content blocks, messages of "user" or "assistant", or a full result',
+        message: expect.stringMatching(
+          /^Prompt "p" returned .+: return text, content blocks, messages \{ role, content \} .+ or promptResult\(/,
+        ),
       }),
     )
   })
@@ -217,11 +225,11 @@ describe('what a resource returns', () => {
     ],
     ['a full result', { contents: [{ uri: 'a:b', text: 't' }] }, [{ uri: 'a:b', text: 't' }]],
   ])('%s', (_, value, contents) => {
-    expect(resourceResult(value, uri, 'a/b')).toEqual({ contents })
+    expect(readResourceResult(value, uri, 'a/b')).toEqual({ contents })
   })
 
   test('has no type when the resource declares none', () => {
-    expect(resourceResult('one', uri, undefined).contents[0]).not.toHaveProperty('mimeType')
+    expect(readResourceResult('one', uri, undefined).contents[0]).not.toHaveProperty('mimeType')
   })
 
   test.each<[string, unknown]>([
@@ -230,7 +238,7 @@ describe('what a resource returns', () => {
     ['an empty list', []],
     ['a full result without contents', { contents: [] }],
   ])('that is %s is a resource that does not exist', (_, value) => {
-    expect(() => resourceResult(value, uri, 'a/b')).toThrow(
+    expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
       expect.objectContaining({ kind: 'resource_not_found', message: 'Resource not found: note://1', data: { uri } }),
     )
   })
@@ -242,10 +250,12 @@ describe('what a resource returns', () => {
     ['contents with a number for text', { text: 5 }],
     ['a list with a number in it', ['one', 5]],
   ])('must not be %s', (_, value) => {
-    expect(() => resourceResult(value, uri, 'a/b')).toThrow(
+    expect(() => readResourceResult(value, uri, 'a/b')).toThrow(
       expect.objectContaining({
         kind: 'internal_error',
-        message: 'A resource returns text, bytes, contents or a full result',
+        message: expect.stringMatching(
+          /^Resource "note:\/\/1" returned .+: return text, bytes, .+ or resourceResult\(/,
+        ),
       }),
     )
   })

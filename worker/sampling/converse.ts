@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#multi-turn-tool-loop
  */
 import type { CallToolResult, SamplingContent, SamplingMessage, ToolItem } from '../protocol/types.ts'
-import { failure, failureOf, toolResult } from '../server/content.ts'
+import { callToolResult, failure, failureOf } from '../server/content.ts'
 import type { AskOptions, Awaitable, Context, Sampled, SampleRequest } from '../server/context.ts'
 import {
   type Infer,
@@ -107,7 +107,7 @@ async function call(
   try {
     const checked = await validator.check(input)
     if ('issues' in checked) return failure(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
-    return await toolResult(await (tools[name] as ModelTool).run(checked.value), undefined)
+    return await callToolResult(await (tools[name] as ModelTool).run(checked.value), undefined, name)
   } catch (thrown) {
     return failureOf(thrown)
   }

@@ -182,13 +182,6 @@ export const noUpdates =
 export const cannotSwitch = (word: string, name: string): string =>
   `The ${word} "${name}" cannot be switched: declare it with initially: 'enabled'`
 
-/** What a handler should have returned instead. */
-export function returned(kind: 'tool' | 'prompt' | 'resource', value: unknown): string {
-  if (kind === 'tool') return `A tool returns text, content or data, not a ${typeof value}`
-  const what = kind === 'prompt' ? 'text, content blocks, messages of "user" or "assistant",' : 'text, bytes, contents'
-  return `A ${kind} returns ${what} or a full result`
-}
-
 export const changedQuestion = (key: string): string =>
   `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`
 

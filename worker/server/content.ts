@@ -9,6 +9,8 @@ import type {
   EmbeddedResource,
   GetPromptResult,
   ImageContent,
+  JsonSchema,
+  Meta,
   PromptMessage,
   ReadResourceResult,
   ResourceContents,
@@ -16,7 +18,6 @@ import type {
   ResourceLink,
   TextContent,
 } from '../protocol/types.ts'
-import { checks } from './checking.ts'
 import { type Issues, issuesText, type Validator } from './schema.ts'
 
 export const text = (value: string): TextContent => ({ type: 'text', text: value })
@@ -46,40 +47,212 @@ export const link = (uri: string, item: Omit<ResourceItem, 'uri'>): ResourceLink
 export const embed = (resource: ResourceContents): EmbeddedResource => ({ type: 'resource', resource })
 
 /** A tool result that tells the model what went wrong. */
-export const failure = (message: string): CallToolResult => ({ content: [text(message)], isError: true })
+export const failure = (message: string): CallToolResult => toolResult({ content: [text(message)], isError: true })
 
 /** What the model is told of anything that a tool threw. */
 export const failureOf = (thrown: unknown): CallToolResult =>
   failure(thrown instanceof Error && thrown.message !== '' ? thrown.message : 'The tool failed')
 
-const blockTypes = new Set(['text', 'image', 'audio', 'resource_link', 'resource'])
-const isBlock = (value: unknown): value is ContentBlock => isObject(value) && blockTypes.has(String(value.type))
-const isBlocks = (value: unknown): value is ContentBlock[] => Array.isArray(value) && value.every(isBlock)
+/** Members of each kind of content block: texts that it must have, and what it may have besides. */
+const blockMembers: Readonly<Record<string, { texts: readonly string[]; optional: readonly string[] }>> = {
+  text: { texts: ['text'], optional: [] },
+  image: { texts: ['data', 'mimeType'], optional: [] },
+  audio: { texts: ['data', 'mimeType'], optional: [] },
+  resource_link: { texts: ['uri', 'name'], optional: ['title', 'description', 'mimeType', 'size', 'icons'] },
+  resource: { texts: [], optional: ['resource'] },
+}
+const everyBlockHas = ['type', 'annotations', '_meta']
+
+/** Has this value what a content block must have? It may have more. */
+function isBlock(value: unknown): value is ContentBlock {
+  if (!isObject(value) || typeof value.type !== 'string' || !Object.hasOwn(blockMembers, value.type)) return false
+  const isComplete = blockMembers[value.type]?.texts.every((name) => typeof value[name] === 'string')
+  return isComplete === true && (value.type !== 'resource' || isContents(value.resource))
+}
+
+/** A value that a handler wrote as a content block: one with other members is data of its own kind. */
+function isPlainBlock(value: unknown): value is ContentBlock {
+  if (!isBlock(value)) return false
+  const { texts, optional } = blockMembers[value.type] as (typeof blockMembers)[string]
+  return hasOnly(value, everyBlockHas, texts, optional)
+}
+
+const isPlainBlocks = (value: unknown): value is ContentBlock[] => Array.isArray(value) && value.every(isPlainBlock)
+
+const isContents = (value: unknown): value is ResourceContents =>
+  isObject(value) && typeof value.uri === 'string' && (typeof value.text === 'string' || typeof value.blob === 'string')
+
+const hasOnly = (value: object, ...names: (readonly string[])[]): boolean =>
+  Object.keys(value).every((key) => names.some((some) => some.includes(key)))
+
+/** Metadata under the protocol's own prefix is the server's to write, so data must not bring it. */
+const isOwnMeta = (meta: unknown): meta is Meta | undefined =>
+  meta === undefined || (isObject(meta) && !Object.keys(meta).some((key) => reservedPrefix.test(key)))
+const reservedPrefix = /^(?:[\w-]+\.)*(?:modelcontextprotocol|mcp)(?:\.[\w-]+)*\//i
+
+const toolResultMembers = ['content', 'structuredContent', 'isError', '_meta'] as const
+const promptResultMembers = ['description', 'messages', '_meta'] as const
+const resourceResultMembers = ['contents', '_meta'] as const
+
+/** Only the functions below make these, so no data can pass for one of them. */
+class ToolResult implements CallToolResult {
+  readonly content: ContentBlock[]
+  declare readonly structuredContent?: unknown
+  declare readonly isError?: boolean
+  declare readonly _meta?: Meta
+
+  constructor({ content, ...rest }: CallToolResult) {
+    this.content = content
+    Object.assign(this, rest)
+  }
+}
+
+class PromptResult implements GetPromptResult {
+  readonly messages: PromptMessage[]
+  declare readonly description?: string
+  declare readonly _meta?: Meta
+
+  constructor({ messages, ...rest }: GetPromptResult) {
+    this.messages = messages
+    Object.assign(this, rest)
+  }
+}
+
+class ResourceResult implements ReadResourceResult {
+  readonly contents: ResourceContents[]
+  declare readonly _meta?: Meta
+
+  constructor({ contents, ...rest }: ReadResourceResult) {
+    this.contents = contents
+    Object.assign(this, rest)
+  }
+}
 
 /**
- * What a tool returned, as a result: text, content blocks and full results as they are; the output value checked
- * against the tool's output schema and repeated as text for clients that know no structured content.
+ * Makes a full tool result, for a tool to return. `content` defaults to none.
+ *
+ * @throws TypeError for other members than these four, and for content that is not a list of content blocks
+ *
+ * @example
+ * server.tool('sold', { description: 'How much was sold' }, () =>
+ *   toolResult({ content: [text('Sold 3.')], structuredContent: { sold: 3 }, _meta: { 'example.com/view': 'table' } }))
+ */
+export function toolResult(result: Partial<CallToolResult>): CallToolResult {
+  const { content = [], structuredContent, isError, _meta } = taken('toolResult', result, toolResultMembers)
+  refuseUnless(isList(content, isBlock), 'toolResult() needs "content" that is a list of content blocks')
+  refuseUnless(isError === undefined || typeof isError === 'boolean', 'toolResult() needs "isError" that is a boolean')
+  return new ToolResult({
+    content,
+    ...(structuredContent !== undefined && { structuredContent }),
+    ...(isError !== undefined && { isError }),
+    ...(_meta !== undefined && { _meta }),
+  })
+}
+
+/**
+ * Makes a full prompt result, for a prompt to return. `description` defaults to the prompt's own.
+ *
+ * @throws TypeError for other members than `description`, `messages` and `_meta`
+ */
+export function promptResult(result: GetPromptResult): GetPromptResult {
+  const known = taken('promptResult', result, promptResultMembers)
+  refuseUnless(Array.isArray(known.messages), 'promptResult() needs "messages" that are a list')
+  return new PromptResult(known)
+}
+
+/**
+ * Makes a full resource result, for a resource to return.
+ *
+ * @throws TypeError for other members than `contents` and `_meta`, and for contents without `uri` and `text` or `blob`
+ */
+export function resourceResult(result: ReadResourceResult): ReadResourceResult {
+  const known = taken('resourceResult', result, resourceResultMembers)
+  const problem = 'resourceResult() needs "contents" that are a list of { uri, text } or { uri, blob }'
+  refuseUnless(isList(known.contents, isContents), problem)
+  return new ResourceResult(known)
+}
+
+/** The members that a result may have. A result of another server may say that it is complete. @throws TypeError */
+function taken<R extends object>(maker: string, result: R, names: readonly string[]): R {
+  if (!isObject(result)) throw new TypeError(`${maker}() takes an object with ${listOf(names)}, not ${kindOf(result)}`)
+  const { resultType, ...members } = result as R & { resultType?: unknown }
+  const other =
+    resultType === undefined || resultType === 'complete'
+      ? Object.keys(members).find((name) => !names.includes(name))
+      : 'resultType'
+  if (other !== undefined) throw new TypeError(`${maker}() does not take "${other}": it takes ${listOf(names)}`)
+  const { _meta } = members as { _meta?: unknown }
+  refuseUnless(_meta === undefined || isObject(_meta), `${maker}() needs "_meta" that is an object`)
+  return members as unknown as R
+}
+
+function refuseUnless(isRight: boolean, problem: string): void {
+  if (!isRight) throw new TypeError(problem)
+}
+
+const isList = (value: unknown, is: (entry: unknown) => boolean): boolean => Array.isArray(value) && value.every(is)
+const listOf = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+
+/** What a value is, with an article, for errors. */
+function kindOf(value: unknown): string {
+  if (value === null || value === undefined) return String(value)
+  if (Array.isArray(value)) return 'a list'
+  if (typeof value !== 'object') return `a ${typeof value}`
+  return `an object with the members ${Object.keys(value).slice(0, 10).join(', ') || '(none)'}`
+}
+
+/**
+ * What a tool returned, as a result. What `toolResult` made is one; everything else is data. Text and content blocks become
+ * content, a value of a tool with an output schema becomes structured content, and other values become their JSON. An object
+ * that has only the members of a tool result, each of them valid, counts as one: SDK handlers write results like that.
  *
  * @throws McpError `internal_error` when the value is not what the tool declared
  */
-export async function toolResult(value: unknown, output: Validator | undefined): Promise<CallToolResult> {
+export async function callToolResult(
+  value: unknown,
+  output: Validator | undefined,
+  name: string,
+): Promise<CallToolResult> {
+  if (value instanceof ToolResult) return fullResult(value, output, name)
   if (output) {
+    // Data that the schema describes is data, even if it could be a result.
+    const isResult = isWrittenResult(value) && (value.isError === true || 'structuredContent' in value)
+    if (isResult && !describesContent(output.jsonSchema)) return fullResult(value, output, name)
     const checked = await output.check(value)
-    if ('value' in checked) return structured(checked.value)
-    if (!isFullResult(value)) throw brokenOutput(checked.issues)
-    if (value.isError) return value
-    const inner = await output.check(value.structuredContent)
-    if ('issues' in inner) throw brokenOutput(inner.issues)
-    return { ...value, structuredContent: inner.value }
+    if ('issues' in checked) throw brokenOutput(name, checked.issues)
+    return structured(checked.value)
   }
   if (value === undefined || value === null) return { content: [] }
   if (typeof value === 'string') return { content: [text(value)] }
-  if (isFullResult(value)) return value
-  if (isBlocks(value)) return { content: value }
-  if (isBlock(value)) return { content: [value] }
+  if (isWrittenResult(value)) return fullResult(value, output, name)
+  if (isPlainBlocks(value)) return { content: value }
+  if (isPlainBlock(value)) return { content: [value] }
   const json: string | undefined = JSON.stringify(value)
-  if (json === undefined) throw brokenResult('tool', value)
+  if (json === undefined)
+    throw brokenResult(`Tool "${name}"`, value, 'text, content blocks, JSON data or toolResult({ … })')
   return { content: [text(json)] }
+}
+
+const describesContent = ({ properties }: JsonSchema): boolean => isObject(properties) && 'content' in properties
+
+/** An object that is a tool result and cannot be more: no question, no task, nothing of the protocol's own. */
+const isWrittenResult = (value: unknown): value is CallToolResult =>
+  isObject(value) &&
+  isPlainBlocks(value.content) &&
+  (value.isError === undefined || typeof value.isError === 'boolean') &&
+  isOwnMeta(value._meta) &&
+  hasOnly(value, toolResultMembers)
+
+/** A copy without a class, so that whoever looks at it or changes it sees a result like any other. */
+async function fullResult(
+  result: CallToolResult,
+  output: Validator | undefined,
+  name: string,
+): Promise<CallToolResult> {
+  if (!output || result.isError) return { ...result }
+  const checked = await output.check(result.structuredContent)
+  if ('issues' in checked) throw brokenOutput(name, checked.issues)
+  return { ...result, structuredContent: checked.value }
 }
 
 const structured = (value: unknown): CallToolResult => ({
@@ -87,48 +260,76 @@ const structured = (value: unknown): CallToolResult => ({
   structuredContent: value,
 })
 
-const isFullResult = (value: unknown): value is CallToolResult => isObject(value) && isBlocks(value.content)
+const brokenResult = (owner: string, value: unknown, expected: string) =>
+  new McpError('internal_error', `${owner} returned ${kindOf(value)}: return ${expected}`)
+const brokenOutput = (name: string, issues: Issues) =>
+  new McpError(
+    'internal_error',
+    `Tool "${name}" returned a value that does not match its output schema: ${issuesText(issues)}`,
+  )
 
-const brokenResult = (kind: 'tool' | 'prompt' | 'resource', value?: unknown) =>
-  new McpError('internal_error', checks?.returned(kind, value) ?? `The ${kind} did not return a result`)
-const brokenOutput = (issues: Issues) =>
-  new McpError('internal_error', `The tool returned something other than its output schema says: ${issuesText(issues)}`)
-
-/** What a prompt returned, as messages: text and blocks are said by the user. */
-export function promptResult(value: unknown, description: string | undefined): GetPromptResult {
-  const result = isObject(value) && Array.isArray(value.messages) ? value : { messages: [value].flat() }
-  return { description, ...result, messages: (result.messages as unknown[]).map(promptMessage) }
+/**
+ * What a prompt returned, as messages: text and blocks are the user's. A full result is what `promptResult` made, or an object
+ * that has only its members.
+ *
+ * @throws McpError `internal_error` for anything else
+ */
+export function getPromptResult(value: unknown, description: string | undefined, name: string): GetPromptResult {
+  const result = value instanceof PromptResult || isWrittenPrompt(value) ? value : { messages: [value].flat() }
+  return { description, ...result, messages: (result.messages as unknown[]).map((part) => promptMessage(part, name)) }
 }
 
-function promptMessage(part: unknown): PromptMessage {
+const isWrittenPrompt = (value: unknown): value is GetPromptResult =>
+  isObject(value) &&
+  Array.isArray(value.messages) &&
+  (value.description === undefined || typeof value.description === 'string') &&
+  isOwnMeta(value._meta) &&
+  hasOnly(value, promptResultMembers)
+
+function promptMessage(part: unknown, name: string): PromptMessage {
   if (typeof part === 'string') return { role: 'user', content: text(part) }
-  if (isBlock(part)) return { role: 'user', content: part }
+  if (isPlainBlock(part)) return { role: 'user', content: part }
   const isMessage = isObject(part) && (part.role === 'user' || part.role === 'assistant') && isBlock(part.content)
-  if (isMessage) return part as unknown as PromptMessage
-  throw brokenResult('prompt')
+  if (isMessage) return { role: part.role as PromptMessage['role'], content: part.content as ContentBlock }
+  const expected = 'text, content blocks, messages { role, content } of "user" or "assistant", or promptResult({ … })'
+  throw brokenResult(`Prompt "${name}"`, part, expected)
 }
 
 /**
- * What a resource returned, as contents.
+ * What a resource returned, as contents. A full result is what `resourceResult` made, or an object that has only its members.
  *
- * @throws McpError `resource_not_found` for `undefined` and `null`
+ * @throws McpError `resource_not_found` for `undefined` and `null`; `internal_error` for what is no contents
  */
-export function resourceResult(value: unknown, uri: string, mimeType: string | undefined): ReadResourceResult {
-  const full = isObject(value) && Array.isArray(value.contents) ? (value as unknown as ReadResourceResult) : undefined
+export function readResourceResult(value: unknown, uri: string, mimeType: string | undefined): ReadResourceResult {
+  const full = value instanceof ResourceResult || isWrittenResource(value) ? value : undefined
   const parts: readonly unknown[] = full ? full.contents : [value ?? []].flat()
   if (parts.length === 0) throw resourceNotFound(uri)
-  return full ?? { contents: parts.map((part) => contentsOf(part, uri, mimeType)) }
+  return full ? { ...full } : { contents: parts.map((part) => contentsOf(part, uri, mimeType)) }
 }
+
+const isWrittenResource = (value: unknown): value is ReadResourceResult =>
+  isObject(value) &&
+  isList(value.contents, (part) => isContents(part) && hasOnly(part, contentsMembers)) &&
+  isOwnMeta(value._meta) &&
+  hasOnly(value, resourceResultMembers)
+
+const contentsMembers = ['uri', 'mimeType', 'text', 'blob', '_meta']
 
 function contentsOf(part: unknown, uri: string, mimeType: string | undefined): ResourceContents {
   const described = mimeType === undefined ? { uri } : { uri, mimeType }
   if (typeof part === 'string') return { ...described, text: part }
   if (part instanceof ArrayBuffer) return contentsOf(new Uint8Array(part), uri, mimeType)
   if (part instanceof Uint8Array) return { ...described, blob: encodeBase64(part) }
-  if (isObject(part) && (typeof part.text === 'string' || typeof part.blob === 'string')) {
+  const isPart = isObject(part) && (typeof part.text === 'string' || typeof part.blob === 'string')
+  // Rows of a database that happen to have a text are not contents.
+  if (isPart && hasOnly(part, contentsMembers)) {
     return { ...described, ...(part as Partial<ResourceContents>) } as ResourceContents
   }
-  throw brokenResult('resource')
+  throw brokenResult(
+    `Resource "${uri}"`,
+    part,
+    'text, bytes, { text }, { blob }, several of these, or resourceResult({ … })',
+  )
 }
 
 export const resourceNotFound = (uri: string): McpError =>

@@ -1,7 +1,7 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts */
 import { McpError } from '../../protocol/errors.ts'
 import type { Result } from '../../protocol/types.ts'
-import { promptResult } from '../../server/content.ts'
+import { getPromptResult } from '../../server/content.ts'
 import { issuesText } from '../../server/schema.ts'
 import type { Registry } from '../../server/server.ts'
 import { isVisible, listing } from './lists.ts'
@@ -28,6 +28,6 @@ export const getPrompt: Method = {
     if ('issues' in checked) {
       throw new McpError('invalid_params', `Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
     }
-    return promptResult(await prompt.handler(checked.value, context), prompt.item.description) as Result
+    return getPromptResult(await prompt.handler(checked.value, context), prompt.item.description, name) as Result
   },
 }

@@ -2,7 +2,7 @@
 import { McpError } from '../../protocol/errors.ts'
 import type { ResourceItem, ResourceTemplateItem, Result } from '../../protocol/types.ts'
 import type { Caller } from '../../server/caller.ts'
-import { resourceNotFound, resourceResult } from '../../server/content.ts'
+import { readResourceResult, resourceNotFound } from '../../server/content.ts'
 import type { Resource } from '../../server/resource.ts'
 import type { Registry } from '../../server/server.ts'
 import { isPermitted, isPersonal, isVisible, listing, page, uncached, visible } from './lists.ts'
@@ -54,7 +54,7 @@ export const readResource: Method = {
     if (!found) throw resourceNotFound(uri)
     const { resource, variables } = found
     const value = await resource.handler(variables, Object.assign(context, { uri }))
-    const result = resourceResult(value, uri, resource.item.mimeType)
+    const result = readResourceResult(value, uri, resource.item.mimeType)
     const { ttlMs, cacheScope } = resource.caching ?? uncached
     const isOpen = !resource.readable && !resource.scopes && !isPersonal(resource)
     return { ...result, ttlMs, cacheScope: isOpen ? cacheScope : 'private' } as Result

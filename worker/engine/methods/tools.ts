@@ -2,7 +2,7 @@
 import { McpError } from '../../protocol/errors.ts'
 import type { MirroredParameter } from '../../protocol/mirror.ts'
 import type { Result, ToolItem } from '../../protocol/types.ts'
-import { failure, failureOf, toolResult } from '../../server/content.ts'
+import { callToolResult, failure, failureOf } from '../../server/content.ts'
 import { issuesText } from '../../server/schema.ts'
 import type { Registry } from '../../server/server.ts'
 import type { Tool } from '../../server/tool.ts'
@@ -38,7 +38,7 @@ export const callTool: Method = {
 
 async function work(tool: Tool, input: unknown, { call, world, context }: Asked) {
   try {
-    return await toolResult(await tool.handler(input, context), tool.output)
+    return await callToolResult(await tool.handler(input, context), tool.output, tool.item.name)
   } catch (thrown) {
     if (thrown instanceof McpError) {
       if (thrown.kind === 'internal_error') world.report(thrown)
