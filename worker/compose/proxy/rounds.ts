@@ -1,4 +1,5 @@
 import type { Asked } from '../../engine/methods/method.ts'
+import { McpError } from '../../protocol/errors.ts'
 import type { InputRequest, Params, Result } from '../../protocol/types.ts'
 import type { Context } from '../../server/context.ts'
 import type { Proxied } from './proxied.ts'
@@ -24,13 +25,21 @@ async function relay(asked: Asked, proxied: Proxied, there: Params, turn: number
     const result: Result = await context.once(`\0remote ${turn} ${round}`, () =>
       proxied.request(asked, call.method, sent),
     )
-    if (result.resultType !== 'input_required') return result
+    const { resultType = 'complete' } = result
+    if (resultType === 'complete') return result
+    if (resultType !== 'input_required') throw unknownType(resultType)
     const requests = result.inputRequests as Requests
     const inputResponses = answersTo(context, round, requests)
     if (!inputResponses) return context.ask(keyed(round, requests))
     more = { inputResponses, requestState: result.requestState }
   }
 }
+
+const unknownType = (resultType: unknown) =>
+  new McpError(
+    'internal_error',
+    `The server behind this one answered with the result type ${JSON.stringify(resultType)}: proxy() passes on complete results and questions only`,
+  )
 
 /** The same questions under keys that no other round has. */
 const keyed = (round: number, requests: Requests): Requests =>
