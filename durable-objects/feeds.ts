@@ -3,7 +3,7 @@
  * event stream of it.
  */
 import { eventFrame, primingFrame, retryFrame } from '../worker/http/event-stream.ts'
-import { feedClosed, feedRests } from '../worker/http/feed-codes.ts'
+import { feedClosed, feedMessage, feedRests } from '../worker/http/feed-codes.ts'
 import { type EventId, type EventLog, eventIdText, readEventId, type Said } from './event-log.ts'
 
 /** Milliseconds after which a client that lost its stream should come back. */
@@ -47,7 +47,7 @@ export class Feeds {
     const { 0: client, 1: socket } = new WebSocketPair()
     this.#ctx.acceptWebSocket(socket, [tagOf(stream)])
     socket.serializeAttachment({ feed, overSse } satisfies Attachment)
-    if (polling) socket.send(primingFrame(eventIdText(start), retryAfter))
+    if (polling) socket.send(feedMessage(primingFrame(eventIdText(start), retryAfter), eventIdText(start)))
     const released = this.#released.get(stream)
     this.#released.delete(stream)
     if (released !== undefined) sendAway(socket, released)
@@ -85,7 +85,7 @@ export class Feeds {
     const floods = sockets.length > 0 && this.#floods(text.length)
     for (const socket of sockets) {
       if (floods) socket.close(feedRests)
-      else socket.send(eventFrame(text, eventIdText(id)))
+      else socket.send(messageOf(text, id))
     }
   }
 
@@ -118,14 +118,16 @@ export class Feeds {
   /** Sends what has been missed, as much as may wait for a reader. */
   #catchUp(socket: WebSocket, start: EventId): void {
     let page = ''
+    let last = start
     for (const { id, data } of this.#log.after(start)) {
       if (page.length > pageSize) {
-        socket.send(page)
+        socket.send(feedMessage(page, eventIdText(last)))
         return socket.close(feedRests)
       }
       page += eventFrame(data, eventIdText(id))
+      last = id
     }
-    if (page) socket.send(page)
+    if (page) socket.send(feedMessage(page, eventIdText(last)))
     if (this.#log.find(start.stream)?.over) socket.close(feedClosed.complete)
   }
 
@@ -148,7 +150,9 @@ const attachmentOf = (socket: WebSocket) => socket.deserializeAttachment() as At
 
 const tagOf = (stream: number) => `stream:${stream}`
 
+const messageOf = (data: string, id: EventId) => feedMessage(eventFrame(data, eventIdText(id)), eventIdText(id))
+
 function sendAway(socket: WebSocket, retry: number): void {
-  socket.send(retryFrame(retry))
+  socket.send(feedMessage(retryFrame(retry)))
   socket.close(feedClosed.released)
 }

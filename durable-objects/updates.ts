@@ -21,6 +21,7 @@
  *
  * For `changes` see `change-log.ts`.
  */
+import { feedMessage } from '../worker/http/feed-codes.ts'
 import type { News } from '../worker/protocol/changes.ts'
 import { ChangeLog, changesSchema, keptFor } from './change-log.ts'
 import { Keys, type KeysRpc } from './keys.ts'
@@ -47,7 +48,7 @@ export interface UpdatesRpc extends KeysRpc {
   /** The first object hears that there is another one. */
   join(shard: number): Promise<void>
   /**
-   * Opens a feed of changes: each message is the line `id: <seq>` and a `News` as JSON. `?topics=` is a JSON list,
+   * Opens a feed of changes: each message has a `News` as JSON and its `seq` as id, see `feed-codes.ts`. `?topics=` is a JSON list,
    * `?listener=` names whose it is, `?after=` goes on after a message. 410: it is not kept any more. 429: too many.
    */
   fetch(request: Request): Promise<Response>
@@ -359,4 +360,4 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 }
 
-const frameOf = (seq: number, change: string) => `id: ${seq}\n${change}`
+const frameOf = (seq: number, change: string) => feedMessage(change, String(seq))

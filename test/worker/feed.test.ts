@@ -1,8 +1,10 @@
 import { exports } from 'cloudflare:workers'
+import { createParser } from 'eventsource-parser'
 import { expect, test, vi } from 'vitest'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import { openFeed } from '../../worker/http/feed.ts'
 import { feedRequest } from '../../worker/http/sessions.ts'
+import { separators } from '../support/hostile-text.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
@@ -68,3 +70,33 @@ test('a reader that pauses gets everything once it reads', async () => {
   await vi.waitFor(() => expect(read.text).toContain('id: 0.200\n'))
   expect(read.text.match(/^id: 0\.\d+$/gm)).toEqual(Array.from({ length: 200 }, (_, index) => `id: 0.${index + 1}`))
 })
+
+test.each(['id: 999.1', 'id: 0.0', 'id: 1.0', 'retry: 0', 'data: {}'])(
+  'a line "%s" in a URI does not move the id that a slow reader continues from',
+  async (line) => {
+    const stub = session()
+    const hostile = separators
+      .filter((separator) => separator.isWellFormed())
+      .map((separator) => `${separator}${line}${separator}`)
+      .join('')
+    let dials = 0
+    const dial = connection(stub)
+    const response = await openFeed({
+      keepAlive: 15_000,
+      backlog: 5_000,
+      dial(after, again) {
+        dials += 1
+        return dial(after, again)
+      },
+    })
+    const uris = Array.from({ length: 60 }, (_, index) => `note://${index}/${hostile}${'x'.repeat(1000)}${hostile}`)
+    for (const uri of uris) await stub.changed({ resource: uri })
+    const read = reading(response)
+    await vi.waitFor(() => expect(read.text).toContain('id: 0.60\n'))
+    const received: { id: string | undefined; uri: string }[] = []
+    createParser({ onEvent: ({ id, data }) => received.push({ id, uri: JSON.parse(data).params.uri }) }).feed(read.text)
+    expect(received).toEqual(uris.map((uri, index) => ({ id: `0.${index + 1}`, uri })))
+    expect(dials).toBeGreaterThan(1)
+    expect(dials).toBeLessThanOrEqual(61)
+  },
+)

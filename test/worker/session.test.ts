@@ -2,6 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
 import type { Post, Posted, SessionRpc } from '../../durable-objects/session.ts'
+import { readFeedMessage } from '../../worker/http/feed-codes.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 
 type Stub = DurableObjectStub & SessionRpc
@@ -42,7 +43,7 @@ async function open(stub: Stub, query: string) {
   const closed = Promise.withResolvers<number>()
   const socket = response.webSocket
   socket?.addEventListener('message', ({ data }) => {
-    frames.push(...String(data).split(/(?<=\n\n)/))
+    frames.push(...(readFeedMessage(data)?.payload ?? '').split(/(?<=\n\n)/))
   })
   socket?.addEventListener('close', ({ code }) => closed.resolve(code))
   socket?.accept()

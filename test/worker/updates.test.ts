@@ -2,6 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
 import type { UpdatesRpc } from '../../durable-objects/updates.ts'
+import { readFeedMessage } from '../../worker/http/feed-codes.ts'
 import { type Change, topicOf } from '../../worker/protocol/changes.ts'
 
 type Stub = DurableObjectStub & UpdatesRpc
@@ -20,8 +21,8 @@ async function listen(stub: Stub, topics: string[], query: Record<string, string
   const { webSocket, status, headers } = await stub.fetch(request)
   const heard: Feed['heard'] = []
   webSocket?.addEventListener('message', ({ data }) => {
-    const [, id, text = ''] = /^id: (\d+)\n(.*)$/.exec(String(data)) ?? []
-    heard.push({ id: Number(id), change: JSON.parse(text) })
+    const { id, payload = '' } = readFeedMessage(data) ?? {}
+    heard.push({ id: Number(id), change: JSON.parse(payload) })
   })
   webSocket?.accept()
   return { status, heard, lastId: headers.get('Last-Event-ID'), socket: webSocket }

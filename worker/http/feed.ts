@@ -3,10 +3,12 @@
  * may sleep behind its hibernatable socket. When the object is lost, the feed dials again with the last event's id.
  */
 import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
-import { clientGone, feedClosed, feedRests } from './feed-codes.ts'
+import { clientGone, feedClosed, feedRests, readFeedMessage } from './feed-codes.ts'
 
 const closings = new Set<number>(Object.values(feedClosed))
 const mostDials = 6
+/** The close code for a message of another format: the two ends run different releases, so the client has to come back. */
+const unreadable = 4004
 
 export type FeedOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
   /**
@@ -20,8 +22,8 @@ export type FeedOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
   first?: Response | undefined
   /** The object has to hear of the client's going even if it has no socket at the time. */
   farewell?: boolean
-  /** Turns a message into a frame; without it, each message is a frame already. */
-  frame?(message: string): string
+  /** Turns the payload of a message into a frame; without it, each payload is frames already. */
+  frame?(payload: string): string
   /** Sent before anything else, once the object listens. */
   greeting?: string
   /** Sent last, when it is not the reader who goes. */
@@ -78,9 +80,14 @@ export async function openFeed(
     }
     dialled.addEventListener('message', ({ data }) => {
       if (over) return
-      const text = String(data)
-      lastId = idIn(text) ?? lastId
-      stream.send(frame ? frame(text) : text)
+      const message = readFeedMessage(data)
+      if (!message) {
+        over = true
+        dialled.close(unreadable)
+        return end()
+      }
+      lastId = message.id ?? lastId
+      stream.send(frame ? frame(message.payload) : message.payload)
       if (stream.hasRoom) return
       // The rest is in the log; here it would fill the memory that all requests share.
       over = true
@@ -118,10 +125,3 @@ export async function openFeed(
     }
   }
 }
-
-/** The id of the last frame that has one: in a frame that is all that a line can begin with. */
-const idIn = (frames: string) =>
-  frames
-    .match(/^id: .*/gm)
-    ?.at(-1)
-    ?.slice(4)

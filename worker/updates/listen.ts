@@ -49,7 +49,7 @@ export async function listen(
         .at(shard)
         .fetch(new Request(`https://updates/listen?${query}`, { headers: { Upgrade: 'websocket' } }))
     },
-    frame: (text) => tagged(newsNotification(JSON.parse(text.slice(text.indexOf('\n'))) as News)),
+    frame: (payload) => tagged(newsNotification(JSON.parse(payload) as News)),
     greeting: tagged({
       method: 'notifications/subscriptions/acknowledged',
       params: { notifications: { ...filter, ...besides?.filter } },

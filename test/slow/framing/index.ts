@@ -1,0 +1,45 @@
+/** A server that sends what it is given, over connections that keep being lost between the Worker and the Session object. */
+import { createServer, link, serve, text } from 'edgemcp'
+import * as z from 'zod'
+
+const server = createServer({ name: 'framing', version: '1.0.0' })
+
+server.tool(
+  'send',
+  {
+    description: 'Sends notifications, then a result',
+    input: z.object({
+      notifications: z.array(z.object({ kind: z.enum(['log', 'progress']), text: z.string() })),
+      result: z.string(),
+    }),
+  },
+  async ({ notifications, result }, ctx) => {
+    for (const [index, { kind, text }] of notifications.entries()) {
+      if (kind === 'log') ctx.log('info', text)
+      else ctx.progress(index + 1, undefined, text)
+      // Long enough for a connection to be lost in between.
+      await scheduler.wait(1)
+    }
+    return [text(result), link(`note://${result}`, { name: result || 'empty' })]
+  },
+)
+
+let connections = 0
+server.tool('connections', { description: 'Counts sockets opened to Session objects' }, () => `${connections}`)
+
+const worker = serve(server, { limits: { backlog: 1000 } })
+export default worker
+export const { McpUpdates } = worker
+
+export class McpSession extends worker.McpSession {
+  override async fetch(request: Request): Promise<Response> {
+    connections += 1
+    const response = await super.fetch(request)
+    if (connections % 3 !== 0) setTimeout(() => this.#cut(), 4)
+    return response
+  }
+
+  #cut(): void {
+    for (const socket of this.ctx.getWebSockets()) socket.close(3000)
+  }
+}
