@@ -1,4 +1,5 @@
 /** One `bearer()` for several endpoints: each of them checks what is its own. */
+import type { JWTPayload } from 'jose'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServer, type TestServer } from '../support/server.ts'
 import { AuthorizationServer } from './authorization-server.ts'
@@ -50,5 +51,76 @@ describe('two endpoints that share one bearer()', () => {
     const headers = bearing(await issuer.token(at('alpha').href))
     expect(await call(at('alpha'), headers)).toMatchObject({ status: 200 })
     expect(await call(local, headers)).toMatchObject({ status: 401 })
+  })
+})
+
+describe('claims of the wrong type are refused, not taken as absent', () => {
+  const claiming = async (name: string, claims: object) =>
+    bearing(await issuer.token(at(name).href, claims as JWTPayload))
+  const refused = (claim: string, found: string) => ({
+    status: 401,
+    text: `The claim "${claim}" of the token must be a non-empty string, not ${found}`,
+  })
+
+  test.each<[unknown, string]>([
+    [42, 'a number'],
+    [0, 'a number'],
+    [['globex'], 'a list'],
+    [['acme'], 'a list'],
+    [[], 'a list'],
+    [{ id: 'globex' }, 'an object'],
+    [true, 'true'],
+    [null, 'null'],
+    ['', 'an empty string'],
+  ])('a tenant claim %j is refused, with and without ofTenant()', async (org_id, found) => {
+    for (const endpoint of ['own', 'shared']) {
+      const answer = await call(at(endpoint), await claiming(endpoint, { org_id }))
+      expect(answer).toMatchObject(refused('org_id', found))
+      expect(answer.headers.get('WWW-Authenticate')).toContain('error="invalid_token"')
+    }
+  })
+
+  test('a tenant claim is a string, or the token names no tenant', async () => {
+    expect(await call(at('own'), await claiming('own', { org_id: 'acme' }))).toMatchObject({
+      text: '["ada","client","acme"]',
+    })
+    expect(await call(at('own'), await claiming('own', { org_id: 'globex' }))).toMatchObject({ status: 403 })
+    expect(await call(at('shared'), await claiming('shared', {}))).toMatchObject({ text: '["ada","client",null]' })
+  })
+
+  test.each<[unknown, string]>([
+    [1, 'a number'],
+    [['ada'], 'a list'],
+    [null, 'null'],
+    ['', 'an empty string'],
+  ])('a subject %j is refused, although the token names a client', async (sub, found) => {
+    expect(await call(at('shared'), await claiming('shared', { sub }))).toMatchObject(refused('sub', found))
+  })
+
+  test('users whose subjects are numbers do not share a state', async () => {
+    for (const [sub, name] of [
+      [1, 'write'],
+      [2, 'diary'],
+    ] as const) {
+      const headers = await claiming('shared', { sub, client_id: 'chat' })
+      expect(await call(at('shared'), headers, name)).toMatchObject(refused('sub', 'a number'))
+    }
+  })
+
+  test.each(['client_id', 'azp', 'appid'])('a claim %s that is a number is refused', async (claim) => {
+    const headers = await claiming('shared', { client_id: undefined, [claim]: 7 })
+    expect(await call(at('shared'), headers)).toMatchObject(refused(claim, 'a number'))
+  })
+
+  test.each([
+    ['scope', 7, 'a number'],
+    ['scope', ['a', 1], 'a list of other values'],
+    ['scp', { a: true }, 'an object'],
+    ['scp', null, 'null'],
+  ])('a claim %s that is %j is refused', async (claim, value, found) => {
+    expect(await call(at('shared'), await claiming('shared', { [claim]: value }))).toMatchObject({
+      status: 401,
+      text: `The claim "${claim}" of the token must be a string or a list of strings, not ${found}`,
+    })
   })
 })

@@ -11,9 +11,18 @@ import type { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Server } from '../server/server.ts'
 import type { Auth, Site, Visit } from './auth.ts'
-import { type ClaimOptions, type Claims, principalOf, statedScopes } from './claims.ts'
+import { BadToken } from './bad-token.ts'
+import {
+  audiencesOf,
+  type ClaimOptions,
+  type Claims,
+  checkTimes,
+  expiryOf,
+  principalOf,
+  statedScopes,
+} from './claims.ts'
 import type { Fetch } from './fetch-json.ts'
-import { BadToken, Issuer, type IssuerOptions, unavailable } from './issuer.ts'
+import { Issuer, type IssuerOptions, unavailable } from './issuer.ts'
 import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
 import { describedAt, insufficient, lackedBy, type Refusal, refusalOf } from './refusal.ts'
 import { declaredScopes, unscoped } from './scopes.ts'
@@ -137,10 +146,10 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     try {
       const claims = await claimsOf(token, audiences, request, site)
       const principal = principalOf(claims, options)
-      if (!principal) throw new BadToken('The token does not say whom it is for')
-      const expires = typeof claims.exp === 'number' ? (claims.exp + clockTolerance) * 1000 : Number.POSITIVE_INFINITY
+      audiencesOf(claims)
+      const expiresAt = expiryOf(claims, clockTolerance)
       // What `verify` decided may depend on anything of the request.
-      if (!verify) verified.add(token, audiences, principal, expires)
+      if (!verify) verified.add(token, audiences, principal, expiresAt)
       return principal
     } catch (problem) {
       if (!(problem instanceof BadToken)) throw problem
@@ -161,6 +170,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     if (verify) {
       const claims = await verify(token, request)
       if (!claims) throw new BadToken('The token is not good here')
+      checkTimes(claims, clockTolerance, Date.now())
       return claims
     }
     const expected = { audience: audiences, clockTolerance }
@@ -191,13 +201,12 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
           problem = each
         })
       if (!claims) continue
-      const { exp, iss = issuer.name, aud, cnf } = claims
+      const { iss = issuer.name, cnf } = claims
       const audience = issuer.audience(expected)
       if (iss !== issuer.name) throw new BadToken('The token is of an issuer that is not accepted here')
-      if (typeof exp === 'number' && (exp + clockTolerance) * 1000 < Date.now())
-        throw new BadToken('The token has expired')
+      checkTimes(claims, clockTolerance, Date.now())
       if (cnf !== undefined) throw new BadToken('Tokens that are bound to a key are not accepted here')
-      if (audience && ![aud].flat().some((each) => audience.includes(each as string))) {
+      if (audience && !audiencesOf(claims).some((each) => audience.includes(each))) {
         throw new BadToken(`The token is for another audience than ${audience[0]}`)
       }
       return { ...claims, iss }

@@ -84,6 +84,6 @@ export class Introspection {
   }
 }
 
-/** Others are active as well: a token to refresh with is not one to call with. */
-const isForAccess = ({ token_type, typ }: Claims): boolean =>
-  ![token_type, typ].some((kind) => typeof kind === 'string' && /^(?:refresh|id)(?:[_ ]?token)?$/i.test(kind))
+/** Others are active as well: a token to refresh with is not one to call with. A type that is no string is not understood. */
+const isForAccess = ({ token_type = '', typ = '' }: Claims): boolean =>
+  [token_type, typ].every((kind) => typeof kind === 'string' && !/^(?:refresh|id)(?:[_ ]?token)?$/i.test(kind))

@@ -10,6 +10,7 @@ import {
 import * as errors from 'jose/errors'
 import { McpError } from '../protocol/errors.ts'
 import type { Site } from './auth.ts'
+import { BadToken } from './bad-token.ts'
 import type { Claims } from './claims.ts'
 import { type Fetch, safeUrl } from './fetch-json.ts'
 import { Introspection, type IntrospectionOptions } from './introspection.ts'
@@ -46,9 +47,6 @@ const asymmetric = [
 ] as const
 
 export type Algorithm = (typeof asymmetric)[number]
-
-/** What is wrong with a token, for whoever sent it. */
-export class BadToken extends Error {}
 
 export type Expected = {
   /** Names of this server. */

@@ -1,5 +1,6 @@
 import { McpError } from '../protocol/errors.ts'
 import type { Auth } from './auth.ts'
+import { checked } from './refusal.ts'
 
 /**
  * Whoever this auth lets in acts for this tenant, as `ctx.principal.tenant` says; who acts for another one is refused. The auth
@@ -12,7 +13,7 @@ import type { Auth } from './auth.ts'
 export const ofTenant = (tenant: string, auth: Auth): Auth => ({
   attach: (server) => auth.attach?.(server),
   async authenticate(request, site, visit) {
-    const principal = await auth.authenticate(request, site, visit)
+    const principal = checked(await auth.authenticate(request, site, visit))
     if (!principal || principal.tenant === tenant) return principal
     if (principal.tenant === undefined) return { ...principal, tenant }
     throw new McpError('forbidden', `This token is for another tenant than ${tenant}`)

@@ -1,7 +1,10 @@
 /** How a caller is told what it takes. */
 import { McpError } from '../protocol/errors.ts'
+import type { Principal } from '../protocol/principal.ts'
 import type { Site, Visit } from './auth.ts'
+import { BadToken } from './bad-token.ts'
 import { type Challenge, challengeText } from './challenge.ts'
+import { checkPrincipal } from './claims.ts'
 import { metadataUrl, resourceOf } from './metadata.ts'
 
 export type Refusal = {
@@ -41,3 +44,21 @@ export async function lackedBy({ principal, messages = [] }: Visit, site: Site):
 /** Where the endpoint that is asked describes itself. */
 export const describedAt = (request: Request, site: Site, resource?: string): string =>
   metadataUrl(resourceOf(request, site, resource))
+
+/**
+ * Returns the principal that an `Auth` made.
+ *
+ * @throws McpError `unauthorized` when one of its members has the wrong type
+ */
+export function checked(principal: Principal | undefined): Principal | undefined {
+  try {
+    return principal && checkPrincipal(principal)
+  } catch (problem) {
+    if (!(problem instanceof BadToken)) throw problem
+    const { message } = problem
+    throw refusalOf(
+      { kind: 'unauthorized', message, challenge: { error: 'invalid_token', description: message } },
+      undefined,
+    )
+  }
+}

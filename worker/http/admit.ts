@@ -1,5 +1,6 @@
 /** Who makes a request, and whether it may: decided before anything is streamed, run or woken. */
 import type { Visit } from '../auth/auth.ts'
+import { checked } from '../auth/refusal.ts'
 import type { Message } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Host } from './host.ts'
@@ -7,7 +8,7 @@ import { idOf, refusal } from './refusal.ts'
 
 /** @throws McpError `unauthorized` */
 export async function authenticate(request: Request, host: Host, visit: Visit): Promise<Principal | undefined> {
-  visit.principal = await host.auth?.authenticate(request, host, visit)
+  visit.principal = checked(await host.auth?.authenticate(request, host, visit))
   return visit.principal
 }
 

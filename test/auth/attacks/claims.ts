@@ -3,6 +3,8 @@ import { by, claims, compact } from './forge.ts'
 import { type Attack, invalid, type Stage, unique } from './stage.ts'
 
 const missing = (claim: string) => invalid(`The claim ${claim} of the token is missing or wrong`)
+const notAString = (claim: string, found: string) =>
+  invalid(`The claim "${claim}" of the token must be a non-empty string, not ${found}`)
 const notAccepted = invalid('The token is of an issuer that is not accepted here')
 const anotherAudience = invalid('The token is for another audience than http://here/mcp')
 const expired = invalid('The token has expired')
@@ -257,23 +259,21 @@ const names: Attack[] = [
   claiming(
     'no subject and no client',
     () => ({ sub: undefined, client_id: undefined }),
-    invalid('The token does not say whom it is for'),
+    invalid('The token names no subject: it has no claim sub and no claim client_id'),
   ),
   claiming(
     'an empty subject and no client',
     () => ({ sub: '', client_id: undefined }),
-    invalid('The token does not say whom it is for'),
+    notAString('sub', 'an empty string'),
   ),
-  claiming(
-    'the subject is a list',
-    () => ({ sub: ['ada'], client_id: undefined }),
-    invalid('The token does not say whom it is for'),
-  ),
-  claiming(
-    'the subject is a number',
-    () => ({ sub: 1, client_id: undefined }),
-    invalid('The token does not say whom it is for'),
-  ),
+  claiming('the subject is a list', () => ({ sub: ['ada'], client_id: undefined }), notAString('sub', 'a list')),
+  claiming('the subject is a number', () => ({ sub: 1, client_id: undefined }), notAString('sub', 'a number')),
+]
+
+const organisations: Attack[] = [
+  claiming('a tenant that is a list', () => ({ org_id: ['acme'] }), notAString('org_id', 'a list')),
+  claiming('a tenant that is an object', () => ({ org_id: { acme: true } }), notAString('org_id', 'an object')),
+  claiming('a tenant that is a number', () => ({ org_id: 7 }), notAString('org_id', 'a number')),
 ]
 
 export const claimed: Readonly<Record<string, readonly Attack[]>> = {
@@ -282,4 +282,5 @@ export const claimed: Readonly<Record<string, readonly Attack[]>> = {
   'wrong times': times,
   'tokens of other kinds': kinds,
   'doubtful names': names,
+  'doubtful tenants': organisations,
 }

@@ -106,7 +106,7 @@ const downgrades: Attack[] = [
     ],
     ran: ['read', 'read'],
   },
-  ...[undefined, 'other', 'ACME', ['acme'], { acme: true }, 7].map(
+  ...[undefined, 'other', 'ACME'].map(
     (org_id): Attack => ({
       name: `changes of a tenant, heard by somebody whose tenant is ${org_id === undefined ? 'left out' : JSON.stringify(org_id)}`,
       alone: true,

@@ -1,5 +1,5 @@
 /** Scopes as tokens claim them. */
-import { type Attack, insufficient, unique } from './stage.ts'
+import { type Attack, insufficient, invalid, unique } from './stage.ts'
 
 const letIn = (...seen: unknown[]) => ({ status: 200, result: JSON.stringify(seen) })
 
@@ -22,16 +22,19 @@ const elsewhere = ['scopes', 'permissions', 'roles', 'authorities', 'scp_', 'Sco
   }),
 )
 
+const notScopes = (found: string) =>
+  invalid(`The claim "scope" of the token must be a string or a list of strings, not ${found}`)
+
 const claims: Attack[] = [
   scoped('no scopes', undefined),
   scoped('an empty text', ''),
-  scoped('a number', 7),
-  scoped('true', true),
-  scoped('null', null),
-  scoped('an object of scopes', { 'notes:read': true, 'notes:write': true }),
-  scoped('a list of lists', [['notes:read', 'notes:write']]),
+  scoped('a number', 7, notScopes('a number')),
+  scoped('true', true, notScopes('true')),
+  scoped('null', null, notScopes('null')),
+  scoped('an object of scopes', { 'notes:read': true, 'notes:write': true }, notScopes('an object')),
+  scoped('a list of lists', [['notes:read', 'notes:write']], notScopes('a list of other values')),
   scoped('a list with both in one text', [write]),
-  scoped('a list of objects', [{ name: 'notes:read' }, { name: 'notes:write' }]),
+  scoped('a list of objects', [{ name: 'notes:read' }, { name: 'notes:write' }], notScopes('a list of other values')),
   scoped('commas instead of spaces', 'notes:read,notes:write', insufficient(write, `notes:read,notes:write ${write}`)),
   scoped('semicolons', 'notes:read;notes:write', insufficient(write, `notes:read;notes:write ${write}`)),
   scoped('a line break between them', 'notes:read\nnotes:write'),

@@ -297,7 +297,7 @@ export const invalid = (message: string): Seen => ({
   status: 401,
   code: -32600,
   message,
-  challenge: `Bearer ${metadata}, ${offered}, error="invalid_token", error_description="${message}"`,
+  challenge: `Bearer ${metadata}, ${offered}, error="invalid_token", error_description="${message.replaceAll('"', "'")}"`,
 })
 
 /** A credential that is sent in a way that nobody may. */

@@ -24,6 +24,8 @@ type Declaration = { path: string; preset: string; options: unknown; reached?: s
 
 const workers = new Map<string, EdgeWorker>()
 
+type Props = { user?: string; scopes?: string[]; tenant?: string }
+
 /** What cannot be sent: functions. */
 const presets: Record<string, (options: never, fetch: Fetch) => ReturnType<typeof bearer>> = {
   bearer: (options: BearerOptions, fetch) => bearer({ ...options, fetch }),
@@ -39,16 +41,19 @@ const presets: Record<string, (options: never, fetch: Fetch) => ReturnType<typeo
           : { iss: 'https://own.example', sub: subject, scope: 'notes:read', org: request.headers.get('X-Org') }
       },
     }),
+  /** The token is its claims. */
+  claimed: (options: BearerOptions) => bearer({ ...options, verify: (token) => JSON.parse(atob(token)) }),
+  miscounted: (options: BearerOptions) => bearer({ ...options, scopesOf: ({ roles }) => roles as string[] }),
   counted: (options: BearerOptions) =>
     bearer({
       ...options,
       scopesOf: (claims) => (Array.isArray(claims.roles) ? claims.roles.map((role) => `notes:${role}`) : []),
     }),
   oauthProvider: () =>
-    oauthProvider((props: { user?: string; scopes?: string[] }, auth: { scope: string[] } | undefined) => {
-      const { user, scopes = [] } = props
+    oauthProvider((props: Props, auth: { scope: string[] } | undefined) => {
+      const { user, scopes = [], ...others } = props
       if (user === undefined) return undefined
-      return { issuer: 'https://provider.example', subject: user, scopes: auth?.scope ?? scopes, claims: {} }
+      return { issuer: 'https://provider.example', subject: user, scopes: auth?.scope ?? scopes, claims: {}, ...others }
     }),
 }
 
