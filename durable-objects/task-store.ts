@@ -3,7 +3,7 @@
  *
  * | key          | meaning                                                              | lifetime             |
  * |--------------|----------------------------------------------------------------------|----------------------|
- * | `call`       | `TaskCall`: what is called, and by whom                               | until `ttl`, by alarm |
+ * | `call`       | `TaskCall`: what is called, and the principal, sealed                | until `ttl`, by alarm |
  * | `task`       | `Kept`: how far it is                                                 | the same             |
  * | `memo`       | answers so far, and what was asked, as JSON                          | until it ends        |
  * | `asks`       | open questions, by key, as JSON                                      | until they are answered |
@@ -16,7 +16,6 @@
  */
 import { type Answer, emptyMemo, type Memo, withAnswers } from '../worker/engine/memo.ts'
 import type { ErrorKind } from '../worker/protocol/errors.ts'
-import type { Principal } from '../worker/protocol/principal.ts'
 import type { ClientCapabilities, Implementation, InputRequest, Params, Result } from '../worker/protocol/types.ts'
 import { Tables } from './tables.ts'
 
@@ -25,7 +24,8 @@ export type TaskCall = {
   readonly params: Params
   readonly capabilities: ClientCapabilities
   readonly client: Implementation | undefined
-  readonly principal: Principal | undefined
+  /** The caller's principal, sealed by `worker/tasks/task-principal.ts`. `undefined`: the caller was not signed in. */
+  readonly principal: string | undefined
 }
 
 /** Milliseconds, but for `retries`. */
@@ -60,6 +60,8 @@ export type Kept = TaskTerms & {
   isTask: boolean
   /** How often its handler has thrown. */
   failures: number
+  /** How often, one after another, `reauthorize` has thrown. */
+  reauthorizeFailures?: number
   /** How often it has asked. */
   rounds: number
   /** Milliseconds: when it goes on, or its questions have waited too long. */

@@ -42,6 +42,9 @@ export type Started =
   | { readonly error: TaskError }
   | { readonly asks: Readonly<Record<string, InputRequest>> }
 
+/** `isCurrent`: `reauthorize` has just returned it. Else it is as it was stored, without most of its claims. */
+export type RunPrincipal = { readonly principal: Principal | undefined; readonly isCurrent: boolean }
+
 type Answers = Readonly<Record<string, Answer>>
 
 /** What may be asked of a task. Nothing: there is no such task any more. */
@@ -73,12 +76,23 @@ export type TaskHost = {
   readonly server: Server
   seals(principal: Principal | undefined): Seals
   state(name: string): StateRpc
+  /**
+   * The principal that the next run acts for.
+   *
+   * @throws McpError when the task may not go on
+   */
+  principalOf(call: TaskCall): Promise<RunPrincipal>
   /** Tells those who listen to this task how it is. */
   tell(task: TaskView, of: Pick<Kept, 'name' | 'session' | 'shards'>): Promise<void>
   report(problem: unknown): void
 }
 
-type Ended = { readonly outcome: Outcome } | Asleep | { readonly thrown: unknown }
+type Ended =
+  | { readonly outcome: Outcome }
+  | Asleep
+  | { readonly thrown: unknown }
+  /** The handler was not run: `reauthorize` threw. */
+  | { readonly reauthorizeError: unknown }
 
 /** How a run ends that goes on at a moment, in another one. Who watches is handed it as what was thrown. */
 class Asleep {
@@ -95,6 +109,8 @@ type Running = { readonly abort: AbortController; readonly ended: Promise<void> 
 const holdFor = 14 * 60_000
 /** Milliseconds until the alarm that runs it again if the object is lost: while nobody waits in an alarm, and in one. */
 const [holdAfter, lostFor] = [20_000, 3000]
+/** How often `reauthorize` may throw, one time after another, before the task fails. */
+const maxReauthorizeAttempts = 10
 /** Milliseconds that are waited for in memory: to be woken costs more. */
 const shortly = 10_000
 /** Milliseconds between two status messages that are written down. */
@@ -268,11 +284,22 @@ export class Task extends DurableObject implements TaskRpc {
 
   /** Runs the handler until it is done, cannot go on without its client, or sleeps. */
   async #play(task: Kept, signal: AbortSignal): Promise<Ended> {
-    const { params, capabilities, client, principal } = this.#store.call
+    // Read before anything is awaited: whoever ends the task deletes it meanwhile.
+    const { call: stored, memo } = this.#store
+    const { params, capabilities, client } = stored
+    let current: RunPrincipal
+    try {
+      current = await this.#host.principalOf(stored)
+    } catch (problem) {
+      return problem instanceof McpError ? { thrown: problem } : { reauthorizeError: problem }
+    }
+    const { principal, isCurrent } = current
     const { promise: parked, reject: park } = Promise.withResolvers<never>()
     let thrown: { by: unknown } | undefined
     const handled = (tool: Tool): Tool => ({
       ...tool,
+      // Decided when it was called: the stored claims may be too few to decide again.
+      enabled: isCurrent ? tool.enabled : undefined,
       handler: async (input, context) => {
         try {
           return await tool.handler(
@@ -312,7 +339,7 @@ export class Task extends DurableObject implements TaskRpc {
     }
     try {
       const server = only(this.#host.server, String(params.name), handled, parked)
-      const outcome = await run(server, call, this.#store.memo, world)
+      const outcome = await run(server, call, memo, world)
       return thrown && task.failures < task.retries ? { thrown: thrown.by } : { outcome }
     } catch (problem) {
       return problem instanceof Asleep ? problem : { thrown: asMcpError(problem, this.#host.report) }
@@ -321,6 +348,8 @@ export class Task extends DurableObject implements TaskRpc {
 
   async #settle(task: Kept, came: Ended): Promise<void> {
     if ('wake' in came) return this.#rest(task, came.wake, true)
+    if ('reauthorizeError' in came) return this.#retryReauthorize(task, came.reauthorizeError)
+    task.reauthorizeFailures = 0
     if ('thrown' in came) {
       if (came.thrown instanceof McpError) return this.#finish(task, 'failed', { error: errorOf(came.thrown) })
       this.#host.report(came.thrown)
@@ -335,6 +364,19 @@ export class Task extends DurableObject implements TaskRpc {
     task.rounds += 1
     this.#become(task, 'input_required')
     await this.#wake(task)
+  }
+
+  async #retryReauthorize(task: Kept, problem: unknown): Promise<void> {
+    this.#host.report(problem)
+    const failures = (task.reauthorizeFailures ?? 0) + 1
+    if (failures === maxReauthorizeAttempts) {
+      const message = `The task may not go on: reauthorize failed ${failures} times`
+      return this.#finish(task, 'failed', { error: errorOf(new McpError('unavailable', message)) })
+    }
+    task.reauthorizeFailures = failures
+    const pauseMs = Math.min(1000 * 2 ** (failures - 1), 60_000)
+    task.statusMessage = `reauthorize failed, and is called again in ${pauseMs / 1000} s`
+    return this.#rest(task, Date.now() + pauseMs, false)
   }
 
   async #rest(task: Kept, due: number, asleep: boolean): Promise<void> {

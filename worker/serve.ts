@@ -104,6 +104,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     options = developing.watch(server.registry, options, { env, names, base: Object.getPrototypeOf(Session) })
   }
   options.auth?.attach?.(server)
+  server.registry.storedPrincipals = options.auth
   options.limit?.attach?.(server)
 
   const sessionHost: SessionHost = {

@@ -3,6 +3,7 @@ import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Server } from '../server/server.ts'
 import type { StateRpc } from '../server/state.ts'
+import type { StoredPrincipals } from '../server/stored-principal.ts'
 
 /** The server that a request is for, as far as deciding on it needs to know. */
 export interface Site {
@@ -46,7 +47,7 @@ export interface Limiter {
 export type Audit = (visit: Visit, response: Response, site: Site) => void
 
 /** Decides who makes a request and whether it may, and says how to be let in. */
-export interface Auth {
+export interface Auth extends StoredPrincipals {
   /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
   attach?(server: Server): void
   /**

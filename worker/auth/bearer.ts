@@ -10,6 +10,7 @@ import { decodeJwt } from 'jose'
 import type { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Server } from '../server/server.ts'
+import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { Auth, Site, Visit } from './auth.ts'
 import { BadToken } from './bad-token.ts'
 import {
@@ -30,6 +31,7 @@ import { bearerToken, type Found } from './token.ts'
 import { VerifiedTokens } from './verified.ts'
 
 export type BearerOptions = ClaimOptions &
+  StoredPrincipals &
   Omit<IssuerOptions, 'issuer'> & {
     /** The authorization servers whose tokens are good here. Options beside it are for those that have none of their own. */
     issuer?: string | IssuerOptions | readonly (string | IssuerOptions)[]
@@ -93,7 +95,9 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   }
   const verified = new VerifiedTokens(keptFor)
 
-  return { attach, authenticate, refuse, ...(carrier.isDescribed && { respond }) }
+  const { storedClaims, reauthorize } = options
+  const stored = { storedClaims, ...(reauthorize && { reauthorize }) }
+  return { attach, authenticate, refuse, ...stored, ...(carrier.isDescribed && { respond }) }
 
   function attach(server: Server): void {
     const open = options.strict ? unscoped(server) : []

@@ -20,4 +20,6 @@ export const ofTenant = (tenant: string, auth: Auth): Auth => ({
   },
   refuse: async (visit, site) => auth.refuse?.(visit, site),
   respond: (request, site) => auth.respond?.(request, site),
+  storedClaims: auth.storedClaims,
+  ...(auth.reauthorize && { reauthorize: (principal, call) => auth.reauthorize?.(principal, call) }),
 })

@@ -1,5 +1,6 @@
 /** Servers behind something that has checked who comes in. */
 import type { Principal } from '../protocol/principal.ts'
+import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { Auth } from './auth.ts'
 import { type BearerOptions, resourceServer } from './bearer.ts'
 import { describedAt, insufficient, lackedBy, refusalOf } from './refusal.ts'
@@ -36,13 +37,16 @@ export function cloudflareAccess({ team, audience, ...options }: AccessOptions):
  * and, of newer versions, `ctx.auth`, whose `scope` is what the token allows now.
  *
  * @param principal who that is; `undefined`: nobody
+ * @param stored what tasks may store of it, and how it is looked up again
  * @example
  * oauthProvider((props: { id: string }, auth: { scope: string[] }) => (
  *   { issuer: 'https://mcp.example.com', subject: props.id, scopes: auth.scope, claims: {} }))
  */
 export const oauthProvider = <Props, Granted = unknown>(
   principal: (props: Props, auth: Granted) => Principal | undefined,
+  stored: StoredPrincipals = {},
 ): Auth => ({
+  ...stored,
   async authenticate(request, site, { context: { props, auth } }) {
     const isGiven = typeof props === 'object' && props !== null && Object.keys(props).length > 0
     const found = isGiven ? principal(props as Props, auth as Granted) : undefined

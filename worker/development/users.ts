@@ -10,9 +10,17 @@ export function withMadeUp(auth: Auth): Auth {
     attach: auth.attach?.bind(auth),
     refuse: auth.refuse?.bind(auth),
     respond: auth.respond?.bind(auth),
+    storedClaims: auth.storedClaims,
+    // The server's own hook knows no made-up users.
+    reauthorize:
+      auth.reauthorize &&
+      (async (principal, call) => (principal.client === inspector ? principal : auth.reauthorize?.(principal, call))),
     authenticate: async (request, site, visit) => madeUp(request) ?? (await auth.authenticate(request, site, visit)),
   } as Auth
 }
+
+/** The client of made-up users. */
+const inspector = 'edgemcp-inspector'
 
 function madeUp(request: Request): Principal | undefined {
   const [, token] = /^Bearer (.+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
@@ -22,7 +30,7 @@ function madeUp(request: Request): Principal | undefined {
   return {
     issuer: new URL(request.url).origin,
     subject,
-    client: 'edgemcp-inspector',
+    client: inspector,
     ...(tenant !== undefined && { tenant }),
     scopes,
     claims: { ...claims, sub: subject, scope: scopes.join(' ') },

@@ -8,10 +8,12 @@ import type { TaskRpc, TaskView } from '../../durable-objects/task.ts'
 import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { Answer } from '../engine/memo.ts'
 import type { Asked } from '../engine/methods/method.ts'
+import { encodeBase64 } from '../protocol/base64.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { principalKey } from '../protocol/principal.ts'
 import type { InputRequest, Notification, Params, Result } from '../protocol/types.ts'
+import { utf8 } from '../protocol/utf8.ts'
 import { failure } from '../server/content.ts'
 import type { Context } from '../server/context.ts'
 import type { TaskOptions } from '../server/tool.ts'
@@ -41,9 +43,9 @@ export async function callAsTask({ call, world }: Asked, terms: TaskTerms, site:
   const taskId = await world.seals.seal(purpose, name, ttl)
   const { session } = world.state
   const own = { name, taskId, session: session?.name }
-  const started = await site.task(name).start(site.callOf(call), { ...terms, after: 0, ttl }, own, {})
+  const started = await site.task(name).start(await site.callOf(call, ttl), { ...terms, after: 0, ttl }, own, {})
   if (!('task' in started)) throw new McpError('internal_error', 'The task did not begin')
-  const lister = listOf({ call, world })
+  const lister = await listOf({ call, world })
   if (lister) await site.task(lister).list({ name, taskId }, started.task.createdAt + ttl)
   return { task: taskOf(started.task) }
 }
@@ -56,10 +58,15 @@ function ttlIn(task: unknown): number | undefined {
   throw new McpError('invalid_params', 'params.task.ttl must be a number of milliseconds')
 }
 
-/** Where the tasks of whoever asks are listed. Somebody without a name has those of the session. */
-function listOf({ call, world }: Pick<Asked, 'call' | 'world'>): string | undefined {
-  const owner = principalKey(call.principal) || world.state.session?.name
-  return owner && `list ${owner}`
+/**
+ * The name of the object that lists the caller's tasks: those of its principal, else those of its session. The platform stores names
+ * of objects as they are, so a principal is digested.
+ */
+async function listOf({ call, world }: Pick<Asked, 'call' | 'world'>): Promise<string | undefined> {
+  const owner = principalKey(call.principal)
+  if (!owner) return world.state.session && `list ${world.state.session.name}`
+  const digest = await crypto.subtle.digest('SHA-256', utf8(owner))
+  return `list ${encodeBase64(new Uint8Array(digest))}`
 }
 
 export async function getTask(asked: Asked, site: Site): Promise<Result> {
@@ -74,7 +81,7 @@ export async function cancelTask(asked: Asked, site: Site): Promise<Result> {
 
 export async function listTasks({ call, world }: Asked, site: Site): Promise<Result> {
   const { cursor } = call.params
-  const lister = listOf({ call, world })
+  const lister = await listOf({ call, world })
   const after = cursor === undefined ? 0 : typeof cursor === 'string' && (await world.seals.open('tasks', cursor))
   if (typeof after !== 'number') throw new McpError('invalid_params', 'Invalid cursor: list again from the first page')
   if (!lister) return { tasks: [] }

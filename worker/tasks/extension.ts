@@ -6,6 +6,7 @@
 import type { TaskView } from '../../durable-objects/task.ts'
 import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { Call } from '../engine/call.ts'
+import { longestWait } from '../engine/memo.ts'
 import { type Asked, readObject } from '../engine/methods/method.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
@@ -37,7 +38,12 @@ export async function callAsTask({ call, context, world }: Asked, terms: TaskTer
   const taskId = await world.seals.seal(purpose, name, terms.ttl)
   const started = await site
     .task(name)
-    .start(site.callOf(call), terms, { name, taskId, session: undefined }, boxed(answers))
+    .start(
+      await site.callOf(call, terms.ttl + longestWait),
+      terms,
+      { name, taskId, session: undefined },
+      boxed(answers),
+    )
   if ('done' in started) return started.done
   if ('error' in started) throw new McpError(started.error.kind, started.error.message, started.error.data)
   if ('asks' in started) return context.ask(started.asks)

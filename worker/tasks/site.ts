@@ -11,8 +11,13 @@ import type { Params } from '../protocol/types.ts'
 export type Site = {
   task(name: string): TaskRpc
   seals(principal: Principal | undefined): Seals
-  /** @throws McpError `invalid_params` when there is more to a call than can be kept */
-  callOf(call: Call): TaskCall
+  /**
+   * What is stored of a call.
+   *
+   * @param lifeMs for how long the task may run
+   * @throws McpError `invalid_params` when there is more to a call than can be stored
+   */
+  callOf(call: Call, lifeMs: number): Promise<TaskCall>
 }
 
 /** Not made here, for somebody else, or lapsed: one answer for all of them. */

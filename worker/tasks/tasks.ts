@@ -4,7 +4,6 @@ import type { SessionRpc } from '../../durable-objects/session.ts'
 import { Task, type TaskHost, type TaskRpc } from '../../durable-objects/task.ts'
 import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { UpdatesRpc } from '../../durable-objects/updates.ts'
-import type { Call } from '../engine/call.ts'
 import { isVisible } from '../engine/methods/lists.ts'
 import type { Asked, Method } from '../engine/methods/method.ts'
 import { callTool, listTools } from '../engine/methods/tools.ts'
@@ -16,14 +15,21 @@ import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.t
 import type { Result } from '../protocol/types.ts'
 import { failure } from '../server/content.ts'
 import type { Server } from '../server/server.ts'
+import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { TaskOptions, Tool } from '../server/tool.ts'
 import { milliseconds } from './duration.ts'
 import * as experimental from './experimental.ts'
 import * as extended from './extension.ts'
 import { type Site, topicOf } from './site.ts'
 import { sleeping, waited } from './sleeping.ts'
+import { principalOf, sealPrincipal } from './task-principal.ts'
 
 export type TasksOptions = Placement & {
+  /**
+   * Whose `storedClaims` and `reauthorize` hold. Default: those of the auth that `serve()` has. For a server that is served more than
+   * once, each time with another auth.
+   */
+  auth?: StoredPrincipals
   /** Names of the exported classes, for a Worker with more than one server. */
   objects?: { task?: string; session?: string; updates?: string; state?: string }
 }
@@ -55,15 +61,23 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
     ...options.objects,
   }
   const keyed = keys(() => object<KeysRpc>(names.updates, 'updates', options).keys())
+  const auth = (): StoredPrincipals => options.auth ?? server.registry.storedPrincipals ?? {}
   const site: Site = {
     task: (name) => object<TaskRpc>(names.task, `task ${name}`, options),
     seals: (principal) => sealsOf(keyed, principal),
-    callOf,
+    async callOf({ params, capabilities, client, principal }, lifeMs) {
+      if (JSON.stringify({ params, capabilities, client }).length > mostKept) {
+        throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
+      }
+      const sealed = await sealPrincipal(principal, auth(), sealsOf(keyed, undefined), lifeMs)
+      return { params, capabilities, client, principal: sealed }
+    },
   }
   const host: TaskHost = {
     server,
     seals: site.seals,
     state: (name) => object(names.state, name, options),
+    principalOf: (call) => principalOf(call, auth(), sealsOf(keyed, undefined)),
     async tell(task, { name, session, shards }) {
       if (session) {
         await object<SessionRpc>(names.session, session, options).changed(
@@ -181,13 +195,6 @@ function inline(asked: Asked): Promise<Result> {
   const { context, world } = asked
   const own = sleeping(context, (moment) => waited(moment - Date.now(), world.signal()))
   return callTool.answer({ ...asked, context: Object.assign(context, own) })
-}
-
-function callOf({ params, capabilities, client, principal }: Call): ReturnType<Site['callOf']> {
-  if (JSON.stringify(params).length > mostKept) {
-    throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
-  }
-  return { params, capabilities, client, principal }
 }
 
 /** @throws Error when the tool's declaration has a duration that is none */

@@ -158,10 +158,14 @@ export class McpTask extends made.McpTask {
     }
     Object.defineProperty(state, 'storage', { value: new Proxy(storage, { get } as ProxyHandler<typeof storage>) })
     super(state, env)
+  }
+
+  override alarm(): Promise<void> {
     abandon = () => {
-      state.abort('lost')
+      this.ctx.abort('lost')
       return new Promise<never>(() => {})
     }
+    return super.alarm()
   }
 
   /** Runs its alarm, as if it were time. */

@@ -1,0 +1,124 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { serverProcess } from '../support/process.ts'
+import { type Json, knowing, type Sent, TaskClient, textIn, textOf } from './client.ts'
+
+const config = 'test/tasks/principals/wrangler.toml'
+const tokenOf = (claims: Json) => btoa(JSON.stringify({ iss: 'https://issuer.example', ...claims }))
+const as = (claims: Json): Sent => ({ capabilities: knowing, user: `Bearer ${tokenOf(claims)}` })
+const accepted = { sure: { action: 'accept', content: {} } }
+
+let plain: RunningServer
+let hooked: RunningServer
+beforeAll(async () => {
+  plain = await startServer({ config })
+  hooked = await startServer({ config, vars: { HOOK: 'yes' } })
+})
+afterAll(async () => {
+  await plain[Symbol.asyncDispose]()
+  await hooked[Symbol.asyncDispose]()
+})
+
+/** Names and contents of all files below a folder. */
+function filesIn(folder: string): { name: string; content: Buffer }[] {
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map(({ parentPath, name }) => ({ name: join(parentPath, name), content: readFileSync(join(parentPath, name)) }))
+}
+
+describe('what is stored of a principal', () => {
+  test('is neither its token nor its claims, and in tasks not its subject either', async () => {
+    let folder = ''
+    await using process = await serverProcess(({ port, data }) => {
+      folder = data
+      return ['scripts/start.ts', '../test/tasks/principals', '--port', port, '--data', data]
+    })
+    await process.start()
+    const claims = { sub: 'subject-of-ada', upstream_token: 'MARKER-IN-A-CLAIM' }
+    const token = tokenOf(claims)
+    const client = new TaskClient(process.url)
+    const asking = await client.begin('confirm', { key: 'stored' }, as(claims))
+    await client.until(asking, 'input_required', as(claims))
+    const auth = { token }
+    await using session = await connect(process.url, { revision: '2025-11-25', ...auth })
+    await session.request('resources/subscribe', { uri: 'note://1' })
+    await session.request('tools/call', { name: 'confirm', arguments: { key: 'stored' }, task: {} })
+    expect(await session.request('tasks/list')).toMatchObject({ tasks: [{}] })
+    await using _stream = await client.listen({ notifications: { taskIds: [asking] } }, as(claims))
+
+    const files = filesIn(folder)
+    const holding = (text: string, among = '') =>
+      files.filter(({ name, content }) => name.includes(among) && content.includes(text)).map(({ name }) => name)
+    // The tools of the tasks are there: this looks into the right files.
+    expect(holding('confirm', 'McpTask')).not.toEqual([])
+    expect(holding('MARKER-IN-A-CLAIM')).toEqual([])
+    expect(holding(token)).toEqual([])
+    expect(holding('subject-of-ada', 'McpTask')).toEqual([])
+  })
+})
+
+describe('the principal of a task', () => {
+  test('has its identity, its scopes and the claims that may be stored', async () => {
+    const ada = as({ sub: 'ada', scope: 'a b', email: 'ada@example.com', secret: 'x' })
+    const client = new TaskClient(plain.url)
+    const task = await client.until(await client.begin('who', {}, ada), 'completed', ada)
+    expect(JSON.parse(String(textOf(task)))).toEqual({
+      subject: 'ada',
+      scopes: ['a', 'b'],
+      claims: { email: 'ada@example.com' },
+    })
+  })
+
+  test('may use what it could see when it called', async () => {
+    const ada = as({ sub: 'ada', plan: 'pro' })
+    const client = new TaskClient(plain.url)
+    expect(textOf(await client.until(await client.begin('pro', {}, ada), 'completed', ada))).toBe('done')
+  })
+
+  test('is what reauthorize returns', async () => {
+    const ada = as({ sub: 'ada', scope: 'a', email: 'ada@example.com', secret: 'x' })
+    const client = new TaskClient(hooked.url)
+    const task = await client.until(await client.begin('who', {}, ada), 'completed', ada)
+    expect(JSON.parse(String(textOf(task)))).toMatchObject({
+      subject: 'ada',
+      claims: { email: 'ada@example.com', fresh: true, tool: 'who' },
+    })
+  })
+
+  test('fails its task when reauthorize refuses it, before anything else happens', async () => {
+    const eve = as({ sub: 'eve' })
+    const key = crypto.randomUUID()
+    const client = new TaskClient(hooked.url)
+    const taskId = await client.begin('confirm', { key }, eve)
+    await client.until(taskId, 'input_required', eve)
+    await client.call('refuse', { subject: 'eve' }, eve)
+    await client.result('tasks/update', { taskId, inputResponses: accepted }, eve)
+    expect((await client.until(taskId, 'failed', eve)).error).toEqual({
+      code: -32600,
+      message: "The task may not go on: reauthorize of the server's auth refused the caller who began it",
+    })
+    expect(textIn(await client.call('counted', { key }, eve))).toBe('0')
+  })
+
+  test('cannot become somebody else', async () => {
+    const changeling = as({ sub: 'changeling' })
+    const client = new TaskClient(hooked.url)
+    const task = await client.until(await client.begin('who', {}, changeling), 'failed', changeling)
+    expect(task.error).toMatchObject({ message: expect.stringContaining('another principal') })
+  })
+
+  test('is asked for again when reauthorize fails', async () => {
+    const bob = as({ sub: 'bob' })
+    const client = new TaskClient(hooked.url)
+    const taskId = await client.begin('confirm', { key: crypto.randomUUID() }, bob)
+    await client.until(taskId, 'input_required', bob)
+    await client.call('disturb', { subject: 'bob', fails: true }, bob)
+    await client.result('tasks/update', { taskId, inputResponses: accepted }, bob)
+    await expect.poll(async () => (await client.get(taskId, bob)).statusMessage).toMatch(/reauthorize failed/)
+    await client.call('disturb', { subject: 'bob', fails: false }, bob)
+    await client.until(taskId, 'completed', bob)
+  })
+})

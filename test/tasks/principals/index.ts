@@ -1,0 +1,89 @@
+/** Tasks of signed-in callers. A token is the base64 of its claims; with the variable HOOK, `reauthorize` decides before each run. */
+import { env } from 'cloudflare:workers'
+import { createServer, serve } from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
+import { tasks } from 'edgemcp/tasks'
+import { updates } from 'edgemcp/updates'
+import * as z from 'zod'
+
+const server = createServer({ name: 'principals', version: '1.0.0' })
+
+const counts = new Map<string, number>()
+const count = (key: string): number => {
+  counts.set(key, (counts.get(key) ?? 0) + 1)
+  return counts.get(key) as number
+}
+/** Subjects that `reauthorize` refuses from now on, and those for whom it fails. */
+const refused = new Set<string>()
+const unreachable = new Set<string>()
+
+server.resource('note://1', { name: 'note', description: 'A note' }, () => 'text')
+
+server.tool('who', { description: 'Returns its principal', task: true }, (_, { principal }) =>
+  JSON.stringify({ subject: principal?.subject, scopes: principal?.scopes, claims: principal?.claims }),
+)
+
+server.tool(
+  'confirm',
+  {
+    description: 'Asks, then does something, and returns its principal',
+    task: true,
+    input: z.object({ key: z.string() }),
+  },
+  async ({ key }, ctx) => {
+    await ctx.elicit('sure', 'Sure?', z.object({}))
+    await ctx.once('effect', () => count(key))
+    return JSON.stringify(ctx.principal)
+  },
+)
+
+server.tool(
+  'pro',
+  { description: 'Only for one plan', task: true, enabled: ({ principal }) => principal?.claims.plan === 'pro' },
+  () => 'done',
+)
+
+server.tool('salaries', { description: 'Takes a scope', scopes: ['hr:read'], task: true }, () => '1, 2, 3')
+
+server.tool(
+  'raise',
+  { description: 'Takes a scope, and asks', scopes: ['hr:read'], task: true },
+  async (_, ctx) => (await ctx.elicit('sure', 'Sure?', z.object({}))).action,
+)
+
+server.tool(
+  'refuse',
+  { description: 'Lets reauthorize refuse a subject', input: z.object({ subject: z.string() }) },
+  ({ subject }) => {
+    refused.add(subject)
+  },
+)
+server.tool(
+  'disturb',
+  {
+    description: 'Lets reauthorize fail for a subject, or not',
+    input: z.object({ subject: z.string(), fails: z.boolean() }),
+  },
+  ({ subject, fails }) => void (fails ? unreachable.add(subject) : unreachable.delete(subject)),
+)
+server.tool('counted', { description: 'Returns a count', input: z.object({ key: z.string() }) }, ({ key }) =>
+  String(counts.get(key) ?? 0),
+)
+
+const auth = bearer({
+  verify: (token) => JSON.parse(atob(token)),
+  storedClaims: ['email'],
+  ...((env as { HOOK?: string }).HOOK && {
+    async reauthorize(principal, { params }) {
+      if (unreachable.has(principal.subject)) throw new Error('The directory does not answer')
+      if (refused.has(principal.subject)) return undefined
+      if (principal.subject === 'changeling') return { ...principal, subject: 'somebody else' }
+      return { ...principal, claims: { ...principal.claims, fresh: true, tool: params?.name } }
+    },
+  }),
+})
+
+const worker = serve(server, { auth, updates: updates() })
+export default worker
+export const { McpSession, McpUpdates } = worker
+export const { McpTask } = tasks(server)
