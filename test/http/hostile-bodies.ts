@@ -202,9 +202,14 @@ export const bodies: Row[] = [
     said(1, 'x'.repeat(900_000)),
   ),
   row(
-    'a tool named with 400,000 quotes is unknown',
-    inSession(request('tools/call', { name: '"'.repeat(400_000) })),
+    'a tool named with 1,000 quotes is unknown',
+    inSession(request('tools/call', { name: '"'.repeat(1_000) })),
     refused(200, -32602, 1),
+  ),
+  row(
+    'a tool named with 400,000 quotes is refused',
+    inSession(request('tools/call', { name: '"'.repeat(400_000) })),
+    refused(400, -32602, 1),
   ),
   row(
     'a number beyond all numbers cannot be added',

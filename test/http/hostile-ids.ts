@@ -87,11 +87,17 @@ export const ids: Row[] = [
     row(`${id} is no id`, written(id), refused(400, -32600)),
   ),
   row('an empty id comes back', written('""'), answered('')),
-  row('an id of 100,000 letters comes back', written(`"${'i'.repeat(100_000)}"`), answered('i'.repeat(100_000))),
+  row('an id of 1,024 letters comes back', written(`"${'i'.repeat(1_024)}"`), answered('i'.repeat(1_024))),
   row(
-    'an id of 100,000 letters comes back from a session',
+    'an id of 1,024 letters comes back from a session',
+    inSession(request('tools/call', { name: 'nothing' }, { id: 'i'.repeat(1_024) })),
+    answered('i'.repeat(1_024), { content: [] }),
+  ),
+  row('an id of 100,000 letters is refused', written(`"${'i'.repeat(100_000)}"`), refused(400, -32600)),
+  row(
+    'an id of 100,000 letters is refused in a session',
     inSession(request('tools/call', { name: 'nothing' }, { id: 'i'.repeat(100_000) })),
-    answered('i'.repeat(100_000), { content: [] }),
+    refused(400, -32600),
   ),
 
   // In use

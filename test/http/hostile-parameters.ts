@@ -103,7 +103,7 @@ export const parameters: Row[] = [
     'note://{id}',
     'note://%',
     'note://%zz',
-    'note://%252e%252e',
+    'note://%252ea',
     'data://',
     'http://127.0.0.1/',
     'javascript:alert(1)',
@@ -122,7 +122,11 @@ export const parameters: Row[] = [
     '50,000 segments': './'.repeat(50_000),
     '50,000 braces': '{a}'.repeat(50_000),
   }).map(([what, path]) =>
-    row(`a URI of ${what} is not found`, inSession(request('resources/read', { uri: `note://${path}` })), notFound),
+    row(
+      `a URI of ${what} is refused`,
+      inSession(request('resources/read', { uri: `note://${path}` })),
+      refused(400, -32602, 1),
+    ),
   ),
   ...['resources/subscribe', 'resources/unsubscribe'].flatMap((method) =>
     [undefined, null, 1, [], {}].map((uri) =>

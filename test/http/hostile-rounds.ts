@@ -205,6 +205,6 @@ export const rounds: Row[] = [
   row(
     'listening to more than a stream can hold is refused',
     listening({ resourceSubscriptions: Array.from({ length: 2_000 }, (_, id) => `note://${id}`) }),
-    invalid,
+    refused(400, -32602, 1),
   ),
 ]

@@ -24,6 +24,7 @@ test('every kind of error has its code, and its status when nothing has been sen
     '400 -32600 invalid_request',
     '400 -32600 session_required',
     '400 -32602 invalid_envelope',
+    '400 -32602 out_of_bounds',
     '400 -32700 parse_error',
     '401 -32600 unauthorized',
     '403 -32600 forbidden',

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { bounds } from '../../worker/protocol/bounds.ts'
 import type { StateAccess } from '../../worker/server/state.ts'
 import { state } from '../../worker/state/state.ts'
 
@@ -83,4 +84,26 @@ test('a state is found by whose it is, and by nothing else', async () => {
   }
   expect(found[1]).toBe(found[0])
   expect(new Set(found).size).toBe(2)
+})
+
+test('a handle longer than any is not opened', async () => {
+  const opened: string[] = []
+  const access: StateAccess = {
+    object: () => {
+      throw new Error('No object is asked')
+    },
+    session: undefined,
+    principal: undefined,
+    seal: async () => '',
+    async open(_, handle) {
+      opened.push(handle)
+      return undefined
+    },
+  }
+  const carts = state('carts', { scope: 'handle', ttl: 1000 })
+  const unknown = { kind: 'unknown_handle' }
+  await expect(carts.open(access, 'a'.repeat(bounds.handleCharacters)).get('a')).rejects.toMatchObject(unknown)
+  expect(opened).toHaveLength(1)
+  await expect(carts.open(access, 'a'.repeat(bounds.handleCharacters + 1)).get('a')).rejects.toMatchObject(unknown)
+  expect(opened).toHaveLength(1)
 })

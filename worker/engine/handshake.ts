@@ -1,4 +1,5 @@
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle */
+import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { isImplementation } from '../protocol/meta.ts'
@@ -34,17 +35,15 @@ export function readHandshake(params: Params | undefined): Handshake {
     capabilities: { elicitation, sampling, roots, extensions },
     client: { name, version },
   }
-  if (utf8(JSON.stringify(handshake)).length > mostBytes) {
+  const { length } = utf8(JSON.stringify(handshake))
+  if (length > bounds.handshakeBytes) {
     throw new McpError(
       'invalid_envelope',
-      'The handshake is too large for a session id: shorten clientInfo or capabilities',
+      `params.capabilities and params.clientInfo take ${length} bytes of the session id: this server accepts at most ${bounds.handshakeBytes}`,
     )
   }
   return handshake
 }
-
-/** Clients refuse responses with more than 16 KB of headers, and the id is one. */
-const mostBytes = 4096
 
 /** What a server answers to `initialize`. */
 export async function welcome(

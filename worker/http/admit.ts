@@ -1,13 +1,31 @@
 /** Who makes a request, and whether it may: decided before anything is streamed, run or woken. */
 import type { Visit } from '../auth/auth.ts'
 import { checked } from '../auth/refusal.ts'
+import { bounds } from '../protocol/bounds.ts'
+import { McpError } from '../protocol/errors.ts'
 import type { Message } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Host } from './host.ts'
 import { idOf, refusal } from './refusal.ts'
 
-/** @throws McpError `unauthorized` */
+/** Headers that this server reads on every request. `Mcp-Session-Id` and the token have bounds where they are opened. */
+const measuredHeaders = [
+  ['Accept', bounds.headerCharacters],
+  ['Content-Type', bounds.headerCharacters],
+  ['Last-Event-ID', bounds.eventIdCharacters],
+  ['MCP-Protocol-Version', bounds.versionCharacters],
+] as const
+
+/** @throws McpError `invalid_request` for a header beyond its bound, `unauthorized` */
 export async function authenticate(request: Request, host: Host, visit: Visit): Promise<Principal | undefined> {
+  for (const [name, most] of measuredHeaders) {
+    const length = request.headers.get(name)?.length ?? 0
+    if (length <= most) continue
+    throw new McpError(
+      'invalid_request',
+      `Header ${name} has ${length} characters: this server accepts at most ${most}`,
+    )
+  }
   visit.principal = checked(await host.auth?.authenticate(request, host, visit))
   return visit.principal
 }

@@ -1,8 +1,20 @@
 /** Reading a request body: of the right type, no larger than allowed, in time, and UTF-8. */
 import { McpError } from '../protocol/errors.ts'
+import { type Parsed, parse } from '../protocol/jsonrpc.ts'
+import { measured } from '../protocol/measure.ts'
 import { utf8 } from '../protocol/utf8.ts'
 import { lastOf } from './last-of.ts'
 import type { Limits } from './limits.ts'
+
+/**
+ * Reads what a client posted. A message that exceeds one of the bounds of `protocol/bounds.ts` comes as its refusal.
+ *
+ * @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error`
+ */
+export async function readMessages(request: Request, limits: Limits): Promise<Parsed> {
+  const text = await readBody(request, limits)
+  return measured(parse(text, limits), text.length)
+}
 
 /** @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error` */
 export async function readBody(request: Request, limits: Limits): Promise<string> {

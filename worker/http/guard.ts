@@ -4,6 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#security-warning
  * @see https://fetch.spec.whatwg.org/#http-cors-protocol
  */
+import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 
 export type Policy = {
@@ -43,7 +44,8 @@ const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate, Retry-After, Allow, CF
 
 /** Answers a preflight: everything a client of any revision sends, and the mirrored parameters it names. */
 export function preflight(request: Request, methods: string): Response {
-  const asked = request.headers.get('Access-Control-Request-Headers')?.split(',') ?? []
+  const names = request.headers.get('Access-Control-Request-Headers') ?? ''
+  const asked = names.length > bounds.headerCharacters ? [] : names.split(',')
   const mirrored = asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w!#$%&'*+.^`|~-]+$/i.test(name))
   return new Response(null, {
     status: 204,

@@ -2,12 +2,12 @@
 
 import type { Visit } from '../auth/auth.ts'
 import { McpError } from '../protocol/errors.ts'
-import { isRequest, type Message, parse } from '../protocol/jsonrpc.ts'
+import { isRequest, type Message } from '../protocol/jsonrpc.ts'
 import { recognise } from '../protocol/recognise.ts'
 import { revisionOf, unsaidRevision } from '../protocol/revisions/index.ts'
 import { accepts } from './accept.ts'
 import { authenticate, refused } from './admit.ts'
-import { readBody } from './body.ts'
+import { readMessages } from './body.ts'
 import type { Host } from './host.ts'
 import { idOf, noBatches, notAllowed, refusal } from './refusal.ts'
 import { endSession, postToSession, startSession, streamSession } from './sessions.ts'
@@ -17,7 +17,7 @@ import { serveAlone, serveStateless } from './stateless.ts'
 export async function post(request: Request, host: Host, visit: Visit): Promise<Response> {
   const principal = await authenticate(request, host, visit)
   const forms = accepts(request.headers.get('Accept'))
-  const parsed = parse(await readBody(request, host.limits), host.limits)
+  const parsed = await readMessages(request, host.limits)
   const signs = {
     version: request.headers.get('MCP-Protocol-Version'),
     session: request.headers.get('Mcp-Session-Id'),

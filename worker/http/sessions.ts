@@ -5,6 +5,7 @@
  */
 import type { Post, Posted } from '../../durable-objects/session.ts'
 import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
+import { bounds } from '../protocol/bounds.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
 import { isNotification, type Message, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
 import { type Principal, principalKey } from '../protocol/principal.ts'
@@ -117,6 +118,7 @@ const mostOpened = 1_000
 const mostInUrl = 4096
 
 async function openSession(id: string, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
+  if (id.length > bounds.sessionIdCharacters) return undefined
   const key = `${principalKey(principal)} ${id}`
   const opened = openedBy.get(host) ?? new Map<string, Session>()
   openedBy.set(host, opened)

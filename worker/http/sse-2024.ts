@@ -5,10 +5,10 @@
  */
 
 import type { Visit } from '../auth/auth.ts'
+import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
-import { parse } from '../protocol/jsonrpc.ts'
 import { authenticate, refused } from './admit.ts'
-import { readBody } from './body.ts'
+import { readMessages } from './body.ts'
 import { openFeed } from './feed.ts'
 import type { Host } from './host.ts'
 import { idOf, notAllowed, refusal } from './refusal.ts'
@@ -40,7 +40,7 @@ export async function openSse(request: Request, host: Host, visit: Visit): Promi
 export async function postSse(request: Request, host: Host, visit: Visit): Promise<Response> {
   if (!host.objects) return notAllowed('OPTIONS')
   const principal = await authenticate(request, host, visit)
-  const parsed = parse(await readBody(request, host.limits), host.limits)
+  const parsed = await readMessages(request, host.limits)
   if ('malformed' in parsed) return refusal(parsed.malformed, parsed.id)
   if ('batch' in parsed) return refusal(new McpError('invalid_request', 'This transport has no batches'))
   const messages = [parsed.message]
@@ -51,6 +51,7 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
     const error = new McpError('session_required', 'Missing query parameter session: GET the stream first')
     return refusal(error, idOf(messages))
   }
+  if (id.length > bounds.sessionIdCharacters) return unknownSession(messages)
   const session = (await (await host.sealer()).open(purpose, principal, id)) as SseSession | undefined
   if (!session) return unknownSession(messages)
   const { name, expires } = session

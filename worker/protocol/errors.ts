@@ -12,6 +12,8 @@ export const errorTable = {
   invalid_params: { code: -32602, status: 200 },
   /** What says who asks, an envelope or a handshake, is missing or ill-typed. */
   invalid_envelope: { code: -32602, status: 400 },
+  /** A member of a request exceeds its bound: see bounds.ts. */
+  out_of_bounds: { code: -32602, status: 400 },
   resource_not_found: { code: -32602, status: 200 },
   /** Not made here, for somebody else, or lapsed: one answer for all of them. */
   unknown_handle: { code: -32602, status: 200 },

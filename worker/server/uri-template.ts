@@ -3,6 +3,8 @@
  *
  * @see https://www.rfc-editor.org/rfc/rfc6570
  */
+import { bounds } from '../protocol/bounds.ts'
+import { normalizeUri } from '../protocol/uri.ts'
 import { checks } from './checking.ts'
 
 /** The variables of a template: lists where it explodes them, optional where it is a query. */
@@ -32,7 +34,10 @@ export interface UriTemplate {
   readonly text: string
   readonly names: readonly string[]
   expand(variables: Values): string
-  /** The variables that expand to this URI, if there are any; its query may have another order. Takes linear time. */
+  /**
+   * Returns the variables that expand to this URI, if there are any; its query may have another order. Takes time and memory
+   * in proportion to the length of the URI. A URI beyond `bounds.uriCharacters` matches nothing.
+   */
   match(uri: string): Record<string, string | string[]> | undefined
 }
 
@@ -42,12 +47,14 @@ type Piece = { names: readonly string[]; parts: readonly Part[]; write: (values:
 /** What a match looks for: a text, and what may run on after it. */
 type Part = {
   lead: string
-  /** Finds all that may run on. */
-  run?: RegExp
+  run?: Run
   isOptional?: boolean
   /** Takes what ran on; nothing when the part is missing. */
   take?: (found: string | undefined, values: Map<string, string | string[]>) => void
 }
+
+/** What may run on after the text of a part: all of it in a URI, and what begins at `lastIndex`. */
+type Run = { all: RegExp; here: RegExp }
 
 /** @throws Error when the text is not a URI template, before it is deployed */
 export function uriTemplate(text: string): UriTemplate {
@@ -61,13 +68,15 @@ export function uriTemplate(text: string): UriTemplate {
     names: [...new Set(pieces.flatMap((piece) => piece.names))],
     expand,
     match(uri) {
+      if (uri.length > bounds.uriCharacters) return undefined
       try {
-        const wanted = normal(uri)
+        const wanted = normalizeUri(uri)
+        if (wanted.length > bounds.uriCharacters) return undefined
         if (!wanted.startsWith(parts[0]?.lead ?? '')) return undefined
         const found = find(parts, wanted)
         if (!found) return undefined
         // The parts are generous. Only what expands to the same URI is a match.
-        const again = normal(expand(found))
+        const again = normalizeUri(expand(found))
         return again === wanted || unordered(again) === unordered(wanted) ? found : undefined
       } catch {
         // It has a percent sign that encodes nothing.
@@ -78,7 +87,7 @@ export function uriTemplate(text: string): UriTemplate {
 }
 
 function plainText(text: string): Piece {
-  const lead = normal(text)
+  const lead = normalizeUri(text)
   return { names: [], parts: [{ lead }], write: () => lead }
 }
 
@@ -111,7 +120,7 @@ function expression(text: string): Piece {
     const lead = index === 0 ? first : separator
     return {
       lead,
-      run: isReserved ? /.+/g : runOf(`[${isList ? separator : ''}${unreserved}]`),
+      run: runOf(isReserved ? '.' : `[${isList ? separator : ''}${unreserved}]`),
       isOptional: isList && lead !== '',
       take(found, values) {
         if (isList) values.set(name, found === undefined ? [] : found.split(separator).map(decode))
@@ -143,7 +152,10 @@ function expression(text: string): Piece {
 }
 
 const unreserved = '\\w.~%-'
-const runOf = (character: string) => new RegExp(`(?:${character})+`, 'g')
+const runOf = (character: string): Run => {
+  const source = `(?:${character})+`
+  return { all: new RegExp(source, 'g'), here: new RegExp(source, 'y') }
+}
 
 const encodeAll = (value: string) =>
   encodeURIComponent(value).replace(/[!'()*]/g, (mark) => `%${mark.charCodeAt(0).toString(16).toUpperCase()}`)
@@ -155,47 +167,49 @@ const encodeReserved = (value: string) =>
 /** The reverse, as far as that loses nothing: `%2F` and its like stay. */
 const decodeReserved = (text: string) => decodeURI(text.replace(/%(?=2[15789A]|5[BD])/g, '%25'))
 
-/** Other spellings of the same URI: encoded what has to be, plain what need not be, hex digits in capitals. */
-const normal = (uri: string) =>
-  uri
-    .replace(/[^!#-;=?-[\]_a-z~]+/g, (characters) => encodeURIComponent(characters))
-    .replace(/%[\da-fA-F]{2}/g, (encoded) => {
-      const plain = String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
-      return /[\w.~-]/.test(plain) ? plain : encoded.toUpperCase()
-    })
-
 const unordered = (uri: string) => uri.split(/[?&;]/).sort().join('&')
 
-/** Each part takes as much as it can, if those after it still find their own. */
+/** Each part takes as much as it can, if those after it still find their own. One byte for each part and character. */
 function find(parts: readonly Part[], uri: string): Record<string, string | string[]> | undefined {
   const end = uri.length
-  const places = () => new Array<boolean>(end + 1).fill(false)
-  // From the back: where a part may begin so that it fits, with all that come after it. There the one before may end.
-  let begins = places().fill(true, end)
-  const steps = parts.toReversed().map((part) => {
-    const { lead, run, isOptional } = part
-    const ends = begins
-    const runs = places()
-    for (const { 0: found, index } of run ? uri.matchAll(run) : []) runs.fill(true, index, index + found.length)
-    /** How far the part may take what runs on from a place. */
-    const reach = new Array<number | undefined>(end + 1)
-    begins = places()
-    for (let at = end; at >= 0; at--) {
-      reach[at] = (runs[at] ? reach[at + 1] : undefined) ?? (ends[at] ? at : undefined)
-      const isWithinEncoded = uri[at - 1] === '%' || uri[at - 2] === '%'
-      const fits = (isOptional && ends[at]) || (uri.startsWith(lead, at) && reach[at + lead.length] !== undefined)
-      begins[at] = fits && !isWithinEncoded
+  const places = end + 1
+  // Row n says where the parts from n on may begin so that all of them fit. There the part before may end.
+  const begins = new Uint8Array((parts.length + 1) * places)
+  begins[parts.length * places + end] = 1
+  const reaches = new Uint8Array(places)
+  for (let n = parts.length - 1; n >= 0; n--) {
+    const { lead, run, isOptional } = parts[n] as Part
+    const [row, next] = [n * places, (n + 1) * places]
+    // Where what the part takes may begin: at an end, or where what runs on leads to one.
+    reaches.set(begins.subarray(next, next + places))
+    for (const { 0: found, index } of run ? uri.matchAll(run.all) : []) {
+      for (let at = index + found.length - 1; at >= index; at--) reaches[at] ||= reaches[at + 1] as number
     }
-    return { part, reach }
-  })
+    for (let at = 0; at <= end; at++) {
+      const isWithinEncoded = uri[at - 1] === '%' || uri[at - 2] === '%'
+      const fits = (isOptional && begins[next + at]) || (reaches[at + lead.length] && uri.startsWith(lead, at))
+      if (fits && !isWithinEncoded) begins[row + at] = 1
+    }
+  }
   if (!begins[0]) return undefined
   const values = new Map<string, string | string[]>()
   let at = 0
-  for (const { part, reach } of steps.reverse()) {
-    const start = at + part.lead.length
-    const last = uri.startsWith(part.lead, at) ? reach[start] : undefined
-    part.take?.(last === undefined ? undefined : uri.slice(start, last), values)
+  for (const [n, part] of parts.entries()) {
+    const last = uri.startsWith(part.lead, at) ? lastEnd(part, at + part.lead.length, (n + 1) * places) : undefined
+    part.take?.(last === undefined ? undefined : uri.slice(at + part.lead.length, last), values)
     at = last ?? at
   }
   return Object.fromEntries(values)
+
+  /** The furthest end of a part whose own text begins here. */
+  function lastEnd({ run }: Part, start: number, next: number): number | undefined {
+    for (let last = start + runLength(run, start); last >= start; last--) if (begins[next + last]) return last
+    return undefined
+  }
+
+  function runLength(run: Run | undefined, start: number): number {
+    if (!run) return 0
+    run.here.lastIndex = start
+    return run.here.exec(uri)?.[0].length ?? 0
+  }
 }

@@ -1,3 +1,4 @@
+import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { HandledState, ScopedState, StateAccess, StateCall } from '../server/state.ts'
 import { declare, type Operations, type Scope, type Store } from './declaration.ts'
@@ -126,7 +127,8 @@ export function state(
 
   /** @throws McpError `unknown_handle`, for all that are not good here alike */
   async function handled(access: StateAccess, handle: unknown): Promise<Place> {
-    const opened = typeof handle === 'string' ? await access.open(purpose, handle) : undefined
+    const isHandle = typeof handle === 'string' && handle.length <= bounds.handleCharacters
+    const opened = isHandle ? await access.open(purpose, handle) : undefined
     if (typeof opened !== 'string') throw unknownHandle(name)
     const expires = Number.parseInt(opened, 36)
     return { object: JSON.stringify([name, scope, opened]), expires }

@@ -23,7 +23,7 @@ const saying =
 const sampled = { role: 'assistant', model: 'm', content: { type: 'text', text: 'honest' } }
 const folders = { roots: [{ uri: 'file:///honest' }] }
 const nested = (levels: number) => `${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`
-const many = Object.fromEntries(Array.from({ length: 10_000 }, (_, index) => [`key ${index}`, honest.word]))
+const many = Object.fromEntries(Array.from({ length: 99 }, (_, index) => [`key ${index}`, honest.word]))
 const tooDeep = refused('The body is nested deeper than 128 levels', 400, -32600)
 const noObject = refused('params.inputResponses must be an object')
 
@@ -133,9 +133,14 @@ const elsewhere: Row[] = [
     asks('word'),
   ),
   row('an answer one level deeper answers nothing', answering({ answers: honest }), asks('word')),
-  row('ten thousand answers to something else answer nothing', answering(many), asks('word')),
   row(
-    'ten thousand answers to something else answer nothing, ask_once',
+    'more answers than a message may have are refused',
+    answering({ ...many, ...honest, another: honest.word }),
+    refused('params.inputResponses has 101 entries: this server accepts at most 100', 400),
+  ),
+  row('99 answers to something else answer nothing', answering(many), asks('word')),
+  row(
+    '99 answers to something else answer nothing, ask_once',
     answering(many, { name: 'ask_once' }),
     asks('word'),
   ),

@@ -103,7 +103,12 @@ const notAState: Row[] = [
     changed((state) => ({ state, toString: state })),
     badState,
   ),
-  row('a text of a megabyte is none', () => bringing(`new.${'A'.repeat(1_000_000)}`), badState),
+  row('a text as long as a state may be is none', () => bringing(`new.${'A'.repeat(393_212)}`), badState),
+  row(
+    'a longer text is refused',
+    () => bringing(`new.${'A'.repeat(393_213)}`),
+    refused('params.requestState has 393217 characters: this server accepts at most 393216', 400),
+  ),
   row(
     'zeros as long as a state are none',
     changed((state) => withSealed(state, Buffer.alloc(bytesIn(state).length).toString('base64url'))),

@@ -1,4 +1,5 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
+import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Completion, Params } from '../../protocol/types.ts'
 import type { Completers } from '../../server/resource.ts'
@@ -11,9 +12,6 @@ export const completes = (registry: Registry) =>
   [registry.prompts, registry.templates].some((entries) =>
     [...entries.values()].some((entry) => Object.keys(entry.complete).length > 0),
   )
-
-/** The most values that one answer may hold. */
-const mostValues = 100
 
 export const complete: Method = {
   offered: completes,
@@ -38,9 +36,9 @@ async function complement(
   const found = await completer(prefix, known)
   const { values, total, hasMore }: Exclude<Found, readonly string[]> = isList(found) ? { values: found } : found
   return {
-    values: values.slice(0, mostValues),
+    values: values.slice(0, bounds.completionValues),
     total: total ?? (hasMore ? undefined : values.length),
-    hasMore: hasMore === true || values.length > mostValues,
+    hasMore: hasMore === true || values.length > bounds.completionValues,
   }
 }
 

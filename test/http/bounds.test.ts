@@ -1,0 +1,208 @@
+/** Each bound of docs/limits.md: a value as large as the bound is taken, a larger one is refused before anything is done with it. */
+import { readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { bounds } from '../../worker/protocol/bounds.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { type Case, cases, type Posted, type Transport, transports } from './bounded-cases.ts'
+
+let server: TestServer
+let wire: Record<Transport, (posted: Posted) => Promise<Answer>>
+const closing = new AbortController()
+
+beforeAll(async () => {
+  server = await startServer('test/http/bounded')
+  wire = { stateless: postAlone, session: await openSession(), sse: await openSse() }
+})
+afterAll(async () => {
+  closing.abort()
+  await server[Symbol.asyncDispose]()
+})
+
+type Answer = { status: number; code: number | undefined; message: string }
+
+const json = { Accept: 'application/json, text/event-stream', 'Content-Type': 'application/json' }
+
+async function post(url: URL, message: unknown, headers: Record<string, string>): Promise<Answer> {
+  const response = await fetch(url, {
+    method: 'POST',
+    headers: { ...json, ...headers },
+    body: JSON.stringify(message),
+    signal: closing.signal,
+  })
+  const { status } = response
+  if (response.headers.get('Content-Type')?.startsWith('text/event-stream')) {
+    await response.body?.cancel()
+    return { status, code: undefined, message: '' }
+  }
+  const text = await response.text()
+  const error = text.startsWith('{') ? JSON.parse(text).error : undefined
+  return { status, code: error?.code, message: error?.message ?? '' }
+}
+
+const messageOf = (posted: Posted) =>
+  'result' in posted
+    ? { jsonrpc: '2.0', id: 'ask-1', result: posted.result }
+    : { jsonrpc: '2.0', id: posted.id ?? 1, method: posted.method, params: posted.params }
+const headersOf = (posted: Posted) => ('result' in posted ? {} : posted.headers)
+
+function postAlone(posted: Posted): Promise<Answer> {
+  if ('result' in posted) throw new Error('A stateless client posts no responses')
+  const { method, params } = posted
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+    'io.modelcontextprotocol/clientCapabilities': {},
+    ...(params._meta as object),
+  }
+  const headers = {
+    'MCP-Protocol-Version': '2026-07-28',
+    'Mcp-Method': method,
+    'Mcp-Name': `${params.name ?? params.uri ?? params.taskId}`,
+    ...headersOf(posted),
+  }
+  return post(server.url, { ...messageOf(posted), params: { ...params, _meta } }, headers)
+}
+
+async function openSession(version = '2025-11-25') {
+  const params = { protocolVersion: version, capabilities: {}, clientInfo: { name: 'bounds', version: '1' } }
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: json,
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'initialize', params }),
+  })
+  const session = { 'Mcp-Session-Id': response.headers.get('Mcp-Session-Id') as string }
+  await response.body?.cancel()
+  return (posted: Posted) =>
+    'method' in posted && posted.method === 'initialize'
+      ? post(server.url, messageOf(posted), {})
+      : post(server.url, messageOf(posted), { ...session, ...headersOf(posted) })
+}
+
+async function openSse() {
+  const response = await fetch(new URL('/sse', server.url), { signal: closing.signal })
+  const reader = (response.body as ReadableStream<Uint8Array>).getReader()
+  const decoder = new TextDecoder()
+  let text = ''
+  while (!text.includes('\n\n')) text += decoder.decode((await reader.read()).value, { stream: true })
+  const url = new URL(/data: (.*)/.exec(text)?.[1] as string, server.url)
+  void (async () => {
+    while (!(await reader.read()).done);
+  })().catch(() => {})
+  const params = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'bounds', version: '1' } }
+  await post(url, { jsonrpc: '2.0', id: 0, method: 'initialize', params }, {})
+  return (posted: Posted) => post(url, messageOf(posted), { ...headersOf(posted) })
+}
+
+/** What the server has counted so far: authorizations of large messages, and calls of functions of its developer. */
+async function counts(): Promise<unknown> {
+  const params = {
+    name: 'counts',
+    _meta: {
+      'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+      'io.modelcontextprotocol/clientCapabilities': {},
+    },
+  }
+  const headers = { ...json, 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'tools/call', 'Mcp-Name': 'counts' }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
+  const response = await fetch(server.url, { method: 'POST', headers, body })
+  return (await response.json()).result.content[0].text
+}
+
+const isBeyondBound = /accepts at most/
+
+for (const each of cases) {
+  const { bound, refused: [status, code] = [400, -32602], over = transports } = each
+  describe.each(over)(`${each.what}, ${describing(each)}, over %s`, (transport) => {
+    test(`as large as ${bound} is taken`, async () => {
+      const answer = await wire[transport](each.post(bounds[bound]))
+      expect(answer.message).not.toMatch(isBeyondBound)
+      expect(answer.status).not.toBe(500)
+    })
+
+    test(`larger than ${bound} is refused before anything is done with it`, async () => {
+      const before = await counts()
+      const answer = await wire[transport](each.post(bounds[bound] + 1))
+      expect(answer).toMatchObject({ status, code })
+      if (!each.isAlwaysRefused) expect(answer.message).toMatch(isBeyondBound)
+      expect(await counts()).toBe(before)
+    })
+  })
+}
+
+function describing({ post, bound }: Case): string {
+  const posted = post(bounds[bound])
+  return 'method' in posted && posted.method.includes('/') ? `in ${posted.method}` : 'alone'
+}
+
+test('a batch with one message that exceeds a bound is refused whole', async () => {
+  const small = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ask' } }
+  const large = { jsonrpc: '2.0', id: 2, method: 'resources/read', params: { uri: `note://${'a'.repeat(9_000)}` } }
+  const params = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'bounds', version: '1' } }
+  const opening = { jsonrpc: '2.0', id: 1, method: 'initialize', params }
+  const opened = await fetch(server.url, { method: 'POST', headers: json, body: JSON.stringify(opening) })
+  const before = await counts()
+  const session = { 'Mcp-Session-Id': opened.headers.get('Mcp-Session-Id') as string }
+  expect(await post(server.url, [small, large], session)).toEqual({
+    status: 400,
+    code: -32602,
+    message: 'params.uri has 9007 characters: this server accepts at most 8192',
+  })
+  expect(await counts()).toBe(before)
+})
+
+test('a Last-Event-ID beyond its bound is refused', async () => {
+  const resume = async (id: string) => {
+    const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bounds', version: '1' } }
+    const opening = { jsonrpc: '2.0', id: 1, method: 'initialize', params }
+    const opened = await fetch(server.url, { method: 'POST', headers: json, body: JSON.stringify(opening) })
+    const session = { 'Mcp-Session-Id': opened.headers.get('Mcp-Session-Id') as string }
+    const headers = { ...session, Accept: 'text/event-stream', 'Last-Event-ID': id }
+    const response = await fetch(server.url, { headers })
+    return [response.status, (await response.json()).error.message]
+  }
+  expect(await resume('1'.repeat(bounds.eventIdCharacters))).toEqual([400, expect.not.stringMatching(isBeyondBound)])
+  expect(await resume('1'.repeat(bounds.eventIdCharacters + 1))).toEqual([400, expect.stringMatching(isBeyondBound)])
+})
+
+describe('the table of docs/limits.md', () => {
+  const page = readFileSync(resolve(import.meta.dirname, '../../docs/limits.md'), 'utf8')
+  const section = page.split('## Bounds of what a client sends\n')[1]?.split('\n## ')[0] ?? ''
+  const rows = [...section.matchAll(/^\| (.+) \| ([\d,]+) (.+) \| (.+) \|$/gm)].map(([, what, size, unit, beyond]) => ({
+    what: what as string,
+    size: Number(size?.replaceAll(',', '')),
+    unit: unit as string,
+    beyond: beyond as string,
+  }))
+  /** Rows with tests of their own, and where. */
+  const elsewhere: Readonly<Record<string, keyof typeof bounds>> = {
+    'header `Last-Event-ID`': 'eventIdCharacters',
+    'handle of a state': 'handleCharacters',
+    'values of one completion, in its result': 'completionValues',
+  }
+
+  test('has a case for each row, with its number and its error', () => {
+    expect(rows.length).toBeGreaterThan(20)
+    for (const { what, size, unit, beyond } of rows) {
+      const those = cases.filter((each) => each.what === what)
+      const bound = those[0]?.bound ?? elsewhere[what]
+      if (!bound) throw new Error(`docs/limits.md has the row "${what}", and no case tests it`)
+      expect({ what, size }).toEqual({ what, size: bounds[bound] })
+      expect(bound.toLowerCase()).toContain(unit.startsWith('characters') ? 'characters' : unit.split(' ')[0])
+      for (const { refused: [status, code] = [400, -32602] } of those) {
+        expect({ what, beyond }).toEqual({ what, beyond: `${status}, ${code}` })
+      }
+    }
+  })
+
+  test('has a row for each case and for each bound', () => {
+    const named = new Set(rows.map(({ what }) => what))
+    expect([...cases.map(({ what }) => what), ...Object.keys(elsewhere)].filter((what) => !named.has(what))).toEqual([])
+    const used = new Set([...cases.map(({ bound }) => bound), ...Object.values(elsewhere)])
+    expect(Object.keys(bounds).filter((bound) => !used.has(bound as keyof typeof bounds))).toEqual([])
+  })
+})
+
+test('the server is there after all that, and has reported nothing', async () => {
+  expect(await counts()).toContain('{')
+  expect(server.harness.getLogs().filter(({ level }) => level === 'error')).toEqual([])
+})

@@ -1,0 +1,57 @@
+/**
+ * Upper bounds on what a client sends, each with its unit. Every field is measured before a token's scopes are compared, a
+ * handler runs or an object wakes. `limits` of serve() bounds bodies, nesting and batches. docs/limits.md lists all of them,
+ * and a test walks through that list.
+ *
+ * Characters are UTF-16 code units, as `length` counts them. JSON is measured as `JSON.stringify` writes it.
+ */
+export const bounds = {
+  /** A request id, a progress token, the request id of a cancellation. */
+  idCharacters: 1024,
+  /** The name of a method. */
+  methodCharacters: 256,
+  /** The name of a tool, a prompt, an argument or an input request. */
+  nameCharacters: 1024,
+  /** A URI or a URI template. */
+  uriCharacters: 8 * 1024,
+  /** A position in a list. It holds a sealed name or URI. */
+  cursorCharacters: 32 * 1024,
+  /** A sealed request state: up to 64 Ki characters of three bytes each, in base64url. */
+  requestStateCharacters: 384 * 1024,
+  /** A task id. */
+  taskIdCharacters: 1024,
+  /** The handle of a state. */
+  handleCharacters: 4 * 1024,
+  /** A protocol version, in a header or a message. */
+  versionCharacters: 64,
+  /** A log level. */
+  levelCharacters: 32,
+  /** `_meta` of one message, as JSON. */
+  metaCharacters: 64 * 1024,
+  /** What of `initialize` is sealed into a session's id, as JSON in UTF-8. Clients refuse responses with 16 KB of headers. */
+  handshakeBytes: 4096,
+  /** What has been typed so far, of `completion/complete`. */
+  completionCharacters: 8 * 1024,
+  /** Entries of `context.arguments`, of `completion/complete`. */
+  completionArguments: 100,
+  /** Values in the result of one completion. The specification states this one. */
+  completionValues: 100,
+  /** Entries of `inputResponses`. */
+  inputResponses: 100,
+  /** One answer to an input request, as JSON. */
+  inputResponseCharacters: 1024 * 1024,
+  /** Folders in an answer to `roots/list`. */
+  roots: 1000,
+  /** URIs in a filter of `subscriptions/listen`. */
+  filterUris: 100,
+  /** Task ids in a filter of `subscriptions/listen`. */
+  filterTaskIds: 100,
+  /** All URIs of a filter together. They travel in the URL of a request to an object, and lie in the attachment of a socket. */
+  filterCharacters: 4 * 1024,
+  /** The header `Mcp-Session-Id`, and `session` in the query of HTTP+SSE. */
+  sessionIdCharacters: 8 * 1024,
+  /** The header `Last-Event-ID`. */
+  eventIdCharacters: 64,
+  /** The headers `Accept`, `Content-Type` and `Access-Control-Request-Headers`. */
+  headerCharacters: 4 * 1024,
+} as const

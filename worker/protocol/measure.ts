@@ -1,0 +1,151 @@
+/** Refuses messages with a member that exceeds its bound, before anything is done with them. */
+import { bounds } from './bounds.ts'
+import { McpError } from './errors.ts'
+import { isObject, isRequest, isResponse, type Message, type Parsed } from './jsonrpc.ts'
+import type { Params } from './types.ts'
+
+/**
+ * Replaces each message that exceeds a bound by its refusal.
+ *
+ * @param characters of the text that was parsed: a text shorter than every bound needs no look
+ */
+export function measured(parsed: Parsed, characters: number): Parsed {
+  if (characters <= shortest) return parsed
+  if ('batch' in parsed) return { batch: parsed.batch.map((entry) => measuredEntry(entry, characters)) }
+  return measuredEntry(parsed, characters)
+}
+
+/** The smallest of the bounds on one text or number of entries. */
+const shortest = bounds.levelCharacters
+
+type Entry = Exclude<Parsed, { batch: unknown }>
+
+function measuredEntry(entry: Entry, characters: number): Entry {
+  if ('malformed' in entry) return entry
+  const { message } = entry
+  if (isLong(message.id, bounds.idCharacters)) {
+    return { malformed: tooLong('invalid_request', 'id', `${message.id}`.length, bounds.idCharacters, 'characters') }
+  }
+  try {
+    if (isResponse(message)) measureResponse(message, characters)
+    else measureParams(message.method, message.params ?? {}, characters)
+    return entry
+  } catch (thrown) {
+    if (!(thrown instanceof McpError)) throw thrown
+    // The id of a response is not the client's own.
+    return { malformed: thrown, id: isRequest(message) ? message.id : undefined }
+  }
+}
+
+/** Members of `params`, whatever the method. */
+const texts = [
+  ['uri', bounds.uriCharacters],
+  ['name', bounds.nameCharacters],
+  ['cursor', bounds.cursorCharacters],
+  ['requestState', bounds.requestStateCharacters],
+  ['taskId', bounds.taskIdCharacters],
+  ['level', bounds.levelCharacters],
+  ['protocolVersion', bounds.versionCharacters],
+  ['requestId', bounds.idCharacters],
+] as const
+
+/** @throws McpError that names the member */
+function measureParams(method: string, params: Params, characters: number): void {
+  if (isLong(method, bounds.methodCharacters)) {
+    throw tooLong('invalid_request', 'method', method.length, bounds.methodCharacters, 'characters')
+  }
+  for (const [name, most] of texts) measureText(params[name], `params.${name}`, most)
+  const { _meta: meta, ref, argument, context, inputResponses, notifications } = params
+  if (isObject(meta)) {
+    measureText(meta.progressToken, 'params._meta.progressToken', bounds.idCharacters)
+    measureText(meta['io.modelcontextprotocol/protocolVersion'], 'the protocol version', bounds.versionCharacters)
+    measureText(meta['io.modelcontextprotocol/logLevel'], 'the log level', bounds.levelCharacters)
+    measureJson(meta, 'params._meta', bounds.metaCharacters, characters)
+  }
+  if (isObject(ref)) {
+    measureText(ref.name, 'params.ref.name', bounds.nameCharacters)
+    measureText(ref.uri, 'params.ref.uri', bounds.uriCharacters)
+  }
+  if (isObject(argument)) {
+    measureText(argument.name, 'params.argument.name', bounds.nameCharacters)
+    measureText(argument.value, 'params.argument.value', bounds.completionCharacters)
+  }
+  if (isObject(context) && isObject(context.arguments)) {
+    const known = Object.entries(context.arguments)
+    measureCount(known, 'params.context.arguments', bounds.completionArguments)
+    for (const [name, value] of known) {
+      measureText(name, 'a name in params.context.arguments', bounds.nameCharacters)
+      measureText(value, 'a value in params.context.arguments', bounds.completionCharacters)
+    }
+  }
+  if (isObject(inputResponses)) {
+    const responses = Object.entries(inputResponses)
+    measureCount(responses, 'params.inputResponses', bounds.inputResponses)
+    for (const [key, response] of responses) {
+      measureText(key, 'a key in params.inputResponses', bounds.nameCharacters)
+      measureInputResponse(response, 'an entry of params.inputResponses', characters)
+    }
+  }
+  if (isObject(notifications)) measureFilter(notifications)
+}
+
+function measureFilter({ resourceSubscriptions: uris, taskIds }: Params): void {
+  if (Array.isArray(uris)) {
+    const where = 'params.notifications.resourceSubscriptions'
+    measureCount(uris, where, bounds.filterUris)
+    let all = 0
+    for (const uri of uris) {
+      measureText(uri, `a URI in ${where}`, bounds.uriCharacters)
+      if (typeof uri === 'string') all += uri.length
+    }
+    if (all > bounds.filterCharacters) {
+      throw tooLong('out_of_bounds', `all URIs of ${where}`, all, bounds.filterCharacters, 'characters')
+    }
+  }
+  if (Array.isArray(taskIds)) {
+    measureCount(taskIds, 'params.notifications.taskIds', bounds.filterTaskIds)
+    for (const id of taskIds) measureText(id, 'an id in params.notifications.taskIds', bounds.taskIdCharacters)
+  }
+}
+
+function measureResponse(message: Message, characters: number): void {
+  if ('result' in message) measureInputResponse(message.result, 'result', characters)
+  if ('error' in message) measureJson(message.error, 'error', bounds.inputResponseCharacters, characters)
+}
+
+function measureInputResponse(response: unknown, where: string, characters: number): void {
+  if (isObject(response) && Array.isArray(response.roots)) {
+    measureCount(response.roots, `${where}.roots`, bounds.roots)
+    for (const root of response.roots) {
+      if (!isObject(root)) continue
+      measureText(root.uri, `a URI in ${where}.roots`, bounds.uriCharacters)
+      measureText(root.name, `a name in ${where}.roots`, bounds.nameCharacters)
+    }
+  }
+  measureJson(response, where, bounds.inputResponseCharacters, characters)
+}
+
+const isLong = (value: unknown, most: number): value is string => typeof value === 'string' && value.length > most
+
+function measureText(value: unknown, where: string, most: number): void {
+  if (isLong(value, most)) throw tooLong('out_of_bounds', where, value.length, most, 'characters')
+}
+
+function measureCount(entries: readonly unknown[], where: string, most: number): void {
+  if (entries.length > most) throw tooLong('out_of_bounds', where, entries.length, most, 'entries')
+}
+
+/** @param characters of the whole text: JSON is no longer than what it was parsed from, but for the escapes of controls */
+function measureJson(value: unknown, where: string, most: number, characters: number): void {
+  if (characters <= most) return
+  const { length } = JSON.stringify(value)
+  if (length > most) throw tooLong('out_of_bounds', where, length, most, 'characters of JSON')
+}
+
+const tooLong = (
+  kind: 'invalid_request' | 'out_of_bounds',
+  where: string,
+  size: number,
+  most: number,
+  unit: string,
+): McpError => new McpError(kind, `${where} has ${size} ${unit}: this server accepts at most ${most}`)

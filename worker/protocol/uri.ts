@@ -1,0 +1,50 @@
+/**
+ * URIs as clients write them: one spelling for each, and paths that stay where they point.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc3986#section-6.2.2
+ * @see https://url.spec.whatwg.org/#path-state
+ */
+
+/**
+ * Returns the normal form of a URI: what must be percent-encoded is encoded, what need not be is plain, hex digits are
+ * capitals. It is ASCII.
+ *
+ * @throws URIError for half of a surrogate pair
+ */
+export const normalizeUri = (uri: string): string =>
+  uri
+    .replace(/[^!#-;=?-[\]_a-z~]+/g, (characters) => encodeURIComponent(characters))
+    .replace(/%[\da-fA-F]{2}/g, (encoded) => {
+      const plain = String.fromCharCode(Number.parseInt(encoded.slice(1), 16))
+      return /[\w.~-]/.test(plain) ? plain : encoded.toUpperCase()
+    })
+
+/** An escape of these two hex digits, escaped again any number of times: each decoding of a variable undoes one. */
+const escaped = (digits: string) => `%(?:25)*(?:${digits})`
+
+/** URL parsers remove tabs and line breaks, and trim other controls and blanks at both ends. */
+const removed = `(?:[\\0- ]|${escaped('[01][\\da-f]|20')})*`
+const dot = `(?:\\.|${escaped('2e')})`
+/** What may begin or end a segment of a path, in the URI itself or in what a variable of it decodes to. */
+const separator = `[/\\\\:?#&=;,]|${escaped('2f|5c|3a|3f|23|26|3d|3b|2c')}`
+
+const climbing = new RegExp(`(?:^|${separator})${removed}${dot}${removed}${dot}${removed}(?=${separator}|$)`, 'i')
+const dotSegment = new RegExp(`[/\\\\]${dot}(?=[/\\\\]|$)`, 'i')
+
+/** What is wrong with a URI that a client sends; `undefined` when nothing is. Takes time in proportion to its length. */
+export function uriProblem(uri: string): string | undefined {
+  if (!/^[a-z][a-z\d+.-]*:/i.test(uri)) return 'must be a URI with a scheme'
+  if (hasControl(uri)) return 'must not contain control characters: percent-encode them'
+  if (climbing.test(uri)) return 'must not contain ".." segments'
+  // In a path every URL parser removes it, so the URI has another spelling.
+  if (dotSegment.test(uri.split(/[?#]/, 1)[0] as string)) return 'must not contain "." segments'
+  return undefined
+}
+
+function hasControl(text: string): boolean {
+  for (let at = 0; at < text.length; at++) {
+    const code = text.charCodeAt(at)
+    if (code < 0x20 || code === 0x7f) return true
+  }
+  return false
+}
