@@ -90,7 +90,22 @@ export const parameters: Row[] = [
     'note://%2E.%2F1',
     'note://..%5c1',
     'note://..\\1',
+    // What URL parsers remove.
+    'note://.%09./1',
+    'note://a/%0d.%0a./1',
+    'note://a/%20../1',
+    // What is decoded twice: by the template and by who resolves its variable.
+    'note://%252e%252e/1',
+    'note://%25252e./1',
+    'note://..%255c1',
+    'note://1?path=..',
+    'note://1#..',
+    'note://a/./1',
+    'note://a\\.\\1',
   ].flatMap((uri) => both(`"${uri}" climbs`, 'resources/read', { uri })),
+  ...['note://.\t./1', 'note://.\n./1', 'note://.\r./1', 'note://a\0', 'note://a\x7f'].map((uri) =>
+    row(`${json(uri)} has a control character`, inSession(request('resources/read', { uri })), invalid),
+  ),
   ...[
     'note://1 2',
     'note://a',

@@ -139,11 +139,7 @@ const elsewhere: Row[] = [
     refused('params.inputResponses has 101 entries: this server accepts at most 100', 400),
   ),
   row('99 answers to something else answer nothing', answering(many), asks('word')),
-  row(
-    '99 answers to something else answer nothing, ask_once',
-    answering(many, { name: 'ask_once' }),
-    asks('word'),
-  ),
+  row('99 answers to something else answer nothing, ask_once', answering(many, { name: 'ask_once' }), asks('word')),
   row(
     'an answer beside params answers nothing',
     async (stage) => ({

@@ -1,6 +1,7 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources */
 import { McpError } from '../../protocol/errors.ts'
 import type { ResourceItem, ResourceTemplateItem, Result } from '../../protocol/types.ts'
+import { uriProblem } from '../../protocol/uri.ts'
 import type { Caller } from '../../server/caller.ts'
 import { readResourceResult, resourceNotFound } from '../../server/content.ts'
 import type { Resource } from '../../server/resource.ts'
@@ -80,13 +81,9 @@ export async function readable(registry: Registry, caller: Caller, uri: string) 
   return !readable || (await readable(caller, found.variables)) === true ? found : undefined
 }
 
-/** @throws McpError `invalid_params` for what is not a URI, or climbs out of where it points */
+/** @throws McpError `invalid_params` for what is not a URI, or what a URL parser takes elsewhere: see `uriProblem` */
 export function readUri(uri: string): string {
-  if (!/^[a-z][a-z\d+.-]*:/i.test(uri)) {
-    throw new McpError('invalid_params', 'params.uri must be a URI with a scheme')
-  }
-  if (/(?:^|[/\\:]|%2f|%5c)(?:\.|%2e){2}(?:[/\\?#]|%2f|%5c|$)/i.test(uri)) {
-    throw new McpError('invalid_params', 'params.uri must not contain ".." segments')
-  }
+  const problem = uriProblem(uri)
+  if (problem !== undefined) throw new McpError('invalid_params', `params.uri ${problem}`)
   return uri
 }
