@@ -209,6 +209,17 @@ describe.each([
       expect(rest).toEqual([])
     })
 
+    test('a write after a question that is not awaited is reported with the missing await', async () => {
+      const texts = () => server.harness.getLogs().map(({ message }) => message)
+      await expect(client.callTool('unawaited')).rejects.toThrow('write await ctx.elicit("sure", …)')
+      const text =
+        'The tool "unawaited" calls env.NOTES.put(…) without awaiting the question "sure", so it happens before the answer: ' +
+        'await the question first'
+      await expect.poll(() => texts()).toContainEqual(expect.stringContaining(text))
+      expect(texts().filter((text) => text.includes('ctx.once'))).toEqual([])
+      server.harness.clearLogs()
+    })
+
     test('prompts and resources are looked at, too', async () => {
       await client.request('prompts/get', { name: 'prompted', arguments: { url: away } })
       await client.request('resources/read', { uri: 'effects://one/7' })

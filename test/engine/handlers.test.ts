@@ -1,6 +1,7 @@
 /** What handlers return and do, as clients see it: a real Worker over HTTP. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import type { Params } from '../../worker/protocol/types.ts'
+import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { statelessHeaders } from '../support/stateless.ts'
 
@@ -124,5 +125,31 @@ describe('a result that a handler means', () => {
       contents: [{ uri: 'result://other', text: 'made' }],
       _meta: { 'com.example/a': 1 },
     })
+  })
+})
+
+describe.each(['2026-07-28', '2025-11-25'])('a question whose await was forgotten, for clients of %s', (revision) => {
+  const says = (action: string) => () => (action === 'accept' ? { action, content: { sure: true } } : { action })
+  const deleted = async () => (await callTool('deleted')).result?.content
+
+  test.each(['once', 'return', 'wait and once', 'wait and return', 'state', 'elicit'])(
+    'ends the call with an error that names it, and nothing happens: %s',
+    async (next) => {
+      const before = await deleted()
+      for (const action of ['accept', 'decline']) {
+        await using client = await connect(server.url, { revision, answers: { elicit: says(action) } })
+        await expect(client.callTool('forgets_await', { next })).rejects.toMatchObject({
+          code: -32603,
+          message: expect.stringContaining('write await ctx.elicit("sure", …)'),
+        })
+      }
+      expect(await deleted()).toEqual(before)
+    },
+  )
+
+  test('is none of those that are awaited together', async () => {
+    await using client = await connect(server.url, { revision, answers: { elicit: says('accept') } })
+    const { content } = await client.callTool('awaits_together')
+    expect(content).toEqual([{ type: 'text', text: '["accept","accept","number","accept"]' }])
   })
 })

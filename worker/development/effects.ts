@@ -6,7 +6,7 @@
  * place before the first call of a handler (`const { fetch } = globalThis`); and operations of `ctx.state` that a declaration
  * names itself, because which of them write is known only where the state is, and telling would cost production.
  */
-import { tellWhenOver } from '../engine/watching.ts'
+import { isAwaited, observe, tellWhenOver } from '../engine/watching.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Context } from '../server/context.ts'
 import type { Registry } from '../server/server.ts'
@@ -22,7 +22,7 @@ type Round = {
 }
 
 type Noted = { readonly effect: Effect; readonly owner: string; readonly place: readonly string[] }
-type Asked = { readonly keys: string; state: 'open' | 'answered' | 'refused' }
+type Asked = { readonly keys: string; state: 'open' | 'answered' | 'refused'; readonly answer: Promise<unknown> }
 
 let runs: Scope<Running | undefined> | undefined
 /** By a function of its context: contexts are copied on their way to some handlers. */
@@ -98,19 +98,20 @@ function openRound(context: Context, within: Scope<Running | undefined>): { cont
 
   function asking<A extends unknown[]>(question: (...args: A) => Promise<unknown>) {
     return (...args: A) => {
-      const entry: Asked = { keys: keysOf(args[0]), state: 'open' }
+      const answer = question.apply(context, args)
+      const entry: Asked = { keys: keysOf(args[0]), state: 'open', answer }
       story.push(entry)
-      return question.apply(context, args).then(
-        (answer) => {
+      observe(
+        answer,
+        () => {
           entry.state = 'answered'
-          return answer
         },
         (thrown) => {
           // Everything else says that it was not asked.
           entry.state = thrown instanceof McpError && thrown.kind === 'client_refused' ? 'answered' : 'refused'
-          throw thrown
         },
       )
+      return answer
     }
   }
 
@@ -187,11 +188,13 @@ function placeOf(lines: readonly string[]): string[] {
 const keysOf = (first: unknown): string =>
   typeof first === 'object' && first ? Object.keys(first).join('", "') : String(first ?? 'roots')
 
-function warn({ effect, owner, place }: Noted, relation: 'before' | 'beside', { keys }: Asked): void {
+function warn({ effect, owner, place }: Noted, relation: 'before' | 'beside', { keys, answer }: Asked): void {
   const { call, key, work } = effect
   const text = [
-    `The ${owner} calls ${call} ${relation} the question "${keys}", so it happens again with the answer: ` +
-      `write await ctx.once('${key}', ${work})`,
+    relation === 'beside' && !isAwaited(answer)
+      ? `The ${owner} calls ${call} without awaiting the question "${keys}", so it happens before the answer: await the question first`
+      : `The ${owner} calls ${call} ${relation} the question "${keys}", so it happens again with the answer: ` +
+        `write await ctx.once('${key}', ${work})`,
     ...place,
   ].join('\n')
   if (told.has(text)) return

@@ -9,17 +9,20 @@ import { checks } from '../server/checking.ts'
 import type { AskOptions, Context, Elicited, Feature, Input, SampleRequest } from '../server/context.ts'
 import { readForm } from '../server/form.ts'
 import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
-import type { HandledState, ScopedState } from '../server/state.ts'
+import type { HandledState, ScopedState, StateRpc } from '../server/state.ts'
 import { readRoots, readSampled, readVisited } from './answers.ts'
 import type { Call, Outcome, World } from './call.ts'
 import { can, featuresOf, requirementOf } from './features.ts'
 import { type Answer, longestWait, type Memo } from './memo.ts'
+import { observe, Question, Unawaited } from './question.ts'
 
 /** A round: a context for the handler, and what happens if the handler cannot go on without the client. */
 export type Round = {
   readonly context: Context
   /** Settles when questions are open and nothing else is running, or when an answer is not one. */
   readonly blocked: Promise<Outcome>
+  /** Hands the handler's result on. @throws McpError when the handler did not await a question: its result counts for nothing */
+  settle<R>(result: R): R | Promise<R>
   /** Nothing is said for this call any more. */
   close(): void
 }
@@ -38,6 +41,9 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   /** Keys of answers that somebody wanted to hear. */
   const heard = new Set<string>()
   const running = new Set<Promise<unknown>>()
+  const unawaited = new Unawaited()
+  /** Set once a question was not awaited. From then on the handler may do nothing through its context. */
+  let misstep: McpError | undefined
   let patience = longestWait
   let closed = false
   let refused = false
@@ -57,7 +63,8 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     // Effects that run beside a question are part of this round: their results must travel with it.
     while (running.size > 0) await Promise.allSettled(running)
     // What cannot be asked may be the end of the handler: nobody is asked anything before that is known.
-    for (let turn = 0; refused && turn < 50; turn++) await undefined
+    // Neither before it is known whether the handler waits for the answer.
+    for (let turn = 0; (refused || unawaited.names().length > 0) && turn < 50; turn++) await undefined
     if (closed) return
     closed = true
     const unused = [...answers.keys()].filter((key) => !heard.has(key))
@@ -83,6 +90,55 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     world.report(error)
     fail(error)
     return new Promise<never>(() => {})
+  }
+
+  /**
+   * Does something for the handler. If it has asked a question that nothing waits for yet, this first makes sure that something
+   * does: what comes after a question must not happen before the answer.
+   */
+  function afterQuestions<T>(work: () => Promise<T>): Promise<T> {
+    if (misstep) return Promise.reject(misstep)
+    if (unawaited.names().length === 0) return work()
+    const started = awaited().then(() => {
+      const result = work()
+      result.catch(() => {})
+      // Not the promise itself, which may stay open.
+      return { result }
+    })
+    running.add(started)
+    const isOver = () => void running.delete(started)
+    started.then(isOver, isOver)
+    return started.then(({ result }) => result)
+  }
+
+  /** @throws McpError when a question that was asked before is not awaited */
+  async function awaited(): Promise<void> {
+    const name = await unawaited.forgotten()
+    if (name !== undefined) throw notAwaited(name)
+  }
+
+  function notAwaited(name: string): McpError {
+    if (misstep) return misstep
+    const message = `The handler asks ${name} and goes on without the answer: write await ${name}, or await Promise.all([…]) for several questions`
+    misstep = new McpError('internal_error', message)
+    closed = true
+    world.report(misstep)
+    fail(misstep)
+    return misstep
+  }
+
+  /** Like `afterQuestions`, for what cannot wait: it happens now, and the call ends if a question is not awaited. */
+  function checkQuestions(): void {
+    if (unawaited.names().length > 0) afterQuestions(async () => {}).catch(() => {})
+  }
+
+  /** @param name what the handler calls, for the error if it does not await it */
+  function question<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const promise = new Question<T>((resolve) => resolve(afterQuestions(work)))
+    unawaited.add(name, promise)
+    // One that is not awaited is reported as that, whatever becomes of it.
+    observe(promise, ignore, ignore)
+    return promise
   }
 
   function misuse(message: string): Error {
@@ -144,7 +200,17 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     return new Promise<never>(() => {})
   }
 
-  const access = () => ({ ...world.state, ...world.seals, principal: call.principal })
+  const access = () => ({ ...world.state, ...world.seals, principal: call.principal, object: stateObject })
+
+  /** Operations on states are effects as well. */
+  function stateObject(name: string): StateRpc {
+    const object = world.state.object(name)
+    if (!misstep && unawaited.names().length === 0) return object
+    return {
+      run: (operation) => afterQuestions(() => object.run(operation)),
+      forget: (expires) => afterQuestions(() => object.forget(expires)),
+    }
+  }
 
   const context: Context = Object.assign(new Signalled(world), {
     principal: call.principal,
@@ -153,99 +219,108 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     meta: isObject(call.params._meta) ? call.params._meta : {},
     can: (feature) => can(call.capabilities, feature),
 
-    async elicit(key, message, schema, options) {
-      const form = readForm(schema, `question "${key}"`, reader)
-      const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
-      const read = async (result: unknown): Promise<Elicited<never> | undefined> => {
-        if (!isObject(result)) return undefined
-        if (result.action === 'decline' || result.action === 'cancel') return { action: result.action }
-        if (result.action !== 'accept') return undefined
-        const checked = await form.check(result.content ?? {})
-        if ('value' in checked) return { action: 'accept', content: checked.value } as Elicited<never>
-        fail(
-          new McpError(
-            'invalid_params',
-            `The answer to "${key}" does not fit its schema: ${issuesText(checked.issues)}`,
-          ),
-        )
-        return undefined
-      }
-      return ask(key, { method: 'elicitation/create', params }, read, options)
-    },
+    elicit: (key, message, schema, options) =>
+      question(`ctx.elicit("${key}", …)`, async () => {
+        const form = readForm(schema, `question "${key}"`, reader)
+        const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
+        const read = async (result: unknown): Promise<Elicited<never> | undefined> => {
+          if (!isObject(result)) return undefined
+          if (result.action === 'decline' || result.action === 'cancel') return { action: result.action }
+          if (result.action !== 'accept') return undefined
+          const checked = await form.check(result.content ?? {})
+          if ('value' in checked) return { action: 'accept', content: checked.value } as Elicited<never>
+          fail(
+            new McpError(
+              'invalid_params',
+              `The answer to "${key}" does not fit its schema: ${issuesText(checked.issues)}`,
+            ),
+          )
+          return undefined
+        }
+        return ask(key, { method: 'elicitation/create', params }, read, options)
+      }),
 
-    async elicitUrl(key, message, url, options) {
-      const { href, protocol, hostname } = new URL(url)
-      if (protocol !== 'https:' && hostname !== 'localhost') {
-        throw new Error(`The question "${key}" sends people to ${href}: use https`)
-      }
-      const params: Params = { mode: 'url', message, url: href }
-      const request: InputRequest = { method: 'elicitation/create', params }
-      if (!options?.required || call.revision.stateless) return ask(key, request, readVisited, options)
-      check(key, request)
-      const elicitation = { ...params, elicitationId: await world.seals.seal('elicitation', key) }
-      throw new McpError('url_elicitation_required', message, { elicitations: [elicitation] })
-    },
+    elicitUrl: (key, message, url, options) =>
+      question(`ctx.elicitUrl("${key}", …)`, async () => {
+        const { href, protocol, hostname } = new URL(url)
+        if (protocol !== 'https:' && hostname !== 'localhost') {
+          throw new Error(`The question "${key}" sends people to ${href}: use https`)
+        }
+        const params: Params = { mode: 'url', message, url: href }
+        const request: InputRequest = { method: 'elicitation/create', params }
+        if (!options?.required || call.revision.stateless) return ask(key, request, readVisited, options)
+        check(key, request)
+        const elicitation = { ...params, elicitationId: await world.seals.seal('elicitation', key) }
+        throw new McpError('url_elicitation_required', message, { elicitations: [elicitation] })
+      }),
 
     completed(key) {
+      checkQuestions()
       if (!muted()) world.completed(key, said)
     },
 
-    async sample(key, request, options) {
-      const params = samplingParams(request)
-      return ask(key, { method: 'sampling/createMessage', params }, readSampled, options)
+    sample: (key, request, options) =>
+      question(`ctx.sample("${key}", …)`, async () => {
+        const params = samplingParams(request)
+        return ask(key, { method: 'sampling/createMessage', params }, readSampled, options)
+      }),
+
+    roots: (key = 'roots') =>
+      question('ctx.roots()', async () => ask(key, { method: 'roots/list', params: {} }, readRoots)),
+
+    input(key) {
+      checkQuestions()
+      return answerTo(key) as Input | undefined
     },
 
-    async roots(key = 'roots') {
-      return ask(key, { method: 'roots/list', params: {} }, readRoots)
-    },
+    ask: (requests, options) =>
+      question(`ctx.ask({ ${Object.keys(requests).join(', ')} })`, async () => {
+        const asking = Object.entries(requests)
+        if (asking.length === 0) throw new Error(checks?.nothingAsked ?? 'There is nothing to ask')
+        for (const [key, request] of asking) {
+          claim(key, 'question')
+          check(key, request)
+        }
+        for (const [key, request] of asking) {
+          // Asked again, it is to be answered again.
+          answers.delete(key)
+          asked.set(key, fingerprint(request))
+          open(key, request, options)
+        }
+        return new Promise<never>(() => {})
+      }),
 
-    input: (key) => answerTo(key) as Input | undefined,
-
-    async ask(requests, options) {
-      const asking = Object.entries(requests)
-      if (asking.length === 0) throw new Error(checks?.nothingAsked ?? 'There is nothing to ask')
-      for (const [key, request] of asking) {
-        claim(key, 'question')
-        check(key, request)
-      }
-      for (const [key, request] of asking) {
-        // Asked again, it is to be answered again.
-        answers.delete(key)
-        asked.set(key, fingerprint(request))
-        open(key, request, options)
-      }
-      return new Promise<never>(() => {})
-    },
-
-    async once(key, effect) {
-      claim(key, 'once')
-      const done = effects.get(key)
-      if (done) return done.value as never
-      // The round is over and nobody would remember the result: the next round runs the effect.
-      if (closed) return new Promise<never>(() => {})
-      // Started in a microtask, so that a throw is a rejection; later rounds get JSON, so this one does too.
-      const work = Promise.resolve()
-        .then(() => {
-          starting = true
-          try {
-            return effect()
-          } finally {
-            starting = false
-          }
-        })
-        .then((value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value))))
-      running.add(work)
-      try {
-        const value = await work
-        effects.set(key, { value })
-        world.effect?.(key, value)
-        return value
-      } finally {
-        running.delete(work)
-      }
-    },
+    once: (key, effect) =>
+      afterQuestions(async () => {
+        claim(key, 'once')
+        const done = effects.get(key)
+        if (done) return done.value as never
+        // The round is over and nobody would remember the result: the next round runs the effect.
+        if (closed) return new Promise<never>(() => {})
+        // Started in a microtask, so that a throw is a rejection; later rounds get JSON, so this one does too.
+        const work = Promise.resolve()
+          .then(() => {
+            starting = true
+            try {
+              return effect()
+            } finally {
+              starting = false
+            }
+          })
+          .then((value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value))))
+        running.add(work)
+        try {
+          const value = await work
+          effects.set(key, { value })
+          world.effect?.(key, value)
+          return value
+        } finally {
+          running.delete(work)
+        }
+      }),
 
     progress(done, total, message) {
+      checkQuestions()
       const token = progressToken(call.params)
       if (token === undefined || !(done > lastProgress)) return
       lastProgress = done
@@ -255,6 +330,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     },
 
     log(level, data, logger) {
+      checkQuestions()
       // Counted whether it is wanted or not: the level may be another one in the next round.
       if (muted() || call.logLevel === undefined) return
       if (logLevels.indexOf(level) < logLevels.indexOf(call.logLevel)) return
@@ -264,9 +340,10 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     // Typed by what declares it.
     state: <T>(of: ScopedState<T> | HandledState<T>, handle = '') => of.open(access(), handle),
 
-    handle: (of) => of.mint(access()),
+    handle: (of) => afterQuestions(() => of.mint(access())),
 
     disconnect(retry) {
+      checkQuestions()
       if (!muted()) world.disconnect(retry)
     },
   } satisfies Omit<Context, 'signal' | 'sleep' | 'until'>) as unknown as Context
@@ -274,11 +351,17 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   return {
     context,
     blocked,
+    settle(result) {
+      if (misstep) return Promise.reject(misstep)
+      return unawaited.names().length === 0 ? result : awaited().then(() => result)
+    },
     close() {
       closed = true
     },
   }
 }
+
+const ignore = () => {}
 
 /** Not a private field: a context behind a proxy has its signal too. */
 const around = Symbol('world')

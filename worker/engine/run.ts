@@ -5,7 +5,7 @@ import type { Call, Outcome, World } from './call.ts'
 import { openRound } from './context.ts'
 import type { Memo } from './memo.ts'
 import { methods } from './methods/index.ts'
-import type { Method } from './methods/method.ts'
+import type { Asked, Method } from './methods/method.ts'
 import { insufficientScope, lackedScopes } from './scopes.ts'
 
 /** What answers a call, if this revision has it; an extension's own comes first. */
@@ -27,6 +27,7 @@ export async function run(server: Server, call: Call, memo: Memo, world: World):
   if (lacked.length > 0) throw insufficientScope(lacked)
   const round = openRound(call, memo, world, server.registry.options.jsonSchema)
   const { blocked } = round
-  const answered = server.registry.around({ server, call, world, ...round }, method.answer)
+  const answer = (asked: Asked) => method.answer(asked).then(round.settle)
+  const answered = server.registry.around({ server, call, world, ...round }, answer)
   return Promise.race([answered.then((done) => ({ done })), blocked]).finally(round.close)
 }

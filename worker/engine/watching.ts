@@ -3,6 +3,12 @@ import type { Result } from '../protocol/types.ts'
 import type { Asking } from '../server/around.ts'
 import type { Registry } from '../server/server.ts'
 import type { Call } from './call.ts'
+import { Question } from './question.ts'
+
+export { observe } from './question.ts'
+
+/** Does anything wait for this answer? */
+export const isAwaited = (answer: Promise<unknown>): boolean => !(answer instanceof Question) || answer.isAwaited
 
 /**
  * Looks on at every call of a server, outside of what stands around it already.

@@ -91,6 +91,12 @@ server.tool('beside', { description: 'Writes beside a question' }, async (_, ctx
   return 'done'
 })
 
+server.tool('unawaited', { description: 'Writes without waiting for its answer' }, async (_, ctx) => {
+  sure(ctx)
+  await env.NOTES.put('unawaited', 'a')
+  return 'done'
+})
+
 server.tool('late', { description: 'Writes when the question has long been sent', input }, async ({ url }, ctx) => {
   const later = load(url).then(() => env.NOTES.put('late', 'a'))
   await sure(ctx)

@@ -1,8 +1,11 @@
 /** Handlers that return, or do, what a careful developer would not. */
 import { createServer, type GetPromptResult, promptResult, resourceResult, serve, text, toolResult } from 'edgemcp'
+import { McpState, state } from 'edgemcp/state'
 import * as z from 'zod'
 
 const server = createServer({ name: 'handlers', version: '1.0.0' })
+
+const deletions = state('deletions', { scope: 'user', ttl: 60_000 })
 
 const json = z.object({ json: z.string() })
 
@@ -39,6 +42,45 @@ server.resource('result://made', { description: 'Makes a result of contents' }, 
   resourceResult({ contents: [{ uri: 'result://other', text: 'made' }], _meta: { 'com.example/a': 1 } }),
 )
 
-const worker = serve(server)
+const Sure = z.object({ sure: z.boolean() })
+let deleted = 0
+
+const forgetful = z.object({ next: z.enum(['once', 'return', 'wait and once', 'wait and return', 'state', 'elicit']) })
+server.tool(
+  'forgets_await',
+  { description: 'Does not wait for its answer', input: forgetful },
+  async ({ next }, ctx) => {
+    ctx.elicit('sure', 'Delete everything?', Sure)
+    if (next.startsWith('wait')) await scheduler.wait(20)
+    if (next === 'state') await ctx.state(deletions).put('at', 1)
+    if (next === 'elicit') await ctx.elicit('other', 'Other?', Sure)
+    if (next.endsWith('once')) await ctx.once('delete', () => ++deleted)
+    return 'Deleted.'
+  },
+)
+
+server.tool('awaits_together', { description: 'Asks twice and works at once' }, async (_, ctx) => {
+  const first = ctx.elicit('first', 'First?', Sure)
+  const ask = async (key: string) => ctx.elicit(key, 'And then?', Sure)
+  const [one, two, count] = await Promise.all([first, ask('second'), ctx.once('count', () => ++deleted)])
+  const last = await Promise.race([ctx.elicit('third', 'Third?', Sure), ctx.elicit('fourth', 'Fourth?', Sure)])
+  return JSON.stringify([one.action, two.action, typeof count, last.action])
+})
+
+server.tool('deleted', { description: 'How often something was deleted' }, async (_, ctx) =>
+  JSON.stringify([deleted, await ctx.state(deletions).get('at')]),
+)
+
+// Everybody is the same person: states need one.
+const principal = {
+  subject: 'ada',
+  client: 'test',
+  issuer: 'https://issuer.example',
+  scopes: [],
+  tenant: undefined,
+  claims: {},
+}
+const worker = serve(server, { auth: { authenticate: async () => principal } })
 export default worker
 export const { McpSession, McpUpdates } = worker
+export { McpState }
