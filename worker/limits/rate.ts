@@ -4,16 +4,21 @@
 export type Rate = { readonly text: string; readonly times: number; readonly seconds: number }
 
 /** Those that the platform's rate limiting knows. */
-const ratePeriods: Readonly<Record<string, number>> = { s: 10, '10s': 10, m: 60 }
+const ratePeriods: Readonly<Record<string, number>> = { '10s': 10, m: 60 }
 const quotaPeriods: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 }
 
 /** @throws Error with one sentence that names the fix */
 export const readRate = (text: string, owner: string): Rate =>
-  read(text, ratePeriods, `${owner} has the rate`, '60/m or 10/10s')
+  read(text, ratePeriods, `${owner} has the rate`, '60/m or 10/10s. A rate counts in periods of 10s or m (a minute)')
 
 /** @throws Error with one sentence that names the fix */
 export const readQuota = (text: string, owner: string): Rate =>
-  read(text, quotaPeriods, `${owner} has the quota`, '1000/d, 100/h or 10/m')
+  read(
+    text,
+    quotaPeriods,
+    `${owner} has the quota`,
+    '1000/d, 100/h or 10/m. A quota counts in periods of m, h or d (a minute, an hour or a day)',
+  )
 
 function read(text: string, periods: Readonly<Record<string, number>>, what: string, examples: string): Rate {
   const [, times, period = ''] = /^([1-9]\d{0,8})\/(\w+)$/.exec(text) ?? []
@@ -26,13 +31,13 @@ function read(text: string, periods: Readonly<Record<string, number>>, what: str
 export const bindingOf = ({ times, seconds }: Rate): string => `RATE_${times}_PER_${seconds}S`
 
 const units: readonly [number, string][] = [
-  [86_400, 'day'],
-  [3_600, 'hour'],
-  [60, 'minute'],
+  [86_400, 'a day'],
+  [3_600, 'an hour'],
+  [60, 'a minute'],
 ]
 
-/** For people and models: "at most 60 a minute". */
+/** For people and models: "at most 60 in a minute". */
 export function rateText({ times, seconds }: Rate): string {
-  const [, unit = `${seconds} seconds`] = units.find(([length]) => length === seconds) ?? []
-  return `at most ${times} in a ${unit}`.replace('a 10', '10')
+  const [, period = `${seconds} seconds`] = units.find(([length]) => length === seconds) ?? []
+  return `at most ${times} in ${period}`
 }

@@ -30,11 +30,11 @@ export type Visibility = {
 
 /** How much one principal may use something, or one address that nobody is signed in from. */
 export type Limit = {
-  /** How often, about: `60/m` is 60 times a minute; `s` and `10s` stand for ten seconds and `m` for a minute. */
+  /** How often, about: `60/m` is 60 times a minute, `10/10s` ten times in ten seconds. The platform has no other periods. */
   readonly rate?: string
   /** How often at most, exactly: `1000/d`; `m`, `h` and `d` are a minute, an hour and a day. */
   readonly quota?: string
-  /** How many at a time in one isolate. */
+  /** How many at a time, in the memory of one isolate: that of the Worker, or that of a session's Durable Object. */
   readonly concurrent?: number
 }
 

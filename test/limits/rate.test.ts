@@ -1,0 +1,35 @@
+import { describe, expect, test } from 'vitest'
+import { limiter } from '../../worker/limits/limits.ts'
+import { rateText, readQuota, readRate } from '../../worker/limits/rate.ts'
+
+describe('a rate', () => {
+  test.each([
+    ['60/m', 60, 60],
+    ['10/10s', 10, 10],
+  ])('%s is %i calls in %i seconds', (text, times, seconds) => {
+    expect(readRate(text, 'limits()')).toMatchObject({ times, seconds })
+  })
+
+  test.each(['5/s', '5/1s', '5/h', '60 per minute', '0/m', '5/', '5/toString'])('%s is refused', (text) => {
+    const options = { rate: text }
+    expect(() => limiter(options, () => ({}))).toThrow(
+      `limits() has the rate "${text}": write it like 60/m or 10/10s. A rate counts in periods of 10s or m (a minute)`,
+    )
+  })
+})
+
+test('a quota names its units when it is refused', () => {
+  expect(() => readQuota('5/s', 'The tool "t"')).toThrow(
+    'The tool "t" has the quota "5/s": write it like 1000/d, 100/h or 10/m. A quota counts in periods of m, h or d ' +
+      '(a minute, an hour or a day)',
+  )
+})
+
+test.each([
+  [60, 'at most 5 in a minute'],
+  [10, 'at most 5 in 10 seconds'],
+  [3_600, 'at most 5 in an hour'],
+  [86_400, 'at most 5 in a day'],
+])('%i seconds are told as "%s"', (seconds, text) => {
+  expect(rateText({ text: '', times: 5, seconds })).toBe(text)
+})
