@@ -51,9 +51,7 @@ const commands: Readonly<Record<string, Command>> = {
  */
 export async function main(args: readonly string[]): Promise<number> {
   try {
-    // `npm create` takes the -- before options away; npx and other package managers pass it on.
-    const typed = args.filter((argument) => argument !== '--')
-    const { values, positionals } = parseArgs({ args: typed, allowPositionals: true, options })
+    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options })
     const [name, given, ...others] = positionals
     if (values.version) return say(ownPackage().version)
     if (values.help || name === undefined) return say(usage)

@@ -133,6 +133,11 @@ export class CallLedger {
     return { stream: found.call.stream, questions: this.end(found.row) }
   }
 
+  /** Requests of calls that wait for their client. */
+  waiting(): RequestMessage[] {
+    return this.#select('id IN (SELECT call FROM questions)').map(({ call }) => call.request)
+  }
+
   /** Calls that wait for nobody: in a new instance, those that were running in the last one. */
   unasked(): { row: number; call: LedgerCall }[] {
     return this.#select('id NOT IN (SELECT call FROM questions)')

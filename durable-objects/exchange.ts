@@ -11,13 +11,15 @@ export type Job = {
   readonly handshake: Handshake
   readonly session: string
   readonly principal: Principal | undefined
+  /** Whom limits count it for; `undefined`: nobody counts it. */
+  readonly caller: string | undefined
   readonly expires: number
   readonly memo: Memo
   /** Its row in the ledger, once it has a stream. */
   row?: number
 }
 
-export type Reply = { status: number; text: string }
+export type Reply = { status: number; text: string; headers?: Readonly<Record<string, string>> | undefined }
 
 export class Exchange {
   readonly revision: Revision

@@ -54,11 +54,12 @@ import type { Principal } from '../worker/protocol/principal.ts'
 import { oldestRevision, revisionOf } from '../worker/protocol/revisions/index.ts'
 import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/types.ts'
 import { logLevels } from '../worker/protocol/types.ts'
+import type { EnterCall } from '../worker/server/call-attempt.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
 import { EventLog, type LogBounds, standingStream } from './event-log.ts'
-import { Exchange, type Job } from './exchange.ts'
+import { Exchange, type Job, type Reply } from './exchange.ts'
 import { Feeds, isOverSse } from './feeds.ts'
 import { type Claim, type RoundRpc, Rounds } from './rounds.ts'
 import type { Shards, UpdatesRpc } from './updates.ts'
@@ -72,6 +73,8 @@ export type Post = {
   /** What the session's id says; `undefined` over HTTP+SSE, where the object remembers it. */
   handshake: Handshake | undefined
   principal: Principal | undefined
+  /** Whom limits count its calls for; `undefined`: the server has no limits. */
+  caller: string | undefined
   /** What `ctx.session` says. */
   session: string
   /** Milliseconds: when the session's id is worth nothing. */
@@ -82,7 +85,7 @@ export type Post = {
 
 export type Posted =
   /** `undefined` text: nothing to say. */
-  | { status: number; text?: string }
+  | { status: number; text?: string; headers?: Readonly<Record<string, string>> | undefined }
   /** The answer is on this stream: open a feed. */
   | { stream: number }
   /** There is no such session. */
@@ -117,6 +120,8 @@ export type SessionHost = {
   state(name: string): StateRpc
   /** `undefined`: nobody is told of changes. */
   readonly shards: Shards | undefined
+  /** Counts a round of a call; `undefined`: the server has no limits. */
+  readonly enter: EnterCall | undefined
   report(problem: unknown): void
 }
 
@@ -319,7 +324,13 @@ export class Session extends DurableObject implements SessionRpc {
       const late = new McpError('interrupted', problem, { reason: 'timeout', retryable: true })
       if (!this.#feeds.isOpen(call.stream)) this.#values.put('unheard', true)
       this.#withdraw(call.stream, this.#ledger.end(row), late.message)
-      this.#fail(exchangeOn(call), call.request.id, late, { ...call, row, principal: undefined, expires: 0 })
+      this.#fail(exchangeOn(call), call.request.id, late, {
+        ...call,
+        row,
+        principal: undefined,
+        caller: undefined,
+        expires: 0,
+      })
     }
   }
 
@@ -345,7 +356,16 @@ export class Session extends DurableObject implements SessionRpc {
       if (this.#running.has(requestKey(request.id)) || this.#ledger.has(request.id)) {
         throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
       }
-      if (request.method === 'ping') return answer({})
+      if (request.method === 'ping') {
+        const counted = this.#count({ ...post, request }, exchange)
+        if (!counted) return answer({})
+        return void counted
+          .then((release) => {
+            release()
+            answer({})
+          })
+          .catch((thrown) => this.#fail(exchange, request.id, thrown))
+      }
       if (request.method === 'initialize') {
         const fail = (thrown: unknown) => this.#fail(exchange, request.id, thrown)
         return void this.#initialize(exchange, request, post).then(answer, fail)
@@ -401,8 +421,33 @@ export class Session extends DurableObject implements SessionRpc {
     },
   }
 
-  /** Takes one step of a call. It ends with an answer, or parked with questions on its stream. */
-  #work(exchange: Exchange, job: Job): void {
+  /** Counts a round of a call, if the server has limits. @param resumed what cancels a round of a call that goes on */
+  #count(
+    { request, caller }: Pick<Job, 'request' | 'caller'>,
+    post: object,
+    resumed?: AbortSignal,
+  ): Promise<() => void> | undefined {
+    if (caller === undefined) return undefined
+    const { method, params = {} } = request
+    return this.#host.enter?.({
+      method,
+      params,
+      caller,
+      post,
+      isResumed: resumed !== undefined,
+      signal: () => resumed ?? new AbortController().signal,
+      // Handlers of a session run on after their call was cancelled, until they return.
+      endsWithSignal: false,
+      parked: () => this.#ledger.waiting(),
+    })
+  }
+
+  /**
+   * Takes one step of a call. It ends with an answer, or parked with questions on its stream.
+   *
+   * @param isResumed it was counted when it began
+   */
+  #work(exchange: Exchange, job: Job, isResumed = false): void {
     const { server } = this.#host
     const { revision } = exchange
     const { request, handshake, principal, session, expires } = job
@@ -445,7 +490,11 @@ export class Session extends DurableObject implements SessionRpc {
       report: this.#host.report,
     }
     const step = async () => {
+      let release: (() => void) | undefined
       try {
+        const entering = this.#count(job, exchange, isResumed ? abort.signal : undefined)
+        if (entering) release = await entering
+        if (abort.signal.aborted) return
         const own = this.#ownMethods[request.method]
         const outcome = own
           ? { done: await own(call.params, job, abort.signal) }
@@ -471,6 +520,7 @@ export class Session extends DurableObject implements SessionRpc {
       } catch (thrown) {
         if (!abort.signal.aborted) this.#fail(exchange, request.id, thrown, job)
       } finally {
+        release?.()
         if (this.#running.get(key)?.job === job) this.#running.delete(key)
       }
     }
@@ -493,7 +543,8 @@ export class Session extends DurableObject implements SessionRpc {
     if (roots?.listChanged === true && 'result' in answer && readRoots(answer.result)) {
       this.#values.put('roots', answer)
     }
-    this.#work(exchangeOn(call), { ...call, row, principal: post.principal, expires: post.expires })
+    const { principal, caller, expires } = post
+    this.#work(exchangeOn(call), { ...call, row, principal, caller, expires }, true)
     void this.#holdAwake()
   }
 
@@ -504,7 +555,7 @@ export class Session extends DurableObject implements SessionRpc {
     const expires = this.#id?.expires ?? 0
     for (const { row, call } of this.#ledger.unasked()) {
       const exchange = exchangeOn(call)
-      const job: Job = { ...call, row, principal: undefined, expires }
+      const job: Job = { ...call, row, principal: undefined, caller: undefined, expires }
       const isSafe = isRepeatable(this.#host.server.registry, call.request)
       // Who asked is known to the client's next request only, so what was asked by somebody is not run for nobody.
       if (isSafe && !call.isPersonal && call.repeats < mostRepeats) {
@@ -546,7 +597,7 @@ export class Session extends DurableObject implements SessionRpc {
   // What goes out
 
   /** Everything an answer changes is written in one turn. */
-  #answer(exchange: Exchange, reply: { status: number; text: string }, job?: Job): void {
+  #answer(exchange: Exchange, reply: Reply, job?: Job): void {
     const { stream } = exchange
     this.#leave(exchange, job)
     if (stream === undefined) return exchange.keep(reply)
@@ -557,7 +608,8 @@ export class Session extends DurableObject implements SessionRpc {
   #fail(exchange: Exchange, id: RequestId, thrown: unknown, job?: Job): void {
     const error = asMcpError(thrown, this.#host.report)
     const numbers = exchange.revision.error(error.kind)
-    this.#answer(exchange, { status: numbers.status, text: errorText(id, error, numbers) }, job)
+    const reply = { status: numbers.status, text: errorText(id, error, numbers), headers: error.headers }
+    this.#answer(exchange, reply, job)
   }
 
   /** Ends a running call without an answer, at once, whether its handler listens or not. */

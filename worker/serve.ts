@@ -58,17 +58,7 @@ export type UpdatesFeature = {
   attach(registry: Registry, first: () => UpdatesRpc): void
 }
 
-// Interfaces, so that declaration files of Workers that export these classes can name them.
-
-/** The Durable Object class to export as `McpSession`. */
-export interface SessionClass {
-  new (ctx: DurableObjectState, env: never): Session
-}
-
-/** The Durable Object class to export as `McpUpdates`. */
-export interface UpdatesClass {
-  new (ctx: DurableObjectState, env: never): Keys
-}
+type ObjectClass<T> = new (ctx: DurableObjectState, env: never) => T
 
 /** Answers GET and HEAD of `/`. */
 export type Page = (request: Request, host: Host) => Promise<Response>
@@ -78,8 +68,8 @@ export interface EdgeWorker {
   fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
   /** What it serves, besides the page at `/` and what `auth` publishes. */
   readonly paths: Host['paths']
-  readonly McpSession: SessionClass
-  readonly McpUpdates: UpdatesClass
+  readonly McpSession: ObjectClass<Session>
+  readonly McpUpdates: ObjectClass<Keys>
 }
 
 /**
@@ -116,6 +106,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   options.auth?.attach?.(server)
   server.registry.storedPrincipals = options.auth
   options.limit?.attach?.(server)
+  const enter = options.limit?.enter?.bind(options.limit)
 
   const sessionHost: SessionHost = {
     server,
@@ -125,6 +116,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     seals: (principal) => sealsOf(keyed, principal),
     state,
     shards: updates && shards,
+    enter: enter && ((attempt) => enter(attempt, { server, state })),
     report,
   }
 

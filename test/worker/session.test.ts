@@ -16,6 +16,7 @@ const post = (method: string, params: object = {}, more: Partial<Post> = {}): Po
   batch: false,
   handshake: { version: '2025-11-25', capabilities: { elicitation: {} }, client: { name: 'test', version: '1' } },
   principal: undefined,
+  caller: undefined,
   session: 'sealed',
   expires: Date.now() + week,
   streams: true,

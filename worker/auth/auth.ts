@@ -1,6 +1,7 @@
 import type { McpError } from '../protocol/errors.ts'
 import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
+import type { CallAttempt } from '../server/call-attempt.ts'
 import type { Server } from '../server/server.ts'
 import type { StateRpc } from '../server/state.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
@@ -37,7 +38,20 @@ export type Visit = {
 export interface Limiter {
   /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
   attach?(server: Server): void
-  /** @returns the refusal, which says when to come back */
+  /** One text for each caller: a principal, or an address. */
+  callerOf?(visit: Visit): string
+  /**
+   * Counts one round of a call where it runs: in the Worker, or in the Durable Object of its session.
+   *
+   * @returns what to call when the round has ended
+   * @throws McpError `too_many_requests` or `content_too_large`
+   */
+  enter?(attempt: CallAttempt, site: Pick<Site, 'server' | 'state'>): Promise<() => void>
+  /**
+   * Looks at an HTTP request before anything is opened for it: at streams and handshakes, which `enter` does not see.
+   *
+   * @returns the refusal, which says when to come back
+   */
   admit(visit: Visit, site: Site): Promise<McpError | undefined>
   /** The response, watched until it ends. */
   watch?(visit: Visit, response: Response): Response

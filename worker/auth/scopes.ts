@@ -15,14 +15,8 @@ export const unscoped = (server: Server): string[] =>
     .filter(({ scopes }) => scopes === undefined)
     .map(({ what }) => what)
 
-function declared({ registry: { tools, resources, templates, prompts, forwarded } }: Server) {
+function declared({ registry: { tools, resources, templates, prompts } }: Server) {
   const of = (word: string, entries: Iterable<[string, { readonly scopes?: readonly string[] | undefined }]>) =>
     [...entries].map(([name, { scopes }]) => ({ what: `the ${word} "${name}"`, scopes }))
-  return [
-    ...of('tool', tools),
-    ...of('resource', resources),
-    ...of('resource', templates),
-    ...of('prompt', prompts),
-    ...forwarded,
-  ]
+  return [...of('tool', tools), ...of('resource', resources), ...of('resource', templates), ...of('prompt', prompts)]
 }

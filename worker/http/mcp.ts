@@ -35,7 +35,8 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
       : ['stateless' in recognised ? recognised.stateless : recognised.handshake]
   const forbidden = await refused(asked, host, visit)
   if (forbidden) return forbidden
-  if ('stateless' in recognised) return serveStateless(request, host, principal, forms, recognised)
+  const caller = host.limit?.callerOf?.(visit)
+  if ('stateless' in recognised) return serveStateless(request, host, principal, forms, recognised, caller)
   if ('handshake' in recognised) return startSession(recognised.handshake, host, principal)
   const { messages, batch } = recognised
   const badVersion = unknownVersion(signs.version)
@@ -45,7 +46,7 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
     const error = new McpError('session_required', 'Missing header Mcp-Session-Id: send initialize first')
     return refusal(error, idOf(messages))
   }
-  return postToSession(messages, { batch, session: signs.session, forms }, host, principal)
+  return postToSession(messages, { batch, session: signs.session, forms, caller }, host, principal)
 
   /** Without sessions every request of an older client stands alone, as if nothing had been agreed on. */
   async function postAlone(messages: Message[], batch: boolean): Promise<Response> {
@@ -53,7 +54,7 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
     if (batch && !revision.batching) return refusal(noBatches(revision.date))
     const requests = messages.filter(isRequest)
     if (requests.length === 0) return new Response(null, { status: 202 })
-    return serveAlone(request, host, principal, forms, { requests, batch, revision })
+    return serveAlone(request, host, principal, forms, { requests, batch, revision }, caller)
   }
 }
 

@@ -6,13 +6,11 @@ import { jsonResponse } from './reply.ts'
 /** A request that was not served, as a JSON-RPC error with the status of its kind. */
 export function refusal(error: McpError, id?: RequestId): Response {
   const numbers = errorTable[error.kind]
-  return jsonResponse(
-    { status: numbers.status, text: errorText(id, error, numbers) },
-    {
-      ...(error.kind === 'unauthorized' && { 'WWW-Authenticate': 'Bearer' }),
-      ...error.headers,
-    },
-  )
+  return jsonResponse({
+    status: numbers.status,
+    text: errorText(id, error, numbers),
+    headers: { ...(error.kind === 'unauthorized' && { 'WWW-Authenticate': 'Bearer' }), ...error.headers },
+  })
 }
 
 export function notAllowed(methods: string): Response {

@@ -4,7 +4,12 @@ import type { Accepts } from './accept.ts'
 import { EventStream, eventFrame, eventStreamHeaders } from './event-stream.ts'
 import type { Limits } from './limits.ts'
 
-export type Answer = { status: number; text: string }
+export type Answer = {
+  status: number
+  text: string
+  /** Of the response, if the answer is all of it. */
+  headers?: Readonly<Record<string, string>> | undefined
+}
 
 /** The way to the client while a call runs. */
 export interface Line {
@@ -16,7 +21,7 @@ export interface Line {
 /** Made once: a response copies them faster than it reads a list of them. */
 const jsonHeaders = new Headers({ 'Content-Type': 'application/json' })
 
-export function jsonResponse({ status, text }: Answer, headers: Readonly<Record<string, string>> = {}): Response {
+export function jsonResponse({ status, text, headers = {} }: Answer): Response {
   const response = new Response(text, { status, headers: jsonHeaders })
   for (const name in headers) response.headers.set(name, headers[name] as string)
   return response

@@ -40,17 +40,23 @@ export async function startSession(
     if (!host.objects) return jsonResponse(answer)
     const session: Session = { name: crypto.randomUUID(), expires: Date.now() + sessionLife, handshake }
     const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
-    return jsonResponse(answer, { 'Mcp-Session-Id': id })
+    return jsonResponse({ ...answer, headers: { 'Mcp-Session-Id': id } })
   } catch (thrown) {
     return refusal(asMcpError(thrown, host.report), message.id)
   }
 }
 
-type SessionPost = { batch: boolean; session: string; forms: Accepts }
+type SessionPost = {
+  batch: boolean
+  session: string
+  forms: Accepts
+  /** Whom limits count it for. */
+  caller: string | undefined
+}
 
 export async function postToSession(
   messages: Message[],
-  { batch, session: id, forms }: SessionPost,
+  { batch, session: id, forms, caller }: SessionPost,
   host: Host,
   principal: Principal | undefined,
 ): Promise<Response> {
@@ -63,7 +69,7 @@ export async function postToSession(
   // Nothing depends on it, so it wakes nothing.
   if (!batch && first && isNotification(first) && first.method === 'notifications/initialized') return accepted()
   const object = (host.objects as Objects).session(name)
-  const post: Post = { messages, batch, handshake, principal, session: id, expires, streams: forms.stream }
+  const post: Post = { messages, batch, handshake, principal, caller, session: id, expires, streams: forms.stream }
   const asked = `${(first as RequestMessage).params?.name}`
   const text = forms.stream && host.streamed.has(asked) ? JSON.stringify(post) : ''
   const settings = text && text.length < mostInUrl ? feedSettings(session) : undefined
@@ -76,8 +82,9 @@ export async function postToSession(
     if (host.streamed.size < mostOpened) host.streamed.add(asked)
     return feedOf(session, host, { ...feedSettings(session), stream: String(posted.stream) })
   }
-  if (posted.text === undefined) return new Response(null, { status: posted.status })
-  return answerIn(forms, { status: posted.status, text: posted.text })
+  const { status, text: answered, headers } = posted
+  if (answered === undefined) return new Response(null, { status })
+  return answerIn(forms, { status, text: answered, headers })
 }
 
 /** A finished answer in the form the client takes. */

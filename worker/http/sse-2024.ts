@@ -55,8 +55,9 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
   const session = (await (await host.sealer()).open(purpose, principal, id)) as SseSession | undefined
   if (!session) return unknownSession(messages)
   const { name, expires } = session
+  const caller = host.limit?.callerOf?.(visit)
   const posted = await host.objects
     .session(name)
-    .post({ messages, batch: false, handshake: undefined, principal, session: id, expires, streams: true })
+    .post({ messages, batch: false, handshake: undefined, principal, caller, session: id, expires, streams: true })
   return 'gone' in posted ? unknownSession(messages) : accepted()
 }

@@ -26,6 +26,7 @@ export async function serveStateless(
   principal: Principal | undefined,
   forms: Accepts,
   { stateless: message, revision, envelope }: { stateless: RequestMessage; revision: Revision; envelope: Envelope },
+  caller: string | undefined,
 ): Promise<Response> {
   const call = callOf(message, revision, principal, envelope)
   try {
@@ -39,7 +40,7 @@ export async function serveStateless(
   } catch (thrown) {
     return refusal(asMcpError(thrown, host.report), message.id)
   }
-  return reply(request, forms, host.limits, (line) => answer(message, call, host, line))
+  return reply(request, forms, host.limits, (line) => answer(message, call, host, line, { caller, post: line }))
 }
 
 /** Requests of an older client on a server without sessions. */
@@ -49,12 +50,15 @@ export async function serveAlone(
   principal: Principal | undefined,
   forms: Accepts,
   { requests, batch, revision }: { requests: RequestMessage[]; batch: boolean; revision: Revision },
+  caller: string | undefined,
 ): Promise<Response> {
   // Nothing was agreed on, and an answer could not find its way back here.
   const envelope: Envelope = { capabilities: {} }
   return reply(request, forms, host.limits, async (line) => {
     const answers = await Promise.all(
-      requests.map((message) => answer(message, callOf(message, revision, principal, envelope), host, line)),
+      requests.map((message) =>
+        answer(message, callOf(message, revision, principal, envelope), host, line, { caller, post: line }),
+      ),
     )
     const [first] = answers as [Answer]
     return batch ? { status: 200, text: `[${answers.map(({ text }) => text).join(',')}]` } : first
@@ -68,7 +72,16 @@ const callOf = (
   { capabilities, client, logLevel }: Envelope,
 ): Call => ({ method, params, revision, capabilities, client, principal, session: undefined, logLevel })
 
-async function answer(message: RequestMessage, call: Call, host: Host, line: Line): Promise<Answer> {
+/** What limits count a call by. */
+type Counting = { readonly caller: string | undefined; readonly post: object }
+
+async function answer(
+  message: RequestMessage,
+  call: Call,
+  host: Host,
+  line: Line,
+  { caller, post }: Counting,
+): Promise<Answer> {
   const { revision } = call
   const seals = sealsOf(host.sealer, call.principal)
   const world: World = {
@@ -84,7 +97,9 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
     completed: () => {},
     report: host.report,
   }
+  let release: (() => void) | undefined
   try {
+    if (caller !== undefined) release = await enter(caller)
     if (message.method === 'ping' && revision.requests.has('ping')) return done({})
     if (!revision.stateless) return await step({ memo: emptyMemo })
     const round = await readRound(call, seals, host)
@@ -93,6 +108,15 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
     return withId(await answerOnce(name, answers, host, () => step(round).catch(failed)))
   } catch (thrown) {
     return failed(thrown)
+  } finally {
+    release?.()
+  }
+
+  /** Each round counts: a client can send the same state again. */
+  async function enter(caller: string): Promise<(() => void) | undefined> {
+    const { method, params } = call
+    const attempt = { method, params, caller, post, isResumed: false, parked: () => [] }
+    return host.limit?.enter?.({ ...attempt, signal: line.signal, endsWithSignal: true }, host)
   }
 
   async function step(round: Round): Promise<Answer> {
@@ -108,12 +132,12 @@ async function answer(message: RequestMessage, call: Call, host: Host, line: Lin
   function failed(thrown: unknown): Answer {
     const error = asMcpError(thrown, host.report)
     const numbers = revision.error(error.kind)
-    return { status: numbers.status, text: errorText(message.id, error, numbers) }
+    return { status: numbers.status, text: errorText(message.id, error, numbers), headers: error.headers }
   }
 
   /** An answer that was given before was given to another request. */
-  function withId({ status, text }: Answer): Answer {
-    return { status, text: JSON.stringify({ ...JSON.parse(text), id: message.id }) }
+  function withId({ text, ...answer }: Answer): Answer {
+    return { ...answer, text: JSON.stringify({ ...JSON.parse(text), id: message.id }) }
   }
 
   function done(result: Result): Answer {

@@ -8,13 +8,14 @@
 import type { Limiter, Site, Visit } from '../auth/auth.ts'
 import { entryOf } from '../engine/scopes.ts'
 import { McpError } from '../protocol/errors.ts'
-import { isRequest, type Message } from '../protocol/jsonrpc.ts'
+import { isRequest } from '../protocol/jsonrpc.ts'
+import type { CallAttempt } from '../server/call-attempt.ts'
 import type { Limit } from '../server/caller.ts'
-import type { Registry, Server } from '../server/server.ts'
+import type { Registry } from '../server/server.ts'
 import { callerOf } from './caller.ts'
-import { Counts } from './counts.ts'
 import { type Counted, take } from './quota.ts'
 import { bindingOf, type Rate, rateText, readQuota, readRate } from './rate.ts'
+import { type Slot, Slots } from './slots.ts'
 import { limitTime } from './time.ts'
 
 export type LimitsOptions = Limit & {
@@ -38,12 +39,16 @@ type Read = {
 
 const defaults = { concurrent: 50, streams: 50, time: 5 * 60_000 }
 
+/** Milliseconds that a call may take besides its handler's time. */
+const leaseMarginMs = 10_000
+
 /** @throws Error with one sentence that names the fix */
 export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<string, unknown>>): Limiter {
   const { streams = defaults.streams, time = defaults.time, arguments: longest = Number.POSITIVE_INFINITY } = options
   const common = readLimit({ concurrent: defaults.concurrent, ...options }, '', 'limits()')
   const read = new WeakMap<Limit, Read>()
-  const running = new Counts()
+  const slots = new Slots()
+  const leaseMs = time + leaseMarginMs
   const releases = new WeakMap<Visit, () => void>()
 
   return {
@@ -53,18 +58,45 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
       if (time < Number.POSITIVE_INFINITY) limitTime(server.registry, time)
     },
 
+    callerOf,
+
+    async enter(attempt, { server, state }) {
+      const { caller, isResumed } = attempt
+      const length = longest < Number.POSITIVE_INFINITY ? argumentsLength(attempt) : 0
+      if (length > longest) {
+        throw new McpError('content_too_large', `The arguments of a call have at most ${longest} characters`)
+      }
+      const limits = limitsOf(server.registry, attempt)
+      const { release } = await slotsOf(attempt, limits, server.registry)
+      if (attempt.endsWithSignal) attempt.signal().addEventListener('abort', release, { once: true })
+      try {
+        const refusal = isResumed ? undefined : await exhausted(limits, caller, { state }, attempt.post)
+        if (refusal) throw refusal
+        return release
+      } catch (thrown) {
+        release()
+        throw thrown
+      }
+    },
+
     async admit(visit, site) {
-      const who = callerOf(visit)
-      const messages = visit.messages ?? []
-      // Written anew only to be measured, so only where there is a measure.
-      const large = longest < Number.POSITIVE_INFINITY && messages.some((message) => argumentsLength(message) > longest)
-      if (large) return new McpError('content_too_large', `The arguments of a call have at most ${longest} characters`)
-      const limits = [common, ...messages.flatMap((message) => limitOf(site.server, message))]
-      const crowded = enter(visit, who, limits)
-      if (crowded) return crowded
-      const full = await exhausted(limits, who, site)
-      if (full) releases.get(visit)?.()
-      return full
+      const caller = callerOf(visit)
+      const { request, messages = [] } = visit
+      const isHeld = isStanding(visit)
+      const isHandshake = messages.some((message) => isRequest(message) && message.method === 'initialize')
+      if (!isHeld && !isHandshake) return undefined
+      const wanted: Slot[] = isHeld ? [{ key: `${caller} streams`, most: streams }] : []
+      const entered = slots.take(wanted, Number.POSITIVE_INFINITY)
+      if ('full' in entered) return crowded('Too many streams are open', streams)
+      const { release } = entered
+      releases.set(visit, release)
+      // The runtime may end a request whose client has gone without a word.
+      if (isHeld) request.signal.addEventListener('abort', release, { once: true })
+      // A GET is no call. It opens a stream for calls that were counted, or for none.
+      const counted = request.method === 'GET' ? { ...common, quota: undefined } : common
+      const refusal = await exhausted([counted], caller, site, visit)
+      if (refusal) release()
+      return refusal
     },
 
     watch(visit, response) {
@@ -75,51 +107,60 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
         release()
         return response
       }
-      // What a stream holds is free again when it ends, whoever ends it.
-      visit.request.signal.addEventListener('abort', release, { once: true })
       return new Response(untilEnd(body, release), response)
     },
   }
 
-  /** Counts it among those that are running. */
-  function enter(visit: Visit, who: string, limits: readonly Read[]): McpError | undefined {
-    const slots = isStanding(visit)
-      ? [{ key: `${who} streams`, most: streams, what: 'Too many streams are open' }]
-      : limits.map(({ what, concurrent }) => ({
-          key: `${who} ${what}`,
-          most: concurrent,
-          what: what === '' ? 'Too many calls are running' : `Too many calls of ${what} are running`,
-        }))
-    const full = slots.find(({ key, most }) => running.of(key) >= most)
-    if (full) return tooMany(`${full.what}: at most ${full.most} at a time. Wait for one to end, then try again`, 1)
-    for (const { key } of slots) running.add(key, 1)
-    releases.set(visit, () => {
-      if (!releases.delete(visit)) return
-      for (const { key } of slots) running.add(key, -1)
-    })
-    return undefined
+  /** The limits of the server, and those of what a call is about. */
+  function limitsOf(registry: Registry, { method, params = {} }: Pick<CallAttempt, 'method'> & Partial<CallAttempt>) {
+    const limit = entryOf(registry, method, params)?.limit
+    const own = limit && read.get(limit)
+    return own ? [common, own] : [common]
   }
 
-  async function exhausted(limits: readonly Read[], who: string, site: Site): Promise<McpError | undefined> {
+  async function slotsOf(attempt: CallAttempt, limits: readonly Read[], registry: Registry) {
+    const { caller } = attempt
+    const bounded = limits.filter(({ concurrent }) => concurrent < Number.POSITIVE_INFINITY)
+    if (attempt.isResumed) {
+      const wanted = bounded.map(({ what, concurrent }) => ({ key: `${caller} ${what}`, most: concurrent }))
+      return slots.takeWhenFree(wanted, leaseMs, attempt.signal())
+    }
+    const parked = bounded.length > 0 ? attempt.parked().flatMap((other) => limitsOf(registry, other)) : []
+    const entered = slots.take(
+      bounded.map((limit) => ({
+        key: `${caller} ${limit.what}`,
+        most: limit.concurrent,
+        parked: parked.filter((other) => other === limit).length,
+      })),
+      leaseMs,
+    )
+    if (!('full' in entered)) return entered
+    const { what, concurrent } = bounded.find((limit) => entered.full.key === `${caller} ${limit.what}`) ?? common
+    throw crowded(what === '' ? 'Too many calls are running' : `Too many calls of ${what} are running`, concurrent)
+  }
+
+  /** Counts a call under all limits or, as far as the counters are our own, under none. */
+  async function exhausted(
+    limits: readonly Read[],
+    caller: string,
+    site: Pick<Site, 'state'>,
+    post: object,
+  ): Promise<McpError | undefined> {
     const counted: Counted[] = []
     for (const { what, rate, quota } of limits) {
       if (quota) counted.push({ name: `${what} ${quota.text}`, most: quota.times, seconds: quota.seconds })
       if (!rate) continue
+      // Wrangler makes it from the configuration.
       const binding = bindings()[bindingOf(rate)] as RateLimiting | undefined
       // Without the platform's the exact counter does it, which costs a request to an object.
       if (!binding) counted.push({ name: `${what} ${rate.text}`, most: rate.times, seconds: rate.seconds })
-      else if (!(await binding.limit({ key: `${who} ${what}` })).success) return spent(what, rate, rate.seconds)
+      else if (!(await binding.limit({ key: `${caller} ${what}` })).success) return spent(what, rate, rate.seconds)
     }
-    const full = counted.length > 0 ? await take(site, who, counted) : undefined
+    const full = counted.length > 0 ? await take(site, caller, counted, post) : undefined
     if (!full) return undefined
+    // `full` names one of them.
     const { name, most: times, seconds } = counted[full.index] as Counted
     return spent(name.slice(0, name.lastIndexOf(' ')), { text: '', times, seconds }, full.wait)
-  }
-
-  function limitOf({ registry }: Server, message: Message): Read[] {
-    const limit = isRequest(message) ? entryOf(registry, message.method, message.params ?? {})?.limit : undefined
-    const found = limit && read.get(limit)
-    return found ? [found] : []
   }
 }
 
@@ -143,13 +184,15 @@ function untilEnd(body: ReadableStream<Uint8Array>, ended: () => void): Readable
   )
 }
 
-const argumentsLength = (message: Message): number =>
-  isRequest(message) ? JSON.stringify(message.params?.arguments ?? '').length : 0
+const argumentsLength = ({ params }: CallAttempt): number => JSON.stringify(params.arguments ?? '').length
 
 /** Does it hold a stream open, rather than run something? */
 const isStanding = ({ request, messages = [] }: Visit): boolean =>
   request.method === 'GET' ||
   messages.some((message) => isRequest(message) && message.method === 'subscriptions/listen')
+
+const crowded = (problem: string, most: number): McpError =>
+  tooMany(`${problem}: at most ${most} at a time. Wait for one to end, then try again`, 1)
 
 function readLimit({ rate, quota, concurrent = Number.POSITIVE_INFINITY }: Limit, what: string, owner: string): Read {
   if (!(concurrent >= 1)) throw new Error(`${owner} has the concurrent ${concurrent}: use a whole number of at least 1`)

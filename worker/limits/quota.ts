@@ -1,6 +1,6 @@
 /**
- * Counters that are exact: one object for each caller, asked once for everything that a request counts for. They are a state
- * like those that handlers declare.
+ * Counters that are exact: one Durable Object for each caller, asked once for all calls of a POST. They are a state like
+ * those that handlers declare.
  */
 import type { Site } from '../auth/auth.ts'
 import { declare, type Store } from '../state/declaration.ts'
@@ -15,6 +15,27 @@ type Counter = { from: number; count: number }
 
 const name = 'edgemcp.limits'
 
+/** Takes one from each counter or, when one of them is full, from none. */
+export function takeEach(store: Pick<Store, 'get' | 'put'>, counted: readonly Counted[], now: number): Full {
+  const counters = counted.map(({ name: key, seconds }) => {
+    const from = now - (now % (seconds * 1000))
+    // Only this function writes these keys.
+    const known = store.get(key) as Counter | undefined
+    return known && known.from === from ? known : { from, count: 0 }
+  })
+  const waits = counted.map(({ most, seconds }, index) => {
+    const { from, count } = counters[index] as Counter
+    return count < most ? 0 : from + seconds * 1000 - now
+  })
+  const longest = Math.max(...waits)
+  if (longest > 0) return { index: waits.indexOf(longest), wait: Math.ceil(longest / 1000) }
+  for (const [index, { name: key }] of counted.entries()) {
+    const { from, count } = counters[index] as Counter
+    store.put(key, { from, count: count + 1 })
+  }
+  return undefined
+}
+
 declare({
   name,
   scope: 'user',
@@ -22,34 +43,53 @@ declare({
   ttl: 2 * 86_400_000,
   tables: [],
   operations: (store: Store) => ({
-    // All of them or none: what is refused uses up nothing.
-    take(counted: readonly Counted[]): Full {
+    /** One call after the other, in one transaction. */
+    take(calls: readonly (readonly Counted[])[]): Full[] {
       const now = Date.now()
-      const counters = counted.map(({ name: key, seconds }) => {
-        const from = now - (now % (seconds * 1000))
-        const known = store.get(key) as Counter | undefined
-        return known && known.from === from ? known : { from, count: 0 }
-      })
-      const waits = counted.map(({ most, seconds }, index) => {
-        const { from, count } = counters[index] as Counter
-        return count < most ? 0 : from + seconds * 1000 - now
-      })
-      const longest = Math.max(...waits)
-      if (longest > 0) return { index: waits.indexOf(longest), wait: Math.ceil(longest / 1000) }
-      for (const [index, { name: key }] of counted.entries()) {
-        const { from, count } = counters[index] as Counter
-        store.put(key, { from, count: count + 1 })
-      }
-      return undefined
+      return calls.map((counted) => takeEach(store, counted, now))
     },
   }),
 })
 
-/** @param who one text for each caller */
-export async function take(site: Site, who: string, counted: readonly Counted[]): Promise<Full> {
+type Waiting = { readonly calls: (readonly Counted[])[]; readonly taken: Promise<Full[]> }
+
+/** Calls of one POST that are about to be counted. */
+const waiting = new WeakMap<object, Waiting>()
+
+/**
+ * Counts one call, together with the others of its POST that are counted at the same moment.
+ *
+ * @param caller one text for each caller
+ */
+export async function take(
+  site: Pick<Site, 'state'>,
+  caller: string,
+  counted: readonly Counted[],
+  post: object,
+): Promise<Full> {
+  let group = waiting.get(post)
+  if (!group) {
+    const calls: Waiting['calls'] = []
+    group = { calls, taken: takeTogether(site, caller, calls, post) }
+    waiting.set(post, group)
+  }
+  const index = group.calls.push(counted) - 1
+  return (await group.taken)[index]
+}
+
+async function takeTogether(
+  site: Pick<Site, 'state'>,
+  caller: string,
+  calls: readonly (readonly Counted[])[],
+  post: object,
+): Promise<Full[]> {
+  // The other calls of the POST begin in the same turn.
+  await undefined
+  waiting.delete(post)
   const answer = await site
-    .state(JSON.stringify([name, who]))
-    .run({ state: name, operation: 'take', args: [counted], expires: undefined })
-  if ('value' in answer) return answer.value as Full
+    .state(JSON.stringify([name, caller]))
+    .run({ state: name, operation: 'take', args: [calls], expires: undefined })
+  // `takeEach` returned them.
+  if ('value' in answer) return answer.value as Full[]
   throw new Error('thrown' in answer ? answer.thrown.message : 'The counter is gone')
 }

@@ -70,9 +70,12 @@ export function messages({ to }: MessagesOptions): Audit {
 
 type End = { status: number; reason: { kind: string; message: string } | undefined }
 
+/** Statuses of calls that a limit refuses before `observe` sees them. */
+const limited: readonly number[] = [413, 429]
+
 /** Did nothing run? A session's answers say what is wrong with a call, unless there is no such session. */
 const wasRefused = ({ error, request }: Visit, { status }: Response): boolean =>
-  error !== undefined || (status === 404 && request.headers.has('Mcp-Session-Id'))
+  error !== undefined || limited.includes(status) || (status === 404 && request.headers.has('Mcp-Session-Id'))
 
 /** Is this what `observe` tells of? */
 const isCall = (message: Message, { server }: Site): boolean =>

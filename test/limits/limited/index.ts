@@ -25,6 +25,29 @@ server.tool('release', { description: 'Releases' }, () => {
   for (const release of held) release()
   held.clear()
 })
+const Announced = z.object({ isAnnounced: z.boolean().default(false) })
+server.tool(
+  'silent',
+  { description: 'Until released, without a word', input: Announced, limit: { concurrent: 1 } },
+  async ({ isAnnounced }, ctx) => {
+    if (isAnnounced) await ctx.progress(1)
+    await new Promise<void>((resolve) => held.add(resolve))
+    return 'released'
+  },
+)
+server.tool('held', { description: 'How many handlers were held since the last release' }, () => String(held.size))
+server.tool(
+  'scarce',
+  { description: 'One at a time, and three a day', limit: { concurrent: 1, quota: '3/d' } },
+  async () => {
+    await new Promise<void>((resolve) => held.add(resolve))
+    return 'released'
+  },
+)
+server.tool('question', { description: 'Asks', limit: { concurrent: 1, quota: '2/d' } }, async (_, ctx) => {
+  const answer = await ctx.elicit('word', 'A word?', z.object({ word: z.string() }))
+  return answer.action === 'accept' ? answer.content.word : answer.action
+})
 server.tool('late', { description: 'Never ends' }, async (_, { signal }) => {
   await new Promise<void>((resolve) => signal.addEventListener('abort', () => resolve()))
   return 'stopped'
@@ -40,7 +63,7 @@ server.resource('note://{id}', { description: 'Notes', limit: { quota: '1/d' } }
 const worker = serve(server, {
   updates: updates(),
   limit: limits({ quota: '40/h', streams: 2, time: Number(TIME), arguments: 1_000 }),
-  limits: { depth: 20, batch: 10, keepAlive: 100 },
+  limits: { depth: 20, batch: 10, keepAlive: 100, patience: 500 },
   auth: {
     async authenticate(request) {
       const subject = /^Bearer (\w+)$/.exec(request.headers.get('Authorization') ?? '')?.[1]
