@@ -51,7 +51,9 @@ const commands: Readonly<Record<string, Command>> = {
  */
 export async function main(args: readonly string[]): Promise<number> {
   try {
-    const { values, positionals } = parseArgs({ args: [...args], allowPositionals: true, options })
+    // `npm create` takes the -- before options away; npx and other package managers pass it on.
+    const typed = args.filter((argument) => argument !== '--')
+    const { values, positionals } = parseArgs({ args: typed, allowPositionals: true, options })
     const [name, given, ...others] = positionals
     if (values.version) return say(ownPackage().version)
     if (values.help || name === undefined) return say(usage)

@@ -6,7 +6,7 @@ export { type BrowserPolicy, policies } from './http/policies.ts'
 export { McpError } from './protocol/errors.ts'
 export type { Claims, Principal } from './protocol/principal.ts'
 export type * from './protocol/types.ts'
-export { type EdgeWorker, type Page, type ServeOptions, serve } from './serve.ts'
+export { type EdgeWorker, type Page, type ServeOptions, type SessionClass, serve, type UpdatesClass } from './serve.ts'
 export type { Caller, Limit, Switch } from './server/caller.ts'
 export { audio, embed, failure, image, link, promptResult, resourceResult, text, toolResult } from './server/content.ts'
 export type {

@@ -58,7 +58,17 @@ export type UpdatesFeature = {
   attach(registry: Registry, first: () => UpdatesRpc): void
 }
 
-type ObjectClass<T> = new (ctx: DurableObjectState, env: never) => T
+// Interfaces, so that declaration files of Workers that export these classes can name them.
+
+/** The Durable Object class to export as `McpSession`. */
+export interface SessionClass {
+  new (ctx: DurableObjectState, env: never): Session
+}
+
+/** The Durable Object class to export as `McpUpdates`. */
+export interface UpdatesClass {
+  new (ctx: DurableObjectState, env: never): Keys
+}
 
 /** Answers GET and HEAD of `/`. */
 export type Page = (request: Request, host: Host) => Promise<Response>
@@ -68,8 +78,8 @@ export interface EdgeWorker {
   fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
   /** What it serves, besides the page at `/` and what `auth` publishes. */
   readonly paths: Host['paths']
-  readonly McpSession: ObjectClass<Session>
-  readonly McpUpdates: ObjectClass<Keys>
+  readonly McpSession: SessionClass
+  readonly McpUpdates: UpdatesClass
 }
 
 /**

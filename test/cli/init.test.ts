@@ -43,6 +43,16 @@ test('a project is made without a question, and the next steps are said', async 
   expect(written('Zeit & Geld/src/index.ts')).toContain("createServer({ name: 'zeit-geld', version: '1.0.0'")
 })
 
+test.each([
+  ['npm create edgemcp made -- --template notes', ['made', '--template', 'notes']],
+  ['npx create-edgemcp made -- --template notes', ['made', '--', '--template', 'notes']],
+  ['npx create-edgemcp -- made --template notes', ['--', 'made', '--template', 'notes']],
+  ['npx create-edgemcp --template notes -- made', ['--template', 'notes', '--', 'made']],
+])('options are read on both sides of --, as package managers pass it on: %s', async (_, args) => {
+  expect(await edgemcp('init', ...args)).toMatchObject({ code: 0, complained: '' })
+  expect(written('made/README.md')).toContain('note')
+})
+
 test('nothing has to be said', async () => {
   expect((await edgemcp('init', '--yes')).code).toBe(0)
   expect(written('my-mcp-server/src/index.ts')).toContain('greet')

@@ -25,6 +25,12 @@ async function pack(folder: string): Promise<string> {
   return join(project, filename)
 }
 
+/** Lets the project import what the repository has installed. */
+function link(name: string): void {
+  const place = join(project, 'node_modules', name)
+  if (!existsSync(place)) symlinkSync(bin(name), place)
+}
+
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 const server = `
@@ -85,6 +91,38 @@ test('a project of its own compiles against it', async () => {
   await run(process.execPath, [bin('typescript/bin/tsc'), '-p', project])
 })
 
+test('it writes declarations with the options of tsc --init, of everything that the examples export', async () => {
+  const folder = join(project, 'declared')
+  mkdirSync(folder)
+  cpSync(join(root, 'examples'), join(folder, 'src/examples'), {
+    recursive: true,
+    filter: (path) => !path.endsWith('/beside'),
+  })
+  writeFileSync(join(folder, 'src/index.ts'), server)
+  writeFileSync(
+    join(folder, 'src/extended.ts'),
+    `import { createServer, serve } from 'edgemcp'
+     import { tasks } from 'edgemcp/tasks'
+     const server = createServer({ name: 'extended', version: '1.0.0' })
+     const worker = serve(server)
+     export const served = worker
+     export class McpSession extends worker.McpSession {}
+     export class McpUpdates extends worker.McpUpdates {}
+     export class McpTask extends tasks(server).McpTask {}`,
+  )
+  writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'declared', private: true, type: 'module' }))
+  link('zod')
+  const tsc = (...args: string[]) => run(process.execPath, [bin('typescript/bin/tsc'), ...args], { cwd: folder })
+  await tsc('--init')
+  expect(readFileSync(join(folder, 'tsconfig.json'), 'utf8')).toMatch(/^ *"declaration": true/m)
+  const types = ['--types', bin('@cloudflare/workers-types')]
+  // The examples import one another's files as .ts.
+  await tsc('-p', '.', '--rootDir', 'src', '--outDir', 'out', '--rewriteRelativeImportExtensions', ...types)
+  const written = readFileSync(join(folder, 'out/index.d.ts'), 'utf8')
+  expect(written).toContain('McpSession: import("edgemcp").SessionClass')
+  expect(written).toContain('McpUpdates: import("edgemcp").UpdatesClass')
+})
+
 test('and deploys', async () => {
   writeFileSync(
     join(project, 'wrangler.toml'),
@@ -110,7 +148,8 @@ test('and is tested, in plain Node, with what the package has for that', async (
   for (const folder of ['examples', 'test/testing/outside']) {
     cpSync(join(root, folder), join(project, folder), { recursive: true })
   }
-  for (const name of ['wrangler', 'zod']) symlinkSync(bin(name), join(project, 'node_modules', name))
+  link('wrangler')
+  link('zod')
   const tests = ['confirm', 'protected', 'report'].map((name) => `test/testing/outside/${name}.test.ts`)
   const { NODE_ENV: _, VITEST: __, ...env } = process.env
   const { stdout } = await run(process.execPath, ['--test', '--test-reporter', 'tap', ...tests], { cwd: project, env })
@@ -118,21 +157,25 @@ test('and is tested, in plain Node, with what the package has for that', async (
 })
 
 describe('a new project', () => {
-  const templates = ['protected', 'hello', 'notes']
-  const [installed] = templates
+  const templates = [
+    { template: 'protected', dashes: [] },
+    { template: 'hello', dashes: ['--'] },
+    { template: 'notes', dashes: ['--'] },
+  ]
+  const installed = 'protected'
 
   test.each(templates)(
-    '%s is tested, typed and deployed as it is made',
-    async (template) => {
+    '$template is tested, typed and deployed as it is made',
+    async ({ template, dashes }) => {
       const folder = join(project, template)
-      // What npm create runs is edgemcp init.
-      const create = join(project, 'node_modules/create-edgemcp/index.js')
-      await run(process.execPath, [create, template, '--template', template], { cwd: project })
+      // npm create runs edgemcp init, and takes the first -- away. npx passes it on.
+      const create = ['--no-install', 'create-edgemcp', template, ...dashes, '--template', template]
+      await run('npx', create, { cwd: project })
       const written = readFileSync(join(folder, 'package.json'), 'utf8')
       writeFileSync(join(folder, 'package.json'), written.replace(/"edgemcp": ".*?"/, `"edgemcp": "file:${packed}"`))
       // The first has all that the others need, and an installation takes its time.
       if (template === installed) await run('npm', install, { cwd: folder })
-      else symlinkSync(join(project, installed as string, 'node_modules'), join(folder, 'node_modules'))
+      else symlinkSync(join(project, installed, 'node_modules'), join(folder, 'node_modules'))
 
       const env = { ...process.env, WRANGLER_LOG: 'log', WRANGLER_SEND_METRICS: 'false', NODE_ENV: undefined }
       const npm = (...args: string[]) => run('npm', args, { cwd: folder, env })
@@ -142,6 +185,6 @@ describe('a new project', () => {
       expect(doctor.stdout).toBe('Nothing is wrong with it.\n')
       expect((await npm('run', 'deploy', '--', '--dry-run')).stdout).toContain('--dry-run: exiting now.')
     },
-    180_000,
+    300_000,
   )
 })

@@ -9,7 +9,7 @@ import { StreamableHTTPServerTransport } from '@modelcontextprotocol/sdk/server/
 import * as z from 'zod'
 import { startServer, type TestServer } from '../support/server.ts'
 
-type Sdk = {
+export type Sdk = {
   readonly url: string
   readonly sessions: Map<string, StreamableHTTPServerTransport>
   /** The methods that it was asked for. */
@@ -84,7 +84,7 @@ function bareServer(): McpServer {
   return server
 }
 
-async function startSdk(newServer: () => McpServer): Promise<Sdk> {
+export async function startSdk(newServer: () => McpServer): Promise<Sdk> {
   const sessions = new Map<string, StreamableHTTPServerTransport>()
   const asked: string[] = []
   const listener: Server = createServer(async (request, response) => {

@@ -15,8 +15,14 @@ export const unscoped = (server: Server): string[] =>
     .filter(({ scopes }) => scopes === undefined)
     .map(({ what }) => what)
 
-function declared({ registry: { tools, resources, templates, prompts } }: Server) {
+function declared({ registry: { tools, resources, templates, prompts, forwarded } }: Server) {
   const of = (word: string, entries: Iterable<[string, { readonly scopes?: readonly string[] | undefined }]>) =>
     [...entries].map(([name, { scopes }]) => ({ what: `the ${word} "${name}"`, scopes }))
-  return [...of('tool', tools), ...of('resource', resources), ...of('resource', templates), ...of('prompt', prompts)]
+  return [
+    ...of('tool', tools),
+    ...of('resource', resources),
+    ...of('resource', templates),
+    ...of('prompt', prompts),
+    ...forwarded,
+  ]
 }

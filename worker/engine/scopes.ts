@@ -8,6 +8,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Guarded } from '../server/caller.ts'
+import type { ForwardedEntry } from '../server/forwarded.ts'
 import type { Registry } from '../server/server.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
 import { findResource } from './methods/resources.ts'
@@ -25,28 +26,51 @@ export async function lackedScopes(
   return (await isVisible(entry, { principal })) ? (entry.scopes ?? none) : none
 }
 
-/** What was declared that a request is about. Only what its method looks at counts. */
+/** What a request is about, declared here or by another server. Only what its method looks at counts. */
 export function entryOf(registry: Registry, method: string, params: Params): Guarded | undefined {
+  const entry = namedBy(method, params)
+  return entry && (declaredEntry(registry, entry) ?? forwardedEntry(registry, entry))
+}
+
+/** What a request names, here. */
+function namedBy(method: string, params: Params): ForwardedEntry | undefined {
   switch (method) {
     case 'tools/call':
-      return registry.tools.get(params.name as string)
+      return named('tool', params.name)
     case 'prompts/get':
-      return registry.prompts.get(params.name as string)
+      return named('prompt', params.name)
     case 'completion/complete': {
       const { type, name, uri } = isObject(params.ref) ? params.ref : {}
-      return type === 'ref/prompt' ? registry.prompts.get(name as string) : resourceAt(registry, uri)
+      return type === 'ref/prompt' ? named('prompt', name) : named('resource', uri)
     }
     case 'resources/read':
     case 'resources/subscribe':
     case 'resources/unsubscribe':
-      return resourceAt(registry, params.uri)
+      return named('resource', params.uri)
   }
   return undefined
 }
 
-/** A template by its own text, or what serves a URI. */
-const resourceAt = (registry: Registry, uri: unknown): Guarded | undefined =>
-  typeof uri === 'string' ? (registry.templates.get(uri) ?? findResource(registry, uri)?.resource) : undefined
+const named = (kind: ForwardedEntry['kind'], name: unknown): ForwardedEntry | undefined =>
+  typeof name === 'string' ? { kind, name } : undefined
+
+function declaredEntry(registry: Registry, { kind, name }: ForwardedEntry): Guarded | undefined {
+  if (kind === 'tool') return registry.tools.get(name)
+  if (kind === 'prompt') return registry.prompts.get(name)
+  // A template by its own text, or what serves a URI.
+  return registry.templates.get(name) ?? findResource(registry, name)?.resource
+}
+
+/**
+ * What the one server has that can have it. Where several can, it is known later which one has: who forwards the request looks at
+ * the scopes then.
+ */
+function forwardedEntry({ forwarded }: Registry, { kind, name }: ForwardedEntry): Guarded | undefined {
+  const [only, ...others] = kind === 'resource' ? forwarded : forwarded.filter(({ prefix }) => name.startsWith(prefix))
+  if (!only || others.length > 0) return undefined
+  const nameThere = kind === 'resource' ? name : name.slice(only.prefix.length)
+  return { enabled: undefined, scopes: only.scopesOf({ kind, name: nameThere }) }
+}
 
 export const insufficientScope = (scopes: readonly string[]): McpError =>
   new McpError('insufficient_scope', `This takes the scopes ${scopes.join(' ')}`, { scopes })

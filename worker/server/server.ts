@@ -7,6 +7,7 @@ import type { Caller, Switch, Visibility } from './caller.ts'
 import { checks } from './checking.ts'
 import type { Awaitable } from './context.ts'
 import { readForm } from './form.ts'
+import type { Forwarded } from './forwarded.ts'
 import { type Middleware, within } from './middleware.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
 import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
@@ -65,6 +66,8 @@ export type Registry = {
   readonly resources: Map<string, Resource>
   readonly templates: Map<string, Resource>
   readonly prompts: Map<string, Prompt>
+  /** Servers whose tools, resources and prompts this server has as well. */
+  readonly forwarded: Forwarded[]
   /** Settings of extensions, by name: what is offered besides the protocol itself. */
   extensions?: Record<string, Params>
   /** What a session's server can do besides, where a revision has words of its own for what is an extension to others. */
@@ -256,6 +259,7 @@ function newRegistry(options: ServerOptions): Registry {
     resources: new Map(),
     templates: new Map(),
     prompts: new Map(),
+    forwarded: [],
     methods: new Map(),
     lists: new Map(),
     around: (asked, answer) => answer(asked),

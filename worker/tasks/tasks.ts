@@ -34,9 +34,14 @@ export type TasksOptions = Placement & {
   objects?: { task?: string; session?: string; updates?: string; state?: string }
 }
 
+/** The Durable Object class to export as `McpTask`. An interface, so that declaration files can name it. */
+export interface TaskClass {
+  new (ctx: DurableObjectState, env: never): Task
+}
+
 /** A class to export by name, beside those of `serve`. */
 export type Tasks = {
-  readonly McpTask: new (ctx: DurableObjectState, env: never) => Task
+  readonly McpTask: TaskClass
 }
 
 /**

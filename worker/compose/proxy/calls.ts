@@ -3,8 +3,10 @@
 import { uncached } from '../../engine/methods/lists.ts'
 import { type Asked, type Method, readObject, readText } from '../../engine/methods/method.ts'
 import { findResource, readUri } from '../../engine/methods/resources.ts'
+import { insufficientScope } from '../../engine/scopes.ts'
 import { type ErrorKind, McpError } from '../../protocol/errors.ts'
 import type { Result } from '../../protocol/types.ts'
+import type { ForwardedEntry } from '../../server/forwarded.ts'
 import { besides } from './capabilities.ts'
 import { type Feature, notFound, type Proxied } from './proxied.ts'
 import { relayed } from './rounds.ts'
@@ -13,7 +15,7 @@ import { holdersOf, ownerOf } from './whose.ts'
 export const callTool = async (asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> => {
   const { name } = asked.call.params
   const isOwn = typeof name !== 'string' || asked.server.registry.tools.has(name)
-  const owner = isOwn ? undefined : await ownerOf(asked, 'tools/list', name, proxies)
+  const owner = isOwn ? undefined : await ownerOf(asked, 'tools/list', name, permittedFor(asked, 'tool', name, proxies))
   if (!owner) return here(asked, own, proxies, 'tools')
   return relayed(asked, owner, { name: inside(owner, name as string) }).catch((thrown) => told(asked, thrown))
 }
@@ -21,15 +23,19 @@ export const callTool = async (asked: Asked, own: Method, proxies: readonly Prox
 export const getPrompt = async (asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> => {
   const { name } = asked.call.params
   const isOwn = typeof name !== 'string' || asked.server.registry.prompts.has(name)
-  const owner = isOwn ? undefined : await ownerOf(asked, 'prompts/list', name, proxies)
-  return owner ? relayed(asked, owner, { name: inside(owner, name as string) }) : here(asked, own, proxies, 'prompts')
+  const owner = isOwn
+    ? undefined
+    : await ownerOf(asked, 'prompts/list', name, permittedFor(asked, 'prompt', name, proxies))
+  if (!owner) return here(asked, own, proxies, 'prompts')
+  return relayed(asked, owner, { name: inside(owner, name as string) })
 }
 
 export const readResource = async (asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> => {
   const uri = readUri(readText(asked.call.params, 'uri'))
   if (findResource(asked.server.registry, uri)) return own.answer(asked)
   let problem: McpError | undefined
-  for (const [turn, holder] of (await holdersOf(asked, uri, proxies)).entries()) {
+  const permitted = permittedFor(asked, 'resource', uri, proxies)
+  for (const [turn, holder] of (await holdersOf(asked, uri, permitted)).entries()) {
     try {
       return { ...uncached, ...(await relayed(asked, holder, {}, turn)) }
     } catch (thrown) {
@@ -40,6 +46,24 @@ export const readResource = async (asked: Asked, own: Method, proxies: readonly 
   }
   if (problem) throw problem
   return here(asked, own, proxies, 'resources')
+}
+
+/**
+ * The upstreams that can have something, as far as the caller has its scopes.
+ *
+ * @throws McpError `insufficient_scope` when the caller lacks the scopes of all that can have it
+ */
+function permittedFor(
+  asked: Asked,
+  kind: ForwardedEntry['kind'],
+  name: string,
+  proxies: readonly Proxied[],
+): readonly Proxied[] {
+  const fitting = kind === 'resource' ? proxies : proxies.filter(({ prefix }) => name.startsWith(prefix))
+  const lacked = fitting.map((proxied) => proxied.lacked(asked, kind, name))
+  const permitted = fitting.filter((_, index) => lacked[index]?.length === 0)
+  if (permitted.length === 0 && lacked[0]) throw insufficientScope(lacked[0])
+  return permitted
 }
 
 /** What another server may be asked after. */
@@ -58,11 +82,11 @@ export const complete = async (asked: Asked, own: Method, proxies: readonly Prox
   async function referred(): Promise<Proxied | undefined> {
     const { type, name, uri } = ref
     if (type === 'ref/prompt' && typeof name === 'string' && !registry.prompts.has(name)) {
-      return ownerOf(asked, 'prompts/list', name, proxies)
+      return ownerOf(asked, 'prompts/list', name, permittedFor(asked, 'prompt', name, proxies))
     }
     if (type !== 'ref/resource' || typeof uri !== 'string') return undefined
     if (registry.templates.has(uri) || findResource(registry, uri)) return undefined
-    return (await holdersOf(asked, uri, proxies))[0]
+    return (await holdersOf(asked, uri, permittedFor(asked, 'resource', uri, proxies)))[0]
   }
 }
 

@@ -35,6 +35,7 @@ const relays: Readonly<Record<string, Relay>> = {
 
 /** Puts a server before these, and before those that it stands before already. */
 export function standBefore(registry: Registry, proxies: readonly Proxied[]): void {
+  registry.forwarded.push(...proxies)
   const known = behind.get(registry)
   if (known) return void known.push(...proxies)
   const all = [...proxies]
@@ -42,7 +43,7 @@ export function standBefore(registry: Registry, proxies: readonly Proxied[]): vo
   for (const [name, relay] of Object.entries(relays)) {
     const own = (registry.methods.get(name) ?? methods[name]) as Method
     // Whether anything is offered is known when they have been asked.
-    const method: Method = { ...own, offered: () => true, answer: (asked) => relay(asked, own, all) }
+    const method: Method = { ...own, offered: () => true, answer: (asked) => relayUntilOver(relay, asked, own, all) }
     registry.methods.set(name, method)
   }
   const { capabilities } = registry
@@ -50,6 +51,15 @@ export function standBefore(registry: Registry, proxies: readonly Proxied[]): vo
     ...revision.server(await besides(registry, all, principal)),
     ...(await capabilities?.(revision, principal)),
   })
+}
+
+/** A call without a principal and without a session has upstream sessions of its own, which end with it. */
+async function relayUntilOver(relay: Relay, asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> {
+  try {
+    return await relay(asked, own, proxies)
+  } finally {
+    for (const proxied of proxies) proxied.end(asked)
+  }
 }
 
 async function discovered(asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> {

@@ -20,9 +20,16 @@ export async function listed(asked: Asked, own: Method, list: List, proxies: rea
 
 /** What one of them has; nothing when it does not answer: what others have is not missed for it. */
 function entriesOf(proxied: Proxied, asked: Asked, list: List): Promise<Params[] | undefined> {
-  return proxied.list(asked, list).catch((problem) => {
+  return permittedEntries(proxied, asked, list).catch((problem) => {
     if (!(problem instanceof McpError)) throw problem
     asked.world.report(problem)
     return []
   })
+}
+
+/** The entries that the caller has the scopes for. */
+async function permittedEntries(proxied: Proxied, asked: Asked, list: List): Promise<Params[] | undefined> {
+  const { kind, id } = lists[list]
+  const entries = await proxied.list(asked, list)
+  return entries?.filter((entry) => proxied.lacked(asked, kind, String(entry[id])).length === 0)
 }

@@ -1,40 +1,56 @@
 /** A server elsewhere, as a part of the one that stands before it. */
+import { isPermitted } from '../../engine/methods/lists.ts'
 import type { Asked } from '../../engine/methods/method.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import type { Principal } from '../../protocol/principal.ts'
+import { type Principal, principalKey } from '../../protocol/principal.ts'
 import type { Params, Result, ServerCapabilities } from '../../protocol/types.ts'
 import type { Around } from '../../server/around.ts'
+import type { Forwarded, ForwardedEntry } from '../../server/forwarded.ts'
 import { under } from '../under.ts'
 import { Mirrored } from './mirrored.ts'
-import type { ProxyOptions } from './proxy.ts'
-import type { Remote, RemoteCall } from './remote.ts'
+import type { ProxyOptions } from './proxy-options.ts'
+import type { Remote, RemoteCaller } from './remote.ts'
 
 /** What is passed on. */
 export const features = ['tools', 'prompts', 'resources', 'completions'] as const
 export type Feature = (typeof features)[number]
 
-/** Its lists: what must be offered, the member with the entries, and what names an entry. */
+/** Its lists: what they are of, what must be offered, the member with the entries, and what names an entry. */
 export const lists = {
-  'tools/list': { feature: 'tools', member: 'tools', id: 'name' },
-  'prompts/list': { feature: 'prompts', member: 'prompts', id: 'name' },
-  'resources/list': { feature: 'resources', member: 'resources', id: 'uri' },
-  'resources/templates/list': { feature: 'resources', member: 'resourceTemplates', id: 'uriTemplate' },
-} as const satisfies Readonly<Record<string, { feature: Feature; member: string; id: string }>>
+  'tools/list': { kind: 'tool', feature: 'tools', member: 'tools', id: 'name' },
+  'prompts/list': { kind: 'prompt', feature: 'prompts', member: 'prompts', id: 'name' },
+  'resources/list': { kind: 'resource', feature: 'resources', member: 'resources', id: 'uri' },
+  'resources/templates/list': {
+    kind: 'resource',
+    feature: 'resources',
+    member: 'resourceTemplates',
+    id: 'uriTemplate',
+  },
+} as const satisfies Readonly<
+  Record<string, { kind: ForwardedEntry['kind']; feature: Feature; member: string; id: string }>
+>
 export type List = keyof typeof lists
 
 /** Pages of a list that are read. */
 const mostPages = 20
 
-export class Proxied {
+export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 'timeout' | 'sharedSessions'>> &
+  Pick<ProxyOptions, 'scopes'>
+
+/** The keys of upstream sessions that are for one call: nobody is signed in, and this server has no session either. */
+const callKeys = new WeakMap<object, string>()
+let callCount = 0
+
+export class Proxied implements Forwarded {
   readonly prefix: string
   readonly #remote: Remote
-  readonly #options: Required<ProxyOptions>
+  readonly #options: ProxiedOptions
   readonly #mirrored = new Mirrored()
   /** What stands around its calls besides what does around all of the server that it is a part of. */
   readonly around: Around
 
-  constructor(remote: Remote, options: Required<ProxyOptions>, around: Around = (asked, answer) => answer(asked)) {
+  constructor(remote: Remote, options: ProxiedOptions, around: Around = (asked, answer) => answer(asked)) {
     this.prefix = options.prefix
     this.around = around
     this.#remote = remote
@@ -48,25 +64,54 @@ export class Proxied {
     return new Proxied(this.#remote, options, (asked, answer) => outer(asked, (next) => inner(next, answer)))
   }
 
-  /** @throws McpError `unavailable` when it does not answer, or what else it says to that */
-  capabilities({
+  get what(): string {
+    return `the proxy of "${this.#remote.url}"`
+  }
+
+  get scopes(): readonly string[] | undefined {
+    const { scopes } = this.#options
+    return typeof scopes === 'function' ? [] : scopes
+  }
+
+  /** @param entry with its name upstream */
+  scopesOf(entry: ForwardedEntry): readonly string[] {
+    const { scopes = [] } = this.#options
+    if (typeof scopes !== 'function') return scopes
+    const own = scopes(entry)
+    if (Array.isArray(own)) return own
+    throw new Error(`The scopes of ${this.what} for the ${entry.kind} "${entry.name}" must be a list, such as []`)
+  }
+
+  /** All scopes of something, if the caller lacks one of them. @param name here, with the prefix */
+  lacked({ call }: Asked, kind: ForwardedEntry['kind'], name: string): readonly string[] {
+    const nameThere = kind === 'resource' ? name : name.slice(this.prefix.length)
+    const scopes = this.scopesOf({ kind, name: nameThere })
+    return isPermitted({ scopes }, call) ? [] : scopes
+  }
+
+  /** @throws McpError `unavailable` when the upstream does not answer, or what it answers instead */
+  async capabilities({
     principal,
     signal,
   }: {
     principal: Principal | undefined
     signal: AbortSignal
   }): Promise<ServerCapabilities> {
-    return this.#remote.capabilities({
-      headers: this.#options.headers(principal),
-      capabilities: {},
-      signal: this.#signal(signal),
-    })
+    const headers = this.#options.headers(principal)
+    const key = this.#sharedKey(principal, headers) ?? newCallKey()
+    const caller = { sessionKey: key, headers, capabilities: {}, signal: this.#signal(signal) }
+    return this.#remote.capabilities(caller).finally(() => isCallKey(key) && this.#remote.end(key))
   }
 
-  async offers({ call, context }: Asked, feature: Feature): Promise<boolean> {
-    const { principal } = call
-    const capabilities = await this.capabilities({ principal, signal: context.signal })
+  async offers(asked: Asked, feature: Feature): Promise<boolean> {
+    const capabilities = await this.#remote.capabilities(this.#caller(asked))
     return capabilities[feature] !== undefined
+  }
+
+  /** Ends the upstream session of a call that has one of its own. Called when the call is over. */
+  end({ world }: Asked): void {
+    const key = callKeys.get(world)
+    if (key !== undefined) this.#remote.end(key)
   }
 
   /** All entries of a list, under the names that they have here; `undefined` when it offers none. */
@@ -82,6 +127,7 @@ export class Proxied {
       cursor = result.nextCursor
     }
     if (list === 'tools/list') this.#mirrored.learn(found)
+    for (const entry of found) delete entry.execution // tasks are not forwarded
     return id === 'name' ? found.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : found
   }
 
@@ -100,23 +146,51 @@ export class Proxied {
     })
   }
 
-  #send({ call, context }: Asked, method: string, params: Params): Promise<Result> {
-    const { roots, sampling, elicitation } = call.capabilities
-    const { traceparent, tracestate, baggage } = isObject(call.params._meta) ? call.params._meta : {}
+  #send(asked: Asked, method: string, params: Params): Promise<Result> {
+    const { traceparent, tracestate, baggage } = isObject(asked.call.params._meta) ? asked.call.params._meta : {}
     return this.#remote.request({
+      ...this.#caller(asked),
       method,
       params: { ...params, _meta: { traceparent, tracestate, baggage } },
       mirrored: method === 'tools/call' ? this.#mirrored.headers(params) : {},
-      capabilities: { roots, sampling, elicitation } as RemoteCall['capabilities'],
-      headers: this.#options.headers(call.principal),
-      signal: this.#signal(context.signal),
     })
+  }
+
+  #caller({ call, context, world }: Asked): RemoteCaller {
+    const { roots, sampling, elicitation } = call.capabilities
+    const headers = this.#options.headers(call.principal)
+    const own = call.session && JSON.stringify(['session', call.session.id])
+    return {
+      sessionKey: this.#sharedKey(call.principal, headers) ?? own ?? callKeyOf(world),
+      capabilities: { roots, sampling, elicitation } as RemoteCaller['capabilities'], // undefined members are left out as JSON
+      headers,
+      signal: this.#signal(context.signal),
+    }
+  }
+
+  /** The key of an upstream session that several calls may use; `undefined` when nobody is signed in. */
+  #sharedKey(principal: Principal | undefined, headers: Readonly<Record<string, string>>): string | undefined {
+    if (this.#options.sharedSessions) return JSON.stringify(['headers', headers])
+    return principal && JSON.stringify(['principal', principalKey(principal)])
   }
 
   #signal(signal: AbortSignal): AbortSignal {
     return AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeout)])
   }
 }
+
+function callKeyOf(world: object): string {
+  const key = callKeys.get(world) ?? newCallKey()
+  callKeys.set(world, key)
+  return key
+}
+
+function newCallKey(): string {
+  callCount += 1
+  return `call ${callCount}`
+}
+
+const isCallKey = (key: string) => key.startsWith('call ')
 
 const isMismatch = (problem: unknown): problem is McpError =>
   problem instanceof McpError && problem.kind === 'header_mismatch'

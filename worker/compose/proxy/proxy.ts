@@ -1,28 +1,34 @@
-import type { Principal } from '../../protocol/principal.ts'
+import { waitUntil } from 'cloudflare:workers'
+import { isSecureUrl } from '../../protocol/secure-url.ts'
 import type { Module } from '../../server/server.ts'
 import { standBefore } from './front.ts'
 import { Proxied } from './proxied.ts'
-import { Remote } from './remote.ts'
-
-export type ProxyOptions = {
-  /** Goes before the names of its tools and prompts. Default: nothing; what this server declares comes first. */
-  prefix?: string
-  /** Sent with each request: credentials of this server, or of whoever calls. A caller's own token is not passed on. */
-  headers?: (principal: Principal | undefined) => Readonly<Record<string, string>>
-  /** Milliseconds that it may take. Default 60,000. */
-  timeout?: number
-}
+import type { ProxyOptions } from './proxy-options.ts'
+import { Remote, type RemotePlatform } from './remote.ts'
 
 /**
  * The tools, prompts, resources and completions of a server elsewhere, as a part of this one: listed with its own, and asked for
  * there, as far as that server says that it offers them. What it asks, whoever calls is asked, as far as it speaks 2026-07-28;
  * one that has sessions only is told that nobody can be asked.
  *
- * @param url its endpoint
+ * @param url its endpoint: https, or http on this machine
+ * @throws Error for any other URL, and for scopes that are neither a list nor a function
  * @example
- * server.use(proxy('https://weather.example/mcp', { prefix: 'weather_' }))
+ * server.use(proxy('https://weather.example/mcp', { prefix: 'weather_', scopes: ['weather:read'] }))
  */
-export function proxy(url: string, { prefix = '', headers = () => ({}), timeout = 60_000 }: ProxyOptions = {}): Module {
-  const proxied = new Proxied(new Remote(url), { prefix, headers, timeout })
+export function proxy(url: string, options: ProxyOptions = {}): Module {
+  const { prefix = '', headers = () => ({}), timeout = 60_000, sharedSessions = false, scopes } = options
+  if (!isSecureUrl(url)) {
+    throw new Error(
+      `proxy("${url}"): the URL of an upstream must be https, or http on this machine, as in "https://weather.example/mcp"`,
+    )
+  }
+  if (scopes !== undefined && typeof scopes !== 'function' && !Array.isArray(scopes)) {
+    throw new Error(
+      `proxy("${url}") has the scopes ${JSON.stringify(scopes)}: write a list, as scopes: ['weather:read'], or a function`,
+    )
+  }
+  const platform: RemotePlatform = { fetch: options.fetch ?? ((to, init) => fetch(to, init)), waitUntil }
+  const proxied = new Proxied(new Remote(url, platform), { prefix, headers, timeout, sharedSessions, scopes })
   return ({ registry }) => standBefore(registry, [proxied])
 }

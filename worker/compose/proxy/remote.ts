@@ -1,183 +1,259 @@
-/** A server elsewhere, as its client: of the newest revision where it speaks that, and else in a session. */
+/** An upstream MCP server, of which this server is a client: of the newest version where it speaks that, and else in sessions. */
 import { type ErrorKind, errorTable, McpError } from '../../protocol/errors.ts'
-import { isObject, type Message } from '../../protocol/jsonrpc.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
 import { negotiate, newestStateless } from '../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../protocol/stateless-request.ts'
 import type { ClientCapabilities, Params, Result, ServerCapabilities } from '../../protocol/types.ts'
-import { bodyMessages, events, isEventStream } from '../../testing/wire.ts'
+import { type Match, matchResponse } from './match-response.ts'
+import { type InputRequired, readResult } from './results.ts'
+import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
 
-/** Who asks. */
-export type Asking = {
-  /** Of whoever is asked in the end. Nobody can be asked in a session. */
+/** On whose behalf a request is sent. */
+export type RemoteCaller = {
+  /** Requests with the same key share an upstream session. */
+  readonly sessionKey: string
+  /** Of the client that is asked in the end. In a session of the upstream no client can be asked. */
   readonly capabilities: ClientCapabilities
+  /** The developer's. */
   readonly headers: Readonly<Record<string, string>>
   readonly signal: AbortSignal
 }
 
-export type RemoteCall = Asking & {
+export type RemoteCall = RemoteCaller & {
   readonly method: string
   readonly params: Params
-  /** Headers that repeat arguments, where there is no session. */
+  /** Headers that repeat arguments, for an upstream without sessions. */
   readonly mirrored: Readonly<Record<string, string>>
 }
 
-/** `id`: `null` on a server without ids. */
-type Session = { readonly id: string | null; readonly version: string }
+export type RemotePlatform = {
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
+  readonly waitUntil: (work: Promise<unknown>) => void
+}
 
-/** What it says of itself, and until when that counts. */
+/** What an upstream says of itself, and until when that counts. */
 type Description = {
   readonly isStateless: boolean
   readonly capabilities: ServerCapabilities
-  readonly until: number
+  readonly untilMs: number
 }
 
 const { date } = newestStateless
 const clientInfo = { name: 'edgemcp', version: '1' }
 const { date: newestSession, error: errorInSession } = negotiate('')
-/** Milliseconds after which a server without sessions is asked again what it offers. */
-const keptFor = 60_000
+/** After this an upstream without sessions is asked again what it offers. */
+const descriptionMs = 60_000
+const endTimeoutMs = 5_000
 
 export class Remote {
-  readonly #url: string
+  readonly url: string
+  readonly #host: string
+  readonly #platform: RemotePlatform
+  readonly #sessions: UpstreamSessions
   #description: Description | undefined
-  /** By what headers a caller has. */
-  readonly #sessions = new Map<string, Session>()
 
-  constructor(url: string) {
-    this.#url = url
+  /** @param url absolute */
+  constructor(url: string, platform: RemotePlatform) {
+    this.url = url
+    this.#host = new URL(url).host
+    this.#platform = platform
+    this.#sessions = new UpstreamSessions((session) => this.#end(session))
   }
 
-  /** What it offers. @throws McpError see `request` */
-  async capabilities(asking: Asking): Promise<ServerCapabilities> {
-    return (await this.#answering(asking, () => this.#described(asking))).capabilities
+  /** What the upstream offers. @throws McpError see `request` */
+  async capabilities(caller: RemoteCaller): Promise<ServerCapabilities> {
+    return (await this.#answering(caller, () => this.#described(caller))).capabilities
   }
 
-  /** @throws McpError what the server answered, as far as there is a word for it; `unavailable` when it does not */
-  request(call: RemoteCall): Promise<Result> {
-    return this.#answering(call, async () => resultOf(await this.#ask(call), call.method))
+  /** @throws McpError what the upstream answered, as far as there is a kind for it; `unavailable` when it does not */
+  request(call: RemoteCall): Promise<Result | InputRequired> {
+    return this.#answering(call, async () => {
+      const { isStateless } = await this.#described(call)
+      return isStateless
+        ? this.#resultOf(await this.#sendStateless(call), call.method, true)
+        : this.#sendInSession(call)
+    })
   }
 
-  /** @throws McpError `unavailable` instead of what else happens between two servers, if anybody waits */
-  async #answering<T>({ signal }: Asking, work: () => Promise<T>): Promise<T> {
+  /** Ends the session with this key. */
+  end(sessionKey: string): void {
+    this.#sessions.retire(sessionKey)
+  }
+
+  /** @throws McpError `unavailable` for any other failure, unless the caller has gone */
+  async #answering<T>({ signal }: RemoteCaller, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (problem) {
       const isGone = signal.aborted && (signal.reason as Error | undefined)?.name !== 'TimeoutError'
-      throw isGone || problem instanceof McpError ? problem : this.#unavailable(String(problem))
+      throw isGone || problem instanceof McpError ? problem : this.#noAnswer(String(problem))
     }
   }
 
-  async #ask(call: RemoteCall): Promise<Message | undefined> {
-    if ((await this.#described(call)).isStateless) return this.#alone(call)
-    const known = this.#sessions.get(keyOf(call)) ?? (await this.#initialize(call)).session
-    // It may have forgotten the session.
-    return (await this.#inSession(call, known)) ?? this.#inSession(call, (await this.#initialize(call)).session)
-  }
-
-  async #described(asking: Asking): Promise<Description> {
-    if (this.#description && Date.now() < this.#description.until) return this.#description
-    const answer = await this.#alone({ ...asking, method: 'server/discover', params: {}, mirrored: {} })
-    const result: Params | undefined = answer && 'result' in answer ? answer.result : undefined
-    if (!Array.isArray(result?.supportedVersions)) {
-      // One that has spoken for itself before has other reasons, such as too many requests.
-      return this.#description ?? (await this.#initialize(asking)).description
+  async #described(caller: RemoteCaller): Promise<Description> {
+    if (this.#description && Date.now() < this.#description.untilMs) return this.#description
+    const match = await this.#sendStateless({ ...caller, method: 'server/discover', params: {}, mirrored: {} })
+    const result = match.kind === 'response' && 'result' in match.message ? match.message.result : {}
+    if (!Array.isArray(result.supportedVersions)) {
+      // An upstream that has described itself before has other reasons, such as too many requests.
+      if (this.#description) return this.#description
+      const { session, description } = await this.#initialize(caller)
+      this.#sessions.release(session)
+      return description
     }
     const capabilities = isObject(result.capabilities) ? result.capabilities : {}
-    this.#description = { isStateless: true, capabilities, until: Date.now() + keptFor }
+    this.#description = { isStateless: true, capabilities, untilMs: Date.now() + descriptionMs }
     return this.#description
   }
 
-  async #alone(call: RemoteCall): Promise<Message | undefined> {
+  async #sendStateless(call: RemoteCall): Promise<Match> {
     const { method, params, capabilities, mirrored } = call
-    const message = { id: 1, method, params: enveloped(params, date, { capabilities, client: clientInfo }) }
-    return answerIn(await this.#post(message, call, { ...mirrored, ...requestHeaders(date, method, params) }), 1)
+    const id = newRequestId()
+    const message = { id, method, params: enveloped(params, date, { capabilities, client: clientInfo }) }
+    return matchResponse(await this.#post(message, call, { ...mirrored, ...requestHeaders(date, method, params) }), id)
   }
 
-  async #initialize(asking: Asking): Promise<{ session: Session; description: Description }> {
+  /** Sends a request in the caller's session. Begins that session again once if the upstream does not know it. */
+  async #sendInSession(call: RemoteCall): Promise<Result | InputRequired> {
+    const { method, params, sessionKey } = call
+    for (let attempt = 1; attempt <= 2; attempt += 1) {
+      const session = this.#sessions.acquire(sessionKey) ?? (await this.#initialize(call)).session
+      try {
+        const id = newRequestId()
+        const response = await this.#post({ id, method, params }, call, sessionHeaders(session))
+        const match = await matchResponse(response, id)
+        if (!isUnknownSession(session, response, match)) return this.#resultOf(match, method, false)
+        this.#sessions.forget(sessionKey, session)
+      } finally {
+        this.#sessions.release(session)
+      }
+    }
+    throw this.#noAnswer('It does not know the session that it has just begun')
+  }
+
+  /** @returns a session that one request uses */
+  async #initialize(caller: RemoteCaller): Promise<{ session: UpstreamSession; description: Description }> {
+    const id = newRequestId()
     const params = { protocolVersion: newestSession, capabilities: {}, clientInfo }
-    const response = await this.#post({ id: 0, method: 'initialize', params }, asking, {})
-    const { protocolVersion, capabilities } = resultOf(await answerIn(response, 0), 'initialize')
-    const session: Session = { id: response.headers.get('Mcp-Session-Id'), version: String(protocolVersion) }
-    const told = await this.#post({ method: 'notifications/initialized' }, asking, headersOf(session))
-    await told.body?.cancel()
-    if (this.#sessions.size > mostSessions) this.#sessions.clear()
-    this.#sessions.set(keyOf(asking), session)
+    const response = await this.#post({ id, method: 'initialize', params }, caller, {})
+    const result = this.#resultOf(await matchResponse(response, id), 'initialize', false)
+    const { protocolVersion, capabilities } = result as Result
+    const session: UpstreamSession = {
+      id: response.headers.get('Mcp-Session-Id'),
+      version: String(protocolVersion),
+      headers: caller.headers,
+      uses: 1,
+      usedAtMs: Date.now(),
+      isRetired: false,
+    }
+    this.#sessions.add(caller.sessionKey, session)
+    try {
+      const accepted = await this.#post({ method: 'notifications/initialized' }, caller, sessionHeaders(session))
+      await accepted.body?.cancel()
+    } catch (problem) {
+      this.#sessions.retire(caller.sessionKey)
+      this.#sessions.release(session)
+      throw problem
+    }
+    // The description of an upstream with sessions counts for as long as there are sessions.
     const offered = isObject(capabilities) ? capabilities : {}
-    // What a session was told counts as long as there are sessions.
-    const description = { isStateless: false, capabilities: offered, until: Number.POSITIVE_INFINITY }
+    const description = { isStateless: false, capabilities: offered, untilMs: Number.POSITIVE_INFINITY }
     this.#description = description
     return { session, description }
   }
 
-  /** @returns `undefined` when there is no such session any more */
-  async #inSession(call: RemoteCall, session: Session): Promise<Message | undefined> {
-    const { method, params } = call
-    const response = await this.#post({ id: 1, method, params }, call, headersOf(session))
-    if (response.status !== 404 || session.id === null) return answerIn(response, 1)
-    await response.body?.cancel()
-    return undefined
-  }
-
-  /** @throws McpError `unavailable` */
-  async #post(message: object, { headers, signal }: Asking, more: Readonly<Record<string, string>>): Promise<Response> {
-    const response = await fetch(this.#url, {
+  /** @throws McpError `unavailable` when no MCP server answers, or the answer is a redirect */
+  async #post(message: object, caller: RemoteCaller, own: Readonly<Record<string, string>>): Promise<Response> {
+    const protocol = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...own }
+    const response = await this.#platform.fetch(this.url, {
       method: 'POST',
-      signal,
-      headers: {
-        ...headers,
-        'Content-Type': 'application/json',
-        Accept: 'application/json, text/event-stream',
-        ...more,
-      },
+      // Another origin must not get the headers, which are credentials.
+      redirect: 'manual',
+      signal: caller.signal,
+      headers: withProtocolHeaders(caller.headers, protocol),
       body: JSON.stringify({ jsonrpc: '2.0', ...message }),
     })
-    // Whatever it is that answers there: it is no such server.
-    if (response.status >= 500 && !isJson(response)) throw this.#unavailable(`HTTP ${response.status}`)
-    return response
+    const isRefused = response.status >= 500 && !isJson(response)
+    const isRedirect = response.status >= 300 && response.status < 400
+    if (!isRefused && !isRedirect) return response
+    await response.body?.cancel()
+    throw isRedirect ? this.#redirected(response) : this.#noAnswer(`HTTP ${response.status}`)
   }
 
-  #unavailable(reason: string): McpError {
-    return new McpError('unavailable', `The server at ${new URL(this.#url).host} does not answer`, { reason })
+  /** Ends a session upstream. An upstream may refuse that: then the session ends in its own time. */
+  #end(session: UpstreamSession): void {
+    if (session.id === null) return
+    const ended = this.#platform
+      .fetch(this.url, {
+        method: 'DELETE',
+        redirect: 'manual',
+        signal: AbortSignal.timeout(endTimeoutMs),
+        headers: withProtocolHeaders(session.headers, sessionHeaders(session)),
+      })
+      .then((response) => response.body?.cancel())
+      .catch(() => {})
+    this.#platform.waitUntil(ended)
+  }
+
+  /** @throws McpError what the upstream answered; `unavailable` when that is no answer to the request */
+  #resultOf(match: Match, method: string, canBeAsked: boolean): Result | InputRequired {
+    if (match.kind === 'foreign') {
+      throw new McpError('unavailable', `The server at ${this.#host} answered with the id of another request`)
+    }
+    if (match.kind === 'none') throw new McpError('unavailable', `The server at ${this.#host} gave no answer`)
+    if ('result' in match.message) return readResult(method, match.message.result, canBeAsked, this.#host)
+    const { code, message, data } = match.message.error
+    throw new McpError(kindOf(code, method), message, data)
+  }
+
+  #noAnswer(reason: string): McpError {
+    return new McpError('unavailable', `The server at ${this.#host} does not answer`, { reason })
+  }
+
+  #redirected(response: Response): McpError {
+    const to = URL.parse(response.headers.get('Location') ?? '', this.url)
+    const where = to ? `${to.origin}${to.pathname}` : 'nowhere'
+    return new McpError(
+      'unavailable',
+      `The server at ${this.#host} redirects to ${where}: proxy() follows no redirects, so give it the URL that answers`,
+    )
   }
 }
 
-const mostSessions = 1000
+let requestIdPrefix: string | undefined
+let requestCount = 0
 
-const keyOf = ({ headers }: Asking): string => JSON.stringify(headers)
+/** Returns an id that no other request to any upstream has, of this isolate or another one. */
+function newRequestId(): string {
+  // A Worker has no randomness before its first request.
+  requestIdPrefix ??= crypto.randomUUID()
+  requestCount += 1
+  return `${requestIdPrefix}-${requestCount}`
+}
+
+/** An upstream that has restarted answers 404, or 400 without the id of the request, which it did not look at. */
+const isUnknownSession = ({ id }: UpstreamSession, { status }: Response, { kind }: Match): boolean =>
+  id !== null && (status === 404 || (status === 400 && kind !== 'response'))
 
 const isJson = ({ headers }: Response) => headers.get('Content-Type')?.startsWith('application/json') === true
 
-const headersOf = ({ id, version }: Session): Record<string, string> => ({
+const sessionHeaders = ({ id, version }: UpstreamSession): Record<string, string> => ({
   'MCP-Protocol-Version': version,
   ...(id !== null && { 'Mcp-Session-Id': id }),
 })
 
-/** The response to a request, wherever in the answer it is; `undefined` when there is none. */
-async function answerIn(response: Response, id: number): Promise<Message | undefined> {
-  if (!isEventStream(response)) {
-    const messages = await bodyMessages(response).catch(() => [])
-    return messages.find((message) => 'id' in message) ?? undefined
-  }
-  for await (const { data } of events(response)) {
-    const message = data ? (JSON.parse(data) as Message) : undefined
-    if (message && 'id' in message && message.id === id && !('method' in message)) return message
-  }
-  return undefined
-}
-
-function resultOf(message: Message | undefined, method: string): Result {
-  if (message && 'result' in message) return message.result as Result
-  if (!message || !('error' in message)) {
-    throw new McpError('unavailable', 'The server behind this one gave no answer')
-  }
-  const { code, message: text, data } = message.error
-  throw new McpError(kindOf(code, method), text, data)
+/** The developer's headers, and those of the protocol, which the developer cannot set. */
+function withProtocolHeaders(developers: HeadersInit, protocol: Readonly<Record<string, string>>): Headers {
+  const headers = new Headers(developers)
+  for (const name of [...headers.keys()]) if (name.startsWith('mcp-')) headers.delete(name)
+  for (const [name, value] of Object.entries(protocol)) headers.set(name, value)
+  return headers
 }
 
 /** What a caller can do something about. */
 function kindOf(code: number, method: string): ErrorKind {
   const isInvalid = code === errorTable.invalid_params.code
-  // In sessions there is a code for a resource that is not there, which many servers do not use.
+  // Versions with sessions have a code for a resource that does not exist, which many servers do not use.
   if (method === 'resources/read' && (isInvalid || code === errorInSession('resource_not_found').code)) {
     return 'resource_not_found'
   }

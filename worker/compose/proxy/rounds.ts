@@ -3,8 +3,12 @@ import { McpError } from '../../protocol/errors.ts'
 import type { InputRequest, Params, Result } from '../../protocol/types.ts'
 import type { Context } from '../../server/context.ts'
 import type { Proxied } from './proxied.ts'
+import { isInputRequired } from './results.ts'
 
 type Requests = Readonly<Record<string, InputRequest>>
+
+/** Rounds that an upstream may take for one call. */
+const maxRounds = 100
 
 /**
  * What is asked here, asked at a server behind this one. What that asks back, whoever calls is asked. Each round there happens
@@ -20,26 +24,20 @@ async function relay(asked: Asked, proxied: Proxied, there: Params, turn: number
   const { context, call } = asked
   const { inputResponses: _i, requestState: _r, task: _t, _meta, ...params } = call.params
   let more: Params = {}
-  for (let round = 1; ; round += 1) {
+  for (let round = 1; round <= maxRounds; round += 1) {
     const sent = { ...params, ...there, ...more }
     const result: Result = await context.once(`\0remote ${turn} ${round}`, () =>
       proxied.request(asked, call.method, sent),
     )
-    const { resultType = 'complete' } = result
-    if (resultType === 'complete') return result
-    if (resultType !== 'input_required') throw unknownType(resultType)
-    const requests = result.inputRequests as Requests
-    const inputResponses = answersTo(context, round, requests)
-    if (!inputResponses) return context.ask(keyed(round, requests))
-    more = { inputResponses, requestState: result.requestState }
+    if (!isInputRequired(result)) return result
+    const { inputRequests, requestState } = result
+    const hasRequests = Object.keys(inputRequests).length > 0
+    const inputResponses = hasRequests ? answersTo(context, round, inputRequests) : {}
+    if (!inputResponses) return context.ask(keyed(round, inputRequests))
+    more = { ...(hasRequests && { inputResponses }), ...(requestState !== undefined && { requestState }) }
   }
+  throw new McpError('unavailable', `The upstream asks for input again after ${maxRounds} rounds`)
 }
-
-const unknownType = (resultType: unknown) =>
-  new McpError(
-    'internal_error',
-    `The server behind this one answered with the result type ${JSON.stringify(resultType)}: proxy() passes on complete results and questions only`,
-  )
 
 /** The same questions under keys that no other round has. */
 const keyed = (round: number, requests: Requests): Requests =>

@@ -1,0 +1,321 @@
+/** Callers of one upstream stay apart, whatever the upstream answers. */
+
+import type { ServerResponse } from 'node:http'
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import * as z from 'zod'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+import { type Sdk, startSdk } from './behind.ts'
+import { answerAsAsked, type Stub, type StubRequest, sendJson, startStub, textResult } from './stub.ts'
+
+type Json = Record<string, unknown>
+
+let stub: Stub
+let other: Stub
+let server: TestServer
+beforeAll(async () => {
+  stub = await startStub()
+  other = await startStub()
+  server = await startServer('test/compose/callers', { UPSTREAM: stub.url, OTHER: other.url })
+})
+afterAll(async () => {
+  await server?.[Symbol.asyncDispose]()
+  stub.close()
+  other.close()
+})
+beforeEach(() => {
+  stub.requests.length = 0
+})
+afterEach(() => {
+  stub.call = answerAsAsked
+})
+
+const at = (path: string, token?: string, revision = '2026-07-28') =>
+  connect(new URL(path, server.url), { revision, sse: false, ...(token && { token }) })
+const secretOf = async (path: string, token: string | undefined, who: string, name = 'secret_of') => {
+  await using client = await at(path, token)
+  const result = await client.callTool(name, { who })
+  return ((result.content as Json[])[0] as { text: string }).text
+}
+const callsOf = (upstream: Stub) => upstream.requests.filter(({ method }) => method === 'tools/call')
+
+/** Waits for this many calls, then answers them in the opposite order. */
+function inReverse(count: number, answer = answerAsAsked) {
+  const waiting: [StubRequest, ServerResponse][] = []
+  return (request: StubRequest, response: ServerResponse) => {
+    waiting.unshift([request, response])
+    if (waiting.length === count) for (const each of waiting.splice(0)) answer(...each)
+  }
+}
+
+describe('sessions of an upstream', () => {
+  test('callers with different principals have sessions and request ids of their own', async () => {
+    stub.call = inReverse(3)
+    const callers = ['ada', 'bob', undefined]
+    const said = await Promise.all(callers.map((token) => secretOf('/mcp', token, `${token}`)))
+    expect(said).toEqual(callers.map((token) => `the secret of ${token}`))
+    const calls = callsOf(stub)
+    expect(new Set(calls.map(({ id }) => id)).size).toBe(3)
+    expect(new Set(calls.map(({ session }) => session)).size).toBe(3)
+    const ids = stub.requests.filter(({ method }) => method && !method.startsWith('notifications/')).map(({ id }) => id)
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('calls of one principal share a session', async () => {
+    await secretOf('/mcp', 'grace', 'grace')
+    await secretOf('/mcp', 'grace', 'grace')
+    expect(new Set(callsOf(stub).map(({ session }) => session)).size).toBe(1)
+    expect(stub.requests.filter(({ http }) => http === 'DELETE')).toEqual([])
+  })
+
+  test('an anonymous call without a session has one of its own, which ends with the call', async () => {
+    await secretOf('/mcp', undefined, 'nobody')
+    await secretOf('/mcp', undefined, 'nobody')
+    const used = callsOf(stub).map(({ session }) => session)
+    expect(new Set(used).size).toBe(2)
+    await expect.poll(() => used.filter((session) => stub.sessions.has(session ?? ''))).toEqual([])
+  })
+
+  test('anonymous calls of one session of this server share a session, and not with another', async () => {
+    await using one = await at('/mcp', undefined, '2025-11-25')
+    await using two = await at('/mcp', undefined, '2025-11-25')
+    for (const client of [one, one, two]) await client.callTool('secret_of', { who: 'x' })
+    const [first, second, third] = callsOf(stub).map(({ session }) => session)
+    expect(first).toBe(second)
+    expect(third).not.toBe(first)
+  })
+
+  test('callers share a session where the developer says so, with request ids of their own', async () => {
+    await secretOf('/shared/mcp', 'ada', 'ada')
+    stub.call = inReverse(2)
+    const said = await Promise.all(['ada', undefined].map((token) => secretOf('/shared/mcp', token, `${token}`)))
+    expect(said).toEqual(['the secret of ada', 'the secret of undefined'])
+    expect(new Set(callsOf(stub).map(({ session }) => session)).size).toBe(1)
+    expect(new Set(callsOf(stub).map(({ id }) => id)).size).toBe(3)
+  })
+
+  test.each([
+    [404, '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No session"}}'],
+    [400, '{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"No session"}}'],
+    [400, '{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"No session"}}'],
+    [400, 'Invalid session ID'],
+  ])('one that the upstream has forgotten is begun again once, when it answers %i %s', async (status, body) => {
+    await secretOf('/mcp', 'ada', 'ada')
+    stub.unknown = { status, body }
+    stub.sessions.clear()
+    expect(await secretOf('/mcp', 'ada', 'ada')).toBe('the secret of ada')
+    stub.requests.length = 0
+    stub.sessions.add = () => stub.sessions
+    try {
+      stub.sessions.clear()
+      await expect(secretOf('/mcp', 'ada', 'ada')).rejects.toMatchObject({ code: -32603 })
+      expect(callsOf(stub).length).toBe(2)
+    } finally {
+      Reflect.deleteProperty(stub.sessions, 'add')
+    }
+  })
+
+  test('one in which a request is refused with 400 goes on', async () => {
+    await secretOf('/mcp', 'ada', 'ada')
+    stub.call = ({ id }, response) =>
+      sendJson(response, { jsonrpc: '2.0', id, error: { code: -32602, message: 'Not so' } }, 400)
+    await expect(secretOf('/mcp', 'ada', 'ada')).rejects.toMatchObject({ code: -32602, message: 'Not so' })
+    expect(new Set(callsOf(stub).map(({ session }) => session)).size).toBe(1)
+  })
+})
+
+test('the developer’s headers are sent, and never in place of those of the protocol', async () => {
+  await secretOf('/mcp', 'ada', 'ada')
+  const [call] = callsOf(stub)
+  expect(call?.headers).toMatchObject({ 'x-key': 'secret', 'x-name': 'ada' })
+  expect(stub.sessions.has(call?.session ?? '')).toBe(true)
+})
+
+describe('a response', () => {
+  const foreign = (id: unknown) => ({ jsonrpc: '2.0', id, result: textResult('the secret of somebody else') })
+  const stream = (response: ServerResponse, ...messages: unknown[]) =>
+    response
+      .writeHead(200, { 'Content-Type': 'text/event-stream' })
+      .end(messages.map((message) => `data: ${JSON.stringify(message)}\n\n`).join(''))
+
+  test.each<[string, (request: StubRequest) => unknown]>([
+    ['another id', () => foreign('1')],
+    ['a number that reads like it', ({ id }) => foreign(Number(`${id}`.replace(/\D/g, '').slice(-3)))],
+    ['no id', () => ({ jsonrpc: '2.0', result: textResult('the secret of somebody else') })],
+    ['null for an id', () => foreign(null)],
+    [
+      'an id that is another request’s, as an error',
+      () => ({ ...foreign('1'), result: undefined, error: { code: -32602, message: 'the secret of somebody else' } }),
+    ],
+  ])('with %s is no answer, as JSON and on a stream', async (_, respond) => {
+    for (const send of [sendJson, stream]) {
+      stub.call = (request, response) => send(response, respond(request))
+      await using client = await at('/mcp', 'ada')
+      const refused = await client.callTool('secret_of', { who: 'ada' }).catch((error: Error) => error)
+      expect(refused).toMatchObject({ code: -32603 })
+      expect(JSON.stringify(refused)).not.toContain('secret')
+    }
+  })
+
+  test('is found among others on a stream, and the first with the id counts', async () => {
+    stub.call = ({ id }, response) =>
+      stream(
+        response,
+        foreign('1'),
+        { jsonrpc: '2.0', method: 'ping', id },
+        { ...foreign(id), result: textResult('mine') },
+        foreign(id),
+      )
+    expect(await secretOf('/mcp', 'ada', 'ada')).toBe('mine')
+  })
+
+  test.each([
+    ['a task', { resultType: 'task', task: { taskId: '1' } }],
+    ['something unknown', { resultType: 'surprise' }],
+    [
+      'questions',
+      {
+        resultType: 'input_required',
+        inputRequests: {
+          a: {
+            method: 'elicitation/create',
+            params: { mode: 'url', url: 'https://evil.example/login', message: 'Sign in' },
+          },
+        },
+      },
+    ],
+    ['no result', { content: 'x' }],
+  ])('that is %s is refused', async (_, result) => {
+    stub.call = ({ id }, response) => sendJson(response, { jsonrpc: '2.0', id, result })
+    await using client = await at('/mcp', 'ada')
+    await expect(client.callTool('secret_of', { who: 'ada' })).rejects.toMatchObject({ code: -32603 })
+  })
+
+  test('has nothing that its method has no word for', async () => {
+    const result = { ...textResult('hi'), structuredContent: { a: 1 }, task: { taskId: '1' }, inputRequests: {}, x: 1 }
+    stub.call = ({ id }, response) => sendJson(response, { jsonrpc: '2.0', id, result })
+    await using client = await at('/mcp', 'ada')
+    const { _meta, ...answered } = await client.callTool('secret_of', { who: 'ada' })
+    expect(answered).toEqual({ resultType: 'complete', ...textResult('hi'), structuredContent: { a: 1 } })
+  })
+})
+
+describe('scopes', () => {
+  const status = async (path: string, token: string | undefined, name: string) => {
+    const response = await fetch(new URL(path, server.url), {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        'MCP-Protocol-Version': '2026-07-28',
+        'Mcp-Method': 'tools/call',
+        'Mcp-Name': name,
+        ...(token && { Authorization: `Bearer ${token}` }),
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 1,
+        method: 'tools/call',
+        params: {
+          name,
+          arguments: { who: 'x' },
+          _meta: {
+            'io.modelcontextprotocol/protocolVersion': '2026-07-28',
+            'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+            'io.modelcontextprotocol/clientCapabilities': {},
+          },
+        },
+      }),
+    })
+    await response.body?.cancel()
+    return [response.status, /scope="([^"]*)"/.exec(response.headers.get('WWW-Authenticate') ?? '')?.[1]]
+  }
+
+  test('a proxy without scopes is listed by unscoped(), and strict refuses to start', async () => {
+    const problems = (await (await fetch(new URL('/problems', server.url))).json()) as Json
+    expect(problems).toMatchObject({
+      unscoped: [`the proxy of "${stub.url}"`],
+      strict: `Without scopes: the proxy of "${stub.url}". Give each some, or scopes: [] for whoever is signed in`,
+      scopes:
+        'proxy("https://weather.example/mcp") has the scopes "read": write a list, as scopes: [\'weather:read\'], or a function',
+    })
+  })
+
+  test('of a proxy are those of all that it has, those of a function those of one tool', async () => {
+    expect(await status('/scoped/mcp', undefined, 'all_secret_of')).toEqual([401, 'read'])
+    expect(await status('/scoped/mcp', 'ada', 'all_secret_of')).toEqual([403, 'read'])
+    expect(await status('/scoped/mcp', 'ada+read', 'all_secret_of')).toEqual([200, undefined])
+    expect(await status('/scoped/mcp', 'ada+read', 'in_each_secret_of')).toEqual([403, 'read write'])
+    expect(await status('/scoped/mcp', 'ada+write', 'in_each_secret_of')).toEqual([200, undefined])
+    expect(await status('/scoped/mcp', undefined, 'in_each_other')).toEqual([200, undefined])
+  })
+
+  test('decide what is listed', async () => {
+    const listed = async (token?: string) => {
+      await using client = await at('/scoped/mcp', token)
+      return ((await client.request('tools/list')).tools as Json[]).map(({ name }) => name)
+    }
+    expect(await listed()).toEqual(['in_each_other'])
+    expect(await listed('ada+read')).toEqual(['all_secret_of', 'all_other', 'in_each_other'])
+    expect(await listed('ada+write')).toEqual(['in_each_secret_of', 'in_each_other'])
+  })
+
+  test('are those of the server that has it, where two could have it', async () => {
+    const read = async (token?: string) => {
+      await using client = await at('/ambiguous/mcp', token)
+      return client.request('resources/read', { uri: 'about:stub' })
+    }
+    expect(await status('/ambiguous/mcp', 'ada+write', 'secret_of')).toEqual([200, undefined])
+    expect((await status('/ambiguous/mcp', 'ada', 'secret_of'))[0]).toBe(403)
+    expect(await read('ada+read')).toMatchObject({ contents: [{ text: 'About' }] })
+    other.requests.length = 0
+    expect(await read('ada+read')).toMatchObject({ contents: [{ text: 'About' }] })
+    expect(other.requests).toEqual([])
+    await expect(read('ada')).rejects.toMatchObject({ message: 'This takes the scopes read' })
+  })
+})
+
+test('an upstream over plain http elsewhere than on this machine is refused at startup', async () => {
+  const problems = (await (await fetch(new URL('/problems', server.url))).json()) as Json
+  const expected = (url: string) =>
+    `proxy("${url}"): the URL of an upstream must be https, or http on this machine, as in "https://weather.example/mcp"`
+  expect(problems).toMatchObject({
+    http: expected('http://weather.example/mcp'),
+    file: expected('file:///etc/passwd'),
+    text: expected('weather.example'),
+  })
+})
+
+test('two callers of a server of the official SDK each get their own answer', async () => {
+  let waiting: (() => void)[] = []
+  const upstream: Sdk = await startSdk(() => {
+    const made = new McpServer({ name: 'sdk', version: '1.0.0' })
+    made.registerTool('secret_of', { inputSchema: { who: z.string() } }, async ({ who }) => {
+      await new Promise<void>((resolve) => {
+        waiting.unshift(resolve)
+        if (waiting.length < 2) return
+        for (const go of waiting) go()
+        waiting = []
+      })
+      return { content: [{ type: 'text', text: `the secret of ${who}` }] }
+    })
+    return made
+  })
+  const gateway = await startServer('test/compose/callers', { UPSTREAM: upstream.url, OTHER: other.url })
+  try {
+    for (const path of ['/mcp', '/shared/mcp']) {
+      const secrets = ['ada', 'bob'].map(async (token) => {
+        await using client = await connect(new URL(path, gateway.url), { revision: '2026-07-28', token, sse: false })
+        return client.callTool('secret_of', { who: token })
+      })
+      expect(await Promise.all(secrets)).toMatchObject([
+        textResult('the secret of ada'),
+        textResult('the secret of bob'),
+      ])
+    }
+  } finally {
+    await gateway[Symbol.asyncDispose]()
+    upstream.close()
+  }
+})

@@ -1,0 +1,75 @@
+/** Gateways whose callers must stay apart: each path has its own options for one upstream. */
+import { env } from 'cloudflare:workers'
+import { createServer, type Principal, serve } from 'edgemcp'
+import { bearer, unscoped } from 'edgemcp/auth'
+import { first, mount, own, proxy } from 'edgemcp/compose'
+
+const { UPSTREAM, OTHER } = env as unknown as Record<'UPSTREAM' | 'OTHER', string>
+
+const headers = (principal: Principal | undefined): Record<string, string> => ({
+  'X-Key': 'secret',
+  'mcp-session-id': 'made-up',
+  ...(principal && { 'X-Name': principal.subject }),
+})
+
+/** A token is a subject, and the scopes that it has: `ada read write`. */
+const auth = {
+  ...bearer({
+    optional: true,
+    strict: true,
+    verify: (token) => {
+      const [sub = '', ...scopes] = token.split('+')
+      return { iss: 'https://names.example', sub, scope: scopes.join(' ') }
+    },
+  }),
+}
+
+const newServer = (name: string) => createServer({ name, version: '1.0.0' })
+const apart = newServer('apart').use(proxy(UPSTREAM, { headers, timeout: 5_000, scopes: [] }))
+const shared = newServer('shared').use(proxy(UPSTREAM, { timeout: 5_000, scopes: [], sharedSessions: true }))
+const scoped = newServer('scoped')
+scoped.use(proxy(UPSTREAM, { prefix: 'all_', timeout: 5_000, scopes: ['read'] }))
+scoped.use(
+  mount(
+    newServer('inner').use(
+      proxy(OTHER, {
+        prefix: 'each_',
+        timeout: 5_000,
+        scopes: ({ kind, name }) => (kind === 'tool' && name === 'secret_of' ? ['write'] : []),
+      }),
+    ),
+    { prefix: 'in_' },
+  ),
+)
+/** Names and URIs that two upstreams could have. */
+const ambiguous = newServer('ambiguous')
+ambiguous.use(proxy(UPSTREAM, { timeout: 5_000, scopes: ['read'] }))
+ambiguous.use(proxy(OTHER, { timeout: 5_000, scopes: ['write'] }))
+
+const open = newServer('open').use(proxy(UPSTREAM))
+const refusedOf = (make: () => unknown) => {
+  try {
+    make()
+    return ''
+  } catch (problem) {
+    return (problem as Error).message
+  }
+}
+const problems = () => ({
+  unscoped: unscoped(open),
+  strict: refusedOf(() => serve(open, { auth, path: '/open/mcp', sessions: false })),
+  http: refusedOf(() => proxy('http://weather.example/mcp')),
+  file: refusedOf(() => proxy('file:///etc/passwd')),
+  text: refusedOf(() => proxy('weather.example')),
+  scopes: refusedOf(() => proxy('https://weather.example/mcp', { scopes: 'read' as never })),
+})
+
+const worker = serve(apart, { auth })
+const others = Object.entries({ shared, scoped, ambiguous }).map(([name, server]) =>
+  own(serve(server, { auth, path: `/${name}/mcp`, sessions: false })),
+)
+const told = (request: Request) =>
+  new URL(request.url).pathname === '/problems' ? Response.json(problems()) : undefined
+
+export default first(own(worker), ...others, told as never)
+export const { McpSession, McpUpdates } = worker

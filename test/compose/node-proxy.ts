@@ -1,0 +1,13 @@
+/** proxy() in Node: the same parts, with a fetch of the test's own. The harness of Workers follows redirects by itself. */
+import { standBefore } from '../../worker/compose/proxy/front.ts'
+import { Proxied, type ProxiedOptions } from '../../worker/compose/proxy/proxied.ts'
+import { Remote, type RemotePlatform } from '../../worker/compose/proxy/remote.ts'
+import type { Module } from '../../worker/server/server.ts'
+
+export const nodeProxy =
+  (url: string, fetch: RemotePlatform['fetch'] = globalThis.fetch, options: Partial<ProxiedOptions> = {}): Module =>
+  ({ registry }) => {
+    const remote = new Remote(url, { fetch, waitUntil: () => {} })
+    const all = { prefix: '', headers: () => ({}), timeout: 60_000, sharedSessions: false, scopes: [], ...options }
+    standBefore(registry, [new Proxied(remote, all)])
+  }

@@ -1,0 +1,79 @@
+import { McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import { isSecureUrl } from '../../protocol/secure-url.ts'
+import type { InputRequest, Params, Result } from '../../protocol/types.ts'
+
+/** A result in which the upstream asks the client before it goes on. */
+export type InputRequired = {
+  readonly resultType: 'input_required'
+  readonly inputRequests: Readonly<Record<string, InputRequest>>
+  readonly requestState?: string
+}
+
+/** The members that a result has, the required one first. Results of other methods are read by this server alone. */
+const members: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  'tools/call': ['content', 'structuredContent', 'isError'],
+  'prompts/get': ['messages', 'description'],
+  'resources/read': ['contents', 'ttlMs', 'cacheScope'],
+  'completion/complete': ['completion'],
+}
+const canAsk = new Set(['tools/call', 'prompts/get', 'resources/read'])
+const questions = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
+
+export const isInputRequired = (result: Result | InputRequired): result is InputRequired =>
+  result.resultType === 'input_required'
+
+/**
+ * What an upstream returned, as data: a complete result with the members that its method has, or input requests. Other kinds of
+ * results, such as tasks, take a capability that this server does not declare upstream.
+ *
+ * @param canBeAsked is the upstream's protocol version one that knows input requests?
+ * @throws McpError `unavailable` for anything else
+ */
+export function readResult(method: string, given: Params, canBeAsked: boolean, host: string): Result | InputRequired {
+  const { resultType = 'complete', _meta } = given
+  // Versions with sessions have no kinds of results: there it is a member like any other.
+  if (canBeAsked && resultType === 'input_required') return readInputRequired(method, given, host)
+  if (canBeAsked && resultType !== 'complete') {
+    throw invalid(host, method, `its resultType is ${JSON.stringify(resultType)}, which this server did not ask for`)
+  }
+  const [required, ...others] = members[method] ?? []
+  if (!required) return given
+  // Some servers leave the content out where there is structured content.
+  const value = given[required] ?? (given.structuredContent === undefined ? undefined : [])
+  if (required === 'completion' ? !isObject(value) : !(Array.isArray(value) && value.every(isObject))) {
+    throw invalid(
+      host,
+      method,
+      `"${required}" must be ${required === 'completion' ? 'an object' : 'a list of objects'}`,
+    )
+  }
+  const kept = others.filter((name) => given[name] !== undefined).map((name) => [name, given[name]])
+  return { [required]: value, ...Object.fromEntries(kept), ...(isObject(_meta) && { _meta }) }
+}
+
+function readInputRequired(method: string, given: Params, host: string): InputRequired {
+  const { inputRequests = {}, requestState } = given
+  if (!canAsk.has(method)) throw invalid(host, method, 'it asks for input, which this method cannot do')
+  if (!isObject(inputRequests) || !Object.values(inputRequests).every(isInputRequest)) {
+    throw invalid(host, method, '"inputRequests" must be elicitation, sampling and roots requests')
+  }
+  if (requestState !== undefined && typeof requestState !== 'string') {
+    throw invalid(host, method, '"requestState" must be a string')
+  }
+  return {
+    resultType: 'input_required',
+    inputRequests: inputRequests as InputRequired['inputRequests'], // each was looked at above
+    ...(requestState !== undefined && { requestState }),
+  }
+}
+
+function isInputRequest(request: unknown): boolean {
+  if (!isObject(request) || !questions.has(String(request.method))) return false
+  const { params = {} } = request
+  if (!isObject(params)) return false
+  return params.mode !== 'url' || (typeof params.url === 'string' && isSecureUrl(params.url))
+}
+
+const invalid = (host: string, method: string, reason: string): McpError =>
+  new McpError('unavailable', `The server at ${host} answered ${method} with an invalid result: ${reason}`)
