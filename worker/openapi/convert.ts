@@ -6,10 +6,11 @@
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../protocol/types.ts'
 import type { Operation } from './operation.ts'
+import { isReservedHeader } from './reserved-headers.ts'
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const
-/** What the transport and its credentials set. */
-const reserved = new Set(['accept', 'content-type', 'authorization'])
+/** OpenAPI gives them no meaning as parameters. */
+const ignoredHeaders = new Set(['accept', 'content-type', 'authorization'])
 
 export type OperationsOfOptions = {
   /** Hears, in one sentence each, what of the document no tool has. */
@@ -17,7 +18,8 @@ export type OperationsOfOptions = {
 }
 
 /**
- * The operations of a document, in its order. Parameters in cookies are left out, and so are operations whose body is no JSON.
+ * The operations of a document, in its order. Parameters in cookies are left out, headers that a model must
+ * not set, and operations whose body is no JSON.
  * `npx edgemcp openapi` does the same before a Worker is built, which then carries the operations alone.
  *
  * @param document OpenAPI 3.0 or 3.1, whole: references within it are followed, others are not
@@ -61,7 +63,11 @@ function operationAt(
     const { in: place, name: own, schema, description } = parameter
     if (place === 'cookie') leftOut(`${where} without its parameter "${own}": it is a cookie`)
     if (typeof own !== 'string' || (place !== 'path' && place !== 'query' && place !== 'header')) continue
-    if (place === 'header' && reserved.has(own.toLowerCase())) continue
+    if (place === 'header' && isReservedHeader(own)) {
+      const isIgnored = ignoredHeaders.has(own.toLowerCase())
+      if (!isIgnored) leftOut(`${where} without its parameter "${own}": only this server sets that header`)
+      continue
+    }
     const before = Object.entries(parameters).find(([, other]) => other.in === place && other.name === own)?.[0]
     const argument = before ?? (own in properties || own === 'body' ? `${place}_${own}` : own)
     parameters[argument] = { in: place, name: own }

@@ -1,63 +1,127 @@
+import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
+import { isSecureUrl } from '../protocol/secure-url.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Context } from '../server/context.ts'
 import type { Module } from '../server/server.ts'
 import type { Operation } from './operation.ts'
+import { isReservedHeader } from './reserved-headers.ts'
+import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
+
+type HeaderValue = string | undefined
 
 export type OperationsOptions = {
-  /** The address of the API, to which paths are added. */
+  /** The address of the API, to which paths are added: https, or http on this machine. */
   base: string
-  /** Sent with each request, such as credentials. A caller's own token is not passed on. */
-  headers?: (principal: Principal | undefined) => Readonly<Record<string, string>>
+  /**
+   * Sent with each request, such as credentials. A caller's own token is not passed on. They win over what the model sets: a header
+   * that is named here is no argument at all; of a function, whose names nobody knows before, the value wins.
+   */
+  headers?:
+    | Readonly<Record<string, HeaderValue | ((principal: Principal | undefined) => HeaderValue)>>
+    | ((principal: Principal | undefined) => Readonly<Record<string, HeaderValue>>)
   /** Goes before the names of its tools. Default: nothing. */
   prefix?: string
+  /** What a token must allow to call an operation: all scopes of the list, or those that a function returns for it. */
+  scopes?: readonly string[] | ((operation: Operation) => readonly string[])
 }
 
-/** Characters of an error's body that are told. */
-const longestError = 1000
+/** Characters of an error's body that the model gets. */
+const maxErrorCharacters = 1000
 
 /**
  * Operations of an HTTP API as tools. The server needs the checker for plain JSON Schemas, of `edgemcp/json-schema`.
  *
  * @param list of `operationsOf`, or written by `npx edgemcp openapi`
+ * @throws Error when the base is neither https nor http on this machine
  * @example
  * import pets from './pets.json'
- * server.use(operations(operationsOf(pets), { base: 'https://api.example/v1' }))
+ * server.use(operations(operationsOf(pets), { base: 'https://api.example/v1', scopes: ['pets'] }))
  */
-export const operations =
-  (list: readonly Operation[], { base, headers = () => ({}), prefix = '' }: OperationsOptions): Module =>
-  (server) => {
-    for (const operation of list) {
+export function operations(list: readonly Operation[], options: OperationsOptions): Module {
+  const { base, headers = {}, prefix = '', scopes } = options
+  if (!isSecureUrl(base)) {
+    throw new Error(
+      `operations(): the base "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
+    )
+  }
+  const known = new Set(typeof headers === 'function' ? [] : Object.keys(headers).map((name) => name.toLowerCase()))
+  return (server) => {
+    for (const given of list) {
+      const operation = withoutHeaders(given, (name) => isReservedHeader(name) || known.has(name.toLowerCase()))
       const { name, description, input, annotations } = operation
-      server.tool(prefix + name, { description, input, annotations }, (args, ctx) =>
-        call(operation, base, args as Params, headers(ctx.principal), ctx),
+      const definition = {
+        description,
+        input,
+        annotations,
+        scopes: typeof scopes === 'function' ? scopes(given) : scopes,
+      }
+      server.tool(prefix + name, definition, (args, ctx) =>
+        call(operation, base, args as Params, headersFor(headers, ctx.principal), ctx),
       )
     }
   }
+}
+
+/** The operation without the arguments that would set a header which the model must not set. */
+function withoutHeaders(operation: Operation, isTaken: (name: string) => boolean): Operation {
+  const { parameters, input } = operation
+  const taken = new Set(
+    Object.entries(parameters)
+      .filter(([, { in: place, name }]) => place === 'header' && isTaken(name))
+      .map(([argument]) => argument),
+  )
+  if (taken.size === 0) return operation
+  const isKept = ([argument]: readonly [string, unknown]) => !taken.has(argument)
+  const { properties, required } = input
+  return {
+    ...operation,
+    parameters: Object.fromEntries(Object.entries(parameters).filter(isKept)),
+    input: {
+      ...input,
+      ...(isObject(properties) && { properties: Object.fromEntries(Object.entries(properties).filter(isKept)) }),
+      ...(Array.isArray(required) && { required: required.filter((argument) => !taken.has(argument)) }),
+    },
+  }
+}
+
+function headersFor(
+  headers: NonNullable<OperationsOptions['headers']>,
+  principal: Principal | undefined,
+): [name: string, value: string][] {
+  const all = typeof headers === 'function' ? headers(principal) : headers
+  return Object.entries(all).flatMap(([name, given]) => {
+    const value = typeof given === 'function' ? given(principal) : given
+    return value === undefined ? [] : [[name, value]]
+  })
+}
 
 async function call(
   { method, path, parameters, hasBody }: Operation,
   base: string,
   args: Params,
-  headers: Readonly<Record<string, string>>,
+  headers: readonly [name: string, value: string][],
   ctx: Context,
 ) {
   const url = new URL(base.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
-  const sent = new Headers({ Accept: 'application/json', ...headers })
+  const sent = new Headers({ Accept: 'application/json' })
   for (const [argument, { in: place, name }] of Object.entries(parameters)) {
     const values = [args[argument] ?? []].flat()
     if (place === 'query') for (const value of values) url.searchParams.append(name, textOf(value))
     if (place === 'header' && values.length > 0) sent.set(name, values.map(textOf).join(', '))
   }
+  // After the arguments: the developer's value wins.
+  for (const [name, value] of headers) sent.set(name, value)
   if (hasBody && args.body !== undefined) sent.set('Content-Type', 'application/json')
   const body = hasBody && args.body !== undefined ? JSON.stringify(args.body) : null
-  const response = await fetch(url, { method, headers: sent, body, signal: ctx.signal }).catch((problem) => {
+  const response = await fetchSameOrigin(url, { method, headers: sent, body, signal: ctx.signal }).catch((problem) => {
     ctx.signal.throwIfAborted()
+    if (problem instanceof UnfollowedRedirect) throw problem
     throw new Error(`${url.host} does not answer`, { cause: problem })
   })
   const text = await response.text()
   if (response.ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${response.status}` }] }
-  const told = `${method} ${url.pathname}: HTTP ${response.status}. ${text.slice(0, longestError)}`.trim()
+  const told = `${method} ${url.pathname}: HTTP ${response.status}. ${text.slice(0, maxErrorCharacters)}`.trim()
   return { content: [{ type: 'text' as const, text: told }], isError: true }
 
   function inPath(name: string): string {

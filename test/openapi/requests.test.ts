@@ -1,0 +1,158 @@
+/** What an operation sends: the developer's headers, never those of a model, and never to another origin. */
+import { once } from 'node:events'
+import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, expect, test } from 'vitest'
+import { unscoped } from '../../worker/auth/scopes.ts'
+import { type OperationsOptions, operations, operationsOf } from '../../worker/openapi/index.ts'
+import type { Principal } from '../../worker/protocol/principal.ts'
+import type { Result } from '../../worker/protocol/types.ts'
+import { newServer, refusal, result, textOf } from '../engine/stage.ts'
+
+const header = (name: string, required = false) => ({ in: 'header', name, required, schema: { type: 'string' } })
+const documentOf = (parameters: unknown[]) => ({
+  openapi: '3.1.0',
+  paths: {
+    '/mail': {
+      get: { operationId: 'mail', parameters },
+      post: { operationId: 'send', parameters, requestBody: { content: { 'application/json': { schema: {} } } } },
+    },
+  },
+})
+const ada: Principal = { issuer: 'https://names.example', subject: 'ada', scopes: [], claims: {} }
+
+const listening: Server[] = []
+async function listen(answer: (request: IncomingMessage, response: ServerResponse) => void): Promise<string> {
+  const server = createServer(answer).listen(0, '127.0.0.1')
+  listening.push(server)
+  await once(server, 'listening')
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+}
+afterEach(() => {
+  for (const server of listening.splice(0)) {
+    server.closeAllConnections()
+    server.close()
+  }
+})
+
+const serverOf = (parameters: unknown[], options: OperationsOptions) =>
+  newServer().use(operations(operationsOf(documentOf(parameters)), options))
+const echo = () => listen((request, response) => response.end(JSON.stringify(request.headers)))
+const sentBy = (answered: Result) => JSON.parse(textOf(answered)) as Record<string, string>
+
+test('the developer’s value of a header wins over an argument’s, in any spelling', async () => {
+  const headers = (principal?: Principal) => ({ 'x-user-id': principal?.subject ?? 'nobody' })
+  const server = serverOf([header('X-User-Id'), header('X-Other')], { base: await echo(), headers })
+  const args = { 'X-User-Id': 'victim', 'X-Other': 'other' }
+  const answered = await result(server, 'tools/call', { name: 'mail', arguments: args }, { principal: ada })
+  expect(sentBy(answered)).toMatchObject({ 'x-user-id': 'ada', 'x-other': 'other' })
+})
+
+test('a header that the developer sets by its name is no argument', async () => {
+  const headers = { 'x-user-id': (principal?: Principal) => principal?.subject, 'X-Key': 'secret' }
+  const server = serverOf([header('X-User-Id', true), header('X-KEY'), header('X-Other', true)], {
+    base: await echo(),
+    headers,
+  })
+  const [tool] = (await result(server, 'tools/list')).tools as { inputSchema: object }[]
+  expect(tool?.inputSchema).toMatchObject({ properties: { 'X-Other': {} }, required: ['X-Other'] })
+  expect(JSON.stringify(tool)).not.toMatch(/user-id|x-key/i)
+  const call = (args: object, principal: Principal | undefined) =>
+    result(server, 'tools/call', { name: 'mail', arguments: { 'X-Other': 'a', ...args } }, principal && { principal })
+  expect(sentBy(await call({}, ada))).toMatchObject({ 'x-user-id': 'ada', 'x-key': 'secret', 'x-other': 'a' })
+  expect(sentBy(await call({}, undefined))).not.toHaveProperty('x-user-id')
+  expect(await call({ 'X-User-Id': 'victim' }, ada)).toMatchObject({ isError: true })
+})
+
+const reserved = [
+  ...['Host', 'Cookie', 'authorization', 'Proxy-Authorization', 'Content-Length', 'Content-Type', 'Accept'],
+  ...['Connection', 'Keep-Alive', 'TE', 'Trailer', 'Transfer-Encoding', 'Upgrade', 'Expect', 'Origin', 'Referer'],
+  ...[
+    'MCP-Session-Id',
+    'Mcp-Anything',
+    'CF-Connecting-IP',
+    'X-Forwarded-For',
+    'Forwarded',
+    'X-Real-IP',
+    'Sec-Fetch-Site',
+  ],
+  ...['X-HTTP-Method-Override', 'X-HTTP-Method', 'X-Method-Override', 'Via', 'Accept-Encoding'],
+]
+
+test.each(reserved)('the header %s is no argument, whoever wrote the list of operations', async (name) => {
+  const skipped: string[] = []
+  const [found] = operationsOf(documentOf([header(name, true)]), { leftOut: (sentence) => skipped.push(sentence) })
+  expect(found?.input).toMatchObject({ properties: {}, required: [] })
+  // OpenAPI itself ignores some.
+  const isIgnored = ['accept', 'content-type', 'authorization'].includes(name.toLowerCase())
+  if (isIgnored) expect(skipped).toEqual([])
+  else expect(skipped).toContain(`GET /mail without its parameter "${name}": only this server sets that header`)
+  const written = {
+    ...found,
+    parameters: { a: { in: 'header', name } },
+    input: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
+  }
+  const base = await echo()
+  const server = newServer().use(operations([written as never], { base }))
+  const answered = await result(server, 'tools/call', { name: 'mail', arguments: { a: 'made-up' } })
+  expect(Object.values(sentBy(answered))).not.toContain('made-up')
+})
+
+test.each([301, 302, 303, 307, 308])('a redirect %i to another origin is not followed', async (status) => {
+  const received: unknown[] = []
+  const elsewhere = await listen((request, response) => {
+    received.push(request.headers)
+    response.end('"elsewhere"')
+  })
+  const base = await listen((_, response) => response.writeHead(status, { Location: `${elsewhere}/x?key=1` }).end())
+  const server = serverOf([], { base, headers: { 'X-Key': 'secret', Authorization: 'Bearer secret' } })
+  for (const [name, method] of Object.entries({ mail: 'GET', send: 'POST' })) {
+    expect(await result(server, 'tools/call', { name, arguments: {} })).toMatchObject({
+      isError: true,
+      content: [
+        {
+          text: `${method} /mail redirects to ${elsewhere}/x, which is not followed: only a redirect of GET or HEAD to the same origin is`,
+        },
+      ],
+    })
+  }
+  expect(received).toEqual([])
+})
+
+test('a redirect of GET to the same origin is followed, and not for ever', async () => {
+  let hops = 0
+  const base = await listen((request, response) => {
+    hops += 1
+    if (request.url === '/end') return void response.end(JSON.stringify(request.headers))
+    response.writeHead(302, { Location: request.url === '/mail' && hops > 1 ? '/mail' : '/end' }).end()
+  })
+  const server = serverOf([], { base, headers: { 'X-Key': 'secret' } })
+  const call = () => result(server, 'tools/call', { name: 'mail', arguments: {} })
+  expect(sentBy(await call())).toMatchObject({ 'x-key': 'secret' })
+  expect(textOf(await call())).toContain('redirects to')
+  expect(hops).toBeLessThan(20)
+})
+
+test.each(['http://api.example/v1', 'ftp://127.0.0.1', 'api.example', ''])('the base "%s" is refused', (base) => {
+  expect(() => serverOf([], { base })).toThrow(
+    `operations(): the base "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
+  )
+})
+
+test('scopes are those of all operations, or of each', async () => {
+  const base = await echo()
+  const all = serverOf([], { base, scopes: ['mail:read'] })
+  expect(await refusal(all, 'tools/call', { name: 'mail' }, { principal: ada })).toMatchObject({
+    kind: 'insufficient_scope',
+    data: { scopes: ['mail:read'] },
+  })
+  const each = serverOf([], { base, scopes: ({ method }) => (method === 'GET' ? [] : ['mail:write']) })
+  expect(await result(each, 'tools/call', { name: 'mail', arguments: {} }, { principal: ada })).toHaveProperty(
+    'content',
+  )
+  expect(await refusal(each, 'tools/call', { name: 'send' }, { principal: ada })).toMatchObject({
+    data: { scopes: ['mail:write'] },
+  })
+  expect(unscoped(each)).toEqual([])
+  expect(unscoped(serverOf([], { base }))).toEqual(['the tool "mail"', 'the tool "send"'])
+})

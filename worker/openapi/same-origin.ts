@@ -1,0 +1,28 @@
+const redirects = new Set([301, 302, 303, 307, 308])
+const maxRedirects = 5
+
+export class UnfollowedRedirect extends Error {}
+
+/**
+ * Fetches, and follows redirects of GET and HEAD as long as they stay at the origin: another one must not get the headers, which
+ * are credentials. Repeating anything else somewhere else could do it twice.
+ *
+ * @throws UnfollowedRedirect for a redirect that is not followed
+ */
+export async function fetchSameOrigin(url: URL, init: RequestInit & { method: string }): Promise<Response> {
+  for (let hop = 0, from = url; ; hop += 1) {
+    const response = await fetch(from.href, { ...init, redirect: 'manual' })
+    const location = redirects.has(response.status) ? response.headers.get('Location') : null
+    if (location === null) return response
+    await response.body?.cancel()
+    const to = URL.parse(location, from.href)
+    const isRepeatable = init.method === 'GET' || init.method === 'HEAD'
+    if (!to || to.origin !== url.origin || !isRepeatable || hop === maxRedirects) {
+      const where = to ? `${to.origin}${to.pathname}` : `"${location}"`
+      throw new UnfollowedRedirect(
+        `${init.method} ${url.pathname} redirects to ${where}, which is not followed: only a redirect of GET or HEAD to the same origin is`,
+      )
+    }
+    from = to
+  }
+}
