@@ -59,8 +59,9 @@ addEventListener('pagehide', () => void connection?.client.close())
 void open()
 
 async function open(): Promise<void> {
-  await leave('connecting', 'Connecting …')
-  const attempt = ++attempts
+  const attempt = await leave('connecting', 'Connecting …')
+  // Another choice was made meanwhile, and connects by itself.
+  if (attempt !== attempts) return
   const ask = (method: InputRequest['method']) => (params: Params, key: string) =>
     asked.ask({ method, params } as InputRequest, key)
   try {
@@ -79,7 +80,7 @@ async function open(): Promise<void> {
         roots: () => ask('roots/list')({}, 'roots'),
       },
     })
-    if (attempt !== attempts) return void client.close()
+    if (attempt !== attempts) return void client.close().catch(() => {})
     const { tools, prompts, resources } = capabilitiesOf(client)
     connection = { client, listens: undefined, tasks: [] }
     const lists = {
@@ -89,6 +90,7 @@ async function open(): Promise<void> {
     }
     connection.listens = await listening(client, lists, isStateless)
     await list()
+    if (attempt !== attempts) return
     setting.say(
       'connected',
       `Connected as ${words} to ${nameOf(client)}${client.session ? `, session ${client.session.slice(0, 12)}…` : ''}`,
@@ -100,7 +102,8 @@ async function open(): Promise<void> {
   }
 }
 
-async function leave(state: 'connecting' | 'closed', words: string): Promise<void> {
+/** Ends the connection, and every attempt to make one. @returns the number of the attempt that begins here */
+async function leave(state: 'connecting' | 'closed', words: string): Promise<number> {
   const attempt = ++attempts
   setting.say('connecting', words)
   fill(problem)
@@ -110,6 +113,7 @@ async function leave(state: 'connecting' | 'closed', words: string): Promise<voi
   for (const task of left?.tasks ?? []) task.leave()
   await left?.client.close().catch(() => {})
   if (attempt === attempts) setting.say(state, words)
+  return attempt
 }
 
 function nameOf({ welcome }: TestClient): string {

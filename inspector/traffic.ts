@@ -35,6 +35,8 @@ export type Frame = {
   readonly isComment?: true
 }
 
+type Fetching = (request: Request) => unknown
+
 /** Where the server is: its endpoint, and the older one for streams. */
 export type Site = { readonly mcp: string; readonly sse: string | undefined }
 
@@ -45,7 +47,7 @@ export type TrafficOptions = {
 }
 
 /** The server as a target of the client, overheard. */
-export function trafficTo({ mcp, sse }: Site, { hear, headersFor }: TrafficOptions): Target {
+export function trafficTo({ mcp, sse }: Site, { hear, headersFor }: TrafficOptions): Extract<Target, Fetching> {
   let lastExchange = 0
   let lastFrame = 0
 
@@ -87,7 +89,7 @@ function overheard(response: Response, exchange: Exchange, tell: Tell): Response
     exchange.ended = performance.now()
     tell({ direction: 'received', ...frame })
   }
-  if (!response.body) {
+  if (!response.body || isBodyless(response)) {
     received({ text: '', value: undefined, note: 'no body' })
     return response
   }
@@ -110,10 +112,13 @@ function overheard(response: Response, exchange: Exchange, tell: Tell): Response
   })
   const decoder = new TextDecoder()
   const reader = response.body.getReader()
+  let isCancelled = false
   const body = new ReadableStream<Uint8Array>({
     async pull(controller) {
       try {
         const { done, value } = await reader.read()
+        // The stream is closed already, and its end is noted.
+        if (isCancelled) return
         if (!done) {
           const text = decoder.decode(value, { stream: true })
           if (isStream) parser.feed(text)
@@ -125,11 +130,13 @@ function overheard(response: Response, exchange: Exchange, tell: Tell): Response
         else received({ text: whole, value: parsed(whole), ...(whole === '' && { note: 'no body' }) })
         controller.close()
       } catch (problem) {
+        if (isCancelled) return
         received({ text: '', value: undefined, note: endOf(problem) })
         controller.error(problem)
       }
     },
     cancel(reason) {
+      isCancelled = true
       received({ text: '', value: undefined, note: 'left by this page' })
       return reader.cancel(reason)
     },
@@ -137,6 +144,10 @@ function overheard(response: Response, exchange: Exchange, tell: Tell): Response
   const { status, headers } = response
   return new Response(body, { status, headers })
 }
+
+/** Since version 150, Chromium gives such answers a body as well: an empty one, which the constructor of Response refuses. */
+const isBodyless = ({ status, headers }: Response): boolean =>
+  [204, 205, 304].includes(status) || (status === 202 && !headers.has('Content-Type'))
 
 const endOf = (problem: unknown): string =>
   (problem as Error).name === 'AbortError' ? 'left by this page' : `no answer: ${(problem as Error).message}`

@@ -1,4 +1,4 @@
-import type { Browser } from 'playwright-core'
+import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { everyRevision } from '../../worker/testing/index.ts'
 import { found, launch, missing } from '../support/chromium.ts'
@@ -10,6 +10,8 @@ const patience = { timeout: 30_000 }
 const stateless = everyRevision[0] as string
 const withForms = everyRevision.slice(0, 3)
 const withPages = everyRevision.slice(0, 2)
+/** With an `Mcp-Session-Id`. */
+const withSession = everyRevision.slice(1, -1)
 
 describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
   let server: TestServer
@@ -390,6 +392,33 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       expect(words).toMatch(/this page, until the headers were here\s+\d+ ms\s+in the Worker\s+\d+ ms/)
       expect(words).toMatch(/handler: tools\/call whoami\s+\d+ ms/)
       expect(words.includes('Durable Object: McpSession')).toBe(revision !== stateless)
+    })
+  })
+
+  describe('a connection', () => {
+    const alerts = (page: Page) => page.locator('[role="alert"]').allInnerTexts()
+
+    // Chromium gives a body, which is empty, to answers that have none.
+    test.each(withSession)('notes answers without a body as such, as a client of %s', async (revision) => {
+      const { page } = await open(revision)
+      await page.getByRole('button', { name: 'Disconnect' }).click()
+      await page.waitForSelector('[data-state="closed"]')
+      const log = () => page.locator('.frames > li').allInnerTexts()
+      const answered = async (status: number) => (await log()).filter((line) => line.includes(`${status} · `))
+      await expect.poll(async () => (await answered(204)).length, patience).toBeGreaterThan(0)
+      for (const line of [...(await answered(202)), ...(await answered(204))]) expect(line).toContain('no body')
+      expect((await log()).filter((line) => line.includes('no answer'))).toEqual([])
+      expect((await alerts(page)).join('')).toBe('')
+    })
+
+    test('is made by Connect also while the choice of a revision is making one', async () => {
+      const { page } = await open()
+      for (const revision of [...withSession, ...withSession]) {
+        await page.getByLabel('Revision').selectOption(revision)
+        await page.getByRole('button', { name: 'Connect', exact: true }).click()
+        await page.waitForSelector(`[data-state="connected"][data-revision="${revision}"]`)
+        expect((await alerts(page)).join('')).toBe('')
+      }
     })
   })
 
