@@ -26,6 +26,8 @@ export type LedgerCall = {
   session: string
   /** Somebody is signed in, but not written down. */
   isPersonal: boolean
+  /** What a token needs to answer its input requests; left out when it needs nothing. */
+  scopes?: readonly string[]
   /** How often it was run again because the object was lost. */
   repeats: number
 }
@@ -94,16 +96,24 @@ export class CallLedger {
     )
   }
 
+  /** What a token needs to answer an input request. */
+  scopesOf(question: RequestId): readonly string[] {
+    const id = questionRow(question)
+    if (id === undefined) return []
+    const [found] = this.#select('id = (SELECT call FROM questions WHERE id = ?)', id)
+    return found?.call.scopes ?? []
+  }
+
   /**
    * Writes an answer down. Returns the call when it was the last one it waited for; `undefined` when it waits for
    * others, or nobody asked.
    */
   answer(question: RequestId, answer: Answer): { row: number; call: LedgerCall } | undefined {
-    const id = typeof question === 'string' ? /^ask-([1-9]\d{0,14})$/.exec(question)?.[1] : undefined
-    if (!id) return undefined
+    const id = questionRow(question)
+    if (id === undefined) return undefined
     const [asked] = this.tables.query<{ call: number; key: string }>(
       'DELETE FROM questions WHERE id = ? RETURNING call, key',
-      Number(id),
+      id,
     )
     const [found] = asked ? this.#select('id = ?', asked.call) : []
     if (!asked || !found) return undefined
@@ -148,6 +158,11 @@ export class CallLedger {
       .query<{ row: number; call: string }>(`SELECT id AS row, call FROM calls WHERE ${where}`, ...bindings)
       .map(({ row, call }) => ({ row, call: JSON.parse(call) }))
   }
+}
+
+function questionRow(question: RequestId): number | undefined {
+  const id = typeof question === 'string' ? /^ask-([1-9]\d{0,14})$/.exec(question)?.[1] : undefined
+  return id === undefined ? undefined : Number(id)
 }
 
 /** Ids 1 and "1" are different. */

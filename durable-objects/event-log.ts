@@ -6,9 +6,11 @@
  * | `streams` | `id`         | 0: the standing stream (GET); others: one POST each                 | until `log.age` after its end, or the session's end |
  * |           | `unanswered` | requests of the POST that have no answer yet; 0: the stream is over |                      |
  * |           | `at`         | milliseconds: when the last of them was answered                    |                      |
+ * |           | `scopes`     | JSON list: what a token needs to resume the stream; NULL: nothing    |                      |
  * | `events`  | `stream`, `seq` | the event's id, written `<stream>.<seq>`                         | the newest `log.count` of a stream, and no more than `log.bytes` |
  * |           | `data`       | one JSON-RPC message                                                |                      |
  * |           | `total`      | characters of the stream up to and with this event, ever            |                      |
+ * |           | `scoped`     | 1: about a resource that takes scopes; `data` is '' once it was revoked |                  |
  * |           | `call`, `said` | of a notification: whose it is, by its row, and how many that call has come to |           |
  *
  * The tables are made when the first stream is: a session that never streamed has none.
@@ -37,9 +39,10 @@ export const defaultLogBounds: LogBounds = { age: 60 * 60_000, count: 1000, byte
 export const standingStream = 0
 
 const schema = `
-  CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, unanswered INTEGER, at INTEGER);
+  CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, unanswered INTEGER, at INTEGER, scopes TEXT);
   CREATE TABLE events (
-    stream INTEGER, seq INTEGER, data TEXT, total INTEGER, call INTEGER, said INTEGER, PRIMARY KEY (stream, seq)
+    stream INTEGER, seq INTEGER, data TEXT, total INTEGER, call INTEGER, said INTEGER, scoped INTEGER,
+    PRIMARY KEY (stream, seq)
   ) WITHOUT ROWID;
 `
 
@@ -54,21 +57,41 @@ export class EventLog {
     this.tables = new Tables(sql, 'streams', schema)
   }
 
-  /** A stream for one POST with this many requests. Streams that ended too long ago make room for it. */
-  open(unanswered: number, now: number): number {
+  /**
+   * A stream for one POST with this many requests. Streams that ended too long ago make room for it.
+   *
+   * @param scopes what a token needs to resume it
+   */
+  open(unanswered: number, now: number, scopes: readonly string[] = []): number {
     this.tables.create()
     const old = this.tables.query<{ id: number }>(
       'DELETE FROM streams WHERE unanswered = 0 AND at < ? RETURNING id',
       now - this.#bounds.age,
     )
     for (const { id } of old) this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
-    return this.#sql.exec<{ id: number }>('INSERT INTO streams (unanswered) VALUES (?) RETURNING id', unanswered).one()
-      .id
+    return this.#sql
+      .exec<{ id: number }>(
+        'INSERT INTO streams (unanswered, scopes) VALUES (?, ?) RETURNING id',
+        unanswered,
+        scopes.length > 0 ? JSON.stringify(scopes) : null,
+      )
+      .one().id
   }
 
   openStanding(): void {
     this.tables.create()
     this.#sql.exec('INSERT OR IGNORE INTO streams (id, unanswered) VALUES (0, 1)')
+  }
+
+  /** What a token needs to resume a stream. */
+  scopesOf(stream: number): readonly string[] {
+    const [found] = this.tables.query<{ scopes: string | null }>('SELECT scopes FROM streams WHERE id = ?', stream)
+    return JSON.parse(found?.scopes ?? '[]')
+  }
+
+  /** Erases the events of the standing stream that are about resources that take scopes. Their ids stay. */
+  eraseScoped(): void {
+    this.tables.query("UPDATE events SET data = '' WHERE stream = ? AND scoped = 1", standingStream)
   }
 
   /** The events of a stream that are kept, and whether no more will come; `undefined` for a stream that is not here. */
@@ -84,15 +107,17 @@ export class EventLog {
    * One row for each event, whatever is known of its stream.
    *
    * @param call the row of the call that says it, and how many notifications it has come to with this one
+   * @param isScoped it is about a resource that takes scopes
    * @returns `undefined`: there is no such stream any more
    */
-  append(stream: number, data: string, [call, said]: Said = [null, null]): EventId | undefined {
+  append(stream: number, data: string, [call, said]: Said = [null, null], isScoped = false): EventId | undefined {
     const [event] = this.tables.query<{ seq: number; total: number }>(
-      'INSERT INTO events SELECT id, ifnull(seq, 0) + 1, ?1, ifnull(total, 0) + length(?1), ?2, ?3 FROM streams LEFT JOIN (SELECT seq, total FROM events WHERE stream = ?4 ORDER BY seq DESC LIMIT 1) WHERE id = ?4 RETURNING seq, total',
+      'INSERT INTO events SELECT id, ifnull(seq, 0) + 1, ?1, ifnull(total, 0) + length(?1), ?2, ?3, ?5 FROM streams LEFT JOIN (SELECT seq, total FROM events WHERE stream = ?4 ORDER BY seq DESC LIMIT 1) WHERE id = ?4 RETURNING seq, total',
       data,
       call,
       said,
       stream,
+      isScoped ? 1 : null,
     )
     if (!event) return undefined
     const { seq, total } = event
@@ -147,7 +172,7 @@ export class EventLog {
 
   *after({ stream, seq }: EventId): Generator<{ id: EventId; data: string }> {
     const rows = this.#sql.exec('SELECT seq, data FROM events WHERE stream = ? AND seq > ? ORDER BY seq', stream, seq)
-    for (const [at, data] of rows.raw<[number, string]>()) yield { id: { stream, seq: at }, data }
+    for (const [at, data] of rows.raw<[number, string]>()) if (data !== '') yield { id: { stream, seq: at }, data }
   }
 }
 

@@ -26,17 +26,23 @@ export class Exchange {
   /** The client takes streams. */
   readonly streams: boolean
   readonly jobs = new Set<Job>()
+  /** All requests of the POST. Empty when its stream exists already. */
+  readonly requests: readonly RequestMessage[]
   /** Answers kept back while silent. */
   readonly replies: Reply[] = []
   readonly #settling = Promise.withResolvers<void>()
   stream: number | undefined
   unanswered: number
 
-  constructor(revision: Revision, options: { streams: boolean; unanswered: number; stream?: number }) {
+  constructor(
+    revision: Revision,
+    options: { streams: boolean; unanswered: number; stream?: number; requests?: readonly RequestMessage[] },
+  ) {
     this.revision = revision
     this.streams = options.streams
     this.stream = options.stream
     this.unanswered = options.unanswered
+    this.requests = options.requests ?? []
   }
 
   /** Settles when every request has its answer, or the exchange has become a stream. */

@@ -77,9 +77,10 @@ export class Feeds {
    * Written first, sent second, in one turn: what a client has seen is in the log.
    *
    * @param said see `EventLog.append`
+   * @param isScoped see `EventLog.append`
    */
-  send(stream: number, text: string, said?: Said): void {
-    const id = this.#log.append(stream, text, said)
+  send(stream: number, text: string, said?: Said, isScoped?: boolean): void {
+    const id = this.#log.append(stream, text, said, isScoped)
     if (!id) return
     const sockets = this.#sockets(stream)
     const floods = sockets.length > 0 && this.#floods(text.length)

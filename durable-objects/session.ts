@@ -58,7 +58,7 @@ import type { EnterCall } from '../worker/server/call-attempt.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
-import { EventLog, type LogBounds, standingStream } from './event-log.ts'
+import { EventLog, type LogBounds, readEventId, standingStream } from './event-log.ts'
 import { Exchange, type Job, type Reply } from './exchange.ts'
 import { Feeds, isOverSse } from './feeds.ts'
 import { type Claim, type RoundRpc, Rounds } from './rounds.ts'
@@ -90,6 +90,21 @@ export type Posted =
   | { stream: number }
   /** There is no such session. */
   | { gone: true }
+  /** It answers an input request of a call that took these scopes, and its token lacks one of them. */
+  | { lacks: readonly string[] }
+
+/** A GET for a stream of a session whose client is signed in. */
+export type Opening = {
+  /** Milliseconds: when the session's id is worth nothing. */
+  expires: number
+  tenant: string | undefined
+  scopes: readonly string[]
+  /** The event id to continue from; `undefined` for the standing stream from now on. */
+  after: string | undefined
+}
+
+/** `lacks`: the scopes of the stream, if the token lacks one of them. */
+export type Admission = { gone: true } | { lacks: readonly string[] } | { admitted: true }
 
 /** What the Worker may ask of a session. */
 export interface SessionRpc extends RoundRpc {
@@ -102,6 +117,8 @@ export interface SessionRpc extends RoundRpc {
    * @param over a task that asks no more, by `taskId` in the params of calls that wait for answers to it, and what they are told
    */
   changed(news: News, over?: Over): Promise<boolean>
+  /** Checks who opens a stream, before its feed is opened. Claims must not be in the URL of that request: URLs are logged. */
+  admit(opening: Opening): Promise<Admission>
   /** Opens a feed. */
   fetch(request: Request): Promise<Response>
 }
@@ -174,6 +191,8 @@ export class Session extends DurableObject implements SessionRpc {
     this.#touch()
     const handshake = post.handshake ?? this.#values.get<Handshake | null>('handshake') ?? undefined
     const revision = handshake && revisionOf(handshake.version)
+    const lacks = this.#scopesToAnswer(post)
+    if (!holdsAll(post.principal?.scopes, lacks)) return { lacks }
 
     for (const message of post.messages) {
       if (isResponse(message)) this.#receive(message, post)
@@ -185,6 +204,7 @@ export class Session extends DurableObject implements SessionRpc {
     const exchange = new Exchange(revision ?? oldestRevision, {
       streams: post.streams,
       unanswered: requests.length,
+      requests,
       stream: overSse ? standingStream : undefined,
     })
     for (const request of requests) this.#start(exchange, request, handshake, post)
@@ -218,19 +238,36 @@ export class Session extends DurableObject implements SessionRpc {
   async changed(news: News, over?: Over): Promise<boolean> {
     // It may be registering right now. One without an id has ended without a trace.
     if (this.#isOver() || !this.#id) return false
-    if (this.#log.find(standingStream)) this.#feeds.send(standingStream, notificationText(newsNotification(news)))
+    if (this.#log.find(standingStream)) {
+      const isScoped = 'resource' in news && this.#scopesOf('resources/subscribe', { uri: news.resource }).length > 0
+      this.#feeds.send(standingStream, notificationText(newsNotification(news)), undefined, isScoped)
+    }
     if (over) this.#endOverdue(over)
     return true
   }
 
+  async admit({ expires, tenant, scopes, after }: Opening): Promise<Admission> {
+    if (this.#isOver()) return { gone: true }
+    this.#recover()
+    this.#touch()
+    const isRevoked = await this.#permit(scopes)
+    const id = after === undefined ? undefined : readEventId(after)
+    const lacks = id ? this.#log.scopesOf(id.stream) : []
+    if (!holdsAll(scopes, lacks)) return { lacks }
+    if (after !== undefined && !isRevoked) return { admitted: true }
+    this.#arm(expires)
+    return (await this.#listen({ tenant })) ? { admitted: true } : { gone: true }
+  }
+
   /**
-   * Opens a feed: `?after=<event id>` goes on after an event, `?stream=<number>` starts a stream, `?post=<Post>` starts the
-   * stream that it becomes or, if it becomes none, is answered with what it came to; none is the standing stream from now on. `feed`, `again`, `polling`, `sse`: see `FeedOptions`.
+   * Opens a feed: `?after=<event id>` goes on after an event, `?stream=<number>` starts a stream; without either it is the
+   * standing stream from now on. `?admitted`: the Worker has called `admit`. `feed`, `again`, `polling`, `sse`: see
+   * `FeedOptions`. Nothing in the URL may be secret, because platforms log it.
    */
   override async fetch(request: Request): Promise<Response> {
     const { searchParams } = new URL(request.url)
     const after = searchParams.get('after')
-    let stream = searchParams.get('stream')
+    const stream = searchParams.get('stream')
     const overSse = searchParams.has('sse')
     const options = {
       feed: searchParams.get('feed') ?? '',
@@ -238,18 +275,10 @@ export class Session extends DurableObject implements SessionRpc {
       polling: searchParams.has('polling'),
       overSse,
     }
-    const post = searchParams.get('post')
-    if (post) {
-      const posted = await this.post(JSON.parse(post))
-      if (!('stream' in posted)) return Response.json(posted)
-      stream = String(posted.stream)
-    }
     if (this.#isOver()) return new Response(null, { status: 404 })
     this.#recover()
     this.#touch()
     this.#aloneSince = undefined
-    const scopes = searchParams.get('scopes')
-    if (scopes !== null) await this.#permit(scopes.split(' '))
     if (after) {
       const resumed = this.#feeds.resume(after, { ...options, polling: false })
       if (resumed) return resumed
@@ -260,8 +289,8 @@ export class Session extends DurableObject implements SessionRpc {
     if (stream) return this.#feeds.open({ stream: Number(stream), seq: 0 }, options)
     this.#arm(Number(searchParams.get('expires')))
     if (overSse && this.#values.get('handshake') === undefined) this.#values.put('handshake', null)
-    if (!overSse && !(await this.#listen({ tenant: searchParams.get('tenant') ?? undefined })))
-      return new Response(null, { status: 404 })
+    const isListening = overSse || searchParams.has('admitted') || (await this.#listen())
+    if (!isListening) return new Response(null, { status: 404 })
     // Whoever dialled may be gone: a socket without another end would hold this session for ever.
     if (request.signal.aborted) return new Response(null, { status: 408 })
     this.#log.openStanding()
@@ -409,7 +438,7 @@ export class Session extends DurableObject implements SessionRpc {
       signal.throwIfAborted()
       this.#arm(expires)
       const isThere = await this.#listen(principal)
-      const { scopes = [] } = entryOf(this.#host.server.registry, 'resources/subscribe', params) ?? {}
+      const scopes = this.#scopesOf('resources/subscribe', params)
       if (scopes.length > 0) this.#values.put('takes', [...new Set([...this.#takes, ...scopes])])
       if (isThere) await this.#updates?.subscribe(this.#name, topicsFor([{ resource: uri }], principal ?? {}))
       return {}
@@ -510,7 +539,7 @@ export class Session extends DurableObject implements SessionRpc {
         const stream = this.#streamOf(exchange, expires)
         const row = job.row as number
         const due = Date.now() + outcome.patience
-        this.#ledger.rewrite(row, ledgerCallOf({ ...job, memo: outcome.memo }, stream), due)
+        this.#ledger.rewrite(row, this.#ledgerCallOf({ ...job, memo: outcome.memo }, stream), due)
         const ids = this.#ledger.ask(row, Object.keys(outcome.asks))
         void this.#wakeBy(due)
         for (const [name, ask] of Object.entries(outcome.asks)) {
@@ -528,6 +557,22 @@ export class Session extends DurableObject implements SessionRpc {
     const { promise, resolve } = Promise.withResolvers<void>()
     this.#running.set(key, { abort, work: promise, exchange, job })
     step().finally(resolve)
+  }
+
+  /** What takes scopes is decided when it is declared. */
+  #scopesOf(method: string, params: Params = {}): readonly string[] {
+    return entryOf(this.#host.server.registry, method, params)?.scopes ?? []
+  }
+
+  /** What a token needs to answer the input requests that a POST answers. */
+  #scopesToAnswer({ messages }: Post): string[] {
+    const answers = messages.filter(isResponse)
+    return [...new Set(answers.flatMap(({ id }) => (isRequestId(id) ? this.#ledger.scopesOf(id) : [])))]
+  }
+
+  #ledgerCallOf(job: Job, stream: number): LedgerCall {
+    const scopes = this.#scopesOf(job.request.method, job.request.params)
+    return { ...ledgerCallOf(job, stream), ...(scopes.length > 0 && { scopes }) }
   }
 
   /** A response of the client: the answer to a question, or nothing of ours. */
@@ -632,7 +677,8 @@ export class Session extends DurableObject implements SessionRpc {
   #streamOf(exchange: Exchange, expires: number): number {
     if (exchange.stream !== undefined) return exchange.stream
     this.#arm(expires)
-    const stream = this.#log.open(exchange.unanswered, Date.now())
+    const scopes = exchange.requests.flatMap(({ method, params }) => this.#scopesOf(method, params))
+    const stream = this.#log.open(exchange.unanswered, Date.now(), [...new Set(scopes)])
     exchange.become(stream)
     for (const job of exchange.jobs) this.#enter(job, stream)
     for (const reply of exchange.replies) this.#feeds.send(stream, reply.text)
@@ -641,7 +687,7 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** A call with a stream is written down before it says anything. */
   #enter(job: Job, stream: number): void {
-    job.row ??= this.#ledger.begin(ledgerCallOf(job, stream))
+    job.row ??= this.#ledger.begin(this.#ledgerCallOf(job, stream))
   }
 
   #leave(exchange: Exchange, job: Job | undefined): void {
@@ -682,12 +728,17 @@ export class Session extends DurableObject implements SessionRpc {
     return this.#values.get<string[]>('takes') ?? []
   }
 
-  /** Whoever may not read any more what it subscribed to does not hear of it any more. */
-  async #permit(scopes: readonly string[]): Promise<void> {
-    if (this.#takes.every((scope) => scopes.includes(scope))) return
+  /**
+   * Ends the subscriptions of the session when a token opens a stream that lacks a scope of one of them, and erases what
+   * they brought. True when it did.
+   */
+  async #permit(scopes: readonly string[]): Promise<boolean> {
+    if (holdsAll(scopes, this.#takes)) return false
     await this.#deregister()
+    this.#log.eraseScoped()
     this.#values.delete('takes')
     this.#values.delete('listening')
+    return true
   }
 
   /** Where it is registered, or would be. More shards later do not move it. */
@@ -800,6 +851,9 @@ const ledgerCallOf = ({ request, handshake, session, principal, memo }: Job, str
   isPersonal: principal !== undefined,
   repeats: 0,
 })
+
+const holdsAll = (held: readonly string[] = [], needed: readonly string[]): boolean =>
+  needed.every((scope) => held.includes(scope))
 
 /** Names a question in its session, for good. */
 const elicitationId = (row: number | undefined, key: string) => `${row}-${key}`

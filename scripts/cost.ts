@@ -27,22 +27,14 @@ export async function measure(): Promise<Bill[]> {
   const { current, keys } = mintKeyRing()
   await using server = await startServer('test/support/counted', { EDGEMCP_KEYS: `${current}:${keys[current]}` })
   const bills: Bill[] = []
-  // What all sessions share is made by the first of them, which also calls each tool for the first time.
-  const first = await measureSessions(server, sessionRevisions[0] as string)
-  for (const revision of sessionRevisions) {
-    const bill = await measureSessions(server, revision)
-    const at = bill.costs.findIndex(({ operation }) => operation === streamed)
-    const cost = first.costs[at] as Cost
-    bill.costs.splice(at, 0, { ...cost, operation: `${streamed}, the first time in its isolate` })
-    bills.push(bill)
-  }
+  // What all sessions share is made by the first of them.
+  await measureSessions(server, sessionRevisions[0] as string)
+  for (const revision of sessionRevisions) bills.push(await measureSessions(server, revision))
   bills.push(await measureSse(server), await measureStateless(server))
   return bills
 }
 
 // Operations
-
-const streamed = '`tools/call` with three progress events'
 
 async function measureSessions(server: TestServer, revision: string): Promise<Bill> {
   const bill: Bill = { title: `Sessions: ${sessionRevisions.join(' and ')}`, costs: [], leavings: [] }

@@ -140,7 +140,6 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       limit: options.limit,
       paths,
       objects,
-      streamed: new Set(),
       updating: objects && updates && { shards, listen: updates.listen },
       state,
       lackedScopes: (principal, message) => lackedScopes(server.registry, principal, message),

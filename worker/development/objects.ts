@@ -51,10 +51,9 @@ function see(className: string, name: string, at: number): void {
 
 type Posting = { messages?: readonly Message[]; session?: string }
 
-/** The messages of a POST, which comes as it is or in the URL of a request for its stream. */
+/** The messages of a POST. */
 function carriedBy(argument: unknown): Carried[] {
-  const post = argument instanceof Request ? new URL(argument.url).searchParams.get('post') : undefined
-  const { messages, session } = (post ? JSON.parse(post) : Object(argument)) as Posting
+  const { messages, session } = Object(argument) as Posting
   if (!Array.isArray(messages) || session === undefined) return []
   return messages.filter(isRequest).map(({ method, params = {} }) => ({ session, method, about: aboutOf(params) }))
 }

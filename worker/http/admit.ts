@@ -1,9 +1,10 @@
 /** Who makes a request, and whether it may: decided before anything is streamed, run or woken. */
 import type { Visit } from '../auth/auth.ts'
 import { checked } from '../auth/refusal.ts'
+import { insufficientScope } from '../engine/scopes.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
-import type { Message } from '../protocol/jsonrpc.ts'
+import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Host } from './host.ts'
 import { idOf, refusal } from './refusal.ts'
@@ -37,4 +38,16 @@ export async function refused(messages: readonly Message[], host: Host, visit: V
   if (!error) return undefined
   visit.error = error
   return refusal(error, idOf(messages))
+}
+
+/**
+ * The refusal of a request that resumes a stream or answers an input request: it needs the scopes of the call that it
+ * belongs to, which only the session knows.
+ */
+export async function refusedScopes(scopes: readonly string[], host: Host, visit: Visit): Promise<Response> {
+  const call: RequestMessage = { jsonrpc: '2.0', id: 0, method: 'tools/call' }
+  const site = { ...host, lackedScopes: async () => scopes }
+  const error = (await host.auth?.refuse?.({ ...visit, messages: [call] }, site)) ?? insufficientScope(scopes)
+  visit.error = error
+  return refusal(error)
 }

@@ -18,8 +18,6 @@ export type FeedOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
    * @param again for a client that had a socket before and has not noticed its loss
    */
   dial(after: string | undefined, again: boolean): Promise<Response>
-  /** What `dial` has answered already. */
-  first?: Response | undefined
   /** The object has to hear of the client's going even if it has no socket at the time. */
   farewell?: boolean
   /** Turns the payload of a message into a frame; without it, each payload is frames already. */
@@ -32,14 +30,14 @@ export type FeedOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
 
 /** An event stream, or the object's refusal. */
 export async function openFeed(
-  { dial, first: dialled, farewell, frame, greeting, parting, ...options }: FeedOptions,
+  { dial, farewell, frame, greeting, parting, ...options }: FeedOptions,
   after?: string,
 ): Promise<Response> {
   let lastId = after
   let socket: WebSocket | undefined
   let gone = false
   let rests = false
-  const first = dialled ?? (await dialUntilAnswered(false))
+  const first = await dialUntilAnswered(false)
   if (!first.webSocket) return first
   const stream = new EventStream({
     ...options,

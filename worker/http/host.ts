@@ -18,8 +18,6 @@ export type Host = Site & {
   readonly limit: Limiter | undefined
   /** Where sessions and listeners live; `undefined` on a server without Durable Objects. */
   readonly objects: Objects | undefined
-  /** Names of what was called in a session and became a stream. */
-  readonly streamed: Set<string>
   /** `undefined` on a server that tells of no changes. */
   readonly updating: Updating | undefined
   /** The object that stands for one state of a stateless call. */

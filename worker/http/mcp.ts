@@ -46,7 +46,7 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
     const error = new McpError('session_required', 'Missing header Mcp-Session-Id: send initialize first')
     return refusal(error, idOf(messages))
   }
-  return postToSession(messages, { batch, session: signs.session, forms, caller }, host, principal)
+  return postToSession(messages, { batch, session: signs.session, forms, caller }, host, visit)
 
   /** Without sessions every request of an older client stands alone, as if nothing had been agreed on. */
   async function postAlone(messages: Message[], batch: boolean): Promise<Response> {
@@ -60,14 +60,14 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
 
 /** GET: the session's own stream, or the rest of one that broke. */
 export async function get(request: Request, host: Host, visit: Visit): Promise<Response> {
-  const principal = await authenticate(request, host, visit)
+  await authenticate(request, host, visit)
   if (!accepts(request.headers.get('Accept')).stream) {
     throw new McpError('not_acceptable', 'Accept must include text/event-stream')
   }
   if (!host.objects) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
   if (badVersion) return refusal(badVersion)
-  return (await refused([], host, visit)) ?? streamSession(request, host, principal)
+  return (await refused([], host, visit)) ?? streamSession(request, host, visit)
 }
 
 /** DELETE: ends a session. */

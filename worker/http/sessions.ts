@@ -3,7 +3,8 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
-import type { Post, Posted } from '../../durable-objects/session.ts'
+import type { Admission } from '../../durable-objects/session.ts'
+import type { Visit } from '../auth/auth.ts'
 import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
@@ -12,6 +13,7 @@ import { type Principal, principalKey } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
 import type { Accepts } from './accept.ts'
+import { refusedScopes } from './admit.ts'
 import { eventFrame, eventStreamHeaders } from './event-stream.ts'
 import { type FeedOptions, openFeed } from './feed.ts'
 import type { Host, Objects } from './host.ts'
@@ -58,8 +60,9 @@ export async function postToSession(
   messages: Message[],
   { batch, session: id, forms, caller }: SessionPost,
   host: Host,
-  principal: Principal | undefined,
+  visit: Visit,
 ): Promise<Response> {
+  const { principal } = visit
   const session = await openSession(id, host, principal)
   if (!session) return unknownSession(messages)
   const { name, expires, handshake } = session
@@ -69,22 +72,22 @@ export async function postToSession(
   // Nothing depends on it, so it wakes nothing.
   if (!batch && first && isNotification(first) && first.method === 'notifications/initialized') return accepted()
   const object = (host.objects as Objects).session(name)
-  const post: Post = { messages, batch, handshake, principal, caller, session: id, expires, streams: forms.stream }
-  const asked = `${(first as RequestMessage).params?.name}`
-  const text = forms.stream && host.streamed.has(asked) ? JSON.stringify(post) : ''
-  const settings = text && text.length < mostInUrl ? feedSettings(session) : undefined
-  // One request to the object instead of two.
-  const feed = settings ? await object.fetch(feedRequest({ ...settings, post: text }, undefined, false)) : undefined
-  if (settings && feed?.webSocket) return feedOf(session, host, settings, undefined, feed)
-  const posted = feed ? await feed.json<Posted>() : await object.post(post)
+  const posted = await object.post({
+    messages,
+    batch,
+    handshake,
+    principal,
+    caller,
+    session: id,
+    expires,
+    streams: forms.stream,
+  })
   if ('gone' in posted) return unknownSession(messages)
-  if ('stream' in posted) {
-    if (host.streamed.size < mostOpened) host.streamed.add(asked)
-    return feedOf(session, host, { ...feedSettings(session), stream: String(posted.stream) })
-  }
-  const { status, text: answered, headers } = posted
-  if (answered === undefined) return new Response(null, { status })
-  return answerIn(forms, { status, text: answered, headers })
+  if ('lacks' in posted) return refusedScopes(posted.lacks, host, visit)
+  if ('stream' in posted) return relay(session, host, { stream: String(posted.stream) })
+  const { status, text, headers } = posted
+  if (text === undefined) return new Response(null, { status })
+  return answerIn(forms, { status, text, headers })
 }
 
 /** A finished answer in the form the client takes. */
@@ -92,13 +95,22 @@ const answerIn = ({ json }: Accepts, answer: Answer): Response =>
   json ? jsonResponse(answer) : new Response(eventFrame(answer.text), { headers: eventStreamHeaders })
 
 /** GET: the standing stream from now on, or the rest of a stream after `Last-Event-ID`. */
-export async function streamSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {
+export async function streamSession(request: Request, host: Host, visit: Visit): Promise<Response> {
+  const { principal } = visit
   const session = await namedSession(request, host, principal)
   if (!session) return unknownSession([])
   const after = request.headers.get('Last-Event-ID') ?? undefined
-  const { tenant, scopes } = principal ?? {}
-  const settings = { ...feedSettings(session), ...(tenant && { tenant }), ...(scopes && { scopes: scopes.join(' ') }) }
-  return feedOf(session, host, settings, after)
+  // It becomes part of a URL: see `feedRequest`.
+  if (after !== undefined && !/^[0-9.]+$/.test(after)) return unknownEvent(after)
+  if (!principal) return relay(session, host, {}, after)
+  const { name, expires } = session
+  const { tenant, scopes } = principal
+  const admit = (after: string | undefined) =>
+    (host.objects as Objects).session(name).admit({ expires, tenant, scopes, after })
+  const admission = await admit(after)
+  if ('gone' in admission) return unknownSession([])
+  if ('lacks' in admission) return refusedScopes(admission.lacks, host, visit)
+  return relay(session, host, { admitted: '1' }, after, admit)
 }
 
 export async function endSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {
@@ -121,8 +133,6 @@ function namedSession(request: Request, host: Host, principal: Principal | undef
  */
 const openedBy = new WeakMap<Host, Map<string, Session>>()
 const mostOpened = 1_000
-/** Characters of a call that is asked for with its stream. */
-const mostInUrl = 4096
 
 async function openSession(id: string, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
   if (id.length > bounds.sessionIdCharacters) return undefined
@@ -143,34 +153,46 @@ async function unsealed(id: string, host: Host, principal: Principal | undefined
   return session && revisionOf(session.handshake.version) ? session : undefined
 }
 
-type Settings = Record<string, string>
-
-const feedSettings = ({ expires, handshake }: Session): Settings => ({
-  feed: crypto.randomUUID(),
-  expires: String(expires),
-  ...(revisionOf(handshake.version)?.polling && { polling: '1' }),
-})
-
-/** @param first the answer to the first dial, if that was made */
-async function feedOf(
-  { name }: Session,
+/**
+ * The event stream of a session.
+ *
+ * @param settings see `Session.fetch`
+ * @param admit checks again who reads, before the relay dials again
+ */
+async function relay(
+  { name, expires, handshake }: Session,
   host: Host,
-  settings: Settings,
+  settings: Readonly<Record<string, string>>,
   after?: string,
-  first?: Response,
+  admit?: (after: string | undefined) => Promise<Admission>,
 ): Promise<Response> {
   const { session } = host.objects as Objects
-  const dial: FeedOptions['dial'] = (last, again) => session(name).fetch(feedRequest(settings, last, again))
-  const feed = await openFeed({ ...host.limits, dial, first }, after)
+  const query = {
+    ...settings,
+    feed: crypto.randomUUID(),
+    expires: String(expires),
+    ...(revisionOf(handshake.version)?.polling && { polling: '1' }),
+  }
+  const dial: FeedOptions['dial'] = async (last, again) => {
+    const admission = again ? await admit?.(last) : undefined
+    if (admission && !('admitted' in admission)) return new Response(null, { status: 404 })
+    return session(name).fetch(feedRequest(query, last, again))
+  }
+  const feed = await openFeed({ ...host.limits, dial }, after)
   if (feed.status === 200) return feed
   if (feed.status === 404) return unknownSession([])
   // The stream has been heard to its end. Clients take this as "no stream here" and stop; an empty stream would bring
   // them back for ever.
   if (feed.status === 405) return notAllowed('POST, DELETE, OPTIONS')
-  return refusal(new McpError('invalid_request', `Last-Event-ID ${after} is not in the log of this session any more`))
+  return unknownEvent(after)
 }
 
-/** The request that opens a session's socket. */
+const unknownEvent = (after: string | undefined): Response =>
+  refusal(new McpError('invalid_request', `Last-Event-ID ${after} is not in the log of this session any more`))
+
+/**
+ * The request that opens a session's socket. Platforms log URLs: no arguments, claims or session ids may be in one.
+ */
 export function feedRequest(settings: Record<string, string>, after: string | undefined, again: boolean): Request {
   const query = new URLSearchParams({
     ...settings,

@@ -7,7 +7,7 @@
 import type { Visit } from '../auth/auth.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
-import { authenticate, refused } from './admit.ts'
+import { authenticate, refused, refusedScopes } from './admit.ts'
 import { readMessages } from './body.ts'
 import { openFeed } from './feed.ts'
 import type { Host } from './host.ts'
@@ -27,7 +27,7 @@ export async function openSse(request: Request, host: Host, visit: Visit): Promi
   const session: SseSession = { name: crypto.randomUUID(), expires: Date.now() + sessionLife }
   const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
   const { objects } = host
-  const settings = { sse: '1', feed: session.name, expires: String(session.expires) }
+  const settings = { sse: '1', feed: crypto.randomUUID(), expires: String(session.expires) }
   return openFeed({
     ...host.limits,
     dial: (after, again) => objects.session(session.name).fetch(feedRequest(settings, after, again)),
@@ -59,5 +59,6 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
   const posted = await host.objects
     .session(name)
     .post({ messages, batch: false, handshake: undefined, principal, caller, session: id, expires, streams: true })
+  if ('lacks' in posted) return refusedScopes(posted.lacks, host, visit)
   return 'gone' in posted ? unknownSession(messages) : accepted()
 }

@@ -1,0 +1,181 @@
+import { createParser } from 'eventsource-parser'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/serve/privileged')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const [high, low] = ['ada~hr.read~hr.write', 'ada']
+
+class Client {
+  session = ''
+  #id = 0
+
+  static async open(token: string): Promise<Client> {
+    const client = new Client()
+    const response = await client.post(token, {
+      method: 'initialize',
+      params: {
+        protocolVersion: '2025-11-25',
+        capabilities: { elicitation: {} },
+        clientInfo: { name: 'test', version: '1' },
+      },
+    })
+    await response.text()
+    client.session = response.headers.get('Mcp-Session-Id') as string
+    return client
+  }
+
+  post(token: string, message: object): Promise<Response> {
+    this.#id += 1
+    return fetch(server.url, {
+      method: 'POST',
+      headers: { ...this.#headers(token), 'Content-Type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', ...('method' in message && { id: this.#id }), ...message }),
+    })
+  }
+
+  call(token: string, name: string, args: object = {}): Promise<Response> {
+    const params = { name, arguments: args, _meta: { progressToken: 'token' } }
+    return this.post(token, { method: 'tools/call', params })
+  }
+
+  get(token: string, after?: string, signal?: AbortSignal): Promise<Response> {
+    return fetch(server.url, {
+      headers: { ...this.#headers(token), ...(after && { 'Last-Event-ID': after }) },
+      signal: signal ?? null,
+    })
+  }
+
+  #headers(token: string): Record<string, string> {
+    return {
+      Authorization: `Bearer ${token}`,
+      Accept: 'application/json, text/event-stream',
+      ...(this.session && { 'Mcp-Session-Id': this.session }),
+    }
+  }
+}
+
+type SentEvent = { id: string | undefined; data: string }
+
+/** Reads events until one contains a text, or to the end. */
+async function eventsOf(response: Response, until?: string, events: SentEvent[] = []): Promise<SentEvent[]> {
+  const parser = createParser({ onEvent: ({ id, data }) => events.push({ id, data }) })
+  const decoder = new TextDecoder()
+  for await (const chunk of response.body as ReadableStream<Uint8Array>) {
+    parser.feed(decoder.decode(chunk, { stream: true }))
+    if (until && events.some(({ data }) => data.includes(until))) break
+  }
+  return events.filter(({ data }) => data !== '')
+}
+
+async function expectScopeChallenge(response: Response, scopes: string): Promise<void> {
+  expect(response.status).toBe(403)
+  expect(response.headers.get('WWW-Authenticate')).toContain(`error="insufficient_scope"`)
+  expect(response.headers.get('WWW-Authenticate')).toContain(`scope="${scopes}"`)
+  expect(await response.json()).toMatchObject({ error: { code: -32600 } })
+}
+
+describe('the stream of a call that takes scopes', () => {
+  test('is resumed with a token that has them, and refused to one that lacks them', async () => {
+    const client = await Client.open(high)
+    const events = await eventsOf(await client.call(high, 'salaries'))
+    expect(events.at(-1)?.data).toContain('salaries: 1, 2')
+    const [first] = events as [SentEvent]
+    const start = `${first.id?.split('.')[0]}.0`
+    for (const after of [start, first.id]) {
+      await expectScopeChallenge(await client.get(low, after), 'hr.read')
+      await expectScopeChallenge(await client.get('ada~hr.write', after), 'hr.write hr.read')
+    }
+    expect(await eventsOf(await client.get(high, start))).toEqual(events)
+    expect(await eventsOf(await client.get('ada~hr.read', first.id))).toEqual(events.slice(1))
+  })
+
+  test('needs the scopes of each call of a batch', async () => {
+    const client = new Client()
+    const opened = await client.post(high, {
+      method: 'initialize',
+      params: { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'test', version: '1' } },
+    })
+    await opened.text()
+    client.session = opened.headers.get('Mcp-Session-Id') as string
+    const call = (id: number, name: string) => ({
+      jsonrpc: '2.0',
+      id,
+      method: 'tools/call',
+      params: { name, arguments: { name: 'Ada' }, _meta: { progressToken: id } },
+    })
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers: {
+        Authorization: `Bearer ${high}`,
+        Accept: 'application/json, text/event-stream',
+        'Content-Type': 'application/json',
+        'Mcp-Session-Id': client.session,
+      },
+      body: JSON.stringify([call(1, 'greet'), call(2, 'salaries')]),
+    })
+    const [first] = await eventsOf(response)
+    await expectScopeChallenge(await client.get(low, first?.id), 'hr.read')
+  })
+
+  test('of a call that takes none is resumed with any token of its principal', async () => {
+    const client = await Client.open(high)
+    const events = await eventsOf(await client.call(high, 'greet', { name: 'Bob' }))
+    expect(await eventsOf(await client.get(low, events[0]?.id))).toEqual(events.slice(1))
+  })
+
+  test('takes the answer to an input request from a token that has the scopes only', async () => {
+    const client = await Client.open(high)
+    const stream = await client.call(high, 'raise')
+    const events: SentEvent[] = []
+    const ended = eventsOf(stream, undefined, events)
+    await vi.waitFor(() => expect(events.at(-1)?.data).toContain('elicitation/create'))
+    const { id } = JSON.parse(events.at(-1)?.data ?? '{}') as { id: string }
+    const answer = { id, result: { action: 'accept', content: { sure: true } } }
+    await expectScopeChallenge(await client.post('ada~hr.read', answer), 'hr.read hr.write')
+    expect((await client.post(high, answer)).status).toBe(202)
+    await ended
+    expect(events.at(-1)?.data).toContain('raised: true')
+  })
+})
+
+test('a token that lacks the scopes of a subscription does not read past notifications of it', async () => {
+  const client = await Client.open(high)
+  expect(
+    await (await client.post(high, { method: 'resources/subscribe', params: { uri: 'record://ada-1' } })).json(),
+  ).toMatchObject({ result: {} })
+  const stop = new AbortController()
+  const standing = await client.get(high, undefined, stop.signal)
+  await (await client.call(high, 'touch', { id: 'ada-1' })).text()
+  const events = await eventsOf(standing, 'record://ada-1')
+  expect(events.at(-1)?.id).toBeDefined()
+  stop.abort()
+  const resumed = await client.get(low, '0.0')
+  expect(resumed.status).toBe(200)
+  await (await client.call(high, 'touch', { id: 'ada-2' })).text()
+  const read = await eventsOf(resumed, 'tools/list_changed')
+  expect(read.map(({ data }) => data).filter((data) => data.includes('record://'))).toEqual([])
+})
+
+test('requests to Session objects name no arguments, claims or session ids', async () => {
+  const client = await Client.open(high)
+  for (let round = 0; round < 3; round += 1) {
+    const events = await eventsOf(await client.call(high, 'greet', { name: 'hunter2' }))
+    await (await client.get(high, events[0]?.id)).text()
+    await (await client.get(high, 'my%20secret')).text()
+    const stop = new AbortController()
+    await client.get(high, undefined, stop.signal)
+    stop.abort()
+  }
+  const response = await client.call(high, 'requests')
+  const { result } = (await response.json()) as { result: { content: [{ text: string }] } }
+  const requests = result.content[0].text
+  expect(requests).toContain('https://session/')
+  for (const secret of ['hunter2', 'hr.read', 'hr.write', 'ada', 'acme', 'secret', client.session]) {
+    expect(requests, secret).not.toContain(secret)
+  }
+})

@@ -1,0 +1,57 @@
+/** A server whose calls take scopes. The token `ada~a~b` is Ada's, with the scopes a and b and the tenant "acme". */
+import { createServer, serve } from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
+import { updates } from 'edgemcp/updates'
+import * as z from 'zod'
+
+const server = createServer({ name: 'privileged', version: '1.0.0' })
+
+server.tool('salaries', { description: 'Reports salaries', scopes: ['hr.read'] }, (_, ctx) => {
+  ctx.progress(1, 2, 'salary: 1')
+  return 'salaries: 1, 2'
+})
+
+server.tool('raise', { description: 'Asks, then raises a salary', scopes: ['hr.read', 'hr.write'] }, async (_, ctx) => {
+  const { content } = await ctx.elicit('sure', 'Sure?', z.object({ sure: z.boolean() }))
+  return `raised: ${content?.sure}`
+})
+
+server.tool('greet', { description: 'Greets', input: z.object({ name: z.string() }), scopes: [] }, ({ name }, ctx) => {
+  ctx.progress(1, 2, `greeting ${name}`)
+  return `Hello, ${name}`
+})
+
+const record = server.resource('record://{id}', { description: 'A record', scopes: ['hr.read'] }, ({ id }) => id)
+server.tool(
+  'touch',
+  { description: 'Changes a record', input: z.object({ id: z.string() }), scopes: [] },
+  async ({ id }) => {
+    await record.updated({ id })
+    await server.updates.tools()
+    return 'touched'
+  },
+)
+
+/** What the platform logs of each request to a Session object. */
+const requests: string[] = []
+server.tool('requests', { description: 'Lists requests to Session objects', scopes: [] }, () => requests.join('\n'))
+
+const worker = serve(server, {
+  updates: updates(),
+  auth: bearer({
+    verify(token) {
+      const [sub, ...scopes] = token.split('~')
+      return { iss: 'https://issuer.example', sub, scope: scopes.join(' '), org: 'acme' }
+    },
+    tenant: 'org',
+  }),
+})
+export default worker
+export const { McpUpdates } = worker
+
+export class McpSession extends worker.McpSession {
+  override async fetch(request: Request): Promise<Response> {
+    requests.push(`${request.url} ${JSON.stringify([...request.headers])}`)
+    return super.fetch(request)
+  }
+}
