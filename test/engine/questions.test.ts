@@ -183,6 +183,34 @@ describe('a handler that asks differently when it is run again', () => {
     expect(answers).toBe(0)
   })
 
+  test('is told so even if 32 bits of a hash are the same', async () => {
+    // The two texts have the same FNV-1a hash as questions.
+    const texts = ['Delete the lunch menu of day 361429?', 'Delete payroll database 580984?']
+    let answers = 0
+    const message = await said(
+      async (ctx) => {
+        await ctx.elicit('sure', texts.shift() as string, z.object({ sure: z.boolean() }))
+        answers += 1
+      },
+      () => ({ result: accept({ sure: true }) }),
+    )
+    expect(message).toContain('The question "sure" is not what it was when it was answered')
+    expect(answers).toBe(0)
+  })
+
+  test('may give the members of a question in another order', async () => {
+    let runs = 0
+    const { result } = await talk(
+      async (ctx) => {
+        runs += 1
+        const preferences = runs === 1 ? { maxTokens: 5, temperature: 1 } : { temperature: 1, maxTokens: 5 }
+        return (await ctx.sample('m', { prompt: 'p', ...preferences })).text
+      },
+      () => ({ result: sampled('Hi') }),
+    )
+    expect(textOf(result)).toBe('Hi')
+  })
+
   test('may change what was not answered yet', async () => {
     let runs = 0
     const { result } = await talk(

@@ -1,8 +1,9 @@
 /** The context of one call in one round: what it learned before, what it asks now. */
+import { canonicalJson } from '../protocol/canonical-json.ts'
 import { McpError } from '../protocol/errors.ts'
-import { hash } from '../protocol/hash.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { progressToken } from '../protocol/meta.ts'
+import { sha256 } from '../protocol/sha256.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import { logLevels } from '../protocol/types.ts'
 import { checks } from '../server/checking.ts'
@@ -384,7 +385,7 @@ const mostRounds = 100
 /** Rounds, one after another, in which nothing that was answered is asked again. One may be chance: branches race. */
 const mostStrays = 2
 
-const fingerprint = (request: InputRequest): string => hash(JSON.stringify(request)).toString(36)
+const fingerprint = (request: InputRequest): string => sha256(canonicalJson(request))
 
 /** The answer is to something else than is asked now: nobody may take it for an answer to this. */
 const changed = (key: string) =>

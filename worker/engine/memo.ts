@@ -10,7 +10,7 @@ export type Memo = {
   readonly effects: Readonly<Record<string, { readonly value?: unknown }>>
   /** How many notifications earlier rounds have sent. */
   readonly said: number
-  /** What was asked, by key: a fingerprint, by which to know it again. */
+  /** What was asked, by key: the SHA-256 of the question, so that an answer never counts for another one. */
   readonly asked: Readonly<Record<string, string>>
   /** How many rounds have ended with questions. */
   readonly rounds: number
