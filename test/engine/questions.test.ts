@@ -376,13 +376,43 @@ describe('a page that a person is sent to', () => {
     })
   })
 
-  test('is on the web, and private', async () => {
-    for (const url of ['http://example.com/', 'javascript:alert(1)', 'file:///etc/passwd', 'data:text/html,x']) {
-      const { result } = await visit(url)
-      expect([result.isError, textOf(result)]).toEqual([true, expect.stringContaining('use https')])
-    }
+  test.each([
+    'http://example.com/',
+    'javascript:alert(1)',
+    'javascript://localhost/%0aalert(1)',
+    'ftp://localhost/',
+    'ws://127.0.0.1/',
+    'file:///etc/passwd',
+    'file://localhost/etc/passwd',
+    'data:text/html,x',
+    'http://localhost.example.com/',
+    'http://127.0.0.1.example.com/',
+    'https://ada:secret@example.com/',
+    'http://ada@localhost/',
+  ])('is https, or http on this machine, so not %s', async (url) => {
+    const { result } = await visit(url)
+    expect([result.isError, textOf(result)]).toEqual([
+      true,
+      expect.stringMatching(
+        /^Cannot send a person to .+ with ctx\.elicitUrl\("a", …\): use an https URL .+ without a user name/,
+      ),
+    ])
+    expect(textOf(result)).not.toContain('secret')
+  })
+
+  test.each([
+    'https://example.com/',
+    'http://localhost:8787/connect',
+    'http://app.localhost/',
+    'http://127.0.0.1:8787/',
+    'http://127.8.9.10/',
+    'http://[::1]:8787/',
+  ])('may be %s', async (url) => {
+    expect(textOf((await visit(url)).result)).toBe('decline')
+  })
+
+  test('has a URL', async () => {
     expect((await visit('nowhere')).result.isError).toBe(true)
-    expect(textOf((await visit('http://localhost:8787/connect')).result)).toBe('decline')
   })
 
   test.each([null, {}, { action: 'yes' }, 'accept'])('is not answered by %j', async (answer) => {

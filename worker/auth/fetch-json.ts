@@ -1,4 +1,5 @@
 /** Asking an authorization server something: at a safe address, in time, and no more than fits. */
+import { isLoopback } from '../protocol/loopback.ts'
 import type { Params } from '../protocol/types.ts'
 
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
@@ -43,7 +44,7 @@ export async function fetchJson(fetch: Fetch, url: string, init: RequestInit = {
  */
 export function safeUrl(text: string, what: string, from = text): string {
   const url = URL.parse(text)
-  const isLocal = (each: URL | null) => each !== null && /^(?:localhost|127\.0\.0\.1|\[::1\])$/.test(each.hostname)
+  const isLocal = (each: URL | null) => each !== null && isLoopback(each.hostname)
   if (url?.protocol === 'https:') return text
   if (url?.protocol === 'http:' && isLocal(url) && isLocal(URL.parse(from))) return text
   throw new Error(`${what} "${text}" must be an https URL`)

@@ -2,6 +2,7 @@
 import { canonicalJson } from '../protocol/canonical-json.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
+import { isLoopback } from '../protocol/loopback.ts'
 import { progressToken } from '../protocol/meta.ts'
 import { sha256 } from '../protocol/sha256.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
@@ -243,10 +244,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 
     elicitUrl: (key, message, url, options) =>
       question(`ctx.elicitUrl("${key}", …)`, async () => {
-        const { href, protocol, hostname } = new URL(url)
-        if (protocol !== 'https:' && hostname !== 'localhost') {
-          throw new Error(`The question "${key}" sends people to ${href}: use https`)
-        }
+        const href = pageUrl(key, url)
         const params: Params = { mode: 'url', message, url: href }
         const request: InputRequest = { method: 'elicitation/create', params }
         if (!options?.required || call.revision.stateless) return ask(key, request, readVisited, options)
@@ -378,6 +376,18 @@ class Signalled {
   get signal(): AbortSignal {
     return this[around].signal()
   }
+}
+
+/** @throws Error for a page that a client must not open: what is not https, or carries credentials */
+function pageUrl(key: string, text: string | URL): string {
+  const url = URL.parse(String(text))
+  const isWeb = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
+  if (url && isWeb && !url.username && !url.password) return url.href
+  // Neither the path nor the credentials: this may be shown to the model.
+  const shown = url ? `${url.protocol}${url.host && `//${url.host}`}` : 'a text that is no URL'
+  throw new Error(
+    `Cannot send a person to ${shown} with ctx.elicitUrl("${key}", …): use an https URL (or http on localhost) without a user name and a password`,
+  )
 }
 
 /** Rounds of questions that one call may take. */

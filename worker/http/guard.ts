@@ -6,6 +6,7 @@
  */
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
+import { isLoopback } from '../protocol/loopback.ts'
 
 export type Policy = {
   /** Origins of web pages that may call this server besides its own, such as `https://app.example.com`; `*` is all. */
@@ -33,8 +34,6 @@ export function guardOrigin(origin: string | null, url: URL, { origins }: Policy
 // Over plain http anybody can point a name at this machine (DNS rebinding), so a name must be known.
 const isKnownHost = (url: URL, hosts: readonly string[]) =>
   hosts.length > 0 ? hosts.includes(url.hostname) : url.protocol === 'https:'
-
-const isLoopback = (hostname: string) => /^(?:(?:.*\.)?localhost|\[::1\]|127(?:\.\d{1,3}){3})$/.test(hostname)
 
 const allowedHeaders =
   'Accept, Authorization, Content-Type, Last-Event-ID, MCP-Protocol-Version, Mcp-Method, Mcp-Name, Mcp-Session-Id, ' +

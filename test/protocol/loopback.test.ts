@@ -1,0 +1,22 @@
+import { expect, test } from 'vitest'
+import { isLoopback } from '../../worker/protocol/loopback.ts'
+
+test.each(['localhost', 'app.localhost', 'a.b.localhost', '127.0.0.1', '127.255.0.9', '[::1]'])(
+  '%s is on this machine',
+  (hostname) => {
+    expect(isLoopback(hostname)).toBe(true)
+  },
+)
+
+test.each([
+  '',
+  'example.com',
+  'localhost.example.com',
+  'notlocalhost',
+  '127.0.0.1.example.com',
+  '128.0.0.1',
+  '[::2]',
+  '0.0.0.0',
+])('"%s" is not', (hostname) => {
+  expect(isLoopback(hostname)).toBe(false)
+})

@@ -1,0 +1,8 @@
+/**
+ * Is this host, as `URL.hostname` writes it, the machine itself?
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc6761#section-6.3 localhost and the names below it
+ * @see https://www.rfc-editor.org/rfc/rfc1122#section-3.2.1.3 127.0.0.0/8
+ */
+export const isLoopback = (hostname: string): boolean =>
+  /^(?:(?:.*\.)?localhost|\[::1\]|127(?:\.\d{1,3}){3})$/.test(hostname)
