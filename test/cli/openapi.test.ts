@@ -90,6 +90,57 @@ test('what a document says is data and nothing else', async () => {
   expect(Object.keys(odd[0].input.properties.body.properties)).toEqual(['__proto__'])
 })
 
+/** Operations that are all different, with bodies that are deep and refer to one another. */
+function largeDocument(count: number) {
+  const type = (index: number) => ({ type: (['string', 'integer', 'number', 'boolean'] as const)[index % 4] })
+  const schemas = Array.from({ length: 200 }, (_, index) => {
+    const own = Object.fromEntries(
+      Array.from({ length: 8 }, (_, field) => [`f${(index * 7 + field) % 97}`, type(field)]),
+    )
+    const next = { $ref: `#/components/schemas/S${(index + 1) % 200}` }
+    const nested = { type: 'object', properties: { [`n${index}`]: { type: 'array', items: type(index) } } }
+    return [`S${index}`, { type: 'object', properties: { ...own, nested, ...(index % 5 && { next }) } }]
+  })
+  const operation = (index: number) => ({
+    operationId: `operation${index}`,
+    summary: `Does ${index}`,
+    parameters: Array.from({ length: index % 6 }, (_, place) => ({
+      in: (['query', 'header'] as const)[place % 2],
+      name: `p${(index * 3 + place) % 211}`,
+      schema: index % 3 ? type(place) : { ...type(place), enum: [`a${index}`, `b${index}`] },
+    })),
+    ...(index % 2 && {
+      requestBody: { content: { 'application/json': { schema: { $ref: `#/components/schemas/S${index % 200}` } } } },
+    }),
+  })
+  const paths = Object.fromEntries(
+    Array.from({ length: count }, (_, index) => [`/x${index}`, { [index % 2 ? 'post' : 'get']: operation(index) }]),
+  )
+  return { openapi: '3.1.0', paths, components: { schemas: Object.fromEntries(schemas) } }
+}
+
+test('the module of a large document compiles', async () => {
+  write('large.json', JSON.stringify(largeDocument(1500)))
+  expect(await edgemcp(['large.json', '--out', 'large.ts'])).toMatchObject({ code: 0 })
+  write(
+    'tsconfig.json',
+    JSON.stringify({
+      extends: join(root, 'tsconfig.json'),
+      compilerOptions: {
+        types: [],
+        paths: { 'edgemcp/openapi': [join(root, 'worker/openapi/operation.ts')] },
+        declaration: true,
+      },
+      include: [join(folder, 'large.ts')],
+    }),
+  )
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const problems = await new Promise((resolve) => {
+    execFile(process.execPath, [tsc, '-p', folder], (_, out, err) => resolve(`${out}${err}`.slice(0, 2000)))
+  })
+  expect(problems).toBe('')
+}, 120_000)
+
 test('what the command made is made again, and nothing else is overwritten', async () => {
   expect(await edgemcp(['pets.json', '--out', 'src/pets.ts'])).toMatchObject({ code: 0 })
   write('src/pets.ts', `${written('src/pets.ts')}\n// old`)

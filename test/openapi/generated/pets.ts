@@ -51,7 +51,7 @@ export const pets: readonly Operation[] = [
       "idempotentHint": true,
       "openWorldHint": true
     }
-  },
+  } as Operation,
   {
     "name": "addPet",
     "description": "Adds a pet",
@@ -119,7 +119,7 @@ export const pets: readonly Operation[] = [
       "idempotentHint": false,
       "openWorldHint": true
     }
-  },
+  } as Operation,
   {
     "name": "get_pets_pet_id",
     "description": "GET /pets/{pet id}",
@@ -157,7 +157,7 @@ export const pets: readonly Operation[] = [
       "idempotentHint": true,
       "openWorldHint": true
     }
-  },
+  } as Operation,
   {
     "name": "removePet",
     "description": "DELETE /pets/{pet id}",
@@ -188,5 +188,5 @@ export const pets: readonly Operation[] = [
       "idempotentHint": true,
       "openWorldHint": true
     }
-  }
+  } as Operation,
 ]
