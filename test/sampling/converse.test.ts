@@ -140,6 +140,36 @@ test.each([
   ])
 })
 
+test.each<[string, { maxToolCalls?: number }, number]>([
+  ['16', {}, 16],
+  ['as many as the option says', { maxToolCalls: 2 }, 2],
+])('in one turn a model calls at most %s tools: the others are answered and not run', async (_, options, most) => {
+  let runs = 0
+  const counted: ModelTool = { description: 'd', input: z.object({}), run: () => `run ${++runs}` }
+  const calls = Array.from({ length: 20_000 }, (_, index) => ({ name: 'counted', id: `${index}` }))
+  const { asked } = await talk(
+    (ctx) => converse(ctx, 'c', { ...request, ...options, tools: { counted } }),
+    uses(...calls),
+    says('done'),
+  )
+  expect(runs).toBe(most)
+  const results = told(asked[1])?.content as unknown as Record<string, unknown>[]
+  expect(results).toHaveLength(20_000)
+  expect(results[most - 1]).toMatchObject({ toolUseId: `${most - 1}`, content: [{ text: `run ${most}` }] })
+  expect(results[most]).toEqual({
+    type: 'tool_result',
+    toolUseId: `${most}`,
+    isError: true,
+    content: [{ type: 'text', text: `Not run: one turn may call ${most} tools, and this one calls 20000` }],
+  })
+})
+
+test.each([0, -1, 1.5, Number.NaN])('the limit %d of tool calls is refused', async (maxToolCalls) => {
+  const { result, text } = await talk((ctx) => converse(ctx, 'c', { ...request, maxToolCalls, tools: { add } }))
+  expect(result.isError).toBe(true)
+  expect(text).toBe(`converse: maxToolCalls is ${maxToolCalls}: it must be an integer of at least 1`)
+})
+
 test('the last turn may call nothing, and the first as it is told', async () => {
   const { asked, text } = await talk(
     async (ctx) => {

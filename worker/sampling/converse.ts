@@ -32,6 +32,8 @@ export type ConverseRequest<S extends Record<string, Schema>> = Omit<SampleReque
   tools: { readonly [K in keyof S]: ModelTool<S[K]> }
   /** How often the model is asked at most; the last time it may call nothing. Default 10. */
   mostTurns?: number
+  /** Tools that the model may call in one turn. Calls beyond are not run: the model is told so as an error. Default 16. */
+  maxToolCalls?: number
   /** The checker for plain JSON Schemas, of `edgemcp/json-schema`, if an input is one. */
   jsonSchema?: JsonSchemaReader
 }
@@ -53,14 +55,26 @@ type ToolUse = Extract<SamplingContent, { type: 'tool_use' }>
  * @param key names the conversation in this call; its questions are `<key>-1`, `<key>-2` …
  * @throws McpError `missing_client_capability` when the client's model cannot call tools; `client_refused` when the client
  *   refused
- * @throws Error when a tool's input is not the schema of an object
+ * @throws Error when a tool's input is not the schema of an object, or `maxToolCalls` is not a positive integer
  */
 export async function converse<const S extends Record<string, Schema>>(
   ctx: Context,
   key: string,
-  { tools, mostTurns = 10, jsonSchema, toolChoice, prompt = '', messages: begun, ...request }: ConverseRequest<S>,
+  {
+    tools,
+    mostTurns = 10,
+    maxToolCalls = 16,
+    jsonSchema,
+    toolChoice,
+    prompt = '',
+    messages: begun,
+    ...request
+  }: ConverseRequest<S>,
   options?: AskOptions,
 ): Promise<Conversed> {
+  if (!Number.isInteger(maxToolCalls) || maxToolCalls < 1) {
+    throw new Error(`converse: maxToolCalls is ${maxToolCalls}: it must be an integer of at least 1`)
+  }
   const inputs = new Map(
     Object.entries(tools).map(([name, { input }]) => [
       name,
@@ -82,7 +96,11 @@ export async function converse<const S extends Record<string, Schema>>(
     const uses = [answer.content].flat().filter((block) => block.type === 'tool_use')
     if (uses.length === 0 || turn >= mostTurns) return { ...answer, turns: turn, messages }
     const results = await Promise.all(
-      uses.map((use, index) => ctx.once(`${key}-${turn} ${use.name} ${index}`, () => call(use, tools, inputs))),
+      uses.map((use, index) =>
+        index < maxToolCalls
+          ? ctx.once(`${key}-${turn} ${use.name} ${index}`, () => call(use, tools, inputs))
+          : failure(`Not run: one turn may call ${maxToolCalls} tools, and this one calls ${uses.length}`),
+      ),
     )
     messages.push({
       role: 'user',
