@@ -59,12 +59,14 @@ function nextSteps(folder: string, template: string): string {
     'npm test',
     'npm run dev',
   ]
-  const isOld = Number(process.versions.node.split('.')[0]) < 22
+  const [major = 0, minor = 0] = process.versions.node.split('.').map(Number)
+  // wrangler takes 22.0, vitest 22.12.
+  const isOld = major < 22 || (major === 22 && minor < 12)
   return [
     `Made ${basename(folder)} from the template ${template}. Next:\n`,
     ...steps.map((step) => `  ${step}`),
     ...(isOld
-      ? [`\nnpm run dev and npm run deploy need Node.js 22 or newer, for wrangler; this is ${process.version}.`]
+      ? [`\nwrangler and vitest, which these steps run, need Node.js 22.12 or newer; this is ${process.versions.node}.`]
       : []),
   ].join('\n')
 }

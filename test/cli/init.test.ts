@@ -53,6 +53,22 @@ test.each([
   expect(written('made/README.md')).toContain('note')
 })
 
+test.each([
+  ['20.19.0', true],
+  ['22.11.0', true],
+  ['22.12.0', false],
+  ['24.0.0', false],
+])('under Node.js %s the next steps mention the version that they need: %s', async (version, isMentioned) => {
+  const code = `Object.defineProperty(process.versions, 'node', { value: '${version}' })`
+  const pretending = ['--import', `data:text/javascript,${encodeURIComponent(code)}`]
+  const said = await new Promise<string>((resolve) => {
+    const program = [...pretending, join(root, 'cli/index.ts'), 'init', 'made']
+    execFile(process.execPath, program, { cwd: folder }, (_, out) => resolve(out))
+  })
+  expect(said).toContain('Made made')
+  expect(said.includes(`need Node.js 22.12 or newer; this is ${version}`)).toBe(isMentioned)
+})
+
 test('nothing has to be said', async () => {
   expect((await edgemcp('init', '--yes')).code).toBe(0)
   expect(written('my-mcp-server/src/index.ts')).toContain('greet')
