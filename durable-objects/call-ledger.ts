@@ -60,11 +60,15 @@ export class CallLedger {
     this.#sql.exec('UPDATE calls SET call = ?, due = ifnull(?, due) WHERE id = ?', JSON.stringify(call), due, row)
   }
 
-  /** Calls that have waited too long, or whose answers a task no longer needs. */
-  overdue(now: number, taskId: string): { row: number; call: LedgerCall }[] {
+  /** Calls that have waited too long. */
+  overdue(now: number): { row: number; call: LedgerCall }[] {
+    return this.#select('due <= ? AND id IN (SELECT call FROM questions)', now)
+  }
+
+  /** Calls that wait for answers on behalf of a task. */
+  askingFor(taskId: string): { row: number; call: LedgerCall }[] {
     return this.#select(
-      "(due <= ? OR call ->> '$.request.params.taskId' = ?) AND id IN (SELECT call FROM questions)",
-      now,
+      "call ->> '$.request.method' LIKE 'tasks/%' AND call ->> '$.request.params.taskId' = ? AND id IN (SELECT call FROM questions)",
       taskId,
     )
   }

@@ -166,6 +166,8 @@ export class Session extends DurableObject implements SessionRpc {
   readonly #running = new Map<string, Running>()
   /** Milliseconds: since when an HTTP+SSE session has been without its stream. */
   #aloneSince: number | undefined
+  /** Resolves when a deadline is set. */
+  #deadlineSet = Promise.withResolvers<void>()
   #seen = 0
   #armed = false
   #isEnding = false
@@ -242,7 +244,10 @@ export class Session extends DurableObject implements SessionRpc {
       const isScoped = 'resource' in news && this.#scopesOf('resources/subscribe', { uri: news.resource }).length > 0
       this.#feeds.send(standingStream, notificationText(newsNotification(news)), undefined, isScoped)
     }
-    if (over) this.#endOverdue(over)
+    if (over) {
+      const [taskId, problem] = over
+      this.#endWaiting(this.#ledger.askingFor(taskId), problem)
+    }
     return true
   }
 
@@ -328,12 +333,7 @@ export class Session extends DurableObject implements SessionRpc {
     const ended = this.#values.get<number>('ended')
     if (ended !== undefined) return ended <= Date.now() ? this.#clear() : this.ctx.storage.setAlarm(ended)
     this.#recover()
-    this.#endOverdue()
-    const works = [...this.#running.values()].map((running) => running.work)
-    if (works.length > 0) {
-      const time = Math.min(holdFor, this.#due() - Date.now())
-      await Promise.race([Promise.allSettled(works), new Promise((resolve) => setTimeout(resolve, time))])
-    }
+    await this.#holdRunning()
     if (this.#isOver()) return
     const due = this.#due()
     // However long a call of it runs: nobody waits for it.
@@ -347,9 +347,33 @@ export class Session extends DurableObject implements SessionRpc {
     return this.ctx.storage.setAlarm(Math.min(due, hold, this.#ledger.due))
   }
 
-  /** Calls whose answers are too late by now end, and those about a task that asks no more. */
-  #endOverdue([taskId, problem]: Over = ['', 'Nobody answered in time']): void {
-    for (const { row, call } of this.#ledger.overdue(Date.now(), taskId)) {
+  /**
+   * Keeps the object in memory while calls run, for as long as an alarm may take. No other alarm runs meanwhile, so every
+   * deadline of the session is met here: the earliest one wins, also when it is set only now.
+   */
+  async #holdRunning(): Promise<void> {
+    const end = Date.now() + holdFor
+    for (;;) {
+      this.#endOverdue()
+      const last = Math.min(end, this.#due())
+      const works = [...this.#running.values()].map((running) => running.work)
+      if (works.length === 0 || last <= Date.now()) return
+      const next = Math.min(last, this.#ledger.due)
+      const { promise: isDue, resolve } = Promise.withResolvers<void>()
+      const timer = setTimeout(resolve, Math.max(0, next - Date.now()))
+      await Promise.race([Promise.allSettled(works), isDue, this.#deadlineSet.promise])
+      clearTimeout(timer)
+      if (this.#isOver()) return
+    }
+  }
+
+  /** Ends calls whose input requests nobody answered in time. */
+  #endOverdue(): void {
+    this.#endWaiting(this.#ledger.overdue(Date.now()), 'Nobody answered in time')
+  }
+
+  #endWaiting(calls: readonly { row: number; call: LedgerCall }[], problem: string): void {
+    for (const { row, call } of calls) {
       const late = new McpError('interrupted', problem, { reason: 'timeout', retryable: true })
       if (!this.#feeds.isOpen(call.stream)) this.#values.put('unheard', true)
       this.#withdraw(call.stream, this.#ledger.end(row), late.message)
@@ -792,6 +816,8 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** The alarm may be set to something earlier, such as holding a call. */
   async #wakeBy(time: number): Promise<void> {
+    this.#deadlineSet.resolve()
+    this.#deadlineSet = Promise.withResolvers()
     const due = await this.ctx.storage.getAlarm()
     if (due === null || due > time) await this.ctx.storage.setAlarm(time)
   }

@@ -100,6 +100,35 @@ describe('a stream', () => {
     }
   })
 
+  test('of an input request that nobody answers ends in time while an alarm holds the object for another call', async () => {
+    const stub = session()
+    const key = crypto.randomUUID()
+    await stub.post(call('wait', { key }))
+    await runInDurableObject(stub, (_, state) => state.storage.setAlarm(Date.now()))
+    // The alarm runs, and no other one can.
+    await vi.waitFor(async () => expect(await alarmOf(stub)).toBeNull())
+    const asks = { ...call('ask_soon').messages[0], id: 2 } as RequestMessage
+    expect(await stub.post({ ...post(''), messages: [asks] })).toEqual({ stream: 2 })
+    const feed = await open(stub, 'stream=2')
+    expect(await feed.closed).toBe(1000)
+    expect(feed.frames.at(-1)).toContain('Nobody answered in time')
+    const params = { requestId: 1 }
+    await stub.post({ ...post(''), messages: [{ jsonrpc: '2.0', method: 'notifications/cancelled', params }] })
+  })
+
+  test.each(['', 'unknown', 7, null, {}])(
+    'of a call with the param taskId %j takes the answer to its input request',
+    async (taskId) => {
+      const stub = session()
+      expect(await stub.post(post('tools/call', { name: 'ask_name', taskId }))).toEqual({ stream: 1 })
+      const feed = await open(stub, 'stream=1')
+      const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
+      expect(await stub.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
+      expect(await feed.closed).toBe(1000)
+      expect(feed.frames.join('')).toContain('Hello, Ada!')
+    },
+  )
+
   test('of a question that nobody answered in time ends with an error that says so', async () => {
     const stub = session()
     await stub.post(call('ask_name'))
