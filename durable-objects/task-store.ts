@@ -5,9 +5,12 @@
  * |--------------|----------------------------------------------------------------------|----------------------|
  * | `call`       | `TaskCall`: what is called, and the principal, sealed                | until `ttl`, by alarm |
  * | `task`       | `Kept`: how far it is                                                 | the same             |
- * | `memo`       | answers so far, and what was asked, as JSON                          | until it ends        |
- * | `asks`       | open questions, by key, as JSON                                      | until they are answered |
- * | `end:<part>` | what it came to, as JSON, in parts of a million characters           | until `ttl`          |
+ * | `memo:<part>` | answers so far, and what was asked, as JSON                         | until it ends        |
+ * | `asks:<part>` | open questions, by key, as JSON                                     | until they are answered |
+ * | `end:<part>` | what it came to, as JSON                                             | until `ttl`          |
+ *
+ * Values that may be large are split into parts, because a value has 2 MB at most. The local runtime takes larger ones, so the limits
+ * are checked here.
  *
  * | table     | column  | meaning                                   | lifetime      |
  * |-----------|---------|-------------------------------------------|---------------|
@@ -15,8 +18,9 @@
  * |           | `value` | its result, boxed, as JSON                |               |
  */
 import { type Answer, emptyMemo, type Memo, withAnswers } from '../worker/engine/memo.ts'
-import type { ErrorKind } from '../worker/protocol/errors.ts'
+import { type ErrorKind, McpError } from '../worker/protocol/errors.ts'
 import type { ClientCapabilities, Implementation, InputRequest, Params, Result } from '../worker/protocol/types.ts'
+import { utf8 } from '../worker/protocol/utf8.ts'
 import { Tables } from './tables.ts'
 
 /** What is called, and for whom. */
@@ -49,10 +53,12 @@ export type Kept = TaskTerms & {
   /** Of its object. */
   readonly name: string
   /** What its client calls it. */
-  readonly taskId: string
+  taskId: string
   /** The object of the session that is told of it. */
   readonly session: string | undefined
-  readonly createdAt: number
+  createdAt: number
+  /** Milliseconds: until when the client of a call that is no task yet may send its `requestState`. It has none when left out. */
+  resumableUntil?: number
   lastUpdatedAt: number
   status: TaskStatus
   statusMessage?: string | undefined
@@ -60,6 +66,8 @@ export type Kept = TaskTerms & {
   isTask: boolean
   /** How often its handler has thrown. */
   failures: number
+  /** How often, one after another, a run was lost without progress. */
+  lostRuns?: number
   /** How often, one after another, `reauthorize` has thrown. */
   reauthorizeFailures?: number
   /** How often it has asked. */
@@ -75,8 +83,10 @@ export type Kept = TaskTerms & {
 /** What it came to: neither, when it was cancelled. */
 export type End = { readonly result?: Result; readonly error?: TaskError }
 
-/** Characters of a value in key-value storage. */
-const mostInPart = 1_000_000
+/** In production a value in storage has 2 MB at most, keys and headers included. A character takes two bytes at most. */
+const [maxValueBytes, maxPartCharacters] = [1_900_000, 900_000]
+/** What one request to an object can return is 32 MiB. */
+const maxTextBytes = 30_000_000
 
 const schema = 'CREATE TABLE effects (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;'
 
@@ -114,58 +124,126 @@ export class TaskStore {
 
   /** The memo without its effects, which have a table. */
   get #answers(): Memo {
-    const text = this.#storage.kv.get<string>('memo')
+    const text = this.#get('memo')
     return text ? JSON.parse(text) : emptyMemo
   }
 
   set #answers(memo: Memo) {
-    this.#storage.kv.put('memo', JSON.stringify({ ...memo, effects: {} }))
+    this.#put('memo', { ...memo, effects: {} }, 'the answers')
   }
 
+  /** Why the result of `once` cannot be stored, if it cannot. */
+  refuseEffect(key: string, value: unknown): McpError | undefined {
+    try {
+      const bytes = utf8(serialize({ value }, `the result of once "${key}"`)).length
+      return bytes > maxValueBytes ? tooLarge(`the result of once "${key}"`, bytes, maxValueBytes) : undefined
+    } catch (problem) {
+      return problem as McpError
+    }
+  }
+
+  /** @param value that `refuseEffect` has not refused */
   keepEffect(key: string, value: unknown): void {
     this.#effects.create()
     this.#effects.query('INSERT OR REPLACE INTO effects VALUES (?, ?)', key, JSON.stringify({ value }))
   }
 
   get asks(): Record<string, InputRequest> {
-    return JSON.parse(this.#storage.kv.get<string>('asks') ?? '{}')
+    return JSON.parse(this.#get('asks') || '{}')
   }
 
+  /** @throws McpError when it cannot be stored; nothing is changed */
   ask(asks: Readonly<Record<string, InputRequest>>, memo: Memo): void {
-    this.#answers = memo
-    this.#storage.kv.put('asks', JSON.stringify(asks))
+    this.#storage.transactionSync(() => {
+      this.#answers = memo
+      const keys = Object.keys(asks).map((key) => `"${key}"`)
+      this.#put('asks', asks, `the question ${keys.join(', ')}`)
+    })
+  }
+
+  /** The answers that are to open questions. */
+  asked(answers: Readonly<Record<string, Answer>>): [string, Answer, InputRequest][] {
+    return Object.entries(this.asks).flatMap(([key, request]) => {
+      const answer = Object.hasOwn(answers, key) ? answers[key] : undefined
+      return answer ? [[key, answer, request] as [string, Answer, InputRequest]] : []
+    })
   }
 
   /** Takes answers to open questions; others were not asked. True when none is open any more. */
   answer(answers: Readonly<Record<string, Answer>>): boolean {
     const { asks } = this
-    const given = Object.entries(answers).filter(([key]) => Object.hasOwn(asks, key))
+    const given = this.asked(answers).map(([key, answer]) => [key, answer] as const)
     const open = Object.entries(asks).filter(([key]) => !Object.hasOwn(answers, key))
     this.ask(Object.fromEntries(open), withAnswers(this.#answers, Object.fromEntries(given)))
     return open.length === 0
   }
 
+  /** Forgets an answer that its question could not use, so that it is asked again. */
+  withdrawAnswer(key: string): void {
+    const { [key]: _, ...answers } = this.#answers.answers
+    this.#answers = { ...this.#answers, answers }
+  }
+
   get end(): End {
+    return JSON.parse(this.#get('end') || '{}')
+  }
+
+  /** @throws McpError when it cannot be stored; nothing is changed */
+  finish(end: End): void {
+    this.#storage.transactionSync(() => {
+      this.#put('end', end, 'the result of the tool')
+      for (const key of ['memo', 'asks']) this.#put(key, undefined, key)
+      this.#effects.query('DELETE FROM effects')
+    })
+  }
+
+  #get(key: string): string {
     let text = ''
     for (let part = 0; ; part += 1) {
-      const found = this.#storage.kv.get<string>(`end:${part}`)
-      if (found === undefined) return JSON.parse(text || '{}')
+      const found = this.#storage.kv.get<string>(`${key}:${part}`)
+      if (found === undefined) return text
       text += found
     }
   }
 
-  finish(end: End): void {
+  /** @param what it is, for errors */
+  #put(key: string, value: unknown, what: string): void {
     const { kv } = this.#storage
-    for (const key of ['memo', 'asks']) kv.delete(key)
-    this.#effects.query('DELETE FROM effects')
-    const text = JSON.stringify(end)
-    for (let part = 0; part * mostInPart < text.length; part += 1) {
-      kv.put(`end:${part}`, text.slice(part * mostInPart, (part + 1) * mostInPart))
+    const text = value === undefined ? '' : serialize(value, what)
+    const bytes = bytesOf(text)
+    if (bytes > maxTextBytes) throw tooLarge(what, bytes, maxTextBytes)
+    let part = 0
+    for (; part * maxPartCharacters < text.length; part += 1) {
+      kv.put(`${key}:${part}`, text.slice(part * maxPartCharacters, (part + 1) * maxPartCharacters))
     }
+    // The parts of a longer text that was there before.
+    for (; kv.delete(`${key}:${part}`); part += 1);
   }
 
   async forget(): Promise<void> {
     await this.#storage.deleteAll()
     this.#effects.forget()
   }
+}
+
+/** @throws McpError for what JSON cannot say */
+function serialize(value: unknown, what: string): string {
+  try {
+    return JSON.stringify(value)
+  } catch (problem) {
+    const reason = problem instanceof Error ? problem.message : String(problem)
+    throw new McpError('internal_error', `Cannot store ${what}: ${reason}. Use only values that JSON has`)
+  }
+}
+
+const tooLarge = (what: string, bytes: number, maxBytes: number): McpError =>
+  new McpError(
+    'internal_error',
+    `Cannot store ${what}: it has ${bytes} bytes, and ${maxBytes} is the most. Store it elsewhere, and use a reference to it`,
+  )
+
+/** Bytes of a text in storage and between objects: one for each character of Latin-1, else two. */
+function bytesOf(text: string): number {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of Latin-1
+  return /^[\u0000-\u00ff]*$/.test(text) ? text.length : text.length * 2
 }

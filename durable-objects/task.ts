@@ -5,7 +5,8 @@
  */
 import { DurableObject } from 'cloudflare:workers'
 import type { Call, Outcome, Seals, World } from '../worker/engine/call.ts'
-import type { Answer } from '../worker/engine/memo.ts'
+import { InvalidInputResponse } from '../worker/engine/invalid-input-response.ts'
+import { type Answer, longestWait } from '../worker/engine/memo.ts'
 import { run } from '../worker/engine/run.ts'
 import { unlessLate } from '../worker/engine/watching.ts'
 import { asMcpError, McpError } from '../worker/protocol/errors.ts'
@@ -54,18 +55,20 @@ export interface TaskRpc extends TaskListRpc {
    *
    * @param who its object's name, what its client calls it, and the object of the session that is told of it
    * @param answers to what was asked before it was a task
+   * @param isResumed its client has heard of the call: without anything stored of it, it is not begun anew
    */
   start(
     call: TaskCall,
     terms: TaskTerms,
     who: Pick<Kept, 'name' | 'taskId' | 'session'>,
     answers: Answers,
+    isResumed: boolean,
   ): Promise<Started>
   get(): Promise<TaskView | undefined>
   /** Waits a while, for as long as it runs. */
   settled(): Promise<TaskView | undefined>
-  /** Answers open questions; others are not asked. */
-  update(answers: Answers): Promise<TaskView | undefined>
+  /** Answers open questions; others are not asked. `error`: an answer is not valid, and none was taken. */
+  update(answers: Answers): Promise<{ task: TaskView } | { error: TaskError } | undefined>
   /** Cancels it, unless it is over: `before` is how it was. */
   cancel(): Promise<{ before: TaskStatus; task: TaskView } | undefined>
   /** From now on its status is told to those who listen there, as it is now and whenever it changes. */
@@ -82,6 +85,8 @@ export type TaskHost = {
    * @throws McpError when the task may not go on
    */
   principalOf(call: TaskCall): Promise<RunPrincipal>
+  /** What is wrong with a client's response to a request; `undefined`: nothing. */
+  problemOf(key: string, request: InputRequest, response: unknown): string | undefined
   /** Tells those who listen to this task how it is. */
   tell(task: TaskView, of: Pick<Kept, 'name' | 'session' | 'shards'>): Promise<void>
   report(problem: unknown): void
@@ -103,18 +108,32 @@ class Asleep {
   }
 }
 
+/** How a handler's run can end before the handler does. */
+type RunEnds = {
+  /** It sleeps until a moment. */
+  park(wake: number): void
+  /** It must not go on. */
+  fail(error: McpError): Promise<never>
+}
+
 type Running = { readonly abort: AbortController; readonly ended: Promise<void> }
 
 /** An alarm may run for fifteen minutes; longer work is held by the next one. */
 const holdFor = 14 * 60_000
 /** Milliseconds until the alarm that runs it again if the object is lost: while nobody waits in an alarm, and in one. */
 const [holdAfter, lostFor] = [20_000, 3000]
+/** How often, one after another, a run may be lost without an effect, a sleep or a question in between. */
+const maxLostRuns = 20
 /** How often `reauthorize` may throw, one time after another, before the task fails. */
 const maxReauthorizeAttempts = 10
 /** Milliseconds that are waited for in memory: to be woken costs more. */
 const shortly = 10_000
+/** Characters of a status message. */
+const maxStatusCharacters = 10_000
 /** Milliseconds between two status messages that are written down. */
 const quietFor = 1000
+/** Milliseconds that a call is stored beyond the time at which it can be resumed: requests and alarms may be late. */
+const graceMs = 60_000
 /** Milliseconds that somebody waits here for the end of a run. */
 const patience = 20_000
 
@@ -125,6 +144,8 @@ export class Task extends DurableObject implements TaskRpc {
   #task: Kept | undefined
   #running: Running | undefined
   #noted = 0
+  /** The last run that began may have been lost before its outcome was stored. */
+  #isUnsettled: boolean
   /** Resolves when its status changes, or it falls asleep. */
   #change = Promise.withResolvers<void>()
   /** What is told is told in order. */
@@ -136,6 +157,7 @@ export class Task extends DurableObject implements TaskRpc {
     this.#store = new TaskStore(ctx.storage)
     this.#list = new TaskList(ctx.storage)
     this.#task = this.#store.task
+    this.#isUnsettled = this.#task !== undefined
   }
 
   async start(
@@ -143,8 +165,10 @@ export class Task extends DurableObject implements TaskRpc {
     terms: TaskTerms,
     who: Pick<Kept, 'name' | 'taskId' | 'session'>,
     answers: Answers,
+    isResumed: boolean,
   ): Promise<Started> {
     const now = Date.now()
+    if (isResumed && !this.#task) return { error: errorOf(lapsed()) }
     const task = this.#task ?? {
       ...terms,
       ...who,
@@ -159,13 +183,24 @@ export class Task extends DurableObject implements TaskRpc {
     if (!this.#task) this.#store.begin(call, task)
     this.#task = task
     if (task.isTask) return { task: this.#view(task) }
-    if (task.status === 'input_required') this.#take(task, answers)
+    if (task.status === 'input_required') {
+      const invalid = this.#refuseInvalid(answers)
+      if (invalid) return { error: errorOf(invalid) }
+      this.#take(task, answers)
+    }
     if (task.after > 0) {
-      await within(task.after, this.#run(task).ended)
+      if (!this.#soon(task)) {
+        // Deletes what is stored if this instance is lost before the call has an outcome or is a task.
+        await this.ctx.storage.setAlarm(expiryOf(task))
+        await within(task.after, this.#run(task).ended)
+      }
+      // Another request with the same state may have made it a task meanwhile.
+      if (task.isTask) return { task: this.#view(task) }
       const soon = this.#soon(task)
       if (soon) return soon
     }
-    task.isTask = true
+    // Its time as a task begins now: before, it waited for its caller's answers.
+    Object.assign(task, { isTask: true, taskId: who.taskId, createdAt: Date.now(), lastUpdatedAt: Date.now() })
     this.#store.save(task)
     await this.ctx.storage.setAlarm(Math.min(this.#running ? Date.now() + holdAfter : now, expiryOf(task)))
     return { task: this.#view(task) }
@@ -185,10 +220,13 @@ export class Task extends DurableObject implements TaskRpc {
     return this.#known && this.#view(this.#known)
   }
 
-  async update(answers: Answers): Promise<TaskView | undefined> {
+  async update(answers: Answers): Promise<{ task: TaskView } | { error: TaskError } | undefined> {
     const task = this.#known
-    if (task?.status === 'input_required' && this.#take(task, answers)) await this.ctx.storage.setAlarm(Date.now())
-    return task && this.#view(task)
+    if (task?.status !== 'input_required') return task && { task: this.#view(task) }
+    const invalid = this.#refuseInvalid(answers)
+    if (invalid) return { error: errorOf(invalid) }
+    if (this.#take(task, answers)) await this.ctx.storage.setAlarm(Date.now())
+    return { task: this.#view(task) }
   }
 
   async cancel(): Promise<{ before: TaskStatus; task: TaskView } | undefined> {
@@ -262,6 +300,11 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   #begin(task: Kept): Running {
+    if (this.#isUnsettled) {
+      task.lostRuns = (task.lostRuns ?? 0) + 1
+      this.#store.save(task)
+    }
+    this.#isUnsettled = true
     const abort = new AbortController()
     const ended = this.#play(task, abort.signal).then((came) => {
       this.#running = undefined
@@ -269,7 +312,9 @@ export class Task extends DurableObject implements TaskRpc {
       if (abort.signal.aborted) return undefined
       // Whatever of it still goes on is run again, or not needed.
       abort.abort(new Error('This run of the handler is over'))
-      return this.#settle(task, came)
+      return this.#settle(task, came).then(() => {
+        this.#isUnsettled = false
+      })
     })
     return { abort, ended }
   }
@@ -286,15 +331,18 @@ export class Task extends DurableObject implements TaskRpc {
   async #play(task: Kept, signal: AbortSignal): Promise<Ended> {
     // Read before anything is awaited: whoever ends the task deletes it meanwhile.
     const { call: stored, memo } = this.#store
+    if ((task.lostRuns ?? 0) > maxLostRuns) return { thrown: lostTooOften() }
     const { params, capabilities, client } = stored
     let current: RunPrincipal
     try {
+      // A run that is lost at once must have been counted.
+      if (task.lostRuns) await this.ctx.storage.sync()
       current = await this.#host.principalOf(stored)
     } catch (problem) {
       return problem instanceof McpError ? { thrown: problem } : { reauthorizeError: problem }
     }
     const { principal, isCurrent } = current
-    const { promise: parked, reject: park } = Promise.withResolvers<never>()
+    const { promise: ended, reject: end } = Promise.withResolvers<never>()
     let thrown: { by: unknown } | undefined
     const handled = (tool: Tool): Tool => ({
       ...tool,
@@ -304,7 +352,13 @@ export class Task extends DurableObject implements TaskRpc {
         try {
           return await tool.handler(
             input,
-            this.#contextOf(task, context, signal, (wake) => park(new Asleep(wake))),
+            this.#contextOf(task, context, signal, {
+              park: (wake) => end(new Asleep(wake)),
+              fail: (error) => {
+                end(error)
+                return new Promise<never>(() => {})
+              },
+            }),
           )
         } catch (problem) {
           if (!(problem instanceof McpError)) thrown = { by: problem }
@@ -319,7 +373,9 @@ export class Task extends DurableObject implements TaskRpc {
       updates: true,
       notify: () => {},
       effect: (key, value) => {
-        if (!signal.aborted) this.#store.keepEffect(key, value)
+        if (signal.aborted) return
+        this.#store.keepEffect(key, value)
+        this.#madeProgress(task)
       },
       disconnect: () => {},
       completed: () => {},
@@ -338,7 +394,7 @@ export class Task extends DurableObject implements TaskRpc {
       logLevel: undefined,
     }
     try {
-      const server = only(this.#host.server, String(params.name), handled, parked)
+      const server = only(this.#host.server, String(params.name), handled, ended)
       const outcome = await run(server, call, memo, world)
       return thrown && task.failures < task.retries ? { thrown: thrown.by } : { outcome }
     } catch (problem) {
@@ -346,11 +402,28 @@ export class Task extends DurableObject implements TaskRpc {
     }
   }
 
+  /** What a run came to is stored. What cannot be stored ends the task, so that its handler is not run again. */
   async #settle(task: Kept, came: Ended): Promise<void> {
+    try {
+      await this.#storeOutcome(task, came)
+    } catch (problem) {
+      this.#host.report(problem)
+      if (isOver(task)) throw problem
+      const reason = problem instanceof Error ? problem.message : String(problem)
+      const error =
+        problem instanceof McpError
+          ? problem
+          : new McpError('internal_error', `The outcome of a run cannot be stored: ${reason}`)
+      await this.#finish(task, 'failed', { error: errorOf(error) })
+    }
+  }
+
+  async #storeOutcome(task: Kept, came: Ended): Promise<void> {
     if ('wake' in came) return this.#rest(task, came.wake, true)
     if ('reauthorizeError' in came) return this.#retryReauthorize(task, came.reauthorizeError)
     task.reauthorizeFailures = 0
     if ('thrown' in came) {
+      if (came.thrown instanceof InvalidInputResponse) return this.#askAgain(task, came.thrown)
       if (came.thrown instanceof McpError) return this.#finish(task, 'failed', { error: errorOf(came.thrown) })
       this.#host.report(came.thrown)
       task.failures += 1
@@ -361,9 +434,17 @@ export class Task extends DurableObject implements TaskRpc {
     if ('done' in outcome) return this.#finish(task, 'completed', { result: outcome.done })
     this.#store.ask(outcome.asks, outcome.memo)
     task.due = Date.now() + outcome.patience
+    if (!task.isTask) task.resumableUntil = Math.max(task.resumableUntil ?? 0, Date.now() + longestWait)
     task.rounds += 1
     this.#become(task, 'input_required')
     await this.#wake(task)
+  }
+
+  /** The handler could not use an answer: without it, its question is open again. */
+  async #askAgain(task: Kept, { key, message }: InvalidInputResponse): Promise<void> {
+    this.#store.withdrawAnswer(key)
+    task.statusMessage = message
+    await this.#run(task).ended
   }
 
   async #retryReauthorize(task: Kept, problem: unknown): Promise<void> {
@@ -380,13 +461,13 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   async #rest(task: Kept, due: number, asleep: boolean): Promise<void> {
-    Object.assign(task, { due, asleep })
+    Object.assign(task, { due, asleep, lostRuns: 0 })
     this.#store.save(task)
     this.#changed()
     await this.#wake(task)
   }
 
-  #contextOf(task: Kept, context: Context, signal: AbortSignal, park: (wake: number) => void): Context {
+  #contextOf(task: Kept, context: Context, signal: AbortSignal, { park, fail }: RunEnds): Context {
     const { once } = context
     let effects = 0
     let wake = Number.POSITIVE_INFINITY
@@ -407,7 +488,11 @@ export class Task extends DurableObject implements TaskRpc {
       once: async (key, effect) => {
         effects += 1
         try {
-          return await once(key, effect)
+          return await once(key, async () => {
+            const value = await effect()
+            const refused = this.#store.refuseEffect(key, value)
+            return refused ? fail(refused) : value
+          })
         } finally {
           effects -= 1
           if (wake < Number.POSITIVE_INFINITY) setTimeout(leave)
@@ -418,10 +503,16 @@ export class Task extends DurableObject implements TaskRpc {
     return Object.assign(context, own)
   }
 
+  #madeProgress(task: Kept): void {
+    if (!task.lostRuns) return
+    task.lostRuns = 0
+    this.#store.save(task)
+  }
+
   /** A status message: at once in memory, and now and then on disk. */
   #note(task: Kept, message: string): void {
     if (isOver(task) || this.#task !== task) return
-    task.statusMessage = message
+    task.statusMessage = message.slice(0, maxStatusCharacters)
     task.lastUpdatedAt = Date.now()
     if (task.lastUpdatedAt - this.#noted < quietFor) return
     this.#noted = task.lastUpdatedAt
@@ -430,6 +521,15 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   // How it is
+
+  /** Why answers to open questions cannot be taken. */
+  #refuseInvalid(answers: Answers): McpError | undefined {
+    for (const [key, answer, request] of this.#store.asked(answers)) {
+      const problem = 'result' in answer && this.#host.problemOf(key, request, answer.result)
+      if (problem) return new McpError('invalid_params', problem)
+    }
+    return undefined
+  }
 
   /** Takes answers. True when it goes on. */
   #take(task: Kept, answers: Answers): boolean {
@@ -440,7 +540,7 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   #become(task: Kept, status: TaskStatus): void {
-    Object.assign(task, { status, lastUpdatedAt: Date.now(), asleep: false })
+    Object.assign(task, { status, lastUpdatedAt: Date.now(), asleep: false, lostRuns: 0 })
     this.#store.save(task)
     this.#changed()
     this.#tell(task)
@@ -458,12 +558,15 @@ export class Task extends DurableObject implements TaskRpc {
     this.ctx.waitUntil(this.#told)
   }
 
-  /** What a call came to before it was a task. Nothing of it is kept but what it waits for. */
+  /**
+   * What a call came to before it was a task. When its client has a `requestState`, the outcome is stored for as long as that is valid: a
+   * client that sends it again gets the same outcome. Otherwise nothing is stored.
+   */
   #soon(task: Kept): Started | undefined {
     if (task.status === 'input_required') return { asks: this.#store.asks }
     if (!isOver(task)) return undefined
     const { result, error } = this.#store.end
-    void this.#forget()
+    if (task.resumableUntil === undefined) this.ctx.waitUntil(this.#forget().catch(this.#host.report))
     return result ? { done: result } : { error: error as TaskError }
   }
 
@@ -497,7 +600,25 @@ const errorOf = ({ kind, message, data }: McpError): TaskError => ({
   data,
 })
 
-const expiryOf = ({ createdAt, ttl }: Kept): number => createdAt + ttl
+/** Milliseconds: when it is deleted. A call that is no task yet is there for as long as it can be resumed. */
+const expiryOf = ({ isTask, createdAt, ttl, after, resumableUntil = createdAt }: Kept): number =>
+  isTask ? createdAt + ttl : resumableUntil + after + graceMs
+
+const lostTooOften = () =>
+  new McpError(
+    'interrupted',
+    `The task was lost ${maxLostRuns} times without progress: do its work in smaller steps, each in ctx.once`,
+    {
+      reason: 'interrupted',
+      retryable: false,
+    },
+  )
+
+const lapsed = () =>
+  new McpError('interrupted', 'The call is over: its answers came too late. Start it again', {
+    reason: 'lapsed',
+    retryable: false,
+  })
 
 /** Waits for something to settle, but no longer than so many milliseconds. */
 async function within(time: number, settles: Promise<unknown>): Promise<void> {

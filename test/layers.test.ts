@@ -67,6 +67,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'worker/engine',
       'worker/extensions',
       'worker/http/host.ts',
+      'worker/json-schema',
       'worker/platform.ts',
       'worker/protocol',
       'worker/server',

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServer, type TestServer } from '../support/server.ts'
-import { type Json, knowing, type Sent, TaskClient } from './client.ts'
+import { type Json, knowing, type Sent, TaskClient, textOf } from './client.ts'
 
 let server: TestServer
 let client: TaskClient
@@ -116,14 +116,32 @@ describe('a wrong use', () => {
       'an answer that does not fit its schema',
       { one: { action: 'accept', content: { name: 5 } }, two: { action: 'decline' } },
     ],
-  ])('%s ends a task with an error that says so', async (_, inputResponses) => {
+  ])('%s is refused, and the task goes on waiting', async (_, inputResponses) => {
     const taskId = await client.begin('asks', { key: crypto.randomUUID() })
     await client.until(taskId, 'input_required')
-    await client.result('tasks/update', { taskId, inputResponses })
-    expect((await client.until(taskId, 'failed')).error).toMatchObject({
-      code: -32602,
-      message: expect.stringContaining('The answer to "one"'),
+    expect(await client.ask('tasks/update', { taskId, inputResponses })).toMatchObject({
+      error: { code: -32602, message: expect.stringContaining('The answer to "one"') },
     })
+    const { inputRequests } = await client.until(taskId, 'input_required')
+    expect(Object.keys(inputRequests as Json)).toEqual(['one', 'two'])
+    const valid = { one: { action: 'accept', content: { name: 'Ada' } }, two: { action: 'decline' } }
+    await client.result('tasks/update', { taskId, inputResponses: valid })
+    expect(textOf(await client.until(taskId, 'completed'))).toBe('Ada and decline, begun 1 time')
+  })
+
+  test('an answer that only the handler can refuse is asked for again', async () => {
+    const key = crypto.randomUUID()
+    const taskId = await client.begin('even', { key })
+    await client.until(taskId, 'input_required')
+    const answer = (number: number) =>
+      client.result('tasks/update', { taskId, inputResponses: { number: { action: 'accept', content: { number } } } })
+    await answer(3)
+    expect(await client.until(taskId, 'input_required')).toMatchObject({
+      statusMessage: expect.stringContaining('must be even'),
+      inputRequests: { number: { params: { message: 'Which?' } } },
+    })
+    await answer(4)
+    expect(textOf(await client.until(taskId, 'completed'))).toBe('4, charged 1 time')
   })
 
   test('arguments that do not fit are told to the model, in the result of the task', async () => {

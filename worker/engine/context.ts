@@ -15,6 +15,7 @@ import type { HandledState, ScopedState, StateRpc } from '../server/state.ts'
 import { readRoots, readSampled, readVisited } from './answers.ts'
 import type { Call, Outcome, World } from './call.ts'
 import { can, featuresOf, requirementOf } from './features.ts'
+import { InvalidInputResponse } from './invalid-input-response.ts'
 import { type Answer, longestWait, type Memo } from './memo.ts'
 import { observe, Question, Unawaited } from './question.ts'
 
@@ -169,7 +170,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     if (result === undefined) return open(key, request, options)
     const value = await read(result)
     if (value !== undefined) return value
-    fail(new McpError('invalid_params', `The answer to "${key}" is not a valid ${request.method} result`))
+    fail(new InvalidInputResponse(key, `The answer to "${key}" is not a valid ${request.method} result`))
     return new Promise<never>(() => {})
   }
 
@@ -232,8 +233,8 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
           const checked = await form.check(result.content ?? {})
           if ('value' in checked) return { action: 'accept', content: checked.value } as Elicited<never>
           fail(
-            new McpError(
-              'invalid_params',
+            new InvalidInputResponse(
+              key,
               `The answer to "${key}" does not fit its schema: ${issuesText(checked.issues)}`,
             ),
           )

@@ -17,7 +17,7 @@ import { utf8 } from '../protocol/utf8.ts'
 import { failure } from '../server/content.ts'
 import type { Context } from '../server/context.ts'
 import type { TaskOptions } from '../server/tool.ts'
-import { known, type Site, taskNamed, timesOf } from './site.ts'
+import { errorIn, known, type Site, taskNamed, timesOf } from './site.ts'
 import { waited } from './sleeping.ts'
 
 export const experimentalCapabilities: Params = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
@@ -43,7 +43,7 @@ export async function callAsTask({ call, world }: Asked, terms: TaskTerms, site:
   const taskId = await world.seals.seal(purpose, name, ttl)
   const { session } = world.state
   const own = { name, taskId, session: session?.name }
-  const started = await site.task(name).start(await site.callOf(call, ttl), { ...terms, after: 0, ttl }, own, {})
+  const started = await site.task(name).start(await site.callOf(call, ttl), { ...terms, after: 0, ttl }, own, {}, false)
   if (!('task' in started)) throw new McpError('internal_error', 'The task did not begin')
   const lister = await listOf({ call, world })
   if (lister) await site.task(lister).list({ name, taskId }, started.task.createdAt + ttl)
@@ -111,12 +111,14 @@ export async function taskResult(asked: Asked, site: Site): Promise<Result> {
         const answer = answerTo(context, own)
         return answer ? [[key, answer] as const] : []
       })
-      if (answers.length > 0) await task.update(Object.fromEntries(answers))
-      else return context.ask(Object.fromEntries(asks.map(({ own, request }) => [own, related(request, taskId)])))
+      if (answers.length > 0) {
+        const updated = await known(task.update(Object.fromEntries(answers)))
+        if ('error' in updated) throw errorIn(updated)
+      } else return context.ask(Object.fromEntries(asks.map(({ own, request }) => [own, related(request, taskId)])))
     } else if (error) {
       // In a session the model is told.
       if (error.kind === 'missing_client_capability') return relatedResult(failure(error.message) as Result, taskId)
-      throw new McpError(error.kind, error.message, error.data)
+      throw errorIn({ error })
     } else if (result) {
       return relatedResult(call.revision.result('tools/call', result), taskId)
     } else if (view.status === 'cancelled') {

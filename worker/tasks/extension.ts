@@ -14,7 +14,7 @@ import { clientCapabilitiesKey, metaOf } from '../protocol/meta.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { ClientCapabilities, Notification, Params, Result } from '../protocol/types.ts'
 import type { Listening } from '../server/server.ts'
-import { boxed, known, type Site, taskNamed, timesOf, topicOf } from './site.ts'
+import { boxed, errorIn, known, type Site, taskNamed, timesOf, topicOf } from './site.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 
@@ -29,23 +29,46 @@ export const needsTasks = (): McpError =>
     requiredCapabilities: { extensions: { [tasksExtension]: {} } },
   })
 
+/** `name`: of the task's object; `undefined`: the call is no task. `isResumed`: that was decided in an earlier round. */
+export type Begun = { readonly name: string | undefined; readonly isResumed: boolean }
+
+/**
+ * Decides in the first round of a call whether its object runs it. Later rounds go on where the first one began: what `once` has done is
+ * remembered there.
+ *
+ * @throws McpError `missing_client_capability` when the call began as a task, and its client does not declare the extension any more
+ */
+export async function begin({ call, context }: Asked): Promise<Begun> {
+  let isResumed = true
+  const { name } = await context.once('\0task', (): { name?: string } => {
+    isResumed = false
+    return knowsTasks(call) ? { name: crypto.randomUUID() } : {}
+  })
+  if (name !== undefined && !knowsTasks(call)) throw needsTasks()
+  return { name, isResumed }
+}
+
 /** Begins a task, or answers at once what is done by then. */
-export async function callAsTask({ call, context, world }: Asked, terms: TaskTerms, site: Site): Promise<Result> {
-  // What is asked before it is a task is asked by the call: its answers come back here, and go on where they were asked.
-  const { name } = await context.once('\0task', () => ({ name: crypto.randomUUID() as string }))
+export async function callAsTask(
+  { call, context, world }: Asked,
+  { name, isResumed }: { name: string; isResumed: boolean },
+  terms: TaskTerms,
+  site: Site,
+): Promise<Result> {
   const answers = readObject(call.params, 'inputResponses')
   for (const key of Object.keys(answers)) context.input(key)
-  const taskId = await world.seals.seal(purpose, name, terms.ttl)
+  const taskId = await world.seals.seal(purpose, name, terms.after + terms.ttl)
   const started = await site
     .task(name)
     .start(
-      await site.callOf(call, terms.ttl + longestWait),
+      await site.callOf(call, terms.after + terms.ttl + longestWait),
       terms,
       { name, taskId, session: undefined },
       boxed(answers),
+      isResumed,
     )
   if ('done' in started) return started.done
-  if ('error' in started) throw new McpError(started.error.kind, started.error.message, started.error.data)
+  if ('error' in started) throw errorIn(started)
   if ('asks' in started) return context.ask(started.asks)
   return { resultType: 'task', ...summary(started.task) }
 }
@@ -56,7 +79,8 @@ export async function getTask(asked: Asked, site: Site): Promise<Result> {
 
 export async function updateTask(asked: Asked, site: Site): Promise<Result> {
   const task = await found(asked, site)
-  await known(task.update(boxed(readObject(asked.call.params, 'inputResponses'))))
+  const updated = await known(task.update(boxed(readObject(asked.call.params, 'inputResponses'))))
+  if ('error' in updated) throw errorIn(updated)
   return {}
 }
 

@@ -1,6 +1,6 @@
 /** What both ways of speaking of tasks have in common. */
 import type { TaskRpc, TaskView } from '../../durable-objects/task.ts'
-import type { TaskCall } from '../../durable-objects/task-store.ts'
+import type { TaskCall, TaskError } from '../../durable-objects/task-store.ts'
 import type { Call, Seals } from '../engine/call.ts'
 import type { Answer } from '../engine/memo.ts'
 import { type Asked, readText } from '../engine/methods/method.ts'
@@ -39,6 +39,9 @@ export async function known<T>(answer: Promise<T | undefined>): Promise<T> {
 
 /** By it those who listen to a task are found. */
 export const topicOf = (name: string): string => `task ${name}`
+
+export const errorIn = ({ error: { kind, message, data } }: { error: TaskError }): McpError =>
+  new McpError(kind, message, data)
 
 export const boxed = (answers: Params): Record<string, Answer> =>
   Object.fromEntries(Object.entries(answers).map(([key, result]) => [key, { result }]))

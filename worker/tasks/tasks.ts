@@ -20,6 +20,7 @@ import type { TaskOptions, Tool } from '../server/tool.ts'
 import { milliseconds } from './duration.ts'
 import * as experimental from './experimental.ts'
 import * as extended from './extension.ts'
+import { problemOf } from './input-responses.ts'
 import { type Site, topicOf } from './site.ts'
 import { sleeping, waited } from './sleeping.ts'
 import { principalOf, sealPrincipal } from './task-principal.ts'
@@ -82,6 +83,7 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
     server,
     seals: site.seals,
     state: (name) => object(names.state, name, options),
+    problemOf,
     principalOf: (call) => principalOf(call, auth(), sealsOf(keyed, undefined)),
     async tell(task, { name, session, shards }) {
       if (session) {
@@ -175,9 +177,14 @@ async function call(asked: Asked, site: Site, calls: Method): Promise<Result> {
     }
     return inline(asked)
   }
-  if (options && extended.knowsTasks(call)) return extended.callAsTask(asked, termsOf(options, tool), site)
+  if (options && call.revision.stateless) {
+    if (options.required && !extended.knowsTasks(call)) throw extended.needsTasks()
+    const { name, isResumed } = await extended.begin(asked)
+    return name === undefined
+      ? inline(asked)
+      : extended.callAsTask(asked, { name, isResumed }, termsOf(options, tool), site)
+  }
   if (!options?.required) return inline(asked)
-  if (call.revision.stateless) throw extended.needsTasks()
   // Before there were tasks there was no code for this: the model is told.
   return failure(`The tool "${name}" runs as a task only, and this client knows no tasks`) as Result
 }

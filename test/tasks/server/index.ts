@@ -128,6 +128,104 @@ server.tool('again', { description: 'Asks until it hears of Grace', task: true }
   return ctx.ask({ name: { method: 'elicitation/create', params: { message: 'Who?', requestedSchema } } })
 })
 
+const form = z.object({ yes: z.boolean() })
+
+server.tool(
+  'charge',
+  {
+    description: 'Charges, asks, and takes a moment, as a call unless that is too long',
+    task: { after: '10s', ttl: '1s' },
+    input: z.object({ key: z.string(), long: z.boolean().default(false) }),
+  },
+  async ({ key, long }, ctx) => {
+    await ctx.once('charge', () => count(key))
+    const { action } = await ctx.elicit('sure', 'Sure?', form)
+    await ctx.once('moment', () => new Promise<void>((resolve) => setTimeout(resolve, 100)))
+    await ctx.once('ship', () => count(`${key} shipped`))
+    if (long) await ctx.sleep('11s')
+    return `${action}, charged ${tries.get(key)} time, shipped ${tries.get(`${key} shipped`)} time`
+  },
+)
+
+server.tool(
+  'unsayable',
+  { description: 'Returns what JSON cannot say', task: true, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) => {
+    await ctx.once('charge', () => count(key))
+    return { content: [{ type: 'text' as const, text: 'done' }], _meta: { at: 1n } } as never
+  },
+)
+
+server.tool(
+  'big_question',
+  {
+    description: 'Asks the model about something long',
+    task: true,
+    input: z.object({ key: z.string(), size: z.number() }),
+  },
+  async ({ key, size }, ctx) => {
+    await ctx.once('charge', () => count(key))
+    const { text } = await ctx.sample('sum', { prompt: 'ж'.repeat(size), maxTokens: 100 })
+    return text
+  },
+)
+
+server.tool(
+  'big_once',
+  {
+    description: 'Does something whose result cannot be stored',
+    task: { retries: 3 },
+    input: z.object({ key: z.string(), of: z.enum(['bigint', 'text']) }),
+  },
+  async ({ key, of }, ctx) => {
+    try {
+      await ctx.once('charge', () => {
+        count(key)
+        return of === 'bigint' ? 1n : 'ж'.repeat(1_200_000)
+      })
+    } catch {
+      await ctx.once('more', () => count(key))
+    }
+    return 'done'
+  },
+)
+
+server.tool('chatty', { description: 'Says a lot on the way', task: true }, async (_, ctx) => {
+  ctx.progress(1, 2, 'ж'.repeat(2_000_000))
+  return 'done'
+})
+
+server.tool(
+  'doomed',
+  { description: 'Loses its object each time', task: true, input: z.object({ key: z.string() }) },
+  async ({ key }) => {
+    count(key)
+    return abandon()
+  },
+)
+
+server.tool(
+  'even',
+  { description: 'Asks for an even number', task: true, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) => {
+    await ctx.once('charge', () => count(key))
+    const even = z.object({ number: z.number().refine((number) => number % 2 === 0, 'must be even') })
+    const answer = await ctx.elicit('number', 'Which?', even)
+    return `${answer.content?.number}, charged ${tries.get(key)} time`
+  },
+)
+
+server.tool(
+  'nested',
+  { description: 'Has an effect within an effect', task: { retries: 1 }, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) =>
+    ctx.once('outer', async () => {
+      const inner = await ctx.once('inner', () => count(key))
+      if (count(`${key} outer`) === 1) throw new Error('The outer effect fails once')
+      return `inner ${inner}, outer ${tries.get(`${key} outer`)}`
+    }),
+)
+
 server.tool('tried', { description: 'How often', input: z.object({ key: z.string() }) }, ({ key }) =>
   String(tries.get(key) ?? 0),
 )
@@ -148,15 +246,33 @@ const made = tasks(server)
 
 export const { McpSession, McpUpdates } = worker
 
+/** An object with other members in the place of some of its own. */
+function instead<T extends object>(target: T, members: Record<string, unknown>): T {
+  const get = (_: T, name: string) => {
+    const value = members[name] ?? target[name as keyof T]
+    return typeof value === 'function' ? value.bind(target) : value
+  }
+  return new Proxy(target, { get } as ProxyHandler<T>)
+}
+
+/** Production takes no value of more than 2 MB; the local runtime does. */
+function stored<T>(value: T): T {
+  const text = typeof value === 'string' ? value : JSON.stringify(value ?? null)
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: Latin-1, of which a character takes one byte
+  const bytes = /^[\u0000-\u00ff]*$/.test(text) ? text.length : text.length * 2
+  if (bytes > 2_000_000) throw new Error(`A value of ${bytes} bytes is too large for this storage`)
+  return value
+}
+
 export class McpTask extends made.McpTask {
   constructor(state: DurableObjectState, env: never) {
     const { storage } = state
     const setAlarm = (time: number) => storage.setAlarm(time - ahead)
-    const get = (_: unknown, name: keyof DurableObjectStorage) => {
-      const value = name === 'setAlarm' ? setAlarm : storage[name]
-      return typeof value === 'function' ? value.bind(storage) : value
-    }
-    Object.defineProperty(state, 'storage', { value: new Proxy(storage, { get } as ProxyHandler<typeof storage>) })
+    const { kv, sql } = storage
+    const put = (key: string, value: unknown) => kv.put(key, stored(value))
+    const exec = (query: string, ...bindings: unknown[]) => sql.exec(query, ...bindings.map(stored))
+    const own: Record<string, unknown> = { setAlarm, kv: instead(kv, { put }), sql: instead(sql, { exec }) }
+    Object.defineProperty(state, 'storage', { value: instead(storage, own) })
     super(state, env)
   }
 

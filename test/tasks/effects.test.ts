@@ -1,0 +1,157 @@
+/** An effect happens once, whatever clients send again and whatever cannot be stored. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { behind, hour, key, ring } from './behind.ts'
+import { type Answered, type Json, knowing, TaskClient, textIn, textOf } from './client.ts'
+
+let server: RunningServer
+let client: TaskClient
+beforeAll(async () => {
+  server = await startServer({ config: 'test/tasks/server/wrangler.toml', secrets: { EDGEMCP_KEYS: ring } })
+  client = new TaskClient(server.url)
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const { later, tried } = behind(() => server, 'task')
+const yes = { sure: { action: 'accept', content: { yes: true } } }
+const sampling = { capabilities: { ...knowing, sampling: {} } }
+
+/** Calls a tool that asks, and returns what it takes to answer, any number of times. */
+async function asked(args: Json): Promise<() => Promise<Answered>> {
+  const first = await client.call('charge', args)
+  expect(first).toMatchObject({ resultType: 'input_required', inputRequests: { sure: {} } })
+  const params = { name: 'charge', arguments: args, requestState: first.requestState, inputResponses: yes }
+  return () => client.ask('tools/call', params)
+}
+
+const done = (result: Json | undefined) => textIn(result as Json)
+
+describe('a round that is sent again', () => {
+  const once = 'accept, charged 1 time, shipped 1 time'
+
+  test('has the same outcome', async () => {
+    const answer = await asked({ key: key() })
+    expect(done((await answer()).result)).toBe(once)
+    expect(done((await answer()).result)).toBe(once)
+  })
+
+  test('has the same outcome while the first one runs', async () => {
+    const answer = await asked({ key: key() })
+    const [one, other] = await Promise.all([answer(), answer()])
+    expect([done(one.result), done(other.result)]).toEqual([once, once])
+  })
+
+  test('has the same outcome after a `ttl` that is shorter than the time its answer took', async () => {
+    const it = key()
+    const answer = await asked({ key: it })
+    await later(hour)
+    expect(done((await answer()).result)).toBe(once)
+    await later(hour)
+    expect(done((await answer()).result)).toBe(once)
+  })
+
+  test('is refused when the call is forgotten, and does nothing', async () => {
+    const it = key()
+    const answer = await asked({ key: it })
+    await later(23 * hour)
+    expect(done((await answer()).result)).toBe(once)
+    await later(2 * hour)
+    expect((await answer()).error).toMatchObject({ code: -32602 })
+    expect(await tried(it)).toBe('1')
+  })
+
+  test('of a call that began without the extension goes on without', async () => {
+    const it = key()
+    const params = { name: 'charge', arguments: { key: it } }
+    const first = await client.result('tools/call', params, { capabilities: { elicitation: { form: {} } } })
+    const { requestState } = first
+    const answered = await client.result('tools/call', { ...params, requestState, inputResponses: yes })
+    expect(textIn(answered)).toBe(once)
+  })
+
+  test('of a call that began with the extension is refused without', async () => {
+    const it = key()
+    const params = { name: 'charge', arguments: { key: it } }
+    const { requestState } = await client.result('tools/call', params)
+    const again = { ...params, requestState, inputResponses: yes }
+    expect(await client.ask('tools/call', again, { capabilities: { elicitation: { form: {} } } })).toMatchObject({
+      error: { code: -32021 },
+    })
+    expect(await tried(it)).toBe('1')
+  })
+})
+
+describe('what cannot be stored', () => {
+  test('fails a task once: a result that JSON cannot say', async () => {
+    const it = key()
+    const task = await client.until(await client.begin('unsayable', { key: it }), 'failed')
+    expect(task.error).toEqual({
+      code: -32603,
+      message:
+        'Cannot store the result of the tool: Do not know how to serialize a BigInt. Use only values that JSON has',
+    })
+    expect(await tried(it)).toBe('1')
+  })
+
+  test('fails a task once: a result that no request could return', async () => {
+    const task = await client.until(await client.begin('large', { size: 30_000_001 }), 'failed')
+    expect(task.error).toMatchObject({ message: expect.stringContaining('30000000 is the most') })
+  })
+
+  test.each([
+    ['bigint', 'Cannot store the result of once "charge": Do not know how to serialize a BigInt'],
+    ['text', 'Cannot store the result of once "charge": it has 2400012 bytes, and 1900000 is the most'],
+  ])('fails a task once, without retries: a result of once that is a %s', async (of, message) => {
+    const it = key()
+    const task = await client.until(await client.begin('big_once', { key: it, of }), 'failed')
+    expect(task.error).toMatchObject({ code: -32603, message: expect.stringContaining(message) })
+    expect(await tried(it)).toBe('1')
+  })
+
+  test('is no question of several megabytes', async () => {
+    const it = key()
+    const taskId = await client.begin('big_question', { key: it, size: 2_500_000 }, sampling)
+    await client.until(taskId, 'input_required', sampling)
+    const answer = { role: 'assistant', model: 'm', content: { type: 'text', text: 'short' } }
+    await client.result('tasks/update', { taskId, inputResponses: { sum: answer } }, sampling)
+    expect(textOf(await client.until(taskId, 'completed', sampling))).toBe('short')
+    expect(await tried(it)).toBe('1')
+  })
+
+  test('fails a task once: a question that is too large even so', async () => {
+    const it = key()
+    const taskId = await client.begin('big_question', { key: it, size: 15_000_001 }, sampling)
+    const task = await client.until(taskId, 'failed', sampling)
+    expect(task.error).toMatchObject({ message: expect.stringContaining('Cannot store the question "sum"') })
+    expect(await tried(it)).toBe('1')
+  })
+
+  test('is no status message, which is cut', async () => {
+    const task = await client.until(await client.begin('chatty'), 'completed')
+    expect(String(task.statusMessage)).toHaveLength(10_000)
+  })
+})
+
+test('a task that loses its object again and again without progress fails', { timeout: 120_000 }, async () => {
+  const it = key()
+  const taskId = await client.begin('doomed', { key: it })
+  await expect
+    .poll(
+      () =>
+        client.ask('tasks/get', { taskId }).then(
+          ({ result }) => result?.error,
+          () => undefined,
+        ),
+      { timeout: 110_000 },
+    )
+    .toMatchObject({ code: -32603, message: expect.stringContaining('lost 20 times without progress') })
+  expect(Number(await tried(it))).toBeLessThanOrEqual(22)
+})
+
+test('once within once happens once, however often the outer one is run', async () => {
+  const it = key()
+  const taskId = await client.begin('nested', { key: it })
+  await expect.poll(() => tried(`${it} outer`)).toBe('1')
+  await later(5000, taskId)
+  expect(textOf(await client.until(taskId, 'completed'))).toBe('inner 1, outer 2')
+})
