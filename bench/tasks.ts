@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type Json, TaskClient } from '../test/tasks/client.ts'
-import { parseKeyRing, sealer } from '../worker/auth/seal.ts'
+import { parseKeyRing, sealer, sealerFor } from '../worker/auth/seal.ts'
 import { Folder } from './folder.ts'
 import type { Tally } from './servers/billed/tally.ts'
 import { type Process, startWorkerd } from './workerd.ts'
@@ -86,7 +86,7 @@ const ask = async (url: URL, path: string) => (await (await fetch(new URL(path, 
 /** The lives of so many tasks, step by step. */
 async function live(url: URL, count: number, measure: Measure): Promise<void> {
   const client = new TaskClient(url)
-  const seals = sealer(parseKeyRing(keys))
+  const seals = sealerFor(sealer(parseKeyRing(keys)), JSON.stringify(['tasks', '/mcp']))
   const step = <T>(name: string, of: readonly T[], work: (one: T, index: number) => Promise<unknown>) =>
     measure(name, of.length, async () => {
       const waiting = [...of.entries()].reverse()

@@ -24,6 +24,8 @@ export type LedgerCall = {
   handshake: Handshake
   /** What `ctx.session` says. */
   session: string
+  /** Of the endpoint that was called. */
+  identity: string
   /** Somebody is signed in, but not written down. */
   isPersonal: boolean
   /** What a token needs to answer its input requests; left out when it needs nothing. */

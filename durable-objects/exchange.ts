@@ -10,6 +10,7 @@ export type Job = {
   readonly request: RequestMessage
   readonly handshake: Handshake
   readonly session: string
+  readonly identity: string
   readonly principal: Principal | undefined
   /** Whom limits count it for; `undefined`: nobody counts it. */
   readonly caller: string | undefined

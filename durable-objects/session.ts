@@ -77,6 +77,8 @@ export type Post = {
   caller: string | undefined
   /** What `ctx.session` says. */
   session: string
+  /** Of the endpoint that was asked: one class may keep the sessions of several. */
+  identity: string
   /** Milliseconds: when the session's id is worth nothing. */
   expires: number
   /** The client takes streams. */
@@ -133,7 +135,7 @@ export type SessionHost = {
   /** Milliseconds after which an idle session is over. */
   readonly ttl: number
   readonly log: LogBounds
-  seals(principal: Principal | undefined): Seals
+  seals(principal: Principal | undefined, identity: string): Seals
   state(name: string): StateRpc
   /** `undefined`: nobody is told of changes. */
   readonly shards: Shards | undefined
@@ -503,7 +505,7 @@ export class Session extends DurableObject implements SessionRpc {
   #work(exchange: Exchange, job: Job, isResumed = false): void {
     const { server } = this.#host
     const { revision } = exchange
-    const { request, handshake, principal, session, expires } = job
+    const { request, handshake, principal, session, identity, expires } = job
     const abort = new AbortController()
     const life = this.#life
     const key = requestKey(request.id)
@@ -525,7 +527,7 @@ export class Session extends DurableObject implements SessionRpc {
     }
     const world: World = {
       signal: () => abort.signal,
-      seals: this.#host.seals(principal),
+      seals: this.#host.seals(principal, identity),
       state: {
         object: this.#host.state,
         session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires, life) },
@@ -868,12 +870,13 @@ export class Session extends DurableObject implements SessionRpc {
 }
 
 /** What the ledger keeps of a call. Who asked is not written down. */
-const ledgerCallOf = ({ request, handshake, session, principal, memo }: Job, stream: number): LedgerCall => ({
+const ledgerCallOf = ({ request, handshake, session, identity, principal, memo }: Job, stream: number): LedgerCall => ({
   request,
   stream,
   memo,
   handshake,
   session,
+  identity,
   isPersonal: principal !== undefined,
   repeats: 0,
 })

@@ -30,6 +30,8 @@ export type TaskCall = {
   readonly client: Implementation | undefined
   /** The caller's principal, sealed by `worker/tasks/task-principal.ts`. `undefined`: the caller was not signed in. */
   readonly principal: string | undefined
+  /** Of the endpoint that was called. */
+  readonly identity: string
 }
 
 /** Milliseconds, but for `retries`. */

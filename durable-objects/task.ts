@@ -77,7 +77,7 @@ export interface TaskRpc extends TaskListRpc {
 
 export type TaskHost = {
   readonly server: Server
-  seals(principal: Principal | undefined): Seals
+  seals(principal: Principal | undefined, identity: string): Seals
   state(name: string): StateRpc
   /**
    * The principal that the next run acts for.
@@ -332,7 +332,7 @@ export class Task extends DurableObject implements TaskRpc {
     // Read before anything is awaited: whoever ends the task deletes it meanwhile.
     const { call: stored, memo } = this.#store
     if ((task.lostRuns ?? 0) > maxLostRuns) return { thrown: lostTooOften() }
-    const { params, capabilities, client } = stored
+    const { params, capabilities, client, identity } = stored
     let current: RunPrincipal
     try {
       // A run that is lost at once must have been counted.
@@ -368,7 +368,7 @@ export class Task extends DurableObject implements TaskRpc {
     })
     const world: World = {
       signal: () => signal,
-      seals: this.#host.seals(principal),
+      seals: this.#host.seals(principal, identity),
       state: { object: (name) => this.#host.state(name), session: undefined },
       updates: true,
       notify: () => {},

@@ -1,7 +1,7 @@
 /** What this Worker has from its platform: its Durable Objects, by class and name, and its keys. */
 import { env, exports } from 'cloudflare:workers'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
-import { type KeyRing, parseKeyRing, type Sealer, sealer } from './auth/seal.ts'
+import { type KeyRing, parseKeyRing, type Sealer, sealer, sealerFor } from './auth/seal.ts'
 import { watched } from './development/objects.ts'
 import { McpError } from './protocol/errors.ts'
 
@@ -22,12 +22,18 @@ export function object<T>(className: string, name: string, placement: Placement)
   throw new McpError('internal_error', `This Worker exports no Durable Object ${className}`)
 }
 
-/** @param minted a key ring that is kept, for a Worker whose secret has none */
-export const keys = (minted: () => Promise<KeyRing>): (() => Promise<Sealer>) =>
-  once(async () => {
+/**
+ * Returns the sealer of an identity, with the keys of this Worker.
+ *
+ * @param minted a key ring that is kept, for a Worker whose secret has none
+ */
+export function keys(minted: () => Promise<KeyRing>): (identity: string) => Promise<Sealer> {
+  const ringed = once(async () => {
     const secret = (env as Record<string, unknown>).EDGEMCP_KEYS
     return sealer(secret ? parseKeyRing(String(secret)) : await minted())
   })
+  return async (identity) => sealerFor(await ringed(), identity)
+}
 
 /** Does something the first time it is asked for. What fails is tried again. */
 export function once<T>(make: () => T): () => T {

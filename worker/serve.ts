@@ -38,6 +38,11 @@ export type ServeOptions = Partial<Policy> & {
   limits?: Partial<Limits>
   /** Whether clients hear of changes: `updates()` of `edgemcp/updates`. They do not when left out. */
   updates?: UpdatesFeature
+  /**
+   * Names this server in what it seals: session ids, request states, cursors, state handles and task ids. Servers of other identities do not
+   * accept these, even with the same keys. Default: the server's name and `path`.
+   */
+  identity?: string
   /** Names of the exported classes, for a Worker with more than one server. */
   objects?: { session?: string; updates?: string; state?: string }
 }
@@ -108,6 +113,9 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   updates?.attach(server.registry, () => shards.at(0))
   const isWhole = () => options.sessions !== false && hasClass(names.session) && hasClass(names.updates)
   const paths = pathsOf(options.path ?? '/mcp')
+  const identity = JSON.stringify(
+    options.identity === undefined ? [server.registry.options.name, paths.mcp] : [options.identity],
+  )
   // `wrangler dev` puts "development" in the place of this expression, `wrangler deploy` "production". Written out where it is
   // used, so that bundlers leave nothing of it to a deployment.
   if (globalThis.process?.env?.NODE_ENV === 'development') {
@@ -123,7 +131,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     patience: limits.patience,
     ttl: sessions.ttl ?? 24 * 60 * 60_000,
     log: { ...defaultLogBounds, ...sessions.log },
-    seals: (principal) => sealsOf(keyed, principal),
+    seals: (principal, identity) => sealsOf({ identity, sealer: () => keyed(identity) }, principal),
     state,
     shards: updates && shards,
     enter: enter && ((attempt) => enter(attempt, { server, state })),
@@ -145,7 +153,8 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       lackedScopes: (principal, message) => lackedScopes(server.registry, principal, message),
       round: (name) => object(names.session, `round ${name}`, sessions),
       waitUntil,
-      sealer: keyed,
+      identity,
+      sealer: once(() => keyed(identity)),
       report,
     }
   })

@@ -5,7 +5,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { json } from 'node:stream/consumers'
 import { setTimeout as pause } from 'node:timers/promises'
-import { parseKeyRing, sealer } from '../../worker/auth/seal.ts'
+import { parseKeyRing, sealer, sealerFor } from '../../worker/auth/seal.ts'
 import { type ServerProcess, serverProcess } from '../support/process.ts'
 import { type Chance, chance } from '../support/random.ts'
 import { TaskClient, textOf } from '../tasks/client.ts'
@@ -61,7 +61,7 @@ class Chaos {
   readonly #steps: number
   readonly #random: Chance
   readonly #watched: Map<string, WatchedTask>
-  readonly #seals = sealer(parseKeyRing(ring))
+  readonly #seals = sealerFor(sealer(parseKeyRing(ring)), JSON.stringify(['steps', '/mcp']))
   #deploys = 0
 
   constructor(diary: string, steps: number, random: Chance, watched: Map<string, WatchedTask>) {

@@ -54,6 +54,7 @@ export type Played = {
 export function memorySeals(): Seals {
   const kept = new Map<string, { purpose: string; text: string }>()
   return {
+    identity: 'test',
     async seal(purpose, value) {
       const name = `sealed-${kept.size}`
       kept.set(name, { purpose, text: JSON.stringify(value) })

@@ -1,5 +1,5 @@
 /** The running server as the table sees it: a way to send, and things to have at hand when a row needs them. */
-import { type Sealer, sealer } from '../../worker/auth/seal.ts'
+import { type Sealer, sealer, sealerFor } from '../../worker/auth/seal.ts'
 import {
   capabilitiesKey,
   envelope,
@@ -16,6 +16,7 @@ const newKey = () => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toS
 
 /** The server's key is known to the table, so that it can forge what otherwise only time or another server could make. */
 const key = newKey()
+const identity = JSON.stringify(['everything', '/mcp'])
 export const secrets = { EDGEMCP_KEYS: `table:${key}` }
 
 /** The `_meta` of a client with these capabilities. */
@@ -26,9 +27,9 @@ export type Answered = RawAnswer & { wire: Wire }
 export class Stage {
   readonly url: URL
   /** Seals with the server's own key. */
-  readonly seals: Sealer = sealer({ current: 'table', keys: { table: key } })
+  readonly seals: Sealer = sealerFor(sealer({ current: 'table', keys: { table: key } }), identity)
   /** Seals with another key of the same name. */
-  readonly foreignSeals: Sealer = sealer({ current: 'table', keys: { table: newKey() } })
+  readonly foreignSeals: Sealer = sealerFor(sealer({ current: 'table', keys: { table: newKey() } }), identity)
   readonly #shared = new Map<string, Promise<string>>()
 
   constructor(url: URL) {

@@ -1,5 +1,5 @@
 /** What is behind `server`, and no client sees: names of the objects of tasks, what they keep, their time, and what was tried. */
-import { parseKeyRing, sealer } from '../../worker/auth/seal.ts'
+import { parseKeyRing, sealer, sealerFor } from '../../worker/auth/seal.ts'
 import { type Json, TaskClient, textIn } from './client.ts'
 
 /** The keys of the server, so that ids can be opened here. */
@@ -9,11 +9,18 @@ export const hour = 3_600_000
 export const key = () => crypto.randomUUID()
 export const named = (name: string) => ({ action: 'accept', content: { name } })
 
+/** Of the server in `server/`. */
+const identity = JSON.stringify(['tasks', '/mcp'])
+
 /** @param purpose that the ids of its tasks are sealed for */
 export function behind(server: () => { readonly url: URL }, purpose: string) {
   const nameOf = async (taskId: string, principal?: { issuer: string; subject: string }) =>
     String(
-      await sealer(parseKeyRing(ring)).open(purpose, principal && { ...principal, scopes: [], claims: {} }, taskId),
+      await sealerFor(sealer(parseKeyRing(ring)), identity).open(
+        purpose,
+        principal && { ...principal, scopes: [], claims: {} },
+        taskId,
+      ),
     )
   const admin = async (path: string): Promise<Json> => {
     const response = await fetch(new URL(path, server().url))

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseKeyRing, sealer } from '../../worker/auth/seal.ts'
+import { parseKeyRing, sealer, sealerFor } from '../../worker/auth/seal.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { TaskClient, textOf } from './client.ts'
@@ -19,7 +19,11 @@ const status = async () => textOf({ result: await client.call('status') })
 test('a workflow does the work of a task, through the loss of the task’s object', async () => {
   const taskId = await client.begin('bake', { bread: 'rye', rest: '2 seconds' })
   await expect.poll(async () => (await client.get(taskId)).statusMessage).toMatch(/^The workflow is \w+$/)
-  const name = await sealer(parseKeyRing(ring)).open('task', undefined, taskId)
+  const name = await sealerFor(sealer(parseKeyRing(ring)), JSON.stringify(['workflows', '/mcp'])).open(
+    'task',
+    undefined,
+    taskId,
+  )
   const lost = await fetch(new URL(`/lose?name=${name}`, server.url))
   expect(await lost.text()).toContain('lost')
   expect(textOf(await client.until(taskId, 'completed'))).toBe('rye, begun 1 time')

@@ -16,6 +16,7 @@ const call = (id: number): LedgerCall => ({
   memo: emptyMemo,
   handshake: { version: '2025-11-25', capabilities: {}, client: { name: 'test', version: '1' } },
   session: 'sealed',
+  identity: 'test',
   isPersonal: false,
   repeats: 0,
 })

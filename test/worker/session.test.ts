@@ -18,6 +18,7 @@ const post = (method: string, params: object = {}, more: Partial<Post> = {}): Po
   principal: undefined,
   caller: undefined,
   session: 'sealed',
+  identity: 'test',
   expires: Date.now() + week,
   streams: true,
   ...more,

@@ -18,6 +18,16 @@ export interface Sealer {
   open(purpose: string, principal: Principal | undefined, sealed: string): Promise<unknown>
 }
 
+/**
+ * A sealer whose texts only sealers of the same identity open, among all that have the same keys.
+ *
+ * @param identity has no line break, because it stands on a line of its own in the associated data
+ */
+export const sealerFor = (sealer: Sealer, identity: string): Sealer => ({
+  seal: (purpose, ...others) => sealer.seal(`${identity}\n${purpose}`, ...others),
+  open: (purpose, ...others) => sealer.open(`${identity}\n${purpose}`, ...others),
+})
+
 const ivBytes = 12
 
 export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {

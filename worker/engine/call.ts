@@ -30,6 +30,8 @@ export type Call = {
 
 /** Opaque texts that only this server can read, bound to a purpose and to whoever asks. */
 export interface Seals {
+  /** Names the endpoint whose seals these are. */
+  readonly identity: string
   /** @param life milliseconds; left out: a day */
   seal(purpose: string, value: unknown, life?: number): Promise<string>
   /** `undefined` when the text was not sealed here, for this purpose and this principal, or has expired. */

@@ -22,6 +22,9 @@ export type Host = Site & {
   readonly updating: Updating | undefined
   /** The object that stands for one state of a stateless call. */
   round(name: string): RoundRpc
+  /** Names this endpoint among all that have the same keys: see `ServeOptions.identity`. */
+  readonly identity: string
+  /** Seals for this identity. */
   sealer(): Promise<Sealer>
 }
 
@@ -35,8 +38,12 @@ export type Updating = {
   listen(message: RequestMessage, host: Host, shards: Shards, principal: Principal | undefined): Promise<Response>
 }
 
-/** The seals of one principal. */
-export const sealsOf = (sealer: () => Promise<Sealer>, principal: Principal | undefined): Seals => ({
+/** The seals of one principal at one endpoint. */
+export const sealsOf = (
+  { sealer, identity }: Pick<Host, 'sealer' | 'identity'>,
+  principal: Principal | undefined,
+): Seals => ({
+  identity,
   seal: async (purpose, value, life = longestWait) => (await sealer()).seal(purpose, principal, value, life),
   open: async (purpose, sealed) => (await sealer()).open(purpose, principal, sealed),
 })

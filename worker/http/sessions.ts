@@ -79,6 +79,7 @@ export async function postToSession(
     principal,
     caller,
     session: id,
+    identity: host.identity,
     expires,
     streams: forms.stream,
   })

@@ -55,10 +55,19 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
   const session = (await (await host.sealer()).open(purpose, principal, id)) as SseSession | undefined
   if (!session) return unknownSession(messages)
   const { name, expires } = session
+  const { identity } = host
   const caller = host.limit?.callerOf?.(visit)
-  const posted = await host.objects
-    .session(name)
-    .post({ messages, batch: false, handshake: undefined, principal, caller, session: id, expires, streams: true })
+  const posted = await host.objects.session(name).post({
+    messages,
+    batch: false,
+    handshake: undefined,
+    principal,
+    caller,
+    session: id,
+    identity,
+    expires,
+    streams: true,
+  })
   if ('lacks' in posted) return refusedScopes(posted.lacks, host, visit)
   return 'gone' in posted ? unknownSession(messages) : accepted()
 }

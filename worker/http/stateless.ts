@@ -83,7 +83,7 @@ async function answer(
   { caller, post }: Counting,
 ): Promise<Answer> {
   const { revision } = call
-  const seals = sealsOf(host.sealer, call.principal)
+  const seals = sealsOf(host, call.principal)
   const world: World = {
     signal: line.signal,
     seals,

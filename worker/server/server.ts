@@ -50,6 +50,9 @@ export interface ResourceHandle<U extends string> extends Switch {
 
 type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? [] : [TemplateVariables<U>]
 
+/** Opens what was sealed at this endpoint for this purpose and for the caller; `undefined` for anything else. */
+export type Open = (purpose: string, sealed: string) => Promise<unknown>
+
 /** What a stream is asked for that an extension tells of. */
 export type Listening = {
   /** The part of the filter that is honoured. */
@@ -73,7 +76,7 @@ export type Registry = {
   /** What a session's server can do besides, where a revision has words of its own for what is an extension to others. */
   capabilities?: (revision: Revision, principal: Principal | undefined) => Awaitable<Params>
   /** What streams of changes may be asked for besides, by what `subscriptions/listen` says. */
-  listens?: (params: Params, principal: Principal | undefined) => Promise<Listening | undefined>
+  listens?: (params: Params, open: Open) => Promise<Listening | undefined>
   /** What extensions answer, by method: each an engine's `Method`. They come before the protocol's own. */
   readonly methods: Map<string, unknown>
   /** What stands around calls: who looks on is outside, middleware within. */

@@ -43,7 +43,9 @@ export async function callAsTask({ call, world }: Asked, terms: TaskTerms, site:
   const taskId = await world.seals.seal(purpose, name, ttl)
   const { session } = world.state
   const own = { name, taskId, session: session?.name }
-  const started = await site.task(name).start(await site.callOf(call, ttl), { ...terms, after: 0, ttl }, own, {}, false)
+  const started = await site
+    .task(name)
+    .start(await site.callOf(call, world.seals, ttl), { ...terms, after: 0, ttl }, own, {}, false)
   if (!('task' in started)) throw new McpError('internal_error', 'The task did not begin')
   const lister = await listOf({ call, world })
   if (lister) await site.task(lister).list({ name, taskId }, started.task.createdAt + ttl)
@@ -65,7 +67,7 @@ function ttlIn(task: unknown): number | undefined {
 async function listOf({ call, world }: Pick<Asked, 'call' | 'world'>): Promise<string | undefined> {
   const owner = principalKey(call.principal)
   if (!owner) return world.state.session && `list ${world.state.session.name}`
-  const digest = await crypto.subtle.digest('SHA-256', utf8(owner))
+  const digest = await crypto.subtle.digest('SHA-256', utf8(`${world.seals.identity}\n${owner}`))
   return `list ${encodeBase64(new Uint8Array(digest))}`
 }
 

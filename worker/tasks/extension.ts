@@ -11,9 +11,8 @@ import { type Asked, readObject } from '../engine/methods/method.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { clientCapabilitiesKey, metaOf } from '../protocol/meta.ts'
-import type { Principal } from '../protocol/principal.ts'
 import type { ClientCapabilities, Notification, Params, Result } from '../protocol/types.ts'
-import type { Listening } from '../server/server.ts'
+import type { Listening, Open } from '../server/server.ts'
 import { boxed, errorIn, known, type Site, taskNamed, timesOf, topicOf } from './site.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
@@ -61,7 +60,7 @@ export async function callAsTask(
   const started = await site
     .task(name)
     .start(
-      await site.callOf(call, terms.after + terms.ttl + longestWait),
+      await site.callOf(call, world.seals, terms.after + terms.ttl + longestWait),
       terms,
       { name, taskId, session: undefined },
       boxed(answers),
@@ -96,19 +95,14 @@ async function found(asked: Asked, site: Site) {
 }
 
 /** What a stream of changes is asked for: the ids of tasks that this caller may ask about. */
-export async function listenToTasks(
-  params: Params,
-  principal: Principal | undefined,
-  site: Site,
-): Promise<Listening | undefined> {
+export async function listenToTasks(params: Params, open: Open, site: Site): Promise<Listening | undefined> {
   const { taskIds } = params.notifications as Params
   if (taskIds === undefined) return undefined
   if (!declares((metaOf(params)?.[clientCapabilitiesKey] ?? {}) as ClientCapabilities)) throw needsTasks()
   if (!(Array.isArray(taskIds) && taskIds.every((id) => typeof id === 'string'))) {
     throw new McpError('invalid_params', 'params.notifications.taskIds must be a list of task ids')
   }
-  const seals = site.seals(principal)
-  const opened = await Promise.all(taskIds.map(async (id) => ({ id, name: await seals.open(purpose, id) })))
+  const opened = await Promise.all(taskIds.map(async (id) => ({ id, name: await open(purpose, id) })))
   const own = opened.filter((entry): entry is { id: string; name: string } => typeof entry.name === 'string')
   return {
     filter: { taskIds: own.map(({ id }) => id) },

@@ -5,19 +5,17 @@ import type { Call, Seals } from '../engine/call.ts'
 import type { Answer } from '../engine/memo.ts'
 import { type Asked, readText } from '../engine/methods/method.ts'
 import { McpError } from '../protocol/errors.ts'
-import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 
 export type Site = {
   task(name: string): TaskRpc
-  seals(principal: Principal | undefined): Seals
   /**
    * What is stored of a call.
    *
    * @param lifeMs for how long the task may run
    * @throws McpError `invalid_params` when there is more to a call than can be stored
    */
-  callOf(call: Call, lifeMs: number): Promise<TaskCall>
+  callOf(call: Call, seals: Seals, lifeMs: number): Promise<TaskCall>
 }
 
 /** Not made here, for somebody else, or lapsed: one answer for all of them. */

@@ -67,24 +67,25 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
     ...options.objects,
   }
   const keyed = keys(() => object<KeysRpc>(names.updates, 'updates', options).keys())
+  const seals: TaskHost['seals'] = (principal, identity) =>
+    sealsOf({ identity, sealer: () => keyed(identity) }, principal)
   const auth = (): StoredPrincipals => options.auth ?? server.registry.storedPrincipals ?? {}
   const site: Site = {
     task: (name) => object<TaskRpc>(names.task, `task ${name}`, options),
-    seals: (principal) => sealsOf(keyed, principal),
-    async callOf({ params, capabilities, client, principal }, lifeMs) {
+    async callOf({ params, capabilities, client, principal }, { identity }, lifeMs) {
       if (JSON.stringify({ params, capabilities, client }).length > mostKept) {
         throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
       }
-      const sealed = await sealPrincipal(principal, auth(), sealsOf(keyed, undefined), lifeMs)
-      return { params, capabilities, client, principal: sealed }
+      const sealed = await sealPrincipal(principal, auth(), seals(undefined, identity), lifeMs)
+      return { params, capabilities, client, principal: sealed, identity }
     },
   }
   const host: TaskHost = {
     server,
-    seals: site.seals,
+    seals,
     state: (name) => object(names.state, name, options),
     problemOf,
-    principalOf: (call) => principalOf(call, auth(), sealsOf(keyed, undefined)),
+    principalOf: (call) => principalOf(call, auth(), seals(undefined, call.identity)),
     async tell(task, { name, session, shards }) {
       if (session) {
         await object<SessionRpc>(names.session, session, options).changed(
@@ -142,7 +143,7 @@ function attach(server: Server, site: Site): void {
     ...(hasExperimentalTasks(revision) && experimental.experimentalCapabilities),
     ...(await capabilities?.(revision, principal)),
   })
-  registry.listens = (params, principal) => extended.listenToTasks(params, principal, site)
+  registry.listens = (params, open) => extended.listenToTasks(params, open, site)
 
   /** What answers a method about tasks, in the client's way of speaking of them. */
   function either(stateless: Work | undefined, inSessions?: Work): Method {

@@ -8,7 +8,7 @@ import { hasResources } from '../engine/methods/resources.ts'
 import { mayHear } from '../engine/subscribing.ts'
 import { eventFrame } from '../http/event-stream.ts'
 import { openFeed } from '../http/feed.ts'
-import type { Host } from '../http/host.ts'
+import { type Host, sealsOf } from '../http/host.ts'
 import { changesIn, honoured, type News, newsNotification, readFilter, topicsFor } from '../protocol/changes.ts'
 import { McpError } from '../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
@@ -30,7 +30,7 @@ export async function listen(
 ): Promise<Response> {
   const { registry } = host.server
   const filter = await permitted(readFilter(message.params), registry, principal)
-  const besides = await registry.listens?.(message.params as Params, principal)
+  const besides = await registry.listens?.(message.params as Params, sealsOf(host, principal).open)
   const changes = topicsFor(changesIn(filter), { tenant: principal?.tenant })
   const topics = JSON.stringify([...changes, ...(besides?.topics ?? [])])
   if (utf8(topics).length > mostTopicBytes) {

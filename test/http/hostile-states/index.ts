@@ -72,6 +72,8 @@ const basket = state('basket', { scope: 'handle', ttl: 60_000 })
 server.tool('new_handle', { description: 'Makes a handle' }, (_, ctx) => ctx.handle(basket))
 
 const closed = serve(server, {
+  // What differs is who asks.
+  identity: 'states',
   auth: {
     async authenticate(request) {
       const subject = /^Bearer (ada|bob)$/.exec(request.headers.get('Authorization') ?? '')?.[1]
@@ -81,7 +83,7 @@ const closed = serve(server, {
     },
   },
 })
-const open = serve(server, { path: '/open' })
+const open = serve(server, { path: '/open', identity: 'states' })
 
 export const { McpUpdates } = closed
 export { McpState } from 'edgemcp/state'

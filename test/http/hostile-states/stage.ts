@@ -1,5 +1,5 @@
 /** Servers with keys that are known here, calls that have been asked something, and a count of what came of them. */
-import { type KeyRing, type Sealer, sealer } from '../../../worker/auth/seal.ts'
+import { type KeyRing, type Sealer, sealer, sealerFor } from '../../../worker/auth/seal.ts'
 import type { Memo } from '../../../worker/engine/memo.ts'
 import type { Principal } from '../../../worker/protocol/principal.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
@@ -86,7 +86,7 @@ export class Stage implements AsyncDisposable {
 
   /** Seals with keys of the main server. */
   seals(key: 'new' | 'old' = 'new', now: () => number = Date.now): Sealer {
-    return sealer({ ...rings.main, current: key }, now)
+    return sealerFor(sealer({ ...rings.main, current: key }, now), JSON.stringify(['states']))
   }
 
   async counts(to: ServerName = 'main'): Promise<Counts> {

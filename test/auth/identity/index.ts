@@ -1,0 +1,44 @@
+/** Servers of one Worker that share a key ring and have tools of the same names. */
+import { createServer, serve } from 'edgemcp'
+import { first, own } from 'edgemcp/compose'
+import { state } from 'edgemcp/state'
+import { tasks } from 'edgemcp/tasks'
+import { updates } from 'edgemcp/updates'
+import * as z from 'zod'
+
+const basket = state('basket', { scope: 'handle', ttl: 86_400_000 })
+
+function shop(name: string) {
+  const server = createServer({ name, version: '1.0.0', pageSize: 2 })
+  server.tool('order', { description: 'Orders', single: true }, async (_, ctx) => {
+    const order = await ctx.once('order', () => `order 1 in the books of ${name}`)
+    const { action } = await ctx.elicit('sure', 'Really?', z.object({}))
+    return `${name} ships ${order}: ${action}`
+  })
+  server.tool('basket', { description: 'A new basket' }, (_, ctx) => ctx.handle(basket))
+  server.tool('put', { description: 'Puts', input: z.object({ basket: z.string() }) }, async (input, ctx) => {
+    await ctx.state(basket, input.basket).put('apples', 1)
+    return 'put'
+  })
+  server.tool('pack', { description: 'Packs', task: { required: true } }, async (_, ctx) => ctx.handle(basket))
+  return server
+}
+
+const objects = { session: 'TwoSession', updates: 'TwoUpdates' }
+const euServer = shop('eu')
+const usServer = shop('us')
+export const { McpTask } = tasks(euServer)
+export const { McpTask: TwoTask } = tasks(usServer, { objects: { task: 'TwoTask', ...objects } })
+
+const eu = serve(euServer, { path: '/eu/mcp', updates: updates() })
+const us = serve(usServer, { path: '/us/mcp', objects, updates: updates() })
+/** The server of eu once more, at another endpoint. */
+const again = serve(euServer, { path: '/again/mcp', updates: updates() })
+/** Another endpoint that is the same server, because both say so. */
+const blue = serve(euServer, { path: '/blue/mcp', identity: 'both', updates: updates() })
+const green = serve(euServer, { path: '/green/mcp', identity: 'both', updates: updates() })
+
+export const { McpSession, McpUpdates } = eu
+export const { McpSession: TwoSession, McpUpdates: TwoUpdates } = us
+export { McpState } from 'edgemcp/state'
+export default first(own(us), own(again), own(blue), own(green), eu)
