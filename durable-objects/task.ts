@@ -130,6 +130,8 @@ const maxReauthorizeAttempts = 10
 const shortly = 10_000
 /** Characters of a status message. */
 const maxStatusCharacters = 10_000
+/** The longest that a timer takes. */
+const maxTimerMs = 2 ** 31 - 1
 /** Milliseconds between two status messages that are written down. */
 const quietFor = 1000
 /** Milliseconds that a call is stored beyond the time at which it can be resumed: requests and alarms may be late. */
@@ -468,34 +470,47 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   #contextOf(task: Kept, context: Context, signal: AbortSignal, { park, fail }: RunEnds): Context {
-    const { once } = context
     let effects = 0
-    let wake = Number.POSITIVE_INFINITY
+    /** Moments of the sleeps that are not over, one for each. */
+    const moments = new Set<{ readonly at: number }>()
+    /** Does one of them take so long that it is not waited for in memory? */
+    let isLong = false
     /** What runs beside a sleep is not thrown away: its result would be missed. */
     const leave = () => {
-      if (effects === 0 && wake < Number.POSITIVE_INFINITY) park(wake)
+      if (effects === 0 && isLong && moments.size > 0) park(Math.min(...[...moments].map(({ at }) => at)))
     }
     const rest = async (moment: number) => {
       signal.throwIfAborted()
       const wait = moment - Date.now()
-      if (wait <= shortly) return waited(wait, signal)
-      wake = Math.min(wake, moment)
+      const own = { at: moment }
+      moments.add(own)
+      if (wait <= shortly) return waited(wait, signal).finally(() => moments.delete(own))
+      isLong = true
       setTimeout(leave)
-      return new Promise<void>(() => {})
+      // An effect that runs meanwhile keeps it in memory, perhaps until then: it may even wait for this.
+      return new Promise<void>((resolve) => {
+        const over = () => {
+          moments.delete(own)
+          resolve()
+        }
+        const timer = setTimeout(over, Math.min(wait, maxTimerMs))
+        signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
+      })
     }
+    const sleeps = sleeping(context, rest)
     const own: Pick<Context, 'until' | 'sleep' | 'once' | 'progress'> = {
-      ...sleeping(context, rest),
+      ...sleeps,
       once: async (key, effect) => {
         effects += 1
         try {
-          return await once(key, async () => {
+          return await sleeps.once(key, async () => {
             const value = await effect()
             const refused = this.#store.refuseEffect(key, value)
             return refused ? fail(refused) : value
           })
         } finally {
           effects -= 1
-          if (wake < Number.POSITIVE_INFINITY) setTimeout(leave)
+          if (isLong) setTimeout(leave)
         }
       },
       progress: (done, total, message) => this.#note(task, message ?? (total ? `${done} of ${total}` : `${done}`)),

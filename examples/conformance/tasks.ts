@@ -15,7 +15,7 @@ export const tasks: Module = (server) => {
       task: true,
     },
     async ({ seconds = 0, label = 'it' }, ctx) => {
-      await ctx.sleep(seconds * 1000)
+      await ctx.sleep('work', seconds * 1000)
       return `Computed ${label} in ${seconds} s`
     },
   )
@@ -24,7 +24,7 @@ export const tasks: Module = (server) => {
     'failing_job',
     { description: 'Fails after a second', input: nothing, task: { required: true } },
     async (_, ctx) => {
-      await ctx.sleep('1s')
+      await ctx.sleep('work', '1s')
       throw new Error('The job failed')
     },
   )
@@ -59,7 +59,7 @@ export const tasks: Module = (server) => {
     { description: 'Asks at once, and then takes its time', task: { required: true, after: '200ms' } },
     async (_, ctx) => {
       const answer = await ctx.elicit('user_name', 'What is your name?', named)
-      await ctx.sleep('1s')
+      await ctx.sleep('work', '1s')
       return answer.action === 'accept' ? `Hello, ${answer.content.name}!` : 'Hello!'
     },
   )

@@ -33,7 +33,7 @@ server.tool(
     const found: string[] = []
     for (const [index, chapter] of chapters.entries()) {
       ctx.progress(index, chapters.length, `Collecting: ${chapter}`)
-      await ctx.sleep('500ms')
+      await ctx.sleep(`before ${chapter}`, '500ms')
       found.push(await ctx.once(chapter, () => collect(topic, chapter)))
     }
     const answer = await ctx.elicit(

@@ -153,12 +153,17 @@ export interface Context {
    * Waits, however long: what waits as a task is not in memory meanwhile. Other calls wait in memory. Takes `tasks()` of
    * `edgemcp/tasks`.
    *
+   * A handler that is run again sleeps until the moment that the key stands for, so keys are unique among the sleeps of a handler. Not
+   * inside `once`.
+   *
+   * @param key names the sleep within this call
    * @param duration milliseconds, or a text such as `2s`, `10m`, `1h`, `7d`
+   * @example await ctx.sleep('overnight', '8h')
    */
-  sleep(duration: number | string): Promise<void>
+  sleep(key: string, duration: number | string): Promise<void>
 
   /** Waits like `sleep`, until a moment: a `Date`, or its milliseconds. */
-  until(moment: number | { valueOf(): number }): Promise<void>
+  until(key: string, moment: number | { valueOf(): number }): Promise<void>
 
   /** Tells how far the call is, if the client asked to know. A value that does not increase is not sent. */
   progress(done: number, total?: number, message?: string): void

@@ -2,7 +2,9 @@ import type { Context } from '../server/context.ts'
 import { milliseconds } from './duration.ts'
 
 /**
- * `sleep` and `until` of a handler, which may be run again: what it slept through before is over.
+ * `sleep` and `until` of a handler, which may be run again: a sleep goes on until the moment that is stored under its key, in whatever
+ * order the branches of the handler come to theirs. `once` with them, because an effect must not begin with a sleep: what a task slept
+ * through is known when its effect is run again, and its effect is not.
  *
  * @param once of its context
  * @param rest waits until a moment, in milliseconds
@@ -10,16 +12,48 @@ import { milliseconds } from './duration.ts'
 export function sleeping(
   { once }: Pick<Context, 'once'>,
   rest: (moment: number) => Promise<void>,
-): Pick<Context, 'sleep' | 'until'> {
-  let sleeps = 0
-  const until = async (moment: number | { valueOf(): number }) => {
-    sleeps += 1
-    const known = await once(`\0sleep ${sleeps}`, () => Number(moment))
-    if (known > Date.now()) await rest(known)
+): Pick<Context, 'sleep' | 'until' | 'once'> {
+  const used = new Set<string>()
+  /** The key of the `once` whose effect is being started. */
+  let starting: string | undefined
+
+  function claim(key: string): void {
+    if (typeof key !== 'string' || key === '') {
+      throw new Error(`The key of a sleep is ${JSON.stringify(key)}: use a text, as in ctx.sleep('wait', '1h')`)
+    }
+    if (starting !== undefined) {
+      throw new Error(`The sleep "${key}" is inside once "${starting}": sleep before or after it`)
+    }
+    if (used.has(key)) throw new Error(`The sleep key "${key}" is used twice in one call: give each its own`)
+    used.add(key)
   }
+
+  async function restUntil(key: string, moment: number): Promise<void> {
+    if (Number.isNaN(moment))
+      throw new Error(`The moment of the sleep "${key}" is none: use a Date, or its milliseconds`)
+    const stored = await once(`\0sleep ${key}`, () => moment)
+    if (stored > Date.now()) await rest(stored)
+  }
+
   return {
-    until,
-    sleep: async (duration) => until(Date.now() + milliseconds(duration, 'The duration of ctx.sleep')),
+    async sleep(key, duration) {
+      claim(key)
+      await restUntil(key, Date.now() + milliseconds(duration, `The duration of the sleep "${key}"`))
+    },
+    async until(key, moment) {
+      claim(key)
+      await restUntil(key, Number(moment))
+    },
+    once: (key, effect) =>
+      once(key, () => {
+        const outer = starting
+        starting = key
+        try {
+          return effect()
+        } finally {
+          starting = outer
+        }
+      }),
   }
 }
 

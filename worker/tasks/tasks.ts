@@ -52,7 +52,7 @@ export type Tasks = {
  * export const { McpTask } = tasks(server)
  * server.tool('report', { description: 'Writes a report', task: true }, async (_, ctx) => {
  *   const pages = await ctx.once('pages', () => collect())
- *   await ctx.sleep('1h')
+ *   await ctx.sleep('overnight', '8h')
  *   return ctx.once('report', () => write(pages))
  * })
  *

@@ -42,7 +42,7 @@ export async function workflow<R>(
     }
     ctx.progress(look, undefined, `The workflow is ${status}`)
     try {
-      await ctx.sleep(Math.min(firstPause * growth ** (look - 1), mostPause))
+      await ctx.sleep(`${key}: look ${look}`, Math.min(firstPause * growth ** (look - 1), mostPause))
     } catch (ended) {
       // It may have come to its own end in this moment.
       await instance.terminate().catch(() => {})

@@ -69,7 +69,7 @@ server.tool('works', { description: 'A task that asks', task: true }, async (_, 
 })
 server.tool('rests', { description: 'A task that sleeps', task: true }, async (_, ctx) => {
   tracer.startSpan('prepare').end()
-  await ctx.sleep('1h')
+  await ctx.sleep('nap', '1h')
   return 'rested'
 })
 server.resource('note://{id}', { description: 'A note' }, ({ id }) => `note ${id}`)

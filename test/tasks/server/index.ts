@@ -32,7 +32,7 @@ server.tool(
   'soon',
   { description: 'A task, if it is not done soon', task: { after: '300ms' }, input: z.object({ wait: z.number() }) },
   async ({ wait }, ctx) => {
-    await ctx.sleep(wait)
+    await ctx.sleep('wait', wait)
     return `waited ${wait}`
   },
 )
@@ -55,9 +55,9 @@ server.tool(
   async ({ key }, ctx) => {
     const first = await ctx.once('first', () => count(key))
     ctx.progress(1, 3, 'asleep')
-    await ctx.sleep('1h')
+    await ctx.sleep('first hour', '1h')
     ctx.progress(2, 3)
-    await ctx.sleep('1h')
+    await ctx.sleep('second hour', '1h')
     return `${first} of ${count(key)}`
   },
 )
@@ -97,7 +97,7 @@ server.tool(
   async ({ key }, ctx) => {
     await ctx.once('begun', () => count(key))
     try {
-      await ctx.sleep('1h')
+      await ctx.sleep('hour', '1h')
     } catch (problem) {
       await ctx.once('tidied', () => count(`${key} tidied: ${(problem as Error).message}`))
       throw problem
@@ -142,7 +142,7 @@ server.tool(
     const { action } = await ctx.elicit('sure', 'Sure?', form)
     await ctx.once('moment', () => new Promise<void>((resolve) => setTimeout(resolve, 100)))
     await ctx.once('ship', () => count(`${key} shipped`))
-    if (long) await ctx.sleep('11s')
+    if (long) await ctx.sleep('long', '11s')
     return `${action}, charged ${tries.get(key)} time, shipped ${tries.get(`${key} shipped`)} time`
   },
 )
@@ -224,6 +224,54 @@ server.tool(
       if (count(`${key} outer`) === 1) throw new Error('The outer effect fails once')
       return `inner ${inner}, outer ${tries.get(`${key} outer`)}`
     }),
+)
+
+server.tool(
+  'branches',
+  { description: 'Two branches that sleep', task: true, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) => {
+    const branch = async (name: string, lookUpMs: number, hours: number) => {
+      await ctx.once(`${name} looked up`, () => new Promise<void>((resolve) => setTimeout(resolve, lookUpMs)))
+      await ctx.sleep(name, `${hours}h`)
+      await ctx.once(`${name} woke`, () => count(`${key} ${name}`))
+    }
+    await Promise.all([branch('long', 200, 5), branch('short', 0, 1)])
+    return 'both'
+  },
+)
+
+server.tool(
+  'misslept',
+  { description: 'Sleeps where it may not', task: true, input: z.object({ how: z.string() }) },
+  async ({ how }, ctx) => {
+    if (how === 'inside') return ctx.once('poll', () => ctx.sleep('pause', '1h'))
+    if (how === 'twice') await Promise.all([ctx.sleep('pause', '1ms'), ctx.sleep('pause', '2ms')])
+    if (how === 'without a key') await (ctx.sleep as unknown as (duration: string) => Promise<void>)('1h')
+    if (how === 'no moment') await ctx.until('pause', new Date('never'))
+    return 'slept'
+  },
+)
+
+server.tool(
+  'later_inside',
+  { description: 'Sleeps in the middle of an effect', task: true, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) =>
+    ctx.once('poll', async () => {
+      count(key)
+      await new Promise((resolve) => setTimeout(resolve, 10))
+      await ctx.sleep('pause', '11s')
+      return 'polled'
+    }),
+)
+
+server.tool(
+  'mixed',
+  { description: 'Sleeps for a second and for an hour', task: true, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) => {
+    const short = ctx.sleep('second', '1s').then(() => ctx.once('second', () => count(key)))
+    await Promise.all([short, ctx.sleep('hour', '1h')])
+    return 'both'
+  },
 )
 
 server.tool('tried', { description: 'How often', input: z.object({ key: z.string() }) }, ({ key }) =>
