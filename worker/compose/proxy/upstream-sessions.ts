@@ -50,8 +50,8 @@ export class UpstreamSessions {
     const idleSinceMs = Date.now() - idleMs
     for (const [other, { uses, usedAtMs }] of [...this.#sessions]) {
       const isFull = this.#sessions.size >= this.#sessions.maxEntries
-      if (!isFull && (uses > 0 || usedAtMs > idleSinceMs)) break
-      this.retire(other)
+      if (!isFull && usedAtMs > idleSinceMs) break
+      if (isFull || uses === 0) this.retire(other)
     }
     this.#sessions.set(key, session)
   }

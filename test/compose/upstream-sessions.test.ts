@@ -1,0 +1,69 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { type UpstreamSession, UpstreamSessions } from '../../worker/compose/proxy/upstream-sessions.ts'
+
+let ended: (string | null)[]
+let sessions: UpstreamSessions
+beforeEach(() => {
+  vi.useFakeTimers({ toFake: ['Date'] })
+  ended = []
+  sessions = new UpstreamSessions(({ id }) => ended.push(id))
+})
+afterEach(() => vi.useRealTimers())
+
+/** Adds a session that one request uses. */
+function begin(key: string, id = key): UpstreamSession {
+  const session = { id, version: '2025-11-25', headers: {}, uses: 1, usedAtMs: Date.now(), isRetired: false }
+  sessions.add(key, session)
+  return session
+}
+const beginAndRelease = (key: string) => sessions.release(begin(key))
+
+test('a thousand are kept: one more ends the least recently used one, and no other', () => {
+  for (let index = 0; index < 1000; index += 1) beginAndRelease(`s${index}`)
+  sessions.release(sessions.acquire('s0') as UpstreamSession)
+  expect(ended).toEqual([])
+  beginAndRelease('one more')
+  expect(ended).toEqual(['s1'])
+  expect(sessions.acquire('s1')).toBeUndefined()
+  expect(sessions.acquire('s0')).toBeDefined()
+})
+
+test('one that a request uses is ended after that request, once', () => {
+  const first = begin('ada')
+  sessions.acquire('ada')
+  sessions.retire('ada')
+  sessions.retire('ada')
+  sessions.release(first)
+  expect(ended).toEqual([])
+  sessions.release(first)
+  expect(ended).toEqual(['ada'])
+})
+
+test('another one for the same caller takes its place', () => {
+  beginAndRelease('ada')
+  const second = begin('ada', 'second')
+  expect(ended).toEqual(['ada'])
+  expect(sessions.acquire('ada')).toBe(second)
+})
+
+test('those that nobody has used for half an hour are ended when another one is begun', () => {
+  const busy = begin('busy')
+  beginAndRelease('old')
+  vi.setSystemTime(Date.now() + 29 * 60_000)
+  beginAndRelease('young')
+  expect(ended).toEqual([])
+  vi.setSystemTime(Date.now() + 2 * 60_000)
+  beginAndRelease('new')
+  expect(ended).toEqual(['old'])
+  expect(sessions.acquire('busy')).toBe(busy)
+})
+
+test('one that the upstream has forgotten is not ended, and its successor stays', () => {
+  const forgotten = begin('ada')
+  sessions.forget('ada', forgotten)
+  sessions.release(forgotten)
+  const next = begin('ada', 'next')
+  sessions.forget('ada', forgotten)
+  expect(sessions.acquire('ada')).toBe(next)
+  expect(ended).toEqual([])
+})
