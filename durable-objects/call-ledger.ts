@@ -13,8 +13,10 @@
  */
 import type { Handshake } from '../worker/engine/handshake.ts'
 import { type Answer, type Memo, withAnswers } from '../worker/engine/memo.ts'
+import type { McpError } from '../worker/protocol/errors.ts'
 import type { RequestMessage } from '../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../worker/protocol/types.ts'
+import { checkSize, maxRowBytes, tooLarge } from './message-size.ts'
 import { Tables } from './tables.ts'
 
 export type LedgerCall = {
@@ -53,13 +55,18 @@ export class CallLedger {
     this.tables.create()
     const key = requestKey(call.request.id)
     return this.#sql
-      .exec<{ id: number }>('INSERT INTO calls (request, call) VALUES (?, ?) RETURNING id', key, JSON.stringify(call))
+      .exec<{ id: number }>('INSERT INTO calls (request, call) VALUES (?, ?) RETURNING id', key, rowOf(call))
       .one().id
+  }
+
+  /** Whether a call fits into a row. @throws McpError when it does not */
+  check(call: LedgerCall): void {
+    rowOf(call)
   }
 
   /** @param due milliseconds: until when it waits for answers */
   rewrite(row: number, call: LedgerCall, due: number | null = null): void {
-    this.#sql.exec('UPDATE calls SET call = ?, due = ifnull(?, due) WHERE id = ?', JSON.stringify(call), due, row)
+    this.#sql.exec('UPDATE calls SET call = ?, due = ifnull(?, due) WHERE id = ?', rowOf(call), due, row)
   }
 
   /** Calls that have waited too long. */
@@ -112,9 +119,9 @@ export class CallLedger {
 
   /**
    * Writes an answer down. Returns the call when it was the last one it waited for; `undefined` when it waits for
-   * others, or nobody asked.
+   * others, or nobody asked. `problem`: with the answer it is larger than a row, so it has to end.
    */
-  answer(question: RequestId, answer: Answer): { row: number; call: LedgerCall } | undefined {
+  answer(question: RequestId, answer: Answer): { row: number; call: LedgerCall; problem?: McpError } | undefined {
     const id = questionRow(question)
     if (id === undefined) return undefined
     const [asked] = this.tables.query<{ call: number; key: string }>(
@@ -124,9 +131,11 @@ export class CallLedger {
     const [found] = asked ? this.#select('id = ?', asked.call) : []
     if (!asked || !found) return undefined
     const { row, call } = found
-    call.memo = withAnswers(call.memo, { [asked.key]: answer })
-    this.rewrite(row, call)
-    return this.#waits(row) ? undefined : found
+    const answered = { ...call, memo: withAnswers(call.memo, { [asked.key]: answer }) }
+    const problem = tooLarge('The call with its answers', JSON.stringify(answered), maxRowBytes)
+    if (problem) return { row, call, problem }
+    this.rewrite(row, answered)
+    return this.#waits(row) ? undefined : { row, call: answered }
   }
 
   #waits(row: number): boolean {
@@ -169,6 +178,13 @@ export class CallLedger {
 function questionRow(question: RequestId): number | undefined {
   const id = typeof question === 'string' ? /^ask-([1-9]\d{0,14})$/.exec(question)?.[1] : undefined
   return id === undefined ? undefined : Number(id)
+}
+
+/** @throws McpError when the call is larger than a row */
+function rowOf(call: LedgerCall): string {
+  const text = JSON.stringify(call)
+  checkSize('The call', text, maxRowBytes)
+  return text
 }
 
 /** Ids 1 and "1" are different. */

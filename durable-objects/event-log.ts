@@ -17,6 +17,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
+import { checkSize, maxRowBytes } from './message-size.ts'
 import { Tables } from './tables.ts'
 
 export type EventId = { stream: number; seq: number }
@@ -109,8 +110,10 @@ export class EventLog {
    * @param call the row of the call that says it, and how many notifications it has come to with this one
    * @param isScoped it is about a resource that takes scopes
    * @returns `undefined`: there is no such stream any more
+   * @throws McpError when the event is larger than a row
    */
   append(stream: number, data: string, [call, said]: Said = [null, null], isScoped = false): EventId | undefined {
+    checkSize('The message', data, maxRowBytes)
     const [event] = this.tables.query<{ seq: number; total: number }>(
       'INSERT INTO events SELECT id, ifnull(seq, 0) + 1, ?1, ifnull(total, 0) + length(?1), ?2, ?3, ?5 FROM streams LEFT JOIN (SELECT seq, total FROM events WHERE stream = ?4 ORDER BY seq DESC LIMIT 1) WHERE id = ?4 RETURNING seq, total',
       data,

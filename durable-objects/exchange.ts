@@ -4,6 +4,7 @@ import type { Memo } from '../worker/engine/memo.ts'
 import type { RequestMessage } from '../worker/protocol/jsonrpc.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
 import type { Revision } from '../worker/protocol/revision.ts'
+import type { RequestId } from '../worker/protocol/types.ts'
 
 /** A request that has no answer yet. */
 export type Job = {
@@ -30,7 +31,7 @@ export class Exchange {
   /** All requests of the POST. Empty when its stream exists already. */
   readonly requests: readonly RequestMessage[]
   /** Answers kept back while silent. */
-  readonly replies: Reply[] = []
+  readonly replies: (Reply & { id: RequestId })[] = []
   readonly #settling = Promise.withResolvers<void>()
   stream: number | undefined
   unanswered: number
@@ -62,7 +63,7 @@ export class Exchange {
   }
 
   /** One request has its answer, or, when it was cancelled, none. */
-  keep(reply: Reply | undefined): void {
+  keep(reply: (Reply & { id: RequestId }) | undefined): void {
     this.unanswered -= 1
     if (reply) this.replies.push(reply)
     if (this.unanswered === 0) this.#settling.resolve()

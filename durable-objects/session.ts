@@ -61,6 +61,7 @@ import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
 import { EventLog, type LogBounds, readEventId, standingStream } from './event-log.ts'
 import { Exchange, type Job, type Reply } from './exchange.ts'
 import { Feeds, isOverSse } from './feeds.ts'
+import { maxRowBytes, maxRpcBytes, tooLarge } from './message-size.ts'
 import { type Claim, type RoundRpc, Rounds } from './rounds.ts'
 import type { Shards, UpdatesRpc } from './updates.ts'
 import { Values } from './values.ts'
@@ -219,7 +220,7 @@ export class Session extends DurableObject implements SessionRpc {
     const life = this.#life
     await atOnce(() => exchange.isSettled)
     const waits = post.streams && !exchange.isSettled
-    const timer = waits ? setTimeout(() => this.#streamOf(exchange, post.expires), this.#host.patience) : null
+    const timer = waits ? setTimeout(() => this.#becomeStream(exchange, post.expires), this.#host.patience) : null
     await exchange.settled
     clearTimeout(timer)
     if (life !== this.#life) return { gone: true }
@@ -229,8 +230,15 @@ export class Session extends DurableObject implements SessionRpc {
     }
     const [first] = exchange.replies
     if (!first) return { status: 202 }
-    if (!post.batch) return first
-    return { status: 200, text: `[${exchange.replies.map((reply) => reply.text).join(',')}]` }
+    if (!post.batch) {
+      const { status, text, headers } = fitted(exchange, first, maxRpcBytes)
+      return { status, text, ...(headers && { headers }) }
+    }
+    // Each may have its share, so that all of them fit.
+    const share = Math.floor(maxRpcBytes / exchange.replies.length) - 1
+    const all = `[${exchange.replies.map(({ text }) => text).join(',')}]`
+    if (!tooLarge('The batch', all, maxRpcBytes)) return { status: 200, text: all }
+    return { status: 200, text: `[${exchange.replies.map((reply) => fitted(exchange, reply, share).text).join(',')}]` }
   }
 
   async end(expires: number): Promise<boolean> {
@@ -406,7 +414,8 @@ export class Session extends DurableObject implements SessionRpc {
   // Calls
 
   #start(exchange: Exchange, request: RequestMessage, handshake: Handshake | undefined, post: Post): void {
-    const answer = (result: Result) => this.#answer(exchange, { status: 200, text: resultText(request.id, result) })
+    const answer = (result: Result) =>
+      this.#answer(exchange, request.id, { status: 200, text: resultText(request.id, result) })
     try {
       if (this.#running.has(requestKey(request.id)) || this.#ledger.has(request.id)) {
         throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
@@ -557,7 +566,7 @@ export class Session extends DurableObject implements SessionRpc {
         if (abort.signal.aborted) return
         if ('done' in outcome) {
           const text = answerText(request.id, server.registry, call, outcome.done)
-          return this.#answer(exchange, { status: 200, text }, job)
+          return this.#answer(exchange, request.id, { status: 200, text }, job)
         }
         if (!exchange.streams) {
           throw new McpError('not_acceptable', 'Accept must include text/event-stream')
@@ -609,7 +618,11 @@ export class Session extends DurableObject implements SessionRpc {
     this.#endOverdue()
     const answered = this.#ledger.answer(message.id, answer)
     if (!answered) return
-    const { row, call } = answered
+    const { row, call, problem } = answered
+    if (problem) {
+      this.#withdraw(call.stream, this.#ledger.end(row), problem.message)
+      return this.#fail(exchangeOn(call), call.request.id, problem)
+    }
     const { roots } = call.handshake.capabilities
     if (roots?.listChanged === true && 'result' in answer && readRoots(answer.result)) {
       this.#values.put('roots', answer)
@@ -668,11 +681,11 @@ export class Session extends DurableObject implements SessionRpc {
   // What goes out
 
   /** Everything an answer changes is written in one turn. */
-  #answer(exchange: Exchange, reply: Reply, job?: Job): void {
+  #answer(exchange: Exchange, id: RequestId, reply: Reply, job?: Job): void {
     const { stream } = exchange
     this.#leave(exchange, job)
-    if (stream === undefined) return exchange.keep(reply)
-    this.#feeds.send(stream, reply.text)
+    if (stream === undefined) return exchange.keep({ ...reply, id })
+    this.#feeds.send(stream, fitted(exchange, { ...reply, id }, maxRowBytes).text)
     this.#settle(stream)
   }
 
@@ -680,7 +693,7 @@ export class Session extends DurableObject implements SessionRpc {
     const error = asMcpError(thrown, this.#host.report)
     const numbers = exchange.revision.error(error.kind)
     const reply = { status: numbers.status, text: errorText(id, error, numbers), headers: error.headers }
-    this.#answer(exchange, reply, job)
+    this.#answer(exchange, id, reply, job)
   }
 
   /** Ends a running call without an answer, at once, whether its handler listens or not. */
@@ -702,13 +715,24 @@ export class Session extends DurableObject implements SessionRpc {
   /** The exchange's stream, opened now if it was silent so far. */
   #streamOf(exchange: Exchange, expires: number): number {
     if (exchange.stream !== undefined) return exchange.stream
+    // Before anything is written: the exchange can still be answered without a stream.
+    for (const job of exchange.jobs) this.#ledger.check(this.#ledgerCallOf(job, 0))
     this.#arm(expires)
     const scopes = exchange.requests.flatMap(({ method, params }) => this.#scopesOf(method, params))
     const stream = this.#log.open(exchange.unanswered, Date.now(), [...new Set(scopes)])
     exchange.become(stream)
     for (const job of exchange.jobs) this.#enter(job, stream)
-    for (const reply of exchange.replies) this.#feeds.send(stream, reply.text)
+    for (const reply of exchange.replies) this.#feeds.send(stream, fitted(exchange, reply, maxRowBytes).text)
     return stream
+  }
+
+  /** A call that is too large for a stream stays silent, and is answered in one response. */
+  #becomeStream(exchange: Exchange, expires: number): void {
+    try {
+      this.#streamOf(exchange, expires)
+    } catch (problem) {
+      if (!(problem instanceof McpError)) this.#host.report(problem)
+    }
   }
 
   /** A call with a stream is written down before it says anything. */
@@ -880,6 +904,14 @@ const ledgerCallOf = ({ request, handshake, session, identity, principal, memo }
   isPersonal: principal !== undefined,
   repeats: 0,
 })
+
+/** The reply, or an error in its place that says how large it is. */
+function fitted<R extends Reply & { id: RequestId }>(exchange: Exchange, reply: R, maxBytes: number): Reply {
+  const error = tooLarge('The result', reply.text, maxBytes)
+  if (!error) return reply
+  const numbers = exchange.revision.error(error.kind)
+  return { status: numbers.status, text: errorText(reply.id, error, numbers) }
+}
 
 const holdsAll = (held: readonly string[] = [], needed: readonly string[]): boolean =>
   needed.every((scope) => held.includes(scope))

@@ -30,3 +30,41 @@ test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
     await client.close()
   },
 )
+
+/** Request ids have to be unique within a session, and a stream's answer is found by its id. */
+test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
+  'a request of %s with the id of one in progress is refused with 400, and the first one is answered',
+  async (revision) => {
+    const post = (session: string | null, message: object) =>
+      fetch(server.url, {
+        method: 'POST',
+        headers: {
+          'Content-Type': 'application/json',
+          Accept: 'application/json, text/event-stream',
+          ...(session && { 'Mcp-Session-Id': session }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+      })
+    const clientInfo = { name: 'test', version: '1' }
+    const params = { protocolVersion: revision, capabilities: {}, clientInfo }
+    const opened = await post(null, { id: 0, method: 'initialize', params })
+    const session = opened.headers.get('Mcp-Session-Id')
+    const key = `${revision} ids`
+    const call = (id: unknown, name: string, args: object) =>
+      post(session, { id, method: 'tools/call', params: { name, arguments: args, _meta: { progressToken: 'p' } } })
+    const first = await call(1, 'wait', { key })
+    expect(first.headers.get('Content-Type')).toBe('text/event-stream')
+    const second = await call(1, 'echo', { text: 'second' })
+    expect(second.status).toBe(400)
+    expect(await second.json()).toEqual({
+      jsonrpc: '2.0',
+      id: 1,
+      error: { code: -32600, message: 'The id 1 belongs to a request in progress' },
+    })
+    // A text is another id than a number.
+    expect((await call('1', 'echo', { text: 'third' })).status).toBe(200)
+    await post(session, { method: 'notifications/cancelled', params: { requestId: 1 } })
+    await first.text()
+    expect((await call(1, 'echo', { text: 'fourth' })).status).toBe(200)
+  },
+)

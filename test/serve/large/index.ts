@@ -1,0 +1,30 @@
+/** A server whose results and notifications are as large as a caller wants. */
+import { createServer, serve } from 'edgemcp'
+import * as z from 'zod'
+
+const server = createServer({ name: 'large', version: '1.0.0' })
+
+server.tool(
+  'fill',
+  {
+    description: 'Returns a text of so many characters, and logs one first',
+    input: z.object({ log: z.number().default(0), result: z.number().default(0), padding: z.string().default('') }),
+  },
+  ({ log, result }, ctx) => {
+    if (log > 0) ctx.log('info', 'x'.repeat(log))
+    return 'x'.repeat(result)
+  },
+)
+
+server.tool(
+  'ask',
+  { description: 'Asks with a text of so many characters', input: z.object({ text: z.number() }) },
+  async ({ text }, ctx) => {
+    const { action } = await ctx.elicit('long', 'x'.repeat(text), z.object({ sure: z.boolean() }))
+    return action
+  },
+)
+
+const worker = serve(server)
+export default worker
+export const { McpSession, McpUpdates } = worker

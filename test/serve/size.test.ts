@@ -1,0 +1,56 @@
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/serve/large')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const megabyte = 1_000_000
+
+test.each([
+  [
+    'a result on a stream',
+    'fill',
+    { log: 1, result: 3 * megabyte },
+    /^The result has 30\d{5} bytes.* has at most 2000000 bytes/,
+  ],
+  [
+    'a result in one response',
+    'fill',
+    { result: 40 * megabyte },
+    /^The result has 40\d{6} bytes.* has at most 33488896 bytes/,
+  ],
+  ['a notification', 'fill', { log: 3 * megabyte }, /^The message has 30\d{5} bytes.* has at most 2000000 bytes/],
+  ['an input request', 'ask', { text: 3 * megabyte }, /^The (message|call) has \d+ bytes.* has at most 2000000 bytes/],
+  [
+    'a request that becomes a stream',
+    'fill',
+    { log: 1, padding: 'x'.repeat(3 * megabyte) },
+    /^The call has 30\d{5} bytes.* has at most 2000000 bytes/,
+  ],
+])(
+  '%s that is too large for a session is an error that names its size and the limit',
+  async (_, name, args, message) => {
+    await using client = await connect(server.url, {
+      revision: '2025-11-25',
+      answers: { elicit: () => ({ action: 'accept', content: { sure: true } }) },
+    })
+    await client.request('logging/setLevel', { level: 'info' })
+    const outcome = await client.callTool(name, args).then(
+      ({ isError, content }) => (isError ? (content[0] as { text: string }).text : 'a result'),
+      ({ message }: Error) => message,
+    )
+    expect(outcome).toMatch(message)
+    // The session goes on.
+    expect(await client.callTool('fill', { log: 1, result: 10 })).toMatchObject({ content: [{ text: 'xxxxxxxxxx' }] })
+  },
+)
+
+test('a large request and a large result that fit in one response are served', async () => {
+  await using client = await connect(server.url, { revision: '2025-11-25' })
+  const result = await client.callTool('fill', { padding: 'x'.repeat(3 * megabyte), result: 5 * megabyte })
+  expect((result.content[0] as { text: string }).text).toHaveLength(5 * megabyte)
+})
