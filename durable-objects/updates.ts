@@ -5,7 +5,7 @@
  * of them. A change is published to the first, which hands it on to the next sixteen, and so on. Each writes it down
  * before it says that it has it.
  *
- * Listeners of stateless clients are hibernatable sockets; their topics are the socket's attachment. Sessions are rows:
+ * Listeners of stateless clients are hibernatable sockets; their topics are the socket's attachment (`Attachment`). Sessions are rows:
  *
  * | table           | column             | meaning                                                    | lifetime                   |
  * |-----------------|--------------------|------------------------------------------------------------|----------------------------|
@@ -22,7 +22,7 @@
  * For `changes` see `change-log.ts`.
  */
 import { feedMessage } from '../worker/http/feed-codes.ts'
-import type { News } from '../worker/protocol/changes.ts'
+import { type News, withTenant } from '../worker/protocol/changes.ts'
 import { ChangeLog, changesSchema, keptFor } from './change-log.ts'
 import { Keys, type KeysRpc } from './keys.ts'
 import { Outbox } from './outbox.ts'
@@ -69,6 +69,8 @@ export type UpdatesOptions = {
   listeners: number
   /** Streams of changes that one principal may hold. Default 100. */
   listenersEach: number
+  /** Streams of changes that clients without a principal may hold from one IPv4 address or /64 network of IPv6. Default 100. */
+  listenersPerAddress: number
 }
 
 export type UpdatesHost = {
@@ -93,6 +95,17 @@ const [together, turns] = [100, 5]
 const [attempts, patience] = [4, 5_000]
 /** Milliseconds after which what is left undone is gone on with. */
 const retryAfter = 10_000
+
+/** Headers of the request that opens a feed. */
+export const topicsHeader = 'Edgemcp-Topics'
+export const tenantHeader = 'Edgemcp-Tenant'
+/** How `?listener=` begins for a client without a principal; its network follows. */
+export const anonymousListener = 'address '
+
+/** What a socket listens to. */
+type Attachment = { topics: string[]; tenant?: string }
+
+const topicsIn = ({ topics, tenant }: Attachment): string[] => withTenant(topics, tenant)
 
 export class Updates extends Keys implements UpdatesRpc {
   readonly #host: UpdatesHost
@@ -167,25 +180,30 @@ export class Updates extends Keys implements UpdatesRpc {
 
   override async fetch(request: Request): Promise<Response> {
     const { searchParams } = new URL(request.url)
-    const topics: string[] = JSON.parse(searchParams.get('topics') ?? '[]')
+    const topics: string[] = JSON.parse(request.headers.get(topicsHeader) ?? '[]')
+    const tenant = request.headers.get(tenantHeader)
+    const attachment: Attachment = { topics, ...(tenant !== null && { tenant: decodeURIComponent(tenant) }) }
     const [after, listener] = [searchParams.get('after'), searchParams.get('listener')]
     await this.#join()
     const isFull = this.#listeners.all.size >= this.#host.options.listeners
-    const tags = listener ? [listener.slice(0, 256)] : []
-    const hasMany = tags.some((tag) => this.ctx.getWebSockets(tag).length >= this.#host.options.listenersEach)
+    const tags = listener ? [listener] : []
+    const { listenersEach, listenersPerAddress } = this.#host.options
+    const most = listener?.startsWith(anonymousListener) ? listenersPerAddress : listenersEach
+    const hasMany = tags.some((tag) => this.ctx.getWebSockets(tag).length >= most)
     if (isFull || hasMany) return new Response(null, { status: 429 })
     this.#recover()
     const missed = after ? this.#log.after(Number(after)) : []
     if (!missed) return new Response(null, { status: 410 })
     const { 0: client, 1: socket } = new WebSocketPair()
     this.ctx.acceptWebSocket(socket, tags)
-    socket.serializeAttachment(topics)
-    this.#enter(socket, topics)
+    socket.serializeAttachment(attachment)
+    const heard = topicsIn(attachment)
+    this.#enter(socket, heard)
     const { kv } = this.ctx.storage
     if (!kv.get('listeners')) kv.put('listeners', true)
     const waiting = new Set(this.#waiting.values())
     for (const { seq, change, topics: told } of missed) {
-      const concerns = (JSON.parse(told) as string[]).some((topic) => topics.includes(topic))
+      const concerns = (JSON.parse(told) as string[]).some((topic) => heard.includes(topic))
       if (concerns && !waiting.has(seq)) socket.send(frameOf(seq, change))
     }
     const headers = { 'Last-Event-ID': String(this.#log.last) }
@@ -194,7 +212,7 @@ export class Updates extends Keys implements UpdatesRpc {
 
   override webSocketClose(socket: WebSocket): void {
     if (!this.#sockets?.all.delete(socket)) return
-    for (const topic of socket.deserializeAttachment() as string[]) {
+    for (const topic of topicsIn(socket.deserializeAttachment())) {
       const those = this.#sockets.byTopic.get(topic)
       if (those?.delete(socket) && those.size === 0) this.#sockets.byTopic.delete(topic)
     }
@@ -331,7 +349,7 @@ export class Updates extends Keys implements UpdatesRpc {
   get #listeners() {
     if (!this.#sockets) {
       this.#sockets = { all: new Set(), byTopic: new Map() }
-      for (const socket of this.ctx.getWebSockets()) this.#enter(socket, socket.deserializeAttachment() as string[])
+      for (const socket of this.ctx.getWebSockets()) this.#enter(socket, topicsIn(socket.deserializeAttachment()))
     }
     return this.#sockets
   }

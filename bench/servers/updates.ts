@@ -17,7 +17,7 @@ server.tool('touch', { description: 'Says that it changed', input: z.object({ ur
 
 const { SHARDS, KEEP_ALIVE } = env as unknown as Record<string, string>
 const worker = serve(server, {
-  updates: updates({ shards: Number(SHARDS), listeners: 20_000 }),
+  updates: updates({ shards: Number(SHARDS), listeners: 20_000, listenersPerAddress: 20_000 }),
   limits: { keepAlive: Number(KEEP_ALIVE) },
 })
 export default worker

@@ -18,6 +18,15 @@ behaviour('a changed resource is heard by those who subscribed to it', async ({ 
   expect(heard).toEqual(['note://1', 'note://1'])
 })
 
+behaviour('a resource is heard of under another spelling of its URI', async ({ connect }) => {
+  const client = await connect()
+  expect(await client.request('resources/read', { uri: 'note://%31' })).toBeDefined()
+  const subscription = await client.watch({ resourceSubscriptions: ['note://%31'] })
+  await client.callTool('touch', { id: '1' })
+  expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: 'note://1' })
+  await subscription.close()
+})
+
 behaviour('after unsubscribing nothing is heard', async ({ connect }) => {
   const client = await connect()
   const first = await client.watch({ resourceSubscriptions: ['note://1'] })

@@ -164,6 +164,35 @@ test('a Last-Event-ID beyond its bound is refused', async () => {
   expect(await resume('1'.repeat(bounds.eventIdCharacters + 1))).toEqual([400, expect.stringMatching(isBeyondBound)])
 })
 
+describe('a filter of subscriptions/listen', () => {
+  const listenTo = (uris: readonly string[]) =>
+    postAlone({ method: 'subscriptions/listen', params: { notifications: { resourceSubscriptions: uris } } })
+
+  test.each([
+    ['beyond Latin-1', '日'],
+    ['of Latin-1', 'ä'],
+  ])('is measured with its URIs percent-encoded: characters %s', async (_, character) => {
+    const before = await counts()
+    const began = performance.now()
+    expect(await listenTo([`note://${character.repeat(4_000)}`, 'note://日'])).toMatchObject(
+      character === ' '
+        ? { status: 200 }
+        : { status: 400, code: -32602, message: expect.stringMatching(isBeyondBound) },
+    )
+    if (character !== ' ') expect(await counts()).toBe(before)
+    // Dials that fail are made again for seconds.
+    expect(performance.now() - began).toBeLessThan(2_000)
+  })
+
+  test('as large as there is room for opens a stream', async () => {
+    // Six characters for each.
+    const uri = (characters: number) => `note://${'ä'.repeat(characters)}`
+    const room = Math.floor((bounds.filterCharacters - uri(0).length) / 6)
+    expect((await listenTo([uri(room)])).status).toBe(200)
+    expect((await listenTo([uri(room + 1)])).status).toBe(400)
+  })
+})
+
 describe('the table of docs/limits.md', () => {
   const page = readFileSync(resolve(import.meta.dirname, '../../docs/limits.md'), 'utf8')
   const section = page.split('## Bounds of what a client sends\n')[1]?.split('\n## ')[0] ?? ''
@@ -178,6 +207,7 @@ describe('the table of docs/limits.md', () => {
     'header `Last-Event-ID`': 'eventIdCharacters',
     'handle of a state': 'handleCharacters',
     'values of one completion, in its result': 'completionValues',
+    'what a stream of `subscriptions/listen` listens to, with its tasks and tenant': 'topicBytes',
   }
 
   test('has a case for each row, with its number and its error', () => {

@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
-import type { UpdatesRpc } from '../../durable-objects/updates.ts'
+import { topicsHeader, type UpdatesRpc } from '../../durable-objects/updates.ts'
 import { readFeedMessage } from '../../worker/http/feed-codes.ts'
 import { type Change, topicOf } from '../../worker/protocol/changes.ts'
 
@@ -16,8 +16,8 @@ const publish = (stub: Stub, change: Change, scope = {}) => stub.publish(change,
 type Feed = { status: number; heard: { id: number; change: Change }[]; lastId: string | null; socket: WebSocket | null }
 
 async function listen(stub: Stub, topics: string[], query: Record<string, string> = {}): Promise<Feed> {
-  const search = new URLSearchParams({ topics: JSON.stringify(topics), ...query })
-  const request = new Request(`https://updates/listen?${search}`, { headers: { Upgrade: 'websocket' } })
+  const asking = { Upgrade: 'websocket', [topicsHeader]: JSON.stringify(topics) }
+  const request = new Request(`https://updates/listen?${new URLSearchParams(query)}`, { headers: asking })
   const { webSocket, status, headers } = await stub.fetch(request)
   const heard: Feed['heard'] = []
   webSocket?.addEventListener('message', ({ data }) => {

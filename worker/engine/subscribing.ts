@@ -1,5 +1,6 @@
 import { type Change, type Scope, topicOf } from '../protocol/changes.ts'
 import type { Params } from '../protocol/types.ts'
+import { uriProblem } from '../protocol/uri.ts'
 import type { Caller } from '../server/caller.ts'
 import { resourceNotFound } from '../server/content.ts'
 import type { Registry } from '../server/server.ts'
@@ -12,6 +13,7 @@ export async function mayHear(registry: Registry, caller: Caller, uri: string): 
   const template = registry.templates.get(uri)
   // Of all its resources together nobody can say whether they may be read.
   if (template?.readable) return false
+  if (!template && uriProblem(uri) !== undefined) return false
   return template
     ? isPermitted(template, caller) && isVisible(template, caller)
     : (await readable(registry, caller, uri)) !== undefined

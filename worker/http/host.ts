@@ -35,7 +35,14 @@ export type Objects = {
 /** What a server does whose changes are told: see `edgemcp/updates`. */
 export type Updating = {
   readonly shards: Shards
-  listen(message: RequestMessage, host: Host, shards: Shards, principal: Principal | undefined): Promise<Response>
+  /** @param address of the client, where the platform states it */
+  listen(
+    message: RequestMessage,
+    host: Host,
+    shards: Shards,
+    principal: Principal | undefined,
+    address: string | undefined,
+  ): Promise<Response>
 }
 
 /** The seals of one principal at one endpoint. */

@@ -34,7 +34,8 @@ export async function serveStateless(
     checkStandardHeaders(request.headers, call.method, call.params, methodOf(registry, call)?.named)
     if (revision.requests.has(call.method) && call.method === 'subscriptions/listen' && host.updating) {
       if (!forms.stream) throw new McpError('not_acceptable', 'Accept must include text/event-stream')
-      return await host.updating.listen(message, host, host.updating.shards, principal)
+      const address = request.headers.get('CF-Connecting-IP') ?? undefined
+      return await host.updating.listen(message, host, host.updating.shards, principal, address)
     }
     checkMirroredParameters(request.headers, await mirroredIn(registry, call), call.params.arguments)
   } catch (thrown) {

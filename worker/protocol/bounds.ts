@@ -46,8 +46,10 @@ export const bounds = {
   filterUris: 100,
   /** Task ids in a filter of `subscriptions/listen`. */
   filterTaskIds: 100,
-  /** All URIs of a filter together. They travel in the URL of a request to an object, and lie in the attachment of a socket. */
-  filterCharacters: 4 * 1024,
+  /** All URIs of a filter together, percent-encoded. */
+  filterCharacters: 6 * 1024,
+  /** What a stream of changes listens to: URIs, tasks and the tenant. The attachment of a socket holds 16,384 bytes. */
+  topicBytes: 12 * 1024,
   /** The header `Mcp-Session-Id`, and `session` in the query of HTTP+SSE. */
   sessionIdCharacters: 8 * 1024,
   /** The header `Last-Event-ID`. */

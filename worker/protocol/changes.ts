@@ -6,6 +6,7 @@
 import { McpError } from './errors.ts'
 import { isObject } from './jsonrpc.ts'
 import type { Notification, Params, SubscriptionFilter } from './types.ts'
+import { normalizeUri } from './uri.ts'
 
 const listTopics = ['tools', 'prompts', 'resources'] as const
 
@@ -29,14 +30,32 @@ export const newsNotification = (news: News): Notification =>
 /** Who hears of a change: everybody, or those of one tenant only. */
 export type Scope = { readonly tenant?: string | undefined }
 
-/** One text per change and scope: by it those who want to hear of it are found. */
+/**
+ * One text per change and scope: by it those who want to hear of it are found. A URI has one spelling, so that
+ * `note://%31` is `note://1`, as it is to a template. ASCII, so that a character is a byte wherever topics are kept.
+ */
 export const topicOf = (change: Change, { tenant }: Scope = {}): string =>
-  `${tenant === undefined ? '' : `${JSON.stringify(tenant)} `}${'list' in change ? change.list : `resource:${change.resource}`}`
+  `${tenantPrefix(tenant)}${'list' in change ? change.list : `resource:${normalizeUri(change.resource.toWellFormed())}`}`
+
+const tenantPrefix = (tenant: string | undefined) => (tenant === undefined ? '' : `${asciiJson(tenant)} `)
+
+/** JSON with each character beyond ASCII escaped. */
+const asciiJson = (text: string) =>
+  JSON.stringify(text).replace(/[^ -~]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 
 /** What somebody of a tenant listens to who wants to hear of these changes. */
-export const topicsFor = (changes: readonly Change[], scope: Scope): string[] => [
-  ...new Set(changes.flatMap((change) => [topicOf(change), topicOf(change, scope)])),
+export const topicsFor = (changes: readonly Change[], { tenant }: Scope): string[] => [
+  ...new Set(
+    withTenant(
+      changes.map((change) => topicOf(change)),
+      tenant,
+    ),
+  ),
 ]
+
+/** These topics, and each for the tenant. */
+export const withTenant = (topics: readonly string[], tenant: string | undefined): string[] =>
+  tenant === undefined ? [...topics] : topics.flatMap((topic) => [topic, `${tenantPrefix(tenant)}${topic}`])
 
 export const listChanges: readonly Change[] = listTopics.map((list) => ({ list }))
 

@@ -3,6 +3,7 @@ import { bounds } from './bounds.ts'
 import { McpError } from './errors.ts'
 import { isObject, isRequest, isResponse, type Message, type Parsed } from './jsonrpc.ts'
 import type { Params } from './types.ts'
+import { normalizeUri } from './uri.ts'
 
 /**
  * Replaces each message that exceeds a bound by its refusal.
@@ -96,10 +97,10 @@ function measureFilter({ resourceSubscriptions: uris, taskIds }: Params): void {
     let all = 0
     for (const uri of uris) {
       measureText(uri, `a URI in ${where}`, bounds.uriCharacters)
-      if (typeof uri === 'string') all += uri.length
+      if (typeof uri === 'string') all += normalizeUri(uri.toWellFormed()).length
     }
     if (all > bounds.filterCharacters) {
-      throw tooLong('out_of_bounds', `all URIs of ${where}`, all, bounds.filterCharacters, 'characters')
+      throw tooLong('out_of_bounds', `all URIs of ${where}`, all, bounds.filterCharacters, 'percent-encoded characters')
     }
   }
   if (Array.isArray(taskIds)) {

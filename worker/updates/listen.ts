@@ -3,13 +3,16 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions
  */
-import type { Shards } from '../../durable-objects/updates.ts'
+import { anonymousListener, type Shards, tenantHeader, topicsHeader } from '../../durable-objects/updates.ts'
 import { hasResources } from '../engine/methods/resources.ts'
 import { mayHear } from '../engine/subscribing.ts'
 import { eventFrame } from '../http/event-stream.ts'
 import { openFeed } from '../http/feed.ts'
 import { type Host, sealsOf } from '../http/host.ts'
-import { changesIn, honoured, type News, newsNotification, readFilter, topicsFor } from '../protocol/changes.ts'
+import { networkOf } from '../protocol/address.ts'
+import { encodeBase64 } from '../protocol/base64.ts'
+import { bounds } from '../protocol/bounds.ts'
+import { changesIn, honoured, type News, newsNotification, readFilter, topicOf } from '../protocol/changes.ts'
 import { McpError } from '../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
 import { subscriptionIdKey } from '../protocol/meta.ts'
@@ -18,36 +21,42 @@ import type { Notification, Params, SubscriptionFilter } from '../protocol/types
 import { utf8 } from '../protocol/utf8.ts'
 import type { Registry } from '../server/server.ts'
 
-/** What a socket's attachment holds. */
-const mostTopicBytes = 12_000
-
-/** @throws McpError `invalid_params` for a filter that is none, `too_many_requests` when too many streams are open */
+/**
+ * @param address of the client, where nobody is signed in
+ * @throws McpError `invalid_params` for a filter that is none, `out_of_bounds` for one that a stream has no room for,
+ * `too_many_requests` when too many streams are open
+ */
 export async function listen(
   message: RequestMessage,
   host: Host,
   shards: Shards,
   principal: Principal | undefined,
+  address: string | undefined,
 ): Promise<Response> {
   const { registry } = host.server
-  const filter = await permitted(readFilter(message.params), registry, principal)
+  const asked = readFilter(message.params)
+  // Measured before anything is asked about any of its URIs.
+  topicsText(topicsOf(asked), principal)
+  const filter = await permitted(asked, registry, principal)
   const besides = await registry.listens?.(message.params as Params, sealsOf(host, principal).open)
-  const changes = topicsFor(changesIn(filter), { tenant: principal?.tenant })
-  const topics = JSON.stringify([...changes, ...(besides?.topics ?? [])])
-  if (utf8(topics).length > mostTopicBytes) {
-    throw new McpError('invalid_params', 'Too much for one stream: open several')
-  }
+  const topics = topicsText([...topicsOf(filter), ...(besides?.topics ?? [])], principal)
   const _meta = { [subscriptionIdKey]: message.id }
   const tagged = ({ method, params }: Notification) =>
     eventFrame(notificationText({ method, params: { ...params, _meta } } as Notification))
-  const listener = principalKey(principal)
-  const shard = shards.of(listener)
+  const shard = shards.of(principalKey(principal))
+  const listener = await listenerOf(principal, address)
+  const tenant = principal?.tenant
   const feed = await openFeed({
     ...host.limits,
     dial: (after = '') => {
-      const query = new URLSearchParams({ topics, listener, after })
-      return shards
-        .at(shard)
-        .fetch(new Request(`https://updates/listen?${query}`, { headers: { Upgrade: 'websocket' } }))
+      const query = new URLSearchParams({ listener, after })
+      // A URL has at most 16 KB, and lies in the logs of the platform.
+      const headers = {
+        Upgrade: 'websocket',
+        [topicsHeader]: topics,
+        ...(tenant !== undefined && { [tenantHeader]: encodeURIComponent(tenant.toWellFormed()) }),
+      }
+      return shards.at(shard).fetch(new Request(`https://updates/listen?${query}`, { headers }))
     },
     frame: (payload) => tagged(newsNotification(JSON.parse(payload) as News)),
     greeting: tagged({
@@ -61,6 +70,26 @@ export async function listen(
     return feed
   }
   throw new McpError('too_many_requests', 'Too many streams of changes are open: close one, or try again later')
+}
+
+const topicsOf = (filter: SubscriptionFilter) => changesIn(filter).map((change) => topicOf(change))
+
+/** The topics as JSON. They are ASCII; a tenant need not be. @throws McpError `out_of_bounds` */
+function topicsText(topics: readonly string[], principal: Principal | undefined): string {
+  const text = JSON.stringify([...new Set(topics)])
+  const bytes = text.length + 2 * (principal?.tenant?.length ?? 0)
+  if (bytes <= bounds.topicBytes) return text
+  throw new McpError(
+    'out_of_bounds',
+    `A stream for params.notifications and its tenant takes ${bytes} bytes: this server accepts at most ${bounds.topicBytes}. Open several streams`,
+  )
+}
+
+/** Whose stream it is: of a principal, of an address, or empty where there is neither. */
+async function listenerOf(principal: Principal | undefined, address: string | undefined): Promise<string> {
+  if (!principal) return address ? `${anonymousListener}${networkOf(address)}` : ''
+  // Short, and different for each principal, whatever length its claims have.
+  return encodeBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', utf8(principalKey(principal)))))
 }
 
 /** The part of a filter that is offered here and open to this caller. */

@@ -1,4 +1,4 @@
-/** Room for three streams of changes, two for each person. Tokens are people. */
+/** Room for five streams of changes, two for each person and three for each address. Tokens are people. */
 import { createServer, serve } from 'edgemcp'
 import { updates } from 'edgemcp/updates'
 
@@ -8,10 +8,11 @@ server.tool('greet', { description: 'Says hello' }, () => 'Hello!')
 const worker = serve(server, {
   // Who leaves is noticed soon.
   limits: { keepAlive: 100 },
-  updates: updates({ listeners: 3, listenersEach: 2 }),
+  updates: updates({ listeners: 5, listenersEach: 2, listenersPerAddress: 3 }),
   auth: {
     async authenticate(request) {
-      const subject = String(request.headers.get('Authorization'))
+      const subject = request.headers.get('Authorization')
+      if (subject === null) return undefined
       return { issuer: 'https://issuer.example', subject, scopes: [], claims: {} }
     },
   },

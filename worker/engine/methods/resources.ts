@@ -1,7 +1,8 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources */
+import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { ResourceItem, ResourceTemplateItem, Result } from '../../protocol/types.ts'
-import { uriProblem } from '../../protocol/uri.ts'
+import { normalizeUri, uriProblem } from '../../protocol/uri.ts'
 import type { Caller } from '../../server/caller.ts'
 import { readResourceResult, resourceNotFound } from '../../server/content.ts'
 import type { Resource } from '../../server/resource.ts'
@@ -64,11 +65,22 @@ export const readResource: Method = {
 
 /** What serves a URI: a fixed resource first, then the first template that expands to it. */
 export function findResource(registry: Registry, uri: string) {
-  const fixed = registry.resources.get(uri)
+  const fixed = registry.resources.get(uri) ?? spelledLike(registry, uri)
   if (fixed) return { resource: fixed, variables: {} }
   for (const resource of registry.templates.values()) {
     const variables = resource.template?.match(uri)
     if (variables) return { resource, variables }
+  }
+  return undefined
+}
+
+/** A fixed resource whose URI is another spelling of this one, as `note://%31` is of `note://1`. */
+function spelledLike({ resources }: Registry, uri: string): Resource | undefined {
+  if (!uri.isWellFormed() || uri.length > bounds.uriCharacters) return undefined
+  const wanted = normalizeUri(uri)
+  for (const [declared, resource] of resources) {
+    // A declared URI is mostly its own normal form.
+    if (declared === wanted || (declared !== uri && normalizeUri(declared) === wanted)) return resource
   }
   return undefined
 }

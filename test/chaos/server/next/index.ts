@@ -6,6 +6,6 @@ import { workServer } from '../work.ts'
 const server = workServer('2')
 server.tool('news', { description: 'Is new in this version' }, () => 'Good news')
 
-const worker = serve(server, { updates: updates() })
+const worker = serve(server, { updates: updates({ listenersPerAddress: 10_000 }) })
 export default worker
 export const { McpSession, McpUpdates } = worker
