@@ -4,6 +4,7 @@
  * @see https://www.rfc-editor.org/rfc/rfc7662
  */
 
+import { BoundedMap } from '../protocol/bounded-map.ts'
 import type { Site } from './auth.ts'
 import type { Claims } from './claims.ts'
 import { type Fetch, fetchJson, Refused } from './fetch-json.ts'
@@ -34,7 +35,7 @@ export class Introspection {
   /** Tokens that are being asked about: many requests with one token are one question. */
   readonly #asking = new Map<string, Promise<Claims | undefined>>()
   /** Tokens that are worth nothing, and when that was. */
-  readonly #worthless = new Map<string, number>()
+  readonly #worthless = new BoundedMap<string, number>({ maxEntries: mostRemembered })
   #failure: { at: number; problem: unknown } | undefined
 
   constructor(options: IntrospectionOptions, fetch: Fetch) {
@@ -77,7 +78,6 @@ export class Introspection {
         throw problem
       }
     }
-    if (this.#worthless.size >= mostRemembered) this.#worthless.clear()
     // What anybody makes up must not fill the memory.
     if (token.length <= longestRemembered) this.#worthless.set(token, Date.now())
     return undefined

@@ -1,3 +1,4 @@
+import { BoundedMap } from '../protocol/bounded-map.ts'
 import { protectedResource } from '../protocol/well-known.ts'
 import type { Awaitable } from '../server/context.ts'
 import { type Asks, asked, type Elsewhere } from './workers.ts'
@@ -5,7 +6,7 @@ import { type Asks, asked, type Elsewhere } from './workers.ts'
 /** @param path of the tenant's endpoint, for `serve`. @returns `undefined`: there is no such tenant */
 export type WorkerFor = (tenant: string, path: string) => Awaitable<Elsewhere | undefined>
 
-/** Tenants whose Workers are kept. One that was put away is made again. */
+/** Tenants whose Workers are kept. The one that was asked least recently is put away first, and made again when it is asked. */
 const mostKept = 1000
 
 /**
@@ -23,7 +24,7 @@ const mostKept = 1000
 export function byTenant(pattern: string, workerFor: WorkerFor): Asks {
   const isPath = pattern.startsWith('/')
   const expression = readPattern(pattern, isPath)
-  const kept = new Map<string, Asks>()
+  const kept = new BoundedMap<string, Asks>({ maxEntries: mostKept })
   return async (request, env, ctx) => {
     const { hostname, pathname } = new URL(request.url)
     const tenant = expression.exec(isPath ? pathname : hostname)?.[1]
@@ -35,10 +36,9 @@ export function byTenant(pattern: string, workerFor: WorkerFor): Asks {
   async function made(tenant: string): Promise<Asks | undefined> {
     const worker = await workerFor(tenant, isPath ? pattern.replace(place, tenant) : '/mcp')
     if (!worker) return undefined
-    const [oldest] = kept.keys()
-    if (oldest !== undefined && kept.size >= mostKept) kept.delete(oldest)
-    kept.set(tenant, asked(worker))
-    return kept.get(tenant)
+    const ask = asked(worker)
+    kept.set(tenant, ask)
+    return ask
   }
 }
 

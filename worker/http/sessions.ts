@@ -6,6 +6,7 @@
 import type { Admission } from '../../durable-objects/session.ts'
 import type { Visit } from '../auth/auth.ts'
 import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
+import { BoundedMap } from '../protocol/bounded-map.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
 import { isNotification, type Message, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
@@ -132,18 +133,17 @@ function namedSession(request: Request, host: Host, principal: Principal | undef
  * Sessions of each server, by who uses them and their id: unsealing one again and again would be the dearest part of a short
  * call.
  */
-const openedBy = new WeakMap<Host, Map<string, Session>>()
+const openedBy = new WeakMap<Host, BoundedMap<string, Session>>()
 const mostOpened = 1_000
 
 async function openSession(id: string, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
   if (id.length > bounds.sessionIdCharacters) return undefined
   const key = `${principalKey(principal)} ${id}`
-  const opened = openedBy.get(host) ?? new Map<string, Session>()
+  const opened = openedBy.get(host) ?? new BoundedMap<string, Session>({ maxEntries: mostOpened })
   openedBy.set(host, opened)
   const known = opened.get(key)
   if (known && known.expires > Date.now()) return known
   const session = await unsealed(id, host, principal)
-  if (opened.size >= mostOpened) opened.clear()
   if (session) opened.set(key, session)
   return session
 }

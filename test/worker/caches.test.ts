@@ -1,0 +1,64 @@
+/** Caches evict the entry that was used least recently, and keep the others, when they are full. */
+import { expect, test } from 'vitest'
+import type { Site } from '../../worker/auth/auth.ts'
+import { Introspection } from '../../worker/auth/introspection.ts'
+import { byTenant } from '../../worker/compose/tenants.ts'
+import type { Host } from '../../worker/http/host.ts'
+import { endSession } from '../../worker/http/sessions.ts'
+
+const site = { waitUntil: () => {} } as unknown as Site // all that introspection uses of it
+
+test('a full cache of tokens that are worth nothing evicts the oldest one only', async () => {
+  const asked: string[] = []
+  const introspection = new Introspection({ clientId: 'mcp', clientSecret: 'secret' }, async (_, init) => {
+    asked.push(String((init.body as URLSearchParams).get('token')))
+    return Response.json({ active: false })
+  })
+  const ask = (number: number) => introspection.ask(`token-${number}`, 'https://auth.example/introspect', site)
+  for (let number = 0; number <= 1_000; number += 1) await ask(number)
+  asked.length = 0
+  for (const number of [1_000, 500, 1]) await ask(number)
+  expect(asked).toEqual([])
+  await ask(0)
+  expect(asked).toEqual(['token-0'])
+})
+
+test('a full cache of opened sessions evicts the oldest one only', async () => {
+  const opened: string[] = []
+  const handshake = { version: '2025-11-25', capabilities: {}, client: { name: 'test', version: '1' } }
+  const host = {
+    sealer: async () => ({
+      open: async (_purpose: string, _principal: undefined, id: string) => {
+        opened.push(id)
+        return { name: id, expires: Date.now() + 60_000, handshake }
+      },
+    }),
+    objects: { session: () => ({ end: async () => true }) },
+  } as unknown as Host // all that the end of a session uses of it
+  const use = (number: number) => {
+    const headers = { 'Mcp-Session-Id': `session-${number}` }
+    return endSession(new Request('https://mcp.example/mcp', { method: 'DELETE', headers }), host, undefined)
+  }
+  for (let number = 0; number <= 1_000; number += 1) await use(number)
+  opened.length = 0
+  for (const number of [1_000, 500, 1]) expect((await use(number)).status).toBe(204)
+  expect(opened).toEqual([])
+  await use(0)
+  expect(opened).toEqual(['session-0'])
+})
+
+test('a tenant that is asked often keeps its Worker, however many others come', async () => {
+  const made: string[] = []
+  const ask = byTenant('/{tenant}/mcp', (tenant) => {
+    made.push(tenant)
+    return { fetch: async () => new Response(tenant), paths: { mcp: `/${tenant}/mcp`, sse: undefined, messages: '' } }
+  })
+  const visit = (tenant: string) =>
+    ask(new Request(`https://mcp.example/${tenant}/mcp`), {}, {} as unknown as ExecutionContext) // not used by the Workers
+  await visit('acme')
+  for (let number = 0; number < 1_500; number += 1) {
+    await visit(`tenant-${number}`)
+    if (number % 500 === 0) await visit('acme')
+  }
+  expect(made.filter((tenant) => tenant === 'acme')).toEqual(['acme'])
+})
