@@ -2,6 +2,7 @@
 import { type ErrorKind, errorTable } from '../../worker/protocol/errors.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'
 import { revisions } from '../../worker/protocol/revisions/index.ts'
+import { needsSession } from '../../worker/protocol/session-methods.ts'
 import type { InputRequest, Notification, Params, Result } from '../../worker/protocol/types.ts'
 
 const columns = revisions.toReversed()
@@ -25,6 +26,8 @@ const yes = (is: boolean): string => (is ? 'yes' : '')
 const transport: readonly Row[] = [
   ['sessions', ({ stateless }) => yes(!stateless)],
   ['requests that stand alone', ({ stateless }) => yes(stateless)],
+  ['calls without a session id', () => yes(true)],
+  ['… of a method that changes a session', ({ requests }) => ([...requests].some(needsSession) ? 'refused' : '')],
   ['batches', ({ batching }) => yes(batching)],
   ['streams that may be left and polled', ({ polling }) => yes(polling)],
 ]

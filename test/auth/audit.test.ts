@@ -189,12 +189,18 @@ describe('a refusal is told', () => {
     ['of a body that is too large', 413, 'content_too_large', 'The body is larger', { body: ' '.repeat(20_000) }],
     ['of a body that is no JSON', 400, 'parse_error', 'The body is not valid', { body: '{' }],
     ['of a body of another type', 415, 'unsupported_media_type', 'Cont', { headers: { 'Content-Type': 'text/xml' } }],
-    ['of a message without a session', 400, 'invalid_request', 'Missing header Mcp-Session-Id', {}],
+    [
+      'of a message that needs a session',
+      400,
+      'invalid_request',
+      'Missing header Mcp-Session-Id',
+      { body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'logging/setLevel', params: { level: 'info' } }) },
+    ],
     [
       'of a version that nobody speaks',
       400,
-      'invalid_request',
-      'Unsupported MCP-Protocol-Version 1999',
+      'unsupported_version',
+      'Unsupported protocol version 1999',
       { headers: { 'MCP-Protocol-Version': '1999', 'Mcp-Session-Id': 'any' } },
     ],
     ['of a method that is none', 405, 'method_not_allowed', 'Use GET', { method: 'PUT' }],
@@ -365,8 +371,8 @@ test('what a client makes up is short, in one line, and holds no credential', as
     ...bearer(token),
     'User-Agent': `me ${token}`,
     'CF-Ray': token,
+    'Mcp-Session-Id': 'unknown',
   })
-  // Neither is refused at the door, and there is no session.
   const { what, userAgent, request } = await onlyEvent()
   const [first, second] = what
   expect(first?.name).toHaveLength(200)

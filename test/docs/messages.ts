@@ -35,6 +35,8 @@ const parts = new Set([
   '… has the rate',
   '… has the quota',
   '… or more',
+  '… changes a session',
+  '… is about a session',
 ])
 
 const isSentence = (text: string) =>

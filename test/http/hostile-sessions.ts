@@ -95,8 +95,8 @@ const resuming =
 
 export const sessions: Row[] = [
   // Made up
-  row('a request without a session is refused', post(request('ping')), refused(400, -32600, 1)),
-  row('a notification without a session is refused', post(notification('notifications/x')), refused(400, -32600)),
+  row('a request without a session is served on its own', post(request('ping')), answered(1)),
+  row('a notification without a session is taken', post(notification('notifications/x')), empty(202)),
   ...[
     '',
     '.',

@@ -151,7 +151,13 @@ export const shapes: Row[] = [
   ),
   row('a batch with an initialize is refused', post([request('initialize', {})]), invalid),
   row('a batch with an initialize is refused in a session', batch([ping(1), request('initialize', {})]), invalid),
-  row('a batch without a session is refused', post([ping(1), ping(2)]), invalid),
+  row('a batch without a session is served on its own', post([ping(1), ping(2)]), {
+    status: 200,
+    messages: [
+      { id: 1, result: {} },
+      { id: 2, result: {} },
+    ],
+  }),
   row('a batch in stateless framing is refused', modern([request('server/discover', { _meta: envelope() })]), invalid),
   row(
     'a batch with a stateless request is refused in a session',

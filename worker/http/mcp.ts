@@ -2,14 +2,14 @@
 
 import type { Visit } from '../auth/auth.ts'
 import { McpError } from '../protocol/errors.ts'
-import { isRequest, type Message } from '../protocol/jsonrpc.ts'
-import { recognise } from '../protocol/recognise.ts'
+import { isRequest, isResponse, type Message } from '../protocol/jsonrpc.ts'
+import { recognise, unsupportedVersion } from '../protocol/recognise.ts'
 import { revisionOf, unsaidRevision } from '../protocol/revisions/index.ts'
 import { accepts } from './accept.ts'
 import { authenticate, refused } from './admit.ts'
 import { readMessages } from './body.ts'
 import type { Host } from './host.ts'
-import { idOf, noBatches, notAllowed, refusal } from './refusal.ts'
+import { idOf, noBatches, notAllowed, refusal, sessionRequired } from './refusal.ts'
 import { endSession, postToSession, startSession, streamSession } from './sessions.ts'
 import { serveAlone, serveStateless } from './stateless.ts'
 
@@ -39,19 +39,17 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
   if ('stateless' in recognised) return serveStateless(request, host, principal, forms, recognised, caller)
   if ('handshake' in recognised) return startSession(recognised.handshake, host, principal)
   const { messages, batch } = recognised
-  const badVersion = unknownVersion(signs.version)
-  if (badVersion) return refusal(badVersion, idOf(messages))
-  if (!host.objects) return postAlone(messages, batch)
-  if (signs.session === null) {
-    const error = new McpError('session_required', 'Missing header Mcp-Session-Id: send initialize first')
-    return refusal(error, idOf(messages))
-  }
+  if (!host.objects || signs.session === null) return postAlone(messages, batch)
   return postToSession(messages, { batch, session: signs.session, forms, caller }, host, visit)
 
-  /** Without sessions every request of an older client stands alone, as if nothing had been agreed on. */
+  /** Serves requests of older clients without a session id, each on its own, as if nothing had been agreed on. */
   async function postAlone(messages: Message[], batch: boolean): Promise<Response> {
     const revision = revisionOf(signs.version ?? '') ?? unsaidRevision
     if (batch && !revision.batching) return refusal(noBatches(revision.date))
+    if (messages.some(isResponse)) {
+      if (host.objects) return refusal(sessionRequired('a response answers a request of the server in a session'))
+      return refusal(new McpError('invalid_request', 'This server has no sessions, so it waits for no response'))
+    }
     const requests = messages.filter(isRequest)
     if (requests.length === 0) return new Response(null, { status: 202 })
     return serveAlone(request, host, principal, forms, { requests, batch, revision }, caller)
@@ -80,6 +78,5 @@ export async function remove(request: Request, host: Host, visit: Visit): Promis
 
 /** A version that is named must be one that is spoken. */
 function unknownVersion(version: string | null): McpError | undefined {
-  if (version === null || revisionOf(version)) return undefined
-  return new McpError('invalid_request', `Unsupported MCP-Protocol-Version ${version}`)
+  return version === null || revisionOf(version) ? undefined : unsupportedVersion(version)
 }

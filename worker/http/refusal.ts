@@ -19,6 +19,13 @@ export function notAllowed(methods: string): Response {
   return response
 }
 
+/** @param reason why it takes a session */
+export const sessionRequired = (reason: string): McpError =>
+  new McpError(
+    'session_required',
+    `Missing header Mcp-Session-Id: ${reason}. Send initialize, then its Mcp-Session-Id with every request`,
+  )
+
 export const noBatches = (date: string): McpError =>
   new McpError('invalid_request', `Revision ${date} has no batches: send one message at a time`)
 

@@ -18,7 +18,7 @@ import { refusedScopes } from './admit.ts'
 import { eventFrame, eventStreamHeaders } from './event-stream.ts'
 import { type FeedOptions, openFeed } from './feed.ts'
 import type { Host, Objects } from './host.ts'
-import { idOf, noBatches, notAllowed, refusal } from './refusal.ts'
+import { idOf, noBatches, notAllowed, refusal, sessionRequired } from './refusal.ts'
 import { type Answer, jsonResponse } from './reply.ts'
 
 /** Milliseconds until a session's id is worth nothing, however much it is used. */
@@ -125,7 +125,7 @@ export async function endSession(request: Request, host: Host, principal: Princi
 /** @throws McpError `session_required` when the request names none */
 function namedSession(request: Request, host: Host, principal: Principal | undefined): Promise<Session | undefined> {
   const id = request.headers.get('Mcp-Session-Id')
-  if (id === null) throw new McpError('session_required', 'Missing header Mcp-Session-Id')
+  if (id === null) throw sessionRequired(`${request.method} is about a session`)
   return openSession(id, host, principal)
 }
 

@@ -11,12 +11,13 @@ import { errorText, notificationText, type RequestMessage } from '../protocol/js
 import { type Envelope, serverInfoKey } from '../protocol/meta.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
+import { needsSession } from '../protocol/session-methods.ts'
 import type { Result } from '../protocol/types.ts'
 import type { Registry } from '../server/server.ts'
 import type { Accepts } from './accept.ts'
 import { checkMirroredParameters, checkStandardHeaders } from './headers.ts'
 import { type Host, sealsOf } from './host.ts'
-import { refusal } from './refusal.ts'
+import { refusal, sessionRequired } from './refusal.ts'
 import { type Answer, type Line, reply } from './reply.ts'
 import { answerOnce, type Round, readRound, sealRound } from './request-state.ts'
 
@@ -44,7 +45,7 @@ export async function serveStateless(
   return reply(request, forms, host.limits, (line) => answer(message, call, host, line, { caller, post: line }))
 }
 
-/** Requests of an older client on a server without sessions. */
+/** Requests of an older client without a session: each is served on its own. */
 export async function serveAlone(
   request: Request,
   host: Host,
@@ -53,8 +54,8 @@ export async function serveAlone(
   { requests, batch, revision }: { requests: RequestMessage[]; batch: boolean; revision: Revision },
   caller: string | undefined,
 ): Promise<Response> {
-  // Nothing was agreed on, and an answer could not find its way back here.
-  const envelope: Envelope = { capabilities: {} }
+  // Nothing was agreed on, and an answer could not find its way back here. Only a server with sessions declares `logging`.
+  const envelope: Envelope = { capabilities: {}, ...(host.objects && { logLevel: 'info' }) }
   return reply(request, forms, host.limits, async (line) => {
     const answers = await Promise.all(
       requests.map((message) =>
@@ -102,6 +103,9 @@ async function answer(
   try {
     if (caller !== undefined) release = await enter(caller)
     if (message.method === 'ping' && revision.requests.has('ping')) return done({})
+    if (!revision.stateless && host.objects && needsSession(message.method)) {
+      throw sessionRequired(`${message.method} changes a session`)
+    }
     if (!revision.stateless) return await step({ memo: emptyMemo })
     const round = await readRound(call, seals, host)
     const { name, answers } = round

@@ -15,7 +15,7 @@ import {
 } from './jsonrpc.ts'
 import { claimedVersion, clientCapabilitiesKey, type Envelope, metaOf, readEnvelope } from './meta.ts'
 import type { Revision } from './revision.ts'
-import { newestStateless, revisionOf, supportedVersions } from './revisions/index.ts'
+import { newestStateless, revisionOf, revisions, supportedVersions } from './revisions/index.ts'
 
 /** The headers that take part, as they arrived. */
 export type Signs = { version: string | null; session: string | null }
@@ -32,9 +32,15 @@ export type Recognised =
 
 export function recognise(parsed: Parsed, signs: Signs): Recognised {
   if ('malformed' in parsed) return { refused: parsed.malformed, id: parsed.id }
-  const claims = claimsStateless(signs.version)
+  const { version } = signs
+  const isUnknown = version !== null && revisionOf(version) === undefined
+  const claims = claimsStateless(version)
+  if ('batch' in parsed && isUnknown) return { refused: unsupportedVersion(version) }
   if ('batch' in parsed) return recogniseBatch(parsed.batch, claims)
   const { message } = parsed
+  if (isUnknown && !isStatelessRequest(message)) {
+    return { refused: unsupportedVersion(version), id: isRequest(message) ? message.id : undefined }
+  }
   if (isResponse(message)) {
     if (claims) return refuse('invalid_request', 'A stateless client sends no responses')
     return { messages: [message], batch: false }
@@ -45,10 +51,10 @@ export function recognise(parsed: Parsed, signs: Signs): Recognised {
   }
   if (message.method === 'initialize' && !isStatelessClaim(message)) {
     if (!claims) return { handshake: message }
-    return refuse('header_mismatch', `MCP-Protocol-Version ${signs.version} has no initialize`, message.id)
+    return refuse('header_mismatch', `MCP-Protocol-Version ${version} has no initialize`, message.id)
   }
   if (claimed === undefined && !claims) return { messages: [message], batch: false }
-  return recogniseStateless(message, signs.version)
+  return recogniseStateless(message, version)
 }
 
 function recogniseBatch(batch: Exclude<Parsed, { batch: unknown }>[], claims: boolean): Recognised {
@@ -90,10 +96,12 @@ function recogniseStateless(message: RequestMessage, header: string | null): Rec
 
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#errors */
 export const unsupportedVersion = (requested: string): McpError =>
-  new McpError('unsupported_version', `Unsupported protocol version ${requested}`, {
+  new McpError('unsupported_version', `Unsupported protocol version ${requested}: this server speaks ${spoken}`, {
     supported: supportedVersions,
     requested,
   })
+
+const spoken = revisions.map(({ date }) => date).join(', ')
 
 const refuse = (kind: 'invalid_request' | 'header_mismatch', message: string, id?: string | number): Recognised => ({
   refused: new McpError(kind, message),
@@ -103,6 +111,12 @@ const refuse = (kind: 'invalid_request' | 'header_mismatch', message: string, id
 /** Dates compare as text, but only dates do: `v999` is not newer than anything. */
 const claimsStateless = (version: unknown): boolean =>
   typeof version === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= newestStateless.date
+
+/** Does its body name the version that it speaks? Then what is wrong with it is told of the body and the header together. */
+const isStatelessRequest = (message: Message): boolean =>
+  isRequest(message) &&
+  claimedVersion(message.params) !== undefined &&
+  (message.method !== 'initialize' || isStatelessClaim(message))
 
 /** An `initialize` that carries an envelope is a stateless request for a method that is not there. */
 function isStatelessClaim({ params }: RequestMessage): boolean {

@@ -253,7 +253,8 @@ const fixation: Attack[] = [
       const path = `/mcp?Mcp-Session-Id=${await stage.session(token)}&session=a`
       return stage.send({ token, path, headers: json, body: JSON.stringify(who) })
     },
-    outcome: { status: 400, code: -32600, message: 'Missing header Mcp-Session-Id: send initialize first' },
+    outcome: asAda,
+    ran: ['who'],
   },
 ]
 

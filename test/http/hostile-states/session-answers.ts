@@ -227,7 +227,10 @@ const elsewhere: SessionRow[] = [
   row(
     'an answer in no session is refused',
     (asked) => asked.session.post(response(asked, { result: evil }), { 'Mcp-Session-Id': undefined }),
-    malformed('Missing header Mcp-Session-Id: send initialize first'),
+    malformed(
+      'Missing header Mcp-Session-Id: a response answers a request of the server in a session. Send initialize, ' +
+        'then its Mcp-Session-Id with every request',
+    ),
   ),
   row(
     'an answer in a session cut off is refused',
@@ -249,7 +252,16 @@ const elsewhere: SessionRow[] = [
   row(
     'an answer of a client of no version is refused',
     (asked) => asked.session.post(response(asked, { result: evil }), { 'MCP-Protocol-Version': '2020-01-01' }),
-    malformed('Unsupported MCP-Protocol-Version 2020-01-01'),
+    {
+      status: 400,
+      error: {
+        code: -32022,
+        message:
+          'Unsupported protocol version 2020-01-01: this server speaks 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, ' +
+          '2024-11-05',
+        data: { supported: ['2026-07-28'], requested: '2020-01-01' },
+      },
+    },
   ),
   row(
     'a second call with the state of the first does not answer it',
