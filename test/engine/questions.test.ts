@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { emptyMemo } from '../../worker/engine/memo.ts'
+import type { SamplingContent, SamplingMessage } from '../../worker/protocol/types.ts'
 import type { Context } from '../../worker/server/context.ts'
 import type { Server } from '../../worker/server/server.ts'
 import { accept, converse, decline, newServer, play, refusal, type Setting, sampled, textOf } from './stage.ts'
@@ -793,5 +794,42 @@ describe('a client that cannot be asked', () => {
   test('in a revision without the question is refused even when it says it can', async () => {
     const { result } = await talk(elicit, {}, { date: '2025-03-26' })
     expect([result.isError, textOf(result)]).toEqual([true, 'Revision 2025-03-26 has no words for the question "q"'])
+  })
+})
+
+describe('tool calls in the messages for a model', () => {
+  const use = (id: string) => ({ type: 'tool_use' as const, id, name: 'weather', input: {} })
+  const resultOf = (toolUseId: string) => ({ type: 'tool_result' as const, toolUseId, content: [] })
+  const says = { type: 'text' as const, text: 'Hi' }
+  const user = (...content: SamplingContent[]): SamplingMessage => ({ role: 'user', content })
+  const model = (...content: SamplingContent[]): SamplingMessage => ({ role: 'assistant', content })
+  const ask = (messages: SamplingMessage[]) => async (ctx: Context) =>
+    (await ctx.sample('q', { messages, maxTokens: 5 })).text
+  const yes = { q: sampled('Hi') }
+
+  test.each<[string, SamplingMessage[], string]>([
+    ['without a result', [user(says), model(use('a'))], 'The last message has the tool_use "a"'],
+    ['with something else after them', [model(use('a')), user(says)], 'messages[1] must have the tool_result'],
+    ['of which one has no result', [model(use('a'), use('b')), user(resultOf('a'))], 'of the tool_use "b"'],
+    ['with a result for no call', [user(resultOf('a'))], 'messages[0] has the tool_result "a"'],
+    ['with two results', [model(use('a')), user(resultOf('a'), resultOf('a'))], 'has the tool_result "a"'],
+    ['with text beside a result', [model(use('a')), user(resultOf('a'), says)], 'has other content beside tool_result'],
+    ['of the user', [user(use('a')), user(resultOf('a'))], 'only the assistant calls tools'],
+    ['with results of the assistant', [model(use('a')), model(resultOf('a'))], 'only the user gives results'],
+    ['with one id', [model(use('a'), use('a')), user(resultOf('a'))], 'uses one id for several tool_use'],
+  ])('%s are not sent', async (_, messages, problem) => {
+    const { result, rounds } = await talk(ask(messages), yes)
+    expect([rounds, result.isError]).toEqual([[], true])
+    expect(textOf(result)).toContain('The messages of the question "q" are not balanced: ')
+    expect(textOf(result)).toContain(problem)
+    const params = { messages, maxTokens: 5 }
+    const raw = await talk((ctx) => ctx.ask({ q: { method: 'sampling/createMessage', params } }), yes)
+    expect(textOf(raw.result)).toContain(problem)
+  })
+
+  test('with all of their results are sent', async () => {
+    const messages = [user(says), model(says, use('a'), use('b')), user(resultOf('b'), resultOf('a')), model(says)]
+    const { result, rounds } = await talk(ask(messages), yes)
+    expect([rounds, textOf(result)]).toEqual([[['q']], 'Hi'])
   })
 })

@@ -18,6 +18,7 @@ import { can, featuresOf, requirementOf } from './features.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { type Answer, longestWait, type Memo } from './memo.ts'
 import { observe, Question, Unawaited } from './question.ts'
+import { toolImbalance } from './tool-balance.ts'
 
 /** A round: a context for the handler, and what happens if the handler cannot go on without the client. */
 export type Round = {
@@ -174,14 +175,19 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     return new Promise<never>(() => {})
   }
 
-  /** @throws McpError when this client cannot be asked */
+  /** @throws McpError when this client cannot be asked; Error when nobody can be asked this */
   function check(key: string, request: InputRequest): void {
     const missing = featuresOf(request).find((feature) => !can(call.capabilities, feature))
-    if (!missing && call.revision.ask(request)) return
+    if (!missing && call.revision.ask(request)) return checkBalance(key, request)
     refused = true
     if (missing) throw cannotAsk(missing)
     const reason = `Revision ${call.revision.date} has no words for the question "${key}"`
     throw new McpError('missing_client_capability', reason)
+  }
+
+  function checkBalance(key: string, { method, params }: InputRequest): void {
+    const imbalance = method === 'sampling/createMessage' ? toolImbalance(params) : undefined
+    if (imbalance) throw misuse(`The messages of the question "${key}" are not balanced: ${imbalance}`)
   }
 
   /** @throws McpError when the client would not answer */

@@ -1,0 +1,28 @@
+import type { Params, SamplingContent, SamplingMessage } from '../protocol/types.ts'
+
+/**
+ * What is wrong with the tool calls in the messages of a sampling request; `undefined`: nothing. A message with calls is
+ * followed by one of the user with exactly their results and nothing else.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#tool-use-and-result-balance
+ */
+export function toolImbalance({ messages }: Params): string | undefined {
+  let open: readonly string[] = []
+  for (const [index, { role, content }] of (messages as SamplingMessage[]).entries()) {
+    const at = `messages[${index}]`
+    const blocks: SamplingContent[] = [content].flat()
+    const results = blocks.filter((block) => block.type === 'tool_result').map((block) => block.toolUseId)
+    const uses = blocks.filter((block) => block.type === 'tool_use').map((block) => block.id)
+    if (uses.length > 0 && role !== 'assistant') return `${at} has a tool_use: only the assistant calls tools`
+    if (results.length > 0 && role !== 'user') return `${at} has a tool_result: only the user gives results`
+    if (results.length > 0 && results.length < blocks.length) return `${at} has other content beside tool_result`
+    const missing = open.find((id) => !results.includes(id))
+    if (missing !== undefined) return `${at} must have the tool_result of the tool_use "${missing}"`
+    const stray = results.find((id, place) => !open.includes(id) || results.indexOf(id) !== place)
+    if (stray !== undefined)
+      return `${at} has the tool_result "${stray}", which no tool_use of the message before is open for`
+    if (new Set(uses).size < uses.length) return `${at} uses one id for several tool_use`
+    open = uses
+  }
+  return open.length > 0 ? `The last message has the tool_use "${open[0]}" without its tool_result` : undefined
+}
