@@ -16,6 +16,7 @@ export type {
   Elicited,
   Feature,
   Input,
+  Jsonify,
   Sampled,
   SampleRequest,
   Visited,

@@ -26,6 +26,7 @@ const parts = new Set([
   'The prompt "…"',
   'The resource "…"',
   'The tool "…"',
+  'Tool "…" returned',
   'Too many calls are running',
   'Too many calls of … are running',
   'Too many streams are open',

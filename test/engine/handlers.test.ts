@@ -153,3 +153,67 @@ describe.each(['2026-07-28', '2025-11-25'])('a question whose await was forgotte
     expect(content).toEqual([{ type: 'text', text: '["accept","accept","number","accept"]' }])
   })
 })
+
+describe('what has no JSON form', () => {
+  const values = [
+    ['response', 'a value of the class Response'],
+    ['map', 'a value of the class Map'],
+    ['nested', 'a value of the class Set at users[0]'],
+    ['function', 'a function'],
+    ['bigint', 'a value'],
+    ['promise', 'a promise that is not awaited at later'],
+  ]
+
+  test.each(values)('is an error that names the tool when a tool returns it: %s', async (value, what) => {
+    const { result } = await callTool('returns_oddity', { value })
+    expect(result).toMatchObject({
+      isError: true,
+      content: [
+        {
+          text: expect.stringMatching(
+            `^Tool "returns_oddity" returned ${what?.replaceAll(/[[\]]/g, '\\$&')}.* no JSON form`,
+          ),
+        },
+      ],
+    })
+  })
+
+  test.each(values)('is an error that names the key when ctx.once gets it: %s', async (value, what) => {
+    const { result } = await callTool('keeps_oddity', { value })
+    expect(result).toMatchObject({
+      isError: true,
+      content: [
+        {
+          text: expect.stringMatching(
+            `^ctx\\.once\\("odd", …\\) got ${what?.replaceAll(/[[\]]/g, '\\$&')}.* no JSON form`,
+          ),
+        },
+      ],
+    })
+  })
+})
+
+test('a result of ctx.once is of the same type in each round', async () => {
+  const answers = { elicit: () => ({ action: 'accept', content: { sure: true } }) }
+  await using client = await connect(server.url, { revision: '2026-07-28', answers })
+  expect(await client.callTool('keeps_date')).toMatchObject({ content: [{ text: 'string string' }] })
+})
+
+test('a value that does not match the output schema is an error that the model can read', async () => {
+  const { result } = await callTool('breaks_output')
+  expect(result).toMatchObject({
+    isError: true,
+    content: [
+      {
+        text: expect.stringMatching(
+          /^Tool "breaks_output" returned a value that does not match its output schema: sum: /,
+        ),
+      },
+    ],
+  })
+})
+
+test('structured content without content gets its JSON as text', async () => {
+  const { result } = await callTool('returns_full')
+  expect(result).toMatchObject({ structuredContent: { sum: 3 }, content: [{ type: 'text', text: '{"sum":3}' }] })
+})

@@ -103,15 +103,13 @@ describe('a tool that fails', () => {
     })
   })
 
-  test('to return what it declared ends with an internal error, which the developer hears of', async () => {
+  test('to return what it declared tells the model, and the developer', async () => {
     const server = newServer()
     server.tool('t', { description, output: z.object({ sum: z.number() }) }, () => ({ sum: 'x' }) as never)
-    const reported: unknown[] = []
-    const report = (problem: unknown) => reported.push(problem)
-    const error = await refusal(server, 'tools/call', { name: 't' }, { report })
-    expect(error.kind).toBe('internal_error')
-    expect(error.message).toMatch(/^Tool "t" returned a value that does not match its output schema: sum: /)
-    expect(reported).toEqual([error])
+    const { outcome, reported } = await play(server, 'tools/call', { name: 't' })
+    const message = expect.stringMatching(/^Tool "t" returned a value that does not match its output schema: sum: /)
+    expect(outcome).toEqual({ done: { content: [{ type: 'text', text: message }], isError: true } })
+    expect(reported).toEqual([expect.objectContaining({ message })])
   })
 })
 

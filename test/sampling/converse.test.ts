@@ -115,7 +115,11 @@ test.each([
   ['arguments that do not fit', { name: 'add', input: { a: 1 } }, /^Invalid arguments for add: b: /],
   ['a tool that throws', { name: 'broken' }, 'It broke'],
   ['a tool that says it failed', { name: 'failing' }, 'No'],
-  ['a tool that returns nothing that can be told', { name: 'odd' }, /^Tool "odd" returned a function: /],
+  [
+    'a tool that returns nothing that can be told',
+    { name: 'odd' },
+    /^Tool "odd" returned a function, which has no JSON form/,
+  ],
 ])('%s is told to the model', async (_, use, message) => {
   const tools = {
     add,

@@ -94,6 +94,13 @@ export async function rest(ctx: Context) {
   is<Equal<typeof id, number>>()
   const later = await ctx.once('b', async () => ({ a: 'text' }))
   is<Equal<typeof later, { a: string }>>()
+  const kept = await ctx.once('d', () => ({
+    at: new Date(),
+    all: [new Date(), undefined],
+    id: 1 as const,
+    m: new Map(),
+  }))
+  is<Equal<typeof kept, { at: string; all: (string | null)[]; id: 1; m: never }>>()
   const nothing = await ctx.once('c', () => {})
   is<Equal<typeof nothing, void>>()
 

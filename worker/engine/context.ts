@@ -1,6 +1,7 @@
 /** The context of one call in one round: what it learned before, what it asks now. */
 import { canonicalJson } from '../protocol/canonical-json.ts'
 import { McpError } from '../protocol/errors.ts'
+import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { isLoopback } from '../protocol/loopback.ts'
 import { progressToken } from '../protocol/meta.ts'
@@ -313,7 +314,10 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
               starting = false
             }
           })
-          .then((value) => (value === undefined ? undefined : JSON.parse(JSON.stringify(value))))
+          .then((value) => {
+            const json = jsonText(value, `ctx.once("${key}", …) got`)
+            return json === undefined ? undefined : JSON.parse(json)
+          })
         running.add(work)
         try {
           const value = await work

@@ -1,6 +1,7 @@
 /** Content blocks, and how what a handler returns becomes what the protocol wants. */
 import { encodeBase64 } from '../protocol/base64.ts'
 import { McpError } from '../protocol/errors.ts'
+import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type {
   AudioContent,
@@ -206,7 +207,7 @@ function kindOf(value: unknown): string {
  * content, a value of a tool with an output schema becomes structured content, and other values become their JSON. An object
  * that has only the members of a tool result, each of them valid, counts as one: SDK handlers write results like that.
  *
- * @throws McpError `internal_error` when the value is not what the tool declared
+ * @throws Error when the value does not match the output schema, or has no JSON form: the model may read it
  */
 export async function callToolResult(
   value: unknown,
@@ -220,17 +221,14 @@ export async function callToolResult(
     if (isResult && !describesContent(output.jsonSchema)) return fullResult(value, output, name)
     const checked = await output.check(value)
     if ('issues' in checked) throw brokenOutput(name, checked.issues)
-    return structured(checked.value)
+    return { content: [jsonBlock(checked.value, name)], structuredContent: checked.value }
   }
   if (value === undefined || value === null) return { content: [] }
   if (typeof value === 'string') return { content: [text(value)] }
   if (isWrittenResult(value)) return fullResult(value, output, name)
   if (isPlainBlocks(value)) return { content: value }
   if (isPlainBlock(value)) return { content: [value] }
-  const json: string | undefined = JSON.stringify(value)
-  if (json === undefined)
-    throw brokenResult(`Tool "${name}"`, value, 'text, content blocks, JSON data or toolResult({ … })')
-  return { content: [text(json)] }
+  return { content: [jsonBlock(value, name)] }
 }
 
 const describesContent = ({ properties }: JsonSchema): boolean => isObject(properties) && 'content' in properties
@@ -249,24 +247,26 @@ async function fullResult(
   output: Validator | undefined,
   name: string,
 ): Promise<CallToolResult> {
-  if (!output || result.isError) return { ...result }
-  const checked = await output.check(result.structuredContent)
-  if ('issues' in checked) throw brokenOutput(name, checked.issues)
-  return { ...result, structuredContent: checked.value }
+  const full = { ...result }
+  if (output && !result.isError) {
+    const checked = await output.check(result.structuredContent)
+    if ('issues' in checked) throw brokenOutput(name, checked.issues)
+    full.structuredContent = checked.value
+  }
+  // For clients and models that read content only.
+  if (full.structuredContent !== undefined && full.content.length === 0) {
+    full.content = [jsonBlock(full.structuredContent, name)]
+  }
+  return full
 }
 
-const structured = (value: unknown): CallToolResult => ({
-  content: [text(JSON.stringify(value))],
-  structuredContent: value,
-})
+/** @throws TypeError for what has no JSON form */
+const jsonBlock = (value: unknown, name: string): TextContent => text(jsonText(value, `Tool "${name}" returned`) ?? '')
 
 const brokenResult = (owner: string, value: unknown, expected: string) =>
   new McpError('internal_error', `${owner} returned ${kindOf(value)}: return ${expected}`)
 const brokenOutput = (name: string, issues: Issues) =>
-  new McpError(
-    'internal_error',
-    `Tool "${name}" returned a value that does not match its output schema: ${issuesText(issues)}`,
-  )
+  new Error(`Tool "${name}" returned a value that does not match its output schema: ${issuesText(issues)}`)
 
 /**
  * What a prompt returned, as messages: text and blocks are the user's. A full result is what `promptResult` made, or an object

@@ -16,6 +16,25 @@ import type { HandledState, ScopedState } from './state.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
+/** What a value is after a trip through JSON. `never`: it has no JSON form. */
+// biome-ignore lint/suspicious/noConfusingVoidType: an effect without a return statement returns void
+export type Jsonify<T> = T extends string | number | boolean | null | undefined | void
+  ? T
+  : unknown extends T
+    ? T
+    : T extends { toJSON(): infer J }
+      ? Jsonify<J>
+      : T extends
+            | bigint
+            | symbol
+            | ((...args: never[]) => unknown)
+            | ReadonlyMap<unknown, unknown>
+            | ReadonlySet<unknown>
+        ? never
+        : T extends readonly unknown[]
+          ? { [K in keyof T]: undefined extends T[K] ? Exclude<Jsonify<T[K]>, undefined> | null : Jsonify<T[K]> }
+          : { [K in keyof T]: Jsonify<T[K]> }
+
 /** What a client may be able to do. */
 export type Feature = 'elicitation' | 'elicitation.url' | 'sampling' | 'sampling.tools' | 'sampling.context' | 'roots'
 
@@ -131,10 +150,12 @@ export interface Context {
   input(key: string): Input | undefined
 
   /**
-   * Runs an effect once in a conversation, however many rounds of questions it takes. Later rounds get the first
-   * round's result, as JSON.
+   * Runs an effect once in a conversation, however many rounds of questions it takes. Each round gets the same result: what the
+   * effect returned, after a trip through JSON. A `Date` becomes its text, as the type says.
+   *
+   * @throws TypeError for a result that has no JSON form, such as a `Map`; the message names the key
    */
-  once<T>(key: string, effect: () => Awaitable<T>): Promise<T>
+  once<T>(key: string, effect: () => Awaitable<T>): Promise<Jsonify<T>>
 
   /**
    * State that outlives the call, declared with `edgemcp/state`: of this session, user or tenant, or found by a handle.

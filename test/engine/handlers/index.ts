@@ -67,6 +67,43 @@ server.tool('awaits_together', { description: 'Asks twice and works at once' }, 
   return JSON.stringify([one.action, two.action, typeof count, last.action])
 })
 
+const oddities: Record<string, () => unknown> = {
+  response: () => new Response('x'),
+  map: () => new Map([['a', 1]]),
+  nested: () => ({ users: [new Set([1])] }),
+  function: () => () => 1,
+  bigint: () => 5n,
+  promise: () => ({ later: Promise.resolve(1) }),
+}
+const odd = z.object({ value: z.string() })
+server.tool(
+  'returns_oddity',
+  { description: 'Returns what has no JSON form', input: odd },
+  ({ value }) =>
+    // It should not type-check.
+    oddities[value]?.() as string,
+)
+server.tool('keeps_oddity', { description: 'Keeps what has no JSON form', input: odd }, async ({ value }, ctx) => {
+  await ctx.once('odd', () => oddities[value]?.())
+  return 'kept'
+})
+server.tool('keeps_date', { description: 'Keeps a date and asks' }, async (_, ctx) => {
+  const kept = await ctx.once('kept', () => ({ at: new Date(0) }))
+  const first = await ctx.once('type', () => typeof kept.at)
+  await ctx.elicit('sure', 'Sure?', Sure)
+  return `${first} ${typeof kept.at}`
+})
+server.tool(
+  'breaks_output',
+  { description: 'Returns another shape than it says', output: z.object({ sum: z.number() }) },
+  () => ({ sum: 'three' }) as never,
+)
+server.tool(
+  'returns_full',
+  { description: 'Returns structured content only', output: z.object({ sum: z.number() }) },
+  () => toolResult({ structuredContent: { sum: 3 } }),
+)
+
 server.tool('deleted', { description: 'How often something was deleted' }, async (_, ctx) =>
   JSON.stringify([deleted, await ctx.state(deletions).get('at')]),
 )

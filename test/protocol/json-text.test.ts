@@ -1,0 +1,48 @@
+import { expect, test } from 'vitest'
+import { jsonText } from '../../worker/protocol/json-text.ts'
+
+class Row {
+  id = 1
+}
+class Opaque {
+  #id = 1
+  id() {
+    return this.#id
+  }
+}
+
+test.each([
+  [{ a: [1, 'x', null, true, { b: undefined }] }],
+  [new Date(0)],
+  [new URL('https://example.com/')],
+  [Object.create(null)],
+  [new Row()],
+  [{}],
+])('%o has a JSON form', (value) => {
+  expect(jsonText(value, 'X returned')).toBe(JSON.stringify(value))
+})
+
+test.each<[unknown, string]>([
+  [new Map([['a', 1]]), 'a value of the class Map'],
+  [{ users: [new Set([1])] }, 'a value of the class Set at users[0]'],
+  [new Response('x'), 'a value of the class Response'],
+  [new Opaque(), 'a value of the class Opaque'],
+  [new Error('x'), 'a value of the class Error'],
+  [{ at: Promise.resolve(1) }, 'a promise that is not awaited at at'],
+  [new Uint8Array(2), 'a value of the class Uint8Array'],
+  [() => 1, 'a function'],
+  [{ a: Symbol('s') }, 'a symbol at a'],
+  [{ a: [Number.NaN] }, 'NaN at a[0]'],
+])('%o has none', (value, what) => {
+  expect(() => jsonText(value, 'X returned')).toThrow(
+    `X returned ${what}, which has no JSON form: use plain objects, lists, texts, finite numbers, booleans and null`,
+  )
+})
+
+test('neither has a value with a cycle or a BigInt', () => {
+  const circle: { self?: unknown } = {}
+  circle.self = circle
+  for (const value of [circle, { a: 5n }]) {
+    expect(() => jsonText(value, 'X returned')).toThrow('X returned a value that has no JSON form: ')
+  }
+})

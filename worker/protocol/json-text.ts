@@ -1,0 +1,53 @@
+/**
+ * The JSON of a value that loses nothing: what JSON would leave out, or would turn into `{}` or `null`, is refused.
+ *
+ * @param owner what the value is of, for the error: `Tool "report" returned`
+ * @returns `undefined` for `undefined`
+ * @throws TypeError that names the value and where it is
+ */
+export function jsonText(value: unknown, owner: string): string | undefined {
+  let json: string | undefined
+  try {
+    json = JSON.stringify(value)
+  } catch (cause) {
+    throw new TypeError(`${owner} a value that has no JSON form: ${(cause as Error).message}`, { cause })
+  }
+  const lost = lostIn(value, '')
+  if (lost) throw new TypeError(`${owner} ${lost}, which has no JSON form: use ${representable}`)
+  return json
+}
+
+const representable = 'plain objects, lists, texts, finite numbers, booleans and null'
+
+/** What JSON would lose, and where. The value has no cycles. */
+function lostIn(value: unknown, path: string): string | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? undefined : placed(String(value), path)
+  if (typeof value === 'function' || typeof value === 'symbol') return placed(`a ${typeof value}`, path)
+  if (typeof value !== 'object' || value === null) return undefined
+  if (Array.isArray(value)) {
+    for (const [index, entry] of value.entries()) {
+      const lost = lostIn(entry, `${path}[${index}]`)
+      if (lost) return lost
+    }
+    return undefined
+  }
+  if ('toJSON' in value && typeof value.toJSON === 'function') return lostIn(value.toJSON(''), path)
+  const keys = Object.keys(value)
+  const prototype = Object.getPrototypeOf(value)
+  const isPlain = prototype === null || prototype === Object.prototype
+  // A Map, a Response or a promise has no members of its own. Those of a buffer are its bytes, one by one.
+  if (!isPlain && (keys.length === 0 || ArrayBuffer.isView(value))) return placed(nameOf(value), path)
+  for (const key of keys) {
+    const lost = lostIn((value as Record<string, unknown>)[key], path ? `${path}.${key}` : key)
+    if (lost) return lost
+  }
+  return undefined
+}
+
+const placed = (what: string, path: string): string => (path ? `${what} at ${path}` : what)
+
+function nameOf(value: object): string {
+  if (value instanceof Promise) return 'a promise that is not awaited'
+  const name: unknown = value.constructor?.name
+  return `a value of the class ${typeof name === 'string' && name !== '' ? name : '(unnamed)'}`
+}
