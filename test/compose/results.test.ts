@@ -1,6 +1,8 @@
 /** What an upstream returns is data: it reaches a client as far as the protocol has words for it. */
 import { describe, expect, test } from 'vitest'
 import { readResult } from '../../worker/compose/proxy/results.ts'
+import { newServer, play, refusal } from '../engine/stage.ts'
+import { nodeProxy } from './node-proxy.ts'
 
 const read = (method: string, result: Record<string, unknown>, canBeAsked = true) =>
   readResult(method, result, canBeAsked, 'upstream.example')
@@ -58,4 +60,37 @@ describe('a result of an upstream without sessions', () => {
 test('an upstream with sessions asks nothing in a result', () => {
   expect(read('tools/call', { ...asks({ method: 'roots/list' }), content: [] }, false)).toEqual({ content: [] })
   expect(() => read('tools/call', asks({ method: 'roots/list' }), false)).toThrow('"content" must be a list of objects')
+})
+
+test('what an upstream asks reaches a client only as far as it declared that it can be asked', async () => {
+  const upstream = async (_: string, { body }: RequestInit) => {
+    const { id, method } = JSON.parse(String(body))
+    const described = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
+    const result = method === 'server/discover' ? described : asks(visit('https://evil.example/login'))
+    return Response.json({ jsonrpc: '2.0', id, result })
+  }
+  const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream))
+  const refused = (capabilities: object) => refusal(server, 'tools/call', { name: 'x' }, { capabilities })
+  for (const capabilities of [{}, { elicitation: { form: {} } }, { sampling: {} }]) {
+    expect(await refused(capabilities)).toMatchObject({ kind: 'missing_client_capability' })
+  }
+  const { outcome } = await play(server, 'tools/call', { name: 'x' }, { capabilities: { elicitation: { url: {} } } })
+  expect(outcome).toMatchObject({ asks: { '1 a': visit('https://evil.example/login') } })
+})
+
+test('an upstream that asks nothing, again and again, is given up', async () => {
+  let rounds = 0
+  const upstream = async (_: string, { body }: RequestInit) => {
+    const { id, method } = JSON.parse(String(body))
+    const described = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
+    if (method !== 'server/discover') rounds += 1
+    const result = method === 'server/discover' ? described : { resultType: 'input_required', requestState: 's' }
+    return Response.json({ jsonrpc: '2.0', id, result })
+  }
+  const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream))
+  expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
+    kind: 'unavailable',
+    message: 'The upstream asks for input again after 100 rounds',
+  })
+  expect(rounds).toBe(100)
 })
