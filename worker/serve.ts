@@ -150,7 +150,10 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       objects,
       updating: objects && updates && { shards, listen: updates.listen },
       state,
-      lackedScopes: (principal, message) => lackedScopes(server.registry, principal, message),
+      lackedScopes: (principal, message) =>
+        lackedScopes(server.registry, principal, message, (purpose, sealed) =>
+          sealsOf(host(), principal).open(purpose, sealed),
+        ),
       round: (name) => object(names.session, `round ${name}`, sessions),
       waitUntil,
       identity,

@@ -12,10 +12,12 @@ export const named = (name: string) => ({ action: 'accept', content: { name } })
 /** Of the server in `server/`. */
 const identity = JSON.stringify(['tasks', '/mcp'])
 
+const nameIn = (task: unknown): string => (task as { name: string }).name
+
 /** @param purpose that the ids of its tasks are sealed for */
 export function behind(server: () => { readonly url: URL }, purpose: string) {
   const nameOf = async (taskId: string, principal?: { issuer: string; subject: string }) =>
-    String(
+    nameIn(
       await sealerFor(sealer(parseKeyRing(ring)), identity).open(
         purpose,
         principal && { ...principal, scopes: [], claims: {} },

@@ -32,6 +32,12 @@ export class TaskClient {
     return { status: response.status, result, error }
   }
 
+  /** How a request is told what it takes. */
+  async challenge(method: string, params: Json, sent?: Sent): Promise<string | null> {
+    const { headers } = await this.#post(method, params, sent)
+    return headers.get('WWW-Authenticate')
+  }
+
   async #post(method: string, params: Json, { capabilities = knowing, user, headers, signal }: Sent = {}) {
     const name = params.name ?? params.taskId
     const _meta = {

@@ -122,3 +122,54 @@ describe('the principal of a task', () => {
     await client.until(taskId, 'completed', bob)
   })
 })
+
+describe('a task of a tool with scopes', () => {
+  const high = as({ sub: 'ada', scope: 'hr:read' })
+  const low = as({ sub: 'ada', scope: '' })
+
+  test('takes them of whoever polls, answers or cancels it, as the call does', async () => {
+    const client = new TaskClient(plain.url)
+    const done = await client.begin('salaries', {}, high)
+    await client.until(done, 'completed', high)
+    const asking = await client.begin('raise', {}, high)
+    await client.until(asking, 'input_required', high)
+    const call = await client.ask('tools/call', { name: 'salaries', arguments: {} }, low)
+    expect(call).toMatchObject({ status: 403, error: { data: { scopes: ['hr:read'] } } })
+    expect(await client.ask('tasks/get', { taskId: done }, low)).toEqual(call)
+    expect(await client.ask('tasks/cancel', { taskId: asking }, low)).toEqual(call)
+    expect(await client.ask('tasks/update', { taskId: asking, inputResponses: accepted }, low)).toEqual(call)
+    expect(await client.get(asking, high)).toMatchObject({ status: 'input_required' })
+    expect(textOf(await client.get(done, high))).toBe('1, 2, 3')
+  })
+
+  test('is challenged with the scopes it takes', async () => {
+    const client = new TaskClient(plain.url)
+    const taskId = await client.begin('salaries', {}, high)
+    const challenge = await client.challenge('tasks/get', { taskId }, low)
+    expect(challenge).toContain('error="insufficient_scope"')
+    expect(challenge).toContain('scope="hr:read"')
+  })
+
+  test('is not listened to without them', async () => {
+    const client = new TaskClient(plain.url)
+    const taskId = await client.begin('raise', {}, high)
+    await using stream = await client.listen({ notifications: { taskIds: [taskId] } }, low)
+    expect((await stream.next()).params.notifications).toEqual({ taskIds: [] })
+  })
+
+  test('is neither listed nor told of in a session without them', async () => {
+    const tokens = { high: tokenOf({ sub: 'bea', scope: 'hr:read' }), low: tokenOf({ sub: 'bea' }) }
+    await using privileged = await connect(plain.url, { revision: '2025-11-25', token: tokens.high })
+    await using other = await connect(plain.url, { revision: '2025-11-25', token: tokens.low })
+    const { task } = (await privileged.request('tools/call', { name: 'salaries', arguments: {}, task: {} })) as {
+      task: { taskId: string }
+    }
+    const { taskId } = task
+    expect(await privileged.request('tasks/result', { taskId })).toMatchObject({ content: [{ text: '1, 2, 3' }] })
+    expect(await privileged.request('tasks/list')).toMatchObject({ tasks: [{ taskId }] })
+    for (const method of ['tasks/get', 'tasks/result', 'tasks/cancel']) {
+      await expect(other.request(method, { taskId })).rejects.toMatchObject({ status: 403 })
+    }
+    expect(await other.request('tasks/list')).toEqual({ tasks: [] })
+  })
+})

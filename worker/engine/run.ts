@@ -23,7 +23,7 @@ export async function run(server: Server, call: Call, memo: Memo, world: World):
   if (!method?.offered(server.registry, world))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
-  const lacked = await lackedScopes(server.registry, call.principal, call)
+  const lacked = await lackedScopes(server.registry, call.principal, call, world.seals.open)
   if (lacked.length > 0) throw insufficientScope(lacked)
   const round = openRound(call, memo, world, server.registry.options.jsonSchema)
   const { blocked } = round

@@ -9,19 +9,28 @@ import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Guarded } from '../server/caller.ts'
 import type { ForwardedEntry } from '../server/forwarded.ts'
-import type { Registry } from '../server/server.ts'
+import type { Open, Registry } from '../server/server.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
+import type { Method } from './methods/method.ts'
 import { findResource } from './methods/resources.ts'
 
 const none: readonly string[] = []
 
-/** All scopes of what a request is about, if the caller lacks one of them. What is hidden from it needs none: it is not there. */
+/**
+ * All scopes of what a request is about, if the caller lacks one of them. What is hidden from it needs none: it is not there.
+ *
+ * @param open of the caller's seals
+ */
 export async function lackedScopes(
   registry: Registry,
   principal: Principal | undefined,
-  { method, params }: { method: string; params?: Params },
+  { method, params = {} }: { method: string; params?: Params },
+  open: Open,
 ): Promise<readonly string[]> {
-  const entry = entryOf(registry, method, params ?? {})
+  // Each is an engine's `Method`.
+  const own = await (registry.methods.get(method) as Method | undefined)?.scopes?.(params, open)
+  if (own) return isPermitted({ scopes: own }, { principal }) ? none : own
+  const entry = entryOf(registry, method, params)
   if (!entry || isPermitted(entry, { principal })) return none
   return (await isVisible(entry, { principal })) ? (entry.scopes ?? none) : none
 }

@@ -76,7 +76,7 @@ export type Registry = {
   /** What a session's server can do besides, where a revision has words of its own for what is an extension to others. */
   capabilities?: (revision: Revision, principal: Principal | undefined) => Awaitable<Params>
   /** What streams of changes may be asked for besides, by what `subscriptions/listen` says. */
-  listens?: (params: Params, open: Open) => Promise<Listening | undefined>
+  listens?: (params: Params, open: Open, principal: Principal | undefined) => Promise<Listening | undefined>
   /** What extensions answer, by method: each an engine's `Method`. They come before the protocol's own. */
   readonly methods: Map<string, unknown>
   /** What stands around calls: who looks on is outside, middleware within. */

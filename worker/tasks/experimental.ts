@@ -7,6 +7,7 @@ import type { Over } from '../../durable-objects/session.ts'
 import type { TaskRpc, TaskView } from '../../durable-objects/task.ts'
 import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { Answer } from '../engine/memo.ts'
+import { isPermitted } from '../engine/methods/lists.ts'
 import type { Asked } from '../engine/methods/method.ts'
 import { encodeBase64 } from '../protocol/base64.ts'
 import { McpError } from '../protocol/errors.ts'
@@ -17,13 +18,14 @@ import { utf8 } from '../protocol/utf8.ts'
 import { failure } from '../server/content.ts'
 import type { Context } from '../server/context.ts'
 import type { TaskOptions } from '../server/tool.ts'
-import { errorIn, known, type Site, taskNamed, timesOf } from './site.ts'
+import { errorIn, known, openTaskId, type Site, type TaskReference, taskNamed, timesOf } from './site.ts'
 import { waited } from './sleeping.ts'
 
 export const experimentalCapabilities: Params = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
 
 const relatedTaskKey = 'io.modelcontextprotocol/related-task'
-const purpose = 'experimental task'
+/** That task ids are sealed for. */
+export const purpose = 'experimental task'
 /** Tasks on one page: each is asked how it is. */
 const pageSize = 20
 /** Milliseconds between two looks at a task that sleeps, and at one whose object was lost. */
@@ -36,11 +38,20 @@ export const supportOf = ({ required }: TaskOptions): Params => ({
   execution: { taskSupport: required ? 'required' : 'optional' },
 })
 
-/** Begins a task, of which the client hears at once. */
-export async function callAsTask({ call, world }: Asked, terms: TaskTerms, site: Site): Promise<Result> {
+/**
+ * Begins a task, of which the client hears at once.
+ *
+ * @param scopes of the tool
+ */
+export async function callAsTask(
+  { call, world }: Asked,
+  scopes: readonly string[],
+  terms: TaskTerms,
+  site: Site,
+): Promise<Result> {
   const ttl = Math.min(terms.ttl, ttlIn(call.params.task) ?? terms.ttl)
   const name = crypto.randomUUID()
-  const taskId = await world.seals.seal(purpose, name, ttl)
+  const taskId = await world.seals.seal(purpose, { name, scopes } satisfies TaskReference, ttl)
   const { session } = world.state
   const own = { name, taskId, session: session?.name }
   const started = await site
@@ -88,7 +99,12 @@ export async function listTasks({ call, world }: Asked, site: Site): Promise<Res
   if (typeof after !== 'number') throw new McpError('invalid_params', 'Invalid cursor: list again from the first page')
   if (!lister) return { tasks: [] }
   const page = await site.task(lister).listed(after, pageSize)
-  const views = await Promise.all(page.tasks.map(({ name }) => site.task(name).get()))
+  const views = await Promise.all(
+    page.tasks.map(async ({ name, taskId }) => {
+      const task = await openTaskId(world.seals.open, purpose, taskId)
+      return task && isPermitted(task, call) ? site.task(name).get() : undefined
+    }),
+  )
   return {
     tasks: views.flatMap((view) => (view ? [taskOf(view)] : [])),
     nextCursor: page.next === undefined ? undefined : await world.seals.seal('tasks', page.next),

@@ -7,17 +7,30 @@ import type { TaskView } from '../../durable-objects/task.ts'
 import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { Call } from '../engine/call.ts'
 import { longestWait } from '../engine/memo.ts'
+import { isPermitted } from '../engine/methods/lists.ts'
 import { type Asked, readObject } from '../engine/methods/method.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { clientCapabilitiesKey, metaOf } from '../protocol/meta.ts'
+import type { Principal } from '../protocol/principal.ts'
 import type { ClientCapabilities, Notification, Params, Result } from '../protocol/types.ts'
 import type { Listening, Open } from '../server/server.ts'
-import { boxed, errorIn, known, type Site, taskNamed, timesOf, topicOf } from './site.ts'
+import {
+  boxed,
+  errorIn,
+  known,
+  openTaskId,
+  type Site,
+  type TaskReference,
+  taskNamed,
+  timesOf,
+  topicOf,
+} from './site.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 
-const purpose = 'task'
+/** That task ids are sealed for. */
+export const purpose = 'task'
 const declares = ({ extensions }: ClientCapabilities): boolean => extensions?.[tasksExtension] !== undefined
 
 /** Does this request say that its client knows tasks? */
@@ -50,13 +63,13 @@ export async function begin({ call, context }: Asked): Promise<Begun> {
 /** Begins a task, or answers at once what is done by then. */
 export async function callAsTask(
   { call, context, world }: Asked,
-  { name, isResumed }: { name: string; isResumed: boolean },
+  { name, scopes, isResumed }: TaskReference & { readonly isResumed: boolean },
   terms: TaskTerms,
   site: Site,
 ): Promise<Result> {
   const answers = readObject(call.params, 'inputResponses')
   for (const key of Object.keys(answers)) context.input(key)
-  const taskId = await world.seals.seal(purpose, name, terms.after + terms.ttl)
+  const taskId = await world.seals.seal(purpose, { name, scopes } satisfies TaskReference, terms.after + terms.ttl)
   const started = await site
     .task(name)
     .start(
@@ -95,15 +108,22 @@ async function found(asked: Asked, site: Site) {
 }
 
 /** What a stream of changes is asked for: the ids of tasks that this caller may ask about. */
-export async function listenToTasks(params: Params, open: Open, site: Site): Promise<Listening | undefined> {
+export async function listenToTasks(
+  params: Params,
+  open: Open,
+  principal: Principal | undefined,
+  site: Site,
+): Promise<Listening | undefined> {
   const { taskIds } = params.notifications as Params
   if (taskIds === undefined) return undefined
   if (!declares((metaOf(params)?.[clientCapabilitiesKey] ?? {}) as ClientCapabilities)) throw needsTasks()
   if (!(Array.isArray(taskIds) && taskIds.every((id) => typeof id === 'string'))) {
     throw new McpError('invalid_params', 'params.notifications.taskIds must be a list of task ids')
   }
-  const opened = await Promise.all(taskIds.map(async (id) => ({ id, name: await open(purpose, id) })))
-  const own = opened.filter((entry): entry is { id: string; name: string } => typeof entry.name === 'string')
+  const opened = await Promise.all(taskIds.map(async (id) => ({ id, task: await openTaskId(open, purpose, id) })))
+  const own = opened.flatMap(({ id, task }) =>
+    task && isPermitted(task, { principal }) ? [{ id, name: task.name }] : [],
+  )
   return {
     filter: { taskIds: own.map(({ id }) => id) },
     topics: own.map(({ name }) => topicOf(name)),

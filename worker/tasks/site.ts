@@ -6,6 +6,7 @@ import type { Answer } from '../engine/memo.ts'
 import { type Asked, readText } from '../engine/methods/method.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Params } from '../protocol/types.ts'
+import type { Open } from '../server/server.ts'
 
 export type Site = {
   task(name: string): TaskRpc
@@ -23,9 +24,18 @@ const unknownTask = () => new McpError('unknown_handle', 'Unknown task')
 
 /** @throws McpError `unknown_handle` when the id was not sealed here, for whoever asks */
 export async function taskNamed({ call, world }: Asked, purpose: string, site: Site): Promise<TaskRpc> {
-  const name = await world.seals.open(purpose, readText(call.params, 'taskId'))
-  if (typeof name !== 'string') throw unknownTask()
-  return site.task(name)
+  const task = await openTaskId(world.seals.open, purpose, readText(call.params, 'taskId'))
+  if (!task) throw unknownTask()
+  return site.task(task.name)
+}
+
+/** What a task id is sealed from: the name of its object, and the scopes of the tool that was called. */
+export type TaskReference = { readonly name: string; readonly scopes: readonly string[] }
+
+/** `undefined` when the id was not sealed here, for this purpose and principal, or the task's time is over. */
+export async function openTaskId(open: Open, purpose: string, taskId: string): Promise<TaskReference | undefined> {
+  // Nothing else is sealed for these purposes.
+  return (await open(purpose, taskId)) as TaskReference | undefined
 }
 
 /** @throws McpError `unknown_handle` when there is no such task any more */

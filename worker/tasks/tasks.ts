@@ -21,7 +21,7 @@ import { milliseconds } from './duration.ts'
 import * as experimental from './experimental.ts'
 import * as extended from './extension.ts'
 import { problemOf } from './input-responses.ts'
-import { type Site, topicOf } from './site.ts'
+import { openTaskId, type Site, topicOf } from './site.ts'
 import { sleeping, waited } from './sleeping.ts'
 import { principalOf, sealPrincipal } from './task-principal.ts'
 
@@ -143,13 +143,19 @@ function attach(server: Server, site: Site): void {
     ...(hasExperimentalTasks(revision) && experimental.experimentalCapabilities),
     ...(await capabilities?.(revision, principal)),
   })
-  registry.listens = (params, open) => extended.listenToTasks(params, open, site)
+  registry.listens = (params, open, principal) => extended.listenToTasks(params, open, principal, site)
 
   /** What answers a method about tasks, in the client's way of speaking of them. */
   function either(stateless: Work | undefined, inSessions?: Work): Method {
     return {
       ...(stateless && { named: 'taskId' }),
       offered: () => true,
+      // Whoever asks for a task, answers or cancels it needs the scopes of the call that began it.
+      async scopes({ taskId }, open) {
+        if (typeof taskId !== 'string') return []
+        const ids = [extended.purpose, experimental.purpose].map((purpose) => openTaskId(open, purpose, taskId))
+        return (await Promise.all(ids)).flatMap((task) => task?.scopes ?? [])
+      },
       async answer(asked) {
         const { revision, method } = asked.call
         const work = revision.stateless ? stateless : hasExperimentalTasks(revision) ? inSessions : undefined
@@ -170,8 +176,9 @@ async function call(asked: Asked, site: Site, calls: Method): Promise<Result> {
   const tool = server.registry.tools.get(String(name))
   if (!tool || !(await isVisible(tool, { principal: call.principal }))) return calls.answer(asked)
   const options = taskOptions(tool)
+  const { scopes = [] } = tool
   if (hasExperimentalTasks(call.revision)) {
-    if (options && task !== undefined) return experimental.callAsTask(asked, termsOf(options, tool), site)
+    if (options && task !== undefined) return experimental.callAsTask(asked, scopes, termsOf(options, tool), site)
     if (task !== undefined) throw new McpError('method_not_found', `The tool "${name}" is no task: call it without one`)
     if (options?.required) {
       throw new McpError('method_not_found', `The tool "${name}" runs as a task only: call it with params.task`)
@@ -183,7 +190,7 @@ async function call(asked: Asked, site: Site, calls: Method): Promise<Result> {
     const { name, isResumed } = await extended.begin(asked)
     return name === undefined
       ? inline(asked)
-      : extended.callAsTask(asked, { name, isResumed }, termsOf(options, tool), site)
+      : extended.callAsTask(asked, { name, scopes, isResumed }, termsOf(options, tool), site)
   }
   if (!options?.required) return inline(asked)
   // Before there were tasks there was no code for this: the model is told.

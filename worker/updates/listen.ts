@@ -38,7 +38,7 @@ export async function listen(
   // Measured before anything is asked about any of its URIs.
   topicsText(topicsOf(asked), principal)
   const filter = await permitted(asked, registry, principal)
-  const besides = await registry.listens?.(message.params as Params, sealsOf(host, principal).open)
+  const besides = await registry.listens?.(message.params as Params, sealsOf(host, principal).open, principal)
   const topics = topicsText([...topicsOf(filter), ...(besides?.topics ?? [])], principal)
   const _meta = { [subscriptionIdKey]: message.id }
   const tagged = ({ method, params }: Notification) =>

@@ -2,7 +2,7 @@ import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import type { Context } from '../../server/context.ts'
-import type { Registry, Server } from '../../server/server.ts'
+import type { Open, Registry, Server } from '../../server/server.ts'
 import type { Call, Outcome, World } from '../call.ts'
 
 export type Asked = {
@@ -19,6 +19,8 @@ export interface Method {
   readonly named?: string
   /** Does this server have anything that the method could be about? */
   offered(registry: Registry, world: Pick<World, 'updates'>): boolean
+  /** What a request for something that a handle stands for takes, with the seals of its principal. Handles of others take nothing. */
+  scopes?(params: Params, open: Open): Promise<readonly string[]>
   /** @throws McpError for everything the client is to be told as a JSON-RPC error */
   answer(asked: Asked): Promise<Result>
 }
