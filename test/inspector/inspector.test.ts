@@ -2,6 +2,7 @@ import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { everyRevision } from '../../worker/testing/index.ts'
 import { found, launch, missing } from '../support/chromium.ts'
+import { isFull } from '../support/full.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type OpenInspector, openInspector } from './open-inspector.ts'
 import { startRelay } from './relay.ts'
@@ -42,7 +43,10 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
 
   const says = (text: string | RegExp) => expect.poll(() => opened.result.innerText(), patience).toMatch(text)
 
-  describe.each(everyRevision)('as a client of %s', (revision) => {
+  // Stateless, with sessions, and over HTTP+SSE.
+  const transports = everyRevision.filter((revision) => isFull || [0, 1, 4].includes(everyRevision.indexOf(revision)))
+
+  describe.each(transports)('as a client of %s', (revision) => {
     test('lists everything, reads, gets and completes', async () => {
       const { page, choose } = await open(revision)
       expect(await page.locator('.offers button').allInnerTexts()).toEqual(
@@ -379,7 +383,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       await expect.poll(() => task.locator('.contents').innerText(), patience).toContain('milk')
     })
 
-    test.each(everyRevision)('where the time of a request went: a client of %s', async (revision) => {
+    test.each(transports)('where the time of a request went: a client of %s', async (revision) => {
       const { page, call } = await open(revision)
       await call('whoami')
       await says(/nobody/)
@@ -431,7 +435,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       expect(await comments.count()).toBeLessThanOrEqual(2)
     })
 
-    test.each(everyRevision)('has every frame that the server saw, as a client of %s', async (revision) => {
+    test.each(transports)('has every frame that the server saw, as a client of %s', async (revision) => {
       await using relay = await startRelay(server.url)
       opened = await openInspector(browser, relay.url, { permissions: ['clipboard-read', 'clipboard-write'] })
       const { page, call, question, connect } = opened

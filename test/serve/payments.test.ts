@@ -2,11 +2,13 @@
  * A payment under random schedules: rounds are sent again, answers come twice, replies are lost, people decline, calls are
  * cancelled, Session objects are evicted and lost. Whoever says yes is charged once and told the receipt; nobody else is.
  *
+ * `npm run test:slow` plays ten times as many schedules as `npm test`.
  * `PAYMENT_SEEDS=17` plays one schedule of each kind again, `PAYMENT_SEEDS=2000-4000` others than usual.
  */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { count } from '../support/full.ts'
 import { startWithObjects } from '../support/objects.ts'
 import { type Chance, chance } from '../support/random.ts'
 import { SessionPayment } from './payments/in-session.ts'
@@ -135,16 +137,16 @@ async function playAll(people: People, all: readonly number[]): Promise<void> {
   for (const one of played) one.check(receipts)
 }
 
-const timeout = (all: readonly number[]) => 60_000 + all.length * 500
+const timeout = (all: readonly number[]) => 120_000 + all.length * 2_000
 
-const honestSeeds = seeds(720)
+const honestSeeds = seeds(count(72, 720))
 test(
   'whoever says yes is charged once and told the receipt, whatever is sent again, lost or cancelled on the way',
   () => playAll(honest, honestSeeds),
   timeout(honestSeeds),
 )
 
-const repeatingSeeds = seeds(300)
+const repeatingSeeds = seeds(count(30, 300))
 test(
   'without a session a round that is sent again is charged again, unless its tool is single or its bank knows the order',
   () => playAll(repeating, repeatingSeeds),

@@ -2,10 +2,12 @@
  * Streams under random schedules: calls go on, ask, are answered, lost and cancelled, clients leave and come back with any
  * id they know, Session objects are evicted, and every stream must bring what the model says, to the byte.
  *
+ * `npm run test:slow` plays many more schedules than `npm test`.
  * `REPLAY_SEEDS=17` plays one schedule again, `REPLAY_SEEDS=1000-3000` others than usual.
  */
 import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { count } from '../support/full.ts'
 import { type ServerWithObjects, startWithObjects } from '../support/objects.ts'
 import { type Chance, chance } from '../support/random.ts'
 import { Session, type Step } from './replay/session.ts'
@@ -375,7 +377,7 @@ async function change(session: Session, id: string, sessions: readonly Session[]
 }
 
 function seeds(): number[] {
-  const [first = 1, last = first] = (process.env.REPLAY_SEEDS ?? '1-520').split('-').map(Number)
+  const [first = 1, last = first] = (process.env.REPLAY_SEEDS ?? `1-${count(60, 520)}`).split('-').map(Number)
   return Array.from({ length: last - first + 1 }, (_, index) => first + index)
 }
 
@@ -396,5 +398,5 @@ test(
     await Promise.all(Array.from({ length: 12 }, work))
     expect(played).toBe(all.length)
   },
-  60_000 + all.length * 500,
+  120_000 + all.length * 2_000,
 )
