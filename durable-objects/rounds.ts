@@ -6,6 +6,7 @@
  * | `use`   | what a state was used with                                           | `expires`, by alarm    |
  * | `kept`  | the answer to that use, or a memo                                     | `expires`, by alarm    |
  */
+import type { Schema } from './schema.ts'
 
 /** What may be asked of an object that stands for one state of one call. */
 export interface RoundRpc {
@@ -25,17 +26,20 @@ export type Claim = { is: 'first' | 'lost' | 'other' } | { is: 'answered'; text:
 
 export class Rounds implements RoundRpc {
   readonly #storage: DurableObjectStorage
+  readonly #schema: Schema
   readonly #patience: number
   /** Settles when the use that this instance has seen is answered. */
   #answered: PromiseWithResolvers<string> | undefined
 
   /** @param patience milliseconds to wait for an answer that somebody else was to give: they may be gone */
-  constructor(storage: DurableObjectStorage, patience = 25_000) {
+  constructor(storage: DurableObjectStorage, schema: Schema, patience = 25_000) {
     this.#storage = storage
+    this.#schema = schema
     this.#patience = patience
   }
 
   async keep(text: string, expires: number): Promise<void> {
+    this.#schema.store()
     this.#storage.kv.put('kept', text)
     await this.#storage.setAlarm(expires)
     this.#answered?.resolve(text)
@@ -49,6 +53,7 @@ export class Rounds implements RoundRpc {
     const { kv } = this.#storage
     const used = kv.get<string>('use')
     if (used === undefined) {
+      this.#schema.store()
       kv.put('use', use)
       this.#answered = Promise.withResolvers()
       await this.#storage.setAlarm(expires)

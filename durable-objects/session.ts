@@ -2,7 +2,7 @@
  * One session of a client that speaks a revision with sessions: its open calls, its streams, what it subscribed to.
  *
  * An object that was only ever asked quick questions has stored nothing. Besides the tables of `event-log.ts` and
- * `call-ledger.ts` it keeps, in key-value storage:
+ * `call-ledger.ts`, and its version (`schema.ts`), it keeps in key-value storage:
  *
  * | key         | meaning                                                     | lifetime                           |
  * |-------------|-------------------------------------------------------------|------------------------------------|
@@ -63,6 +63,7 @@ import { Exchange, type Job, type Reply } from './exchange.ts'
 import { Feeds, isOverSse } from './feeds.ts'
 import { maxRowBytes, maxRpcBytes, tooLarge } from './message-size.ts'
 import { type Claim, type RoundRpc, Rounds } from './rounds.ts'
+import { Schema } from './schema.ts'
 import type { Shards, UpdatesRpc } from './updates.ts'
 import { Values } from './values.ts'
 
@@ -161,6 +162,7 @@ type Running = { abort: AbortController; work: Promise<void>; exchange: Exchange
 
 export class Session extends DurableObject implements SessionRpc {
   readonly #host: SessionHost
+  readonly #schema: Schema
   readonly #log: EventLog
   readonly #feeds: Feeds
   readonly #ledger: CallLedger
@@ -181,14 +183,16 @@ export class Session extends DurableObject implements SessionRpc {
   constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
     super(ctx, env)
     this.#host = host
+    this.#schema = new Schema(ctx.storage)
     this.#log = new EventLog(ctx.storage.sql, host.log)
     this.#feeds = new Feeds(ctx, this.#log)
-    this.#rounds = new Rounds(ctx.storage)
-    this.#values = new Values(ctx.storage.kv)
+    this.#rounds = new Rounds(ctx.storage, this.#schema)
+    this.#values = new Values(ctx.storage.kv, this.#schema)
     this.#ledger = new CallLedger(ctx.storage.sql)
   }
 
   async post(post: Post): Promise<Posted> {
+    this.#schema.check()
     if (this.#isOver()) return { gone: true }
     const overSse = post.handshake === undefined
     if (overSse && !this.#id) return { gone: true }
@@ -242,12 +246,14 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   async end(expires: number): Promise<boolean> {
+    this.#schema.check()
     if (this.#isOver()) return false
     await this.#finish(expires)
     return true
   }
 
   async changed(news: News, over?: Over): Promise<boolean> {
+    this.#schema.check()
     // It may be registering right now. One without an id has ended without a trace.
     if (this.#isOver() || !this.#id) return false
     if (this.#log.find(standingStream)) {
@@ -262,6 +268,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   async admit({ expires, tenant, scopes, after }: Opening): Promise<Admission> {
+    this.#schema.check()
     if (this.#isOver()) return { gone: true }
     this.#recover()
     this.#touch()
@@ -280,6 +287,7 @@ export class Session extends DurableObject implements SessionRpc {
    * `FeedOptions`. Nothing in the URL may be secret, because platforms log it.
    */
   override async fetch(request: Request): Promise<Response> {
+    this.#schema.check()
     const { searchParams } = new URL(request.url)
     const after = searchParams.get('after')
     const stream = searchParams.get('stream')
@@ -315,19 +323,23 @@ export class Session extends DurableObject implements SessionRpc {
 
   // An object of this class that is no session may stand for one state of a stateless call.
 
-  keep(text: string, expires: number): Promise<void> {
+  async keep(text: string, expires: number): Promise<void> {
+    this.#schema.check()
     return this.#rounds.keep(text, expires)
   }
 
-  kept(): Promise<string | undefined> {
+  async kept(): Promise<string | undefined> {
+    this.#schema.check()
     return this.#rounds.kept()
   }
 
-  claim(use: string, expires: number): Promise<Claim> {
+  async claim(use: string, expires: number): Promise<Claim> {
+    this.#schema.check()
     return this.#rounds.claim(use, expires)
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
+    this.#schema.check()
     if (this.#isOver() || !this.#id) return
     if (!isOverSse(socket)) return this.#touch()
     // Over HTTP+SSE the stream is the session.
@@ -340,6 +352,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   override async alarm(): Promise<void> {
+    if (await this.#schema.putOffAlarm()) return
     const ended = this.#values.get<number>('ended')
     if (ended !== undefined) return ended <= Date.now() ? this.#clear() : this.ctx.storage.setAlarm(ended)
     this.#recover()
@@ -877,6 +890,7 @@ export class Session extends DurableObject implements SessionRpc {
 
   async #clear(): Promise<void> {
     await this.ctx.storage.deleteAll()
+    this.#schema.forget()
     this.#values.forget()
     this.#log.tables.forget()
     this.#ledger.tables.forget()

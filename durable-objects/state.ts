@@ -9,12 +9,13 @@
  * | `used`      | `Use`: when another state was last used, roughly; deleted `ttl` later, by alarm | the state      |
  * | `ended`     | tombstone: until when the handle of a forgotten state is good  | until then, by alarm            |
  *
- * Besides these, the tables of the declaration. A state that was only ever read has stored nothing.
+ * Besides these, the version (`schema.ts`) and the tables of the declaration. A state that was only ever read has stored nothing.
  */
 import { DurableObject } from 'cloudflare:workers'
 import { McpError } from '../worker/protocol/errors.ts'
 import type { StateAnswer, StateCall, StateRpc } from '../worker/server/state.ts'
 import { type Declaration, declarationOf, declared, type SqlValue, type Store } from '../worker/state/declaration.ts'
+import { Schema } from './schema.ts'
 
 const prefix = 'of:'
 
@@ -25,7 +26,10 @@ type Use = { state: string; at: number; ttl: number }
 const unchanged = Symbol('unchanged')
 
 export class State extends DurableObject implements StateRpc {
+  readonly #schema = new Schema(this.ctx.storage)
+
   async run({ state, operation, args, expires }: StateCall): Promise<StateAnswer> {
+    this.#schema.check()
     const { storage } = this.ctx
     const now = Date.now()
     if (storage.kv.get('ended') !== undefined || (expires ?? now + 1) <= now) return { gone: true }
@@ -33,7 +37,7 @@ export class State extends DurableObject implements StateRpc {
     try {
       const declaration = declarationOf(state)
       // Alarms may be late.
-      if ((this.#lapses() ?? now + 1) <= now) await storage.deleteAll()
+      if ((this.#lapses() ?? now + 1) <= now) await this.#clear()
       storage.transactionSync(() => {
         const writing = { done: false, tables: false }
         value = this.#perform(declaration, operation, args, writing)
@@ -47,18 +51,26 @@ export class State extends DurableObject implements StateRpc {
   }
 
   async forget(expires?: number): Promise<void> {
-    await this.ctx.storage.deleteAll()
+    this.#schema.check()
+    await this.#clear()
     if (expires === undefined) return
+    this.#schema.store()
     this.ctx.storage.kv.put('ended', expires)
     await this.ctx.storage.setAlarm(expires)
   }
 
   override async alarm(): Promise<void> {
+    if (await this.#schema.putOffAlarm()) return
     const until = this.ctx.storage.kv.get<number>('ended') ?? this.#lapses()
     // It was declared to last since the alarm was set.
     if (until === undefined) return
     if (until > Date.now()) return this.ctx.storage.setAlarm(until)
-    return this.ctx.storage.deleteAll()
+    return this.#clear()
+  }
+
+  async #clear(): Promise<void> {
+    await this.ctx.storage.deleteAll()
+    this.#schema.forget()
   }
 
   /** Milliseconds: when it lapses; `undefined`: never, or there is nothing. */
@@ -117,6 +129,7 @@ export class State extends DurableObject implements StateRpc {
     const { kv } = this.ctx.storage
     const isNoted = kv.get('lapses') !== undefined || kv.get('used') !== undefined
     if (!isNoted && !wrote) return
+    this.#schema.store()
     if (expires !== undefined) {
       if (!isNoted) kv.put('lapses', expires)
     } else if (ttl !== undefined) {

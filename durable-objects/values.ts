@@ -1,10 +1,14 @@
+import type { Schema } from './schema.ts'
+
 /** Key-value storage of one object, each key read from the database once: every call of a session looks at a few. */
 export class Values {
   readonly #kv: SyncKvStorage
+  readonly #schema: Schema
   readonly #known = new Map<string, unknown>()
 
-  constructor(kv: SyncKvStorage) {
+  constructor(kv: SyncKvStorage, schema: Schema) {
     this.#kv = kv
+    this.#schema = schema
   }
 
   /** Not to be changed in place. */
@@ -14,6 +18,7 @@ export class Values {
   }
 
   put(key: string, value: unknown): void {
+    this.#schema.store()
     this.#kv.put(key, value)
     this.#known.set(key, value)
   }

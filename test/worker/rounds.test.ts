@@ -2,6 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { exports } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { type RoundRpc, Rounds } from '../../durable-objects/rounds.ts'
+import { Schema } from '../../durable-objects/schema.ts'
 
 type Stub = DurableObjectStub & RoundRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
@@ -28,7 +29,7 @@ test('an answer that nobody gives is not waited for, whoever was to give it', as
   await evictDurableObject(lost)
   expect(await lost.claim('yes', expires)).toEqual({ is: 'lost' })
   await runInDurableObject(fresh(), async (_, { storage }) => {
-    const rounds = new Rounds(storage, 20)
+    const rounds = new Rounds(storage, new Schema(storage), 20)
     await rounds.claim('yes', expires)
     expect(await rounds.claim('yes', expires)).toEqual({ is: 'lost' })
   })

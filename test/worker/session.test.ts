@@ -33,7 +33,9 @@ const tablesOf = (stub: Stub) =>
   })
 
 const valuesOf = (stub: Stub) =>
-  runInDurableObject(stub, (_, state) => [...state.storage.kv.list()].map(([key]) => key))
+  runInDurableObject(stub, (_, state) =>
+    [...state.storage.kv.list()].flatMap(([key]) => (key === 'schema' ? [] : [key])),
+  )
 const alarmOf = (stub: Stub) => runInDurableObject(stub, (_, state) => state.storage.getAlarm())
 
 async function open(stub: Stub, query: string) {

@@ -52,7 +52,7 @@ const stored = (stub: Stub) =>
       )
       .toArray()
       .map(({ name }) => name),
-    keys: [...storage.kv.list()].map(([key]) => key),
+    keys: [...storage.kv.list()].flatMap(([key]) => (key === 'schema' ? [] : [key])),
     alarm: await storage.getAlarm(),
   }))
 const nothing = { tables: [], keys: [], alarm: null }

@@ -1,0 +1,167 @@
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { describe, expect, test } from 'vitest'
+import { EventLog } from '../../durable-objects/event-log.ts'
+import { Schema } from '../../durable-objects/schema.ts'
+import type { SessionRpc } from '../../durable-objects/session.ts'
+import { readFeedMessage } from '../../worker/http/feed-codes.ts'
+
+type Stub = DurableObjectStub & SessionRpc
+const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
+const week = 7 * 24 * 60 * 60_000
+
+/** What a session of schema version 1 has stored that waits for an answer. Not to be changed: later releases must read it. */
+const version1 = {
+  values: (name: string, now: number) => ({ schema: 1, id: { name, expires: now + week }, seen: now, level: 'info' }),
+  statements: [
+    'CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, unanswered INTEGER, at INTEGER, scopes TEXT)',
+    'CREATE TABLE events (stream INTEGER, seq INTEGER, data TEXT, total INTEGER, call INTEGER, said INTEGER, scoped INTEGER, PRIMARY KEY (stream, seq)) WITHOUT ROWID',
+    'CREATE TABLE calls (id INTEGER PRIMARY KEY AUTOINCREMENT, request TEXT, call TEXT, due INTEGER)',
+    'CREATE TABLE questions (id INTEGER PRIMARY KEY AUTOINCREMENT, call INTEGER, key TEXT)',
+    'INSERT INTO streams (id, unanswered) VALUES (1, 1)',
+    `INSERT INTO events VALUES (1, 1, '{"jsonrpc":"2.0","id":"ask-1","method":"elicitation/create","params":{"mode":"form","message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string","minLength":1}},"required":["name"]}}}', 207, NULL, NULL, NULL)`,
+    `INSERT INTO calls VALUES (1, '1', '{"request":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_name","arguments":{}}},"stream":1,"memo":MEMO,"handshake":{"version":"2025-11-25","capabilities":{"elicitation":{}},"client":{"name":"test","version":"1"}},"session":"sealed","identity":"test","isPersonal":false,"repeats":0}', 4102444800000)`,
+    "INSERT INTO questions VALUES (1, 1, 'name')",
+  ],
+}
+
+/** A session whose object has the data of version 1, not in memory. */
+async function stored(): Promise<{ stub: Stub; name: string }> {
+  const name = crypto.randomUUID()
+  const stub = namespace.getByName(name)
+  // Its memo is taken from a call of this release, because it names the tool's questions.
+  const other = namespace.getByName(crypto.randomUUID())
+  await other.post({
+    messages: [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ask_name', arguments: {} } }],
+    batch: false,
+    handshake: { version: '2025-11-25', capabilities: { elicitation: {} }, client: { name: 'test', version: '1' } },
+    principal: undefined,
+    caller: undefined,
+    identity: 'test',
+    session: 'sealed',
+    expires: Date.now() + week,
+    streams: true,
+  })
+  const memo = await runInDurableObject(other, (_, { storage }) => {
+    const [row] = storage.sql.exec<{ call: string }>('SELECT call FROM calls').toArray()
+    return JSON.stringify(JSON.parse(row?.call ?? '{}').memo)
+  })
+  await runInDurableObject(stub, (_, { storage }) => {
+    for (const statement of version1.statements)
+      storage.sql.exec(statement.replace('MEMO', () => memo.replaceAll("'", "''")))
+    for (const [key, value] of Object.entries(version1.values(name, Date.now()))) storage.kv.put(key, value)
+  })
+  await evictDurableObject(stub)
+  return { stub, name }
+}
+
+const dump = (stub: Stub) =>
+  runInDurableObject(stub, (_, { storage }) => ({
+    values: [...storage.kv.list()],
+    tables: ['streams', 'events', 'calls', 'questions'].map((table) =>
+      storage.sql.exec(`SELECT * FROM ${table}`).toArray(),
+    ),
+  }))
+
+async function refusalOf(call: () => PromiseLike<unknown>): Promise<string> {
+  try {
+    await call()
+    return 'nothing was refused'
+  } catch (problem) {
+    return String(problem)
+  }
+}
+
+const answer = (): Parameters<Stub['post']>[0] => ({
+  messages: [{ jsonrpc: '2.0', id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }],
+  batch: false,
+  handshake: { version: '2025-11-25', capabilities: { elicitation: {} }, client: { name: 'test', version: '1' } },
+  principal: undefined,
+  caller: undefined,
+  identity: 'test',
+  session: 'sealed',
+  expires: Date.now() + week,
+  streams: true,
+})
+
+describe('the stored data of schema version 1', () => {
+  test('is read by this release: the call goes on and its stream is resumed', async () => {
+    const { stub } = await stored()
+    expect(await stub.post(answer())).toEqual({ status: 202 })
+    const query = `after=1.1&expires=${Date.now() + week}&feed=one`
+    const { webSocket } = await stub.fetch(
+      new Request(`https://session/feed?${query}`, { headers: { Upgrade: 'websocket' } }),
+    )
+    let text = ''
+    const closed = Promise.withResolvers<number>()
+    webSocket?.addEventListener('message', ({ data }) => {
+      text += readFeedMessage(data)?.payload
+    })
+    webSocket?.addEventListener('close', ({ code }) => closed.resolve(code))
+    webSocket?.accept()
+    expect(await closed.promise).toBe(1000)
+    expect(text).toContain('Hello, Ada!')
+  })
+
+  test('is migrated in one transaction, in order and once', async () => {
+    const { stub } = await stored()
+    const versions = await runInDurableObject(stub, (_, { storage }) => {
+      const addColumn = ({ sql }: DurableObjectStorage) => {
+        sql.exec("ALTER TABLE streams ADD COLUMN label TEXT DEFAULT 'none'")
+      }
+      const rename = ({ kv }: DurableObjectStorage) => {
+        kv.put('least', kv.get('level'))
+        kv.delete('level')
+      }
+      const fail = () => {
+        throw new Error('This migration fails')
+      }
+      expect(() => new Schema(storage, [addColumn, rename, fail])).toThrow('This migration fails')
+      expect(storage.kv.get('schema')).toBe(1)
+      expect(storage.kv.get('level')).toBe('info')
+      for (let wake = 0; wake < 2; wake += 1) new Schema(storage, [addColumn, rename]).check()
+      const log = new EventLog(storage.sql, { age: 1000, count: 100, bytes: 10_000 })
+      return {
+        schema: storage.kv.get('schema'),
+        least: storage.kv.get('least'),
+        streams: storage.sql.exec('SELECT id, label FROM streams').toArray(),
+        events: [...log.after({ stream: 1, seq: 0 })].length,
+      }
+    })
+    expect(versions).toEqual({ schema: 3, least: 'info', streams: [{ id: 1, label: 'none' }], events: 1 })
+  })
+})
+
+test('an object that a newer release has stored refuses everything, loses nothing, and works again with that release', async () => {
+  const { stub } = await stored()
+  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 2))
+  await evictDurableObject(stub)
+  const before = await dump(stub)
+  const refusal = /stored by a newer release \(schema 2; this release reads up to 1\)/
+  expect(await refusalOf(() => stub.post(answer()))).toMatch(refusal)
+  expect(await refusalOf(() => stub.end(Date.now() + week))).toMatch(refusal)
+  expect(await refusalOf(() => stub.changed({ list: 'tools' }))).toMatch(refusal)
+  expect(await refusalOf(() => stub.keep('text', Date.now() + week))).toMatch(refusal)
+  expect(await refusalOf(() => stub.fetch(new Request('https://session/feed?stream=1')))).toMatch(refusal)
+  await runInDurableObject(stub, (_, { storage }) => storage.setAlarm(Date.now() + week))
+  expect(await runDurableObjectAlarm(stub)).toBe(true)
+  const alarm = await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())
+  expect(alarm).toBeGreaterThan(Date.now())
+  expect(alarm).toBeLessThan(Date.now() + 2 * 60 * 60_000)
+  expect(await dump(stub)).toEqual(before)
+  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 1))
+  await evictDurableObject(stub)
+  expect(await stub.post(answer())).toEqual({ status: 202 })
+})
+
+test('a session stores its version with the first thing it stores', async () => {
+  const { stub } = await stored()
+  const fresh = namespace.getByName(crypto.randomUUID())
+  const ping = { ...answer(), messages: [{ jsonrpc: '2.0' as const, id: 1, method: 'ping' }] }
+  await fresh.post(ping)
+  expect(await runInDurableObject(fresh, (_, { storage }) => [...storage.kv.list()])).toEqual([])
+  const level = { jsonrpc: '2.0' as const, id: 2, method: 'logging/setLevel', params: { level: 'info' } }
+  await fresh.post({ ...ping, messages: [level] })
+  expect(await runInDurableObject(fresh, (_, { storage }) => storage.kv.get('schema'))).toBe(1)
+  expect(await runInDurableObject(stub, (_, { storage }) => storage.kv.get('schema'))).toBe(1)
+})
