@@ -7,6 +7,7 @@
  */
 import { DurableObject } from 'cloudflare:workers'
 import { type KeyRing, mintKeyRing } from '../worker/auth/seal.ts'
+import { Schema } from './schema.ts'
 
 export interface KeysRpc {
   /** The key ring, minted the first time somebody asks. */
@@ -14,11 +15,15 @@ export interface KeysRpc {
 }
 
 export class Keys extends DurableObject implements KeysRpc {
+  protected readonly schema = new Schema(this.ctx.storage)
+
   async keys(): Promise<KeyRing> {
+    this.schema.check()
     const { kv } = this.ctx.storage
     const kept = kv.get<KeyRing>('keys')
     if (kept) return kept
     const minted = mintKeyRing()
+    this.schema.store()
     kv.put('keys', minted)
     return minted
   }

@@ -7,6 +7,7 @@
  * |         | `task`    | `ListedTask`, as JSON                     | the same               |
  * |         | `expires` | milliseconds: when there is no such task  | until then, by alarm   |
  */
+import type { Schema } from './schema.ts'
 import { Tables } from './tables.ts'
 
 export type ListedTask = { readonly name: string; readonly taskId: string }
@@ -22,20 +23,23 @@ export interface TaskListRpc {
 /** Milliseconds that entries may stay after their time, so that an alarm is for many. */
 const batch = 60_000
 
-const schema = 'CREATE TABLE tasks (seq INTEGER PRIMARY KEY, task TEXT, expires INTEGER)'
+const tables = 'CREATE TABLE tasks (seq INTEGER PRIMARY KEY, task TEXT, expires INTEGER)'
 
 type Row = { seq: number; task: string }
 
 export class TaskList implements TaskListRpc {
   readonly #storage: DurableObjectStorage
+  readonly #schema: Schema
   readonly #tables: Tables
 
-  constructor(storage: DurableObjectStorage) {
+  constructor(storage: DurableObjectStorage, schema: Schema) {
     this.#storage = storage
-    this.#tables = new Tables(storage.sql, 'tasks', schema)
+    this.#schema = schema
+    this.#tables = new Tables(storage.sql, 'tasks', tables)
   }
 
   async list(task: ListedTask, expires: number): Promise<void> {
+    this.#schema.store()
     this.#tables.create()
     this.#tables.query('INSERT INTO tasks (task, expires) VALUES (?, ?)', JSON.stringify(task), expires)
     const due = await this.#storage.getAlarm()
@@ -59,6 +63,7 @@ export class TaskList implements TaskListRpc {
     const [row] = this.#tables.query<{ due: number | null }>('SELECT MIN(expires) AS due FROM tasks')
     if (typeof row?.due === 'number') return this.#storage.setAlarm(row.due + batch)
     await this.#storage.deleteAll()
+    this.#schema.forget()
     this.#tables.forget()
   }
 }

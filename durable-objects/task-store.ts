@@ -21,6 +21,7 @@ import { type Answer, emptyMemo, type Memo, withAnswers } from '../worker/engine
 import { type ErrorKind, McpError } from '../worker/protocol/errors.ts'
 import type { ClientCapabilities, Implementation, InputRequest, Params, Result } from '../worker/protocol/types.ts'
 import { utf8 } from '../worker/protocol/utf8.ts'
+import type { Schema } from './schema.ts'
 import { Tables } from './tables.ts'
 
 /** What is called, and for whom. */
@@ -90,15 +91,17 @@ const [maxValueBytes, maxPartCharacters] = [1_900_000, 900_000]
 /** What one request to an object can return is 32 MiB. */
 const maxTextBytes = 30_000_000
 
-const schema = 'CREATE TABLE effects (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;'
+const tables = 'CREATE TABLE effects (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;'
 
 export class TaskStore {
   readonly #storage: DurableObjectStorage
+  readonly #schema: Schema
   readonly #effects: Tables
 
-  constructor(storage: DurableObjectStorage) {
+  constructor(storage: DurableObjectStorage, schema: Schema) {
     this.#storage = storage
-    this.#effects = new Tables(storage.sql, 'effects', schema)
+    this.#schema = schema
+    this.#effects = new Tables(storage.sql, 'effects', tables)
   }
 
   get task(): Kept | undefined {
@@ -110,6 +113,7 @@ export class TaskStore {
   }
 
   begin(call: TaskCall, task: Kept): void {
+    this.#schema.store()
     this.#storage.kv.put('call', call)
     this.save(task)
   }
@@ -224,6 +228,7 @@ export class TaskStore {
 
   async forget(): Promise<void> {
     await this.#storage.deleteAll()
+    this.#schema.forget()
     this.#effects.forget()
   }
 }

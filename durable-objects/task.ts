@@ -19,6 +19,7 @@ import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import type { Tool } from '../worker/server/tool.ts'
 import { sleeping, waited } from '../worker/tasks/sleeping.ts'
+import { Schema } from './schema.ts'
 import { type ListedTask, TaskList, type TaskListRpc } from './task-list.ts'
 import {
   type End,
@@ -141,6 +142,7 @@ const patience = 20_000
 
 export class Task extends DurableObject implements TaskRpc {
   readonly #host: TaskHost
+  readonly #schema: Schema
   readonly #store: TaskStore
   readonly #list: TaskList
   #task: Kept | undefined
@@ -156,8 +158,9 @@ export class Task extends DurableObject implements TaskRpc {
   constructor(ctx: DurableObjectState, env: never, host: TaskHost) {
     super(ctx, env)
     this.#host = host
-    this.#store = new TaskStore(ctx.storage)
-    this.#list = new TaskList(ctx.storage)
+    this.#schema = new Schema(ctx.storage)
+    this.#store = new TaskStore(ctx.storage, this.#schema)
+    this.#list = new TaskList(ctx.storage, this.#schema)
     this.#task = this.#store.task
     this.#isUnsettled = this.#task !== undefined
   }
@@ -169,6 +172,7 @@ export class Task extends DurableObject implements TaskRpc {
     answers: Answers,
     isResumed: boolean,
   ): Promise<Started> {
+    this.#schema.check()
     const now = Date.now()
     if (isResumed && !this.#task) return { error: errorOf(lapsed()) }
     const task = this.#task ?? {
@@ -254,15 +258,18 @@ export class Task extends DurableObject implements TaskRpc {
 
   // An object of this class that is no task may keep a list of tasks.
 
-  list(task: ListedTask, expires: number): Promise<void> {
+  async list(task: ListedTask, expires: number): Promise<void> {
+    this.#schema.check()
     return this.#list.list(task, expires)
   }
 
-  listed(after: number, most: number): ReturnType<TaskListRpc['listed']> {
+  async listed(after: number, most: number): ReturnType<TaskListRpc['listed']> {
+    this.#schema.check()
     return this.#list.listed(after, most)
   }
 
   override async alarm(): Promise<void> {
+    if (await this.#schema.putOffAlarm()) return
     const task = this.#task
     if (!task) return this.#list.alarm()
     if (Date.now() >= expiryOf(task)) return this.#forget()
@@ -279,6 +286,7 @@ export class Task extends DurableObject implements TaskRpc {
 
   /** A task that its client may ask about. */
   get #known(): Kept | undefined {
+    this.#schema.check()
     const task = this.#task
     return task?.isTask && Date.now() < expiryOf(task) ? task : undefined
   }

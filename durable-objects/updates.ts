@@ -131,6 +131,7 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   async publish(change: News, topics: readonly string[], shards?: number): Promise<void> {
+    this.schema.check()
     const count = shards ?? this.ctx.storage.kv.get<number>('shards') ?? 1
     this.#accept(JSON.stringify(change), topics)
     const first = this.#shard * breadth + 1
@@ -142,6 +143,8 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   async subscribe(session: string, topics: readonly string[]): Promise<void> {
+    this.schema.check()
+    this.schema.store()
     await this.#join()
     this.#tables.create()
     for (const topic of topics) {
@@ -150,12 +153,14 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   async unsubscribe(session: string, topics: readonly string[]): Promise<void> {
+    this.schema.check()
     for (const topic of topics) {
       this.#tables.query('DELETE FROM subscriptions WHERE topic = ? AND session = ?', topic, session)
     }
   }
 
   async leave(session: string): Promise<boolean> {
+    this.schema.check()
     const left = this.#tables.query<{ topic: string }>(
       'DELETE FROM subscriptions WHERE session = ? RETURNING topic',
       session,
@@ -164,6 +169,8 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   async turn(key: string, on: boolean): Promise<boolean> {
+    this.schema.check()
+    this.schema.store()
     const turned = this.#turned
     this.ctx.storage.kv.put('turned', { ...turned, [key]: on })
     return turned[key] !== on
@@ -174,11 +181,14 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   async join(shard: number): Promise<void> {
+    this.schema.check()
+    this.schema.store()
     const { kv } = this.ctx.storage
     if (shard >= (kv.get<number>('shards') ?? 1)) kv.put('shards', shard + 1)
   }
 
   override async fetch(request: Request): Promise<Response> {
+    this.schema.check()
     const { searchParams } = new URL(request.url)
     const topics: string[] = JSON.parse(request.headers.get(topicsHeader) ?? '[]')
     const tenant = request.headers.get(tenantHeader)
@@ -200,6 +210,7 @@ export class Updates extends Keys implements UpdatesRpc {
     const heard = topicsIn(attachment)
     this.#enter(socket, heard)
     const { kv } = this.ctx.storage
+    this.schema.store()
     if (!kv.get('listeners')) kv.put('listeners', true)
     const waiting = new Set(this.#waiting.values())
     for (const { seq, change, topics: told } of missed) {
@@ -223,6 +234,7 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   override async alarm(): Promise<void> {
+    if (await this.schema.putOffAlarm()) return
     this.#recover()
     await this.#tell()
     const now = Date.now()
@@ -243,6 +255,7 @@ export class Updates extends Keys implements UpdatesRpc {
     const { kv } = this.ctx.storage
     if (this.#shard === 0 || kv.get('joined')) return
     await this.#host.shards.at(0).join(this.#shard)
+    this.schema.store()
     kv.put('joined', true)
   }
 
@@ -257,6 +270,7 @@ export class Updates extends Keys implements UpdatesRpc {
     if (!this.#isHeard(now) && !hasSessions) return
     const rest = (this.#told.get(key) ?? 0) + coalescedFor - now
     const waits = rest > 0
+    this.schema.store()
     const seq = this.#log.append(change, topics, waits ? null : now, hasSessions)
     void this.#wakeBy(now + (hasSessions || waits ? retryAfter : keptFor))
     if (!waits) return this.#send(seq, change, topics)
