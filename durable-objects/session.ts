@@ -488,8 +488,9 @@ export class Session extends DurableObject implements SessionRpc {
       const isThere = await this.#listen(principal)
       const scopes = this.#scopesOf('resources/subscribe', params)
       if (scopes.length > 0) this.#values.put('takes', [...new Set([...this.#takes, ...scopes])])
-      if (isThere) await this.#updates?.subscribe(this.#name, topicsFor([{ resource: uri }], principal ?? {}))
-      return {}
+      const topics = topicsFor([{ resource: uri }], principal ?? {})
+      if (!isThere || (await this.#updates?.subscribe(this.#name, topics)) !== false) return {}
+      throw new McpError('too_many_requests', 'Too many subscriptions: unsubscribe from a resource, then try again')
     },
     'resources/unsubscribe': async (params, { principal }) => {
       const topics = topicsFor([{ resource: readText(params, 'uri') }], principal ?? {})

@@ -22,6 +22,7 @@
  * For `changes` see `change-log.ts`.
  */
 import { feedMessage } from '../worker/http/feed-codes.ts'
+import { bounds } from '../worker/protocol/bounds.ts'
 import { type News, withTenant } from '../worker/protocol/changes.ts'
 import { ChangeLog, changesSchema, keptFor } from './change-log.ts'
 import { Keys, type KeysRpc } from './keys.ts'
@@ -37,7 +38,8 @@ export interface UpdatesRpc extends KeysRpc {
    * @param shards how many objects it goes to: known to the first, told to the others
    */
   publish(change: News, topics: readonly string[], shards?: number): Promise<void>
-  subscribe(session: string, topics: readonly string[]): Promise<void>
+  /** False when the session, or this object, has too many subscriptions to resources to take another one. */
+  subscribe(session: string, topics: readonly string[]): Promise<boolean>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
   /** Forgets a session. True when it was subscribed to resources. */
   leave(session: string): Promise<boolean>
@@ -71,6 +73,8 @@ export type UpdatesOptions = {
   listenersEach: number
   /** Streams of changes that clients without a principal may hold from one IPv4 address or /64 network of IPv6. Default 100. */
   listenersPerAddress: number
+  /** Bytes of storage beyond which an object takes no more subscriptions to resources. Default 1 GiB. */
+  storageBytes: number
 }
 
 export type UpdatesHost = {
@@ -101,6 +105,9 @@ export const topicsHeader = 'Edgemcp-Topics'
 export const tenantHeader = 'Edgemcp-Tenant'
 /** How `?listener=` begins for a client without a principal; its network follows. */
 export const anonymousListener = 'address '
+
+/** How the topics of resources begin. Those of a tenant begin with its name. */
+const resourcePrefix = 'resource:'
 
 /** What a socket listens to. */
 type Attachment = { topics: string[]; tenant?: string }
@@ -142,14 +149,30 @@ export class Updates extends Keys implements UpdatesRpc {
     ])
   }
 
-  async subscribe(session: string, topics: readonly string[]): Promise<void> {
+  async subscribe(session: string, topics: readonly string[]): Promise<boolean> {
     this.schema.check()
     this.schema.store()
     await this.#join()
     this.#tables.create()
+    const resource = topics.find((topic) => topic.startsWith(resourcePrefix))
+    if (resource !== undefined && !this.#hasRoom(session, resource)) return false
     for (const topic of topics) {
       this.#tables.query('INSERT OR IGNORE INTO subscriptions (topic, session) VALUES (?, ?)', topic, session)
     }
+    return true
+  }
+
+  /** Each URI has one topic for everybody, and may have another one for a tenant. */
+  #hasRoom(session: string, topic: string): boolean {
+    if (this.ctx.storage.sql.databaseSize >= this.#host.options.storageBytes) return false
+    const [taken = { count: 0, characters: 0 }] = this.#tables.query<{ count: number; characters: number }>(
+      `SELECT COUNT(*) AS count, COALESCE(SUM(LENGTH(topic) - ${resourcePrefix.length}), 0) AS characters
+       FROM subscriptions WHERE session = ? AND topic >= '${resourcePrefix}' AND topic < 'resource;' AND topic <> ?`,
+      session,
+      topic,
+    )
+    const characters = taken.characters + topic.length - resourcePrefix.length
+    return taken.count < bounds.sessionSubscriptions && characters <= bounds.sessionSubscriptionCharacters
   }
 
   async unsubscribe(session: string, topics: readonly string[]): Promise<void> {

@@ -206,6 +206,8 @@ describe('the table of docs/limits.md', () => {
   const elsewhere: Readonly<Record<string, keyof typeof bounds>> = {
     'header `Last-Event-ID`': 'eventIdCharacters',
     'handle of a state': 'handleCharacters',
+    'resources that a session subscribes to': 'sessionSubscriptions',
+    'URIs that a session subscribes to, together': 'sessionSubscriptionCharacters',
     'values of one completion, in its result': 'completionValues',
     'what a stream of `subscriptions/listen` listens to, with its tasks and tenant': 'topicBytes',
   }

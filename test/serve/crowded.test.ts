@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { bounds } from '../../worker/protocol/bounds.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
@@ -45,4 +46,47 @@ test('one address takes a few streams of changes where nobody is signed in, and 
   await listen(ada)
   await second.close()
   await vi.waitFor(() => listen(nobody))
+})
+
+describe('a session', () => {
+  const full = {
+    status: 429,
+    code: -32600,
+    message: 'Too many subscriptions: unsubscribe from a resource, then try again',
+  }
+  const open = () => connect(server.url, { revision: '2025-11-25' })
+  const subscribe = (client: TestClient, uri: string) => client.request('resources/subscribe', { uri })
+
+  test('subscribes to so many resources, each once', async () => {
+    await using client = await open()
+    for (let start = 0; start < bounds.sessionSubscriptions; start += 50) {
+      await Promise.all(Array.from({ length: 50 }, (_, index) => subscribe(client, `note://${start + index}`)))
+    }
+    await expect(subscribe(client, 'note://another')).rejects.toMatchObject(full)
+    await subscribe(client, 'note://1')
+    await client.request('resources/unsubscribe', { uri: 'note://2' })
+    await subscribe(client, 'note://another')
+  })
+
+  test('subscribes to URIs of so many characters', async () => {
+    await using client = await open()
+    const long = (index: number) => `note://${index}/`.padEnd(bounds.uriCharacters, 'a')
+    const most = bounds.sessionSubscriptionCharacters / bounds.uriCharacters
+    for (let index = 0; index < most; index++) await subscribe(client, long(index))
+    await expect(subscribe(client, 'note://another')).rejects.toMatchObject(full)
+  })
+
+  test('subscribes to nothing more when all sessions have filled the object', async () => {
+    const long = (index: number) => `note://${index}/`.padEnd(bounds.uriCharacters, 'a')
+    await using sessions = new AsyncDisposableStack()
+    const fill = async () => {
+      for (let session = 0; session < 10; session++) {
+        const client = sessions.use(await open())
+        for (let index = 0; index < 30; index++) await subscribe(client, long(index))
+      }
+    }
+    await expect(fill()).rejects.toMatchObject(full)
+    await using client = await open()
+    expect((await client.callTool('greet')).content).toEqual([{ type: 'text', text: 'Hello!' }])
+  })
 })

@@ -50,6 +50,10 @@ export const bounds = {
   filterCharacters: 6 * 1024,
   /** What a stream of changes listens to: URIs, tasks and the tenant. The attachment of a socket holds 16,384 bytes. */
   topicBytes: 12 * 1024,
+  /** Resources that one session subscribes to. */
+  sessionSubscriptions: 1000,
+  /** URIs that one session subscribes to, together, percent-encoded. */
+  sessionSubscriptionCharacters: 256 * 1024,
   /** The header `Mcp-Session-Id`, and `session` in the query of HTTP+SSE. */
   sessionIdCharacters: 8 * 1024,
   /** The header `Last-Event-ID`. */

@@ -13,7 +13,14 @@ import { listen } from './listen.ts'
  * @throws Error when an option is not a whole number of at least 1
  */
 export function updates(options: Partial<UpdatesOptions> = {}): UpdatesFeature {
-  const all: UpdatesOptions = { shards: 1, listeners: 10_000, listenersEach: 100, listenersPerAddress: 100, ...options }
+  const all: UpdatesOptions = {
+    shards: 1,
+    listeners: 10_000,
+    listenersEach: 100,
+    listenersPerAddress: 100,
+    storageBytes: 2 ** 30,
+    ...options,
+  }
   for (const [name, value] of Object.entries(all)) {
     if (!(Number.isInteger(value) && value > 0)) {
       throw new Error(`updates has ${name} ${value}: use a whole number of at least 1`)

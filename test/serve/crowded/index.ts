@@ -5,10 +5,12 @@ import { updates } from 'edgemcp/updates'
 const server = createServer({ name: 'crowded', version: '1.0.0' })
 server.tool('greet', { description: 'Says hello' }, () => 'Hello!')
 
+server.resource('note://{+id}', { description: 'Notes' }, ({ id }) => id)
+
 const worker = serve(server, {
   // Who leaves is noticed soon.
   limits: { keepAlive: 100 },
-  updates: updates({ listeners: 5, listenersEach: 2, listenersPerAddress: 3 }),
+  updates: updates({ listeners: 5, listenersEach: 2, listenersPerAddress: 3, storageBytes: 2_000_000 }),
   auth: {
     async authenticate(request) {
       const subject = request.headers.get('Authorization')
