@@ -2,6 +2,7 @@
 import type { EdgeWorker } from '../serve.ts'
 import { begin, end, type Hop, hopsOf, within } from './hops.ts'
 import { isInside } from './inside.ts'
+import { serverTiming } from './server-timing.ts'
 
 /** The same Worker. Its answers have a header `Server-Timing`, which browsers show, too: https://www.w3.org/TR/server-timing/ */
 export const timed = (worker: EdgeWorker): EdgeWorker => ({
@@ -22,7 +23,7 @@ export const timed = (worker: EdgeWorker): EdgeWorker => ({
 })
 
 function withTimings(response: Response, request: Hop): Response {
-  const header = timings(request)
+  const header = serverTiming(request.number, hopsOf(request.number))
   try {
     response.headers.append('Server-Timing', header)
     return response
@@ -33,14 +34,3 @@ function withTimings(response: Response, request: Hop): Response {
     return copy
   }
 }
-
-/** Those that are over. `request` has the number that the inspector asks for the others by. */
-const timings = (request: Hop): string =>
-  [
-    `request;desc="${request.number}"`,
-    ...hopsOf(request.number).flatMap(({ kind, what, milliseconds }) => {
-      if (milliseconds === undefined) return []
-      const name = kind === 'request' ? 'worker' : what.replace(/[^\w.]+/g, '-')
-      return [`${name};dur=${milliseconds}`]
-    }),
-  ].join(', ')
