@@ -146,3 +146,43 @@ describe('completion', () => {
     expect(kind).toBe('method_not_found')
   })
 })
+
+describe("completion of a template's variables", () => {
+  const server = newServer()
+  const callers: unknown[] = []
+  const secrets: Record<string, string[]> = { ada: ['divorce-papers', 'diary'], bob: ['diet'] }
+  server.resource(
+    'vault://{owner}/{id}',
+    {
+      description,
+      readable: ({ principal }, { owner }) => principal?.subject === owner,
+      complete: {
+        owner: (_, __, { principal }) => (principal ? [principal.subject] : []),
+        id(prefix, { owner = '' }, caller) {
+          callers.push(caller)
+          return { values: (secrets[owner] ?? []).filter((id) => id.startsWith(prefix)), total: 7 }
+        },
+      },
+    },
+    () => '',
+  )
+  const ref = { type: 'ref/resource', uri: 'vault://{owner}/{id}' }
+  const ada = { issuer: 'https://issuer.example', subject: 'ada', scopes: [], claims: {} }
+  const complete = async (name: string, known: object, principal?: typeof ada) => {
+    const params = { ref, argument: { name, value: '' }, context: { arguments: known } }
+    return (await result(server, 'completion/complete', params, principal ? { principal } : {})).completion
+  }
+
+  test('tells the completer who asks', async () => {
+    expect(await complete('owner', {}, ada)).toMatchObject({ values: ['ada'] })
+    expect(await complete('owner', {})).toMatchObject({ values: [] })
+    await complete('id', {}, ada)
+    expect(callers).toEqual([{ principal: ada }])
+  })
+
+  test('leaves out what the caller may not read, and how much that is', async () => {
+    expect(await complete('id', { owner: 'ada' }, ada)).toEqual({ values: ['divorce-papers', 'diary'], hasMore: false })
+    expect(await complete('id', { owner: 'bob' }, ada)).toEqual({ values: [], hasMore: false })
+    expect(await complete('id', { owner: 'ada' })).toEqual({ values: [], hasMore: false })
+  })
+})

@@ -11,10 +11,11 @@ import type { Caller, Guarded, Visibility } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
 import { type TemplateVariables, type UriTemplate, uriTemplate } from './uri-template.ts'
 
-/** Completes one variable or argument: what has been typed so far, and the others that are known already. */
+/** Completes one variable or argument: what has been typed so far, the others that are known already, and who asks. */
 export type Completer<Others> = (
   prefix: string,
   known: Partial<Others>,
+  caller: Caller,
 ) => Awaitable<readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean }>
 
 export type Completers<Values> = { [K in keyof Values]?: Completer<Values> }
@@ -42,7 +43,10 @@ export type ResourceDefinition<U extends string> = Visibility & {
   readable?: (caller: Caller, variables: TemplateVariables<U>) => Awaitable<boolean>
   /** The resources of a template that are worth listing. */
   list?: (caller: Caller) => Awaitable<readonly Listed<TemplateVariables<U>>[]>
-  /** Completes a template's variables. */
+  /**
+   * Completes a template's variables. Once all others are known, values of resources that `readable` hides from the caller are
+   * left out; until then the completer decides what the caller may know.
+   */
   complete?: Completers<TemplateVariables<U>>
 }
 

@@ -2,7 +2,8 @@
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Completion, Params } from '../../protocol/types.ts'
-import type { Completers } from '../../server/resource.ts'
+import type { Caller } from '../../server/caller.ts'
+import type { Completers, Resource } from '../../server/resource.ts'
 import type { Registry } from '../../server/server.ts'
 import { isVisible } from './lists.ts'
 import { type Asked, type Method, readObject, readText, readTexts } from './method.ts'
@@ -21,10 +22,13 @@ export const complete: Method = {
     const name = readText(argument, 'name', 'params.argument')
     const prefix = readText(argument, 'value', 'params.argument')
     const known = readTexts(readObject(params, 'context'), 'arguments', 'params.context')
-    const { names, completers, owner } = await referred(asked, readObject(params, 'ref'))
+    const { names, completers, owner, resource } = await referred(asked, readObject(params, 'ref'))
     if (!names.includes(name)) throw new McpError('invalid_params', `${owner} has no argument "${name}"`)
     const completer = Object.hasOwn(completers, name) ? completers[name] : undefined
-    return { completion: completer ? await complement(completer, prefix, known) : { values: [], hasMore: false } }
+    if (!completer) return { completion: { values: [], hasMore: false } }
+    const caller = { principal: asked.call.principal }
+    const completion = await complement(completer, prefix, known, caller)
+    return { completion: resource ? await readableOnly(completion, resource, { name, known }, caller) : completion }
   },
 }
 
@@ -32,14 +36,36 @@ async function complement(
   completer: NonNullable<Completers<Record<string, string>>[string]>,
   prefix: string,
   known: Record<string, string>,
+  caller: Caller,
 ): Promise<Completion> {
-  const found = await completer(prefix, known)
+  const found = await completer(prefix, known, caller)
   const { values, total, hasMore }: Exclude<Found, readonly string[]> = isList(found) ? { values: found } : found
   return {
     values: values.slice(0, bounds.completionValues),
     total: total ?? (hasMore ? undefined : values.length),
     hasMore: hasMore === true || values.length > bounds.completionValues,
   }
+}
+
+/** Leaves out values of resources that the caller may not read, where all variables of the template are known. */
+async function readableOnly(
+  completion: Completion,
+  { template, readable }: Resource,
+  { name, known }: { name: string; known: Record<string, string> },
+  caller: Caller,
+): Promise<Completion> {
+  if (!template || !readable) return completion
+  if (!template.names.every((each) => each === name || Object.hasOwn(known, each))) return completion
+  const { values, hasMore } = completion
+  const allowed = await Promise.all(
+    values.map(async (value) => {
+      // As a read of its URI would find them: lists as lists.
+      const variables = template.match(template.expand({ ...known, [name]: value }))
+      return variables !== undefined && (await readable(caller, variables)) === true
+    }),
+  )
+  // A total would tell how many there are that the caller may not read.
+  return { values: values.filter((_, index) => allowed[index]), hasMore }
 }
 
 type Found = readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean }
@@ -53,7 +79,7 @@ async function referred({ server, call }: Asked, ref: Params) {
     const prompt = server.registry.prompts.get(name)
     if (!prompt || !(await isVisible(prompt, caller))) throw new McpError('invalid_params', `Unknown prompt: ${name}`)
     const names = (prompt.item.arguments ?? []).map((argument) => argument.name)
-    return { names, completers: prompt.complete, owner: `The prompt "${name}"` }
+    return { names, completers: prompt.complete, owner: `The prompt "${name}"`, resource: undefined }
   }
   if (ref.type === 'ref/resource') {
     const uri = readText(ref, 'uri', 'params.ref')
@@ -61,7 +87,12 @@ async function referred({ server, call }: Asked, ref: Params) {
     if (!resource || !(await isVisible(resource, caller))) {
       throw new McpError('invalid_params', `Unknown resource template: ${uri}`)
     }
-    return { names: resource.template?.names ?? [], completers: resource.complete, owner: `The resource "${uri}"` }
+    return {
+      names: resource.template?.names ?? [],
+      completers: resource.complete,
+      owner: `The resource "${uri}"`,
+      resource,
+    }
   }
   throw new McpError('invalid_params', 'params.ref.type must be "ref/prompt" or "ref/resource"')
 }
