@@ -4,6 +4,7 @@ import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { emptyMemo } from '../../worker/engine/memo.ts'
+import { ClientError } from '../../worker/protocol/errors.ts'
 import type { SamplingContent, SamplingMessage } from '../../worker/protocol/types.ts'
 import type { Context } from '../../worker/server/context.ts'
 import type { Server } from '../../worker/server/server.ts'
@@ -608,6 +609,23 @@ describe('answers', () => {
       q: { action: 'decline', content: { name: 'x' } },
     })
     expect(textOf(result)).toBe('{"action":"decline"}')
+  })
+
+  test('that are errors keep their code and data for the handler', async () => {
+    const error = { code: -1, message: 'User rejected sampling request', data: { why: 'policy' } }
+    const { result } = await talk(
+      async (ctx) => {
+        const thrown = await ctx.sample('q', { prompt: 'p', maxTokens: 5 }).catch((thrown: unknown) => thrown)
+        return thrown instanceof ClientError && JSON.stringify([thrown.kind, thrown.code, thrown.data, thrown.message])
+      },
+      () => ({ error }),
+    )
+    expect(JSON.parse(textOf(result))).toEqual([
+      'client_refused',
+      -1,
+      { why: 'policy' },
+      'The client refused "q": User rejected sampling request',
+    ])
   })
 
   test('that are refusals can be caught', async () => {

@@ -1,6 +1,6 @@
 /** The context of one call in one round: what it learned before, what it asks now. */
 import { canonicalJson } from '../protocol/canonical-json.ts'
-import { McpError } from '../protocol/errors.ts'
+import { ClientError, McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { isLoopback } from '../protocol/loopback.ts'
@@ -197,7 +197,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     if (!answer) return undefined
     heard.add(key)
     answers.set(key, answer)
-    if ('error' in answer) throw new McpError('client_refused', `The client refused "${key}": ${answer.error.message}`)
+    if ('error' in answer) throw new ClientError(key, answer.error)
     return answer.result
   }
 

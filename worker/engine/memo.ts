@@ -1,7 +1,9 @@
 import { isObject } from '../protocol/jsonrpc.ts'
 
 /** What a client said to a question. */
-export type Answer = { readonly result: unknown } | { readonly error: { code: number; message: string } }
+export type Answer =
+  | { readonly result: unknown }
+  | { readonly error: { code: number; message: string; data?: unknown } }
 
 /** What a call has learned so far. JSON, so that it can travel sealed or rest as a row. */
 export type Memo = {

@@ -78,3 +78,18 @@ export function asMcpError(thrown: unknown, report: (problem: unknown) => void):
   report(thrown)
   return new McpError('internal_error', 'Internal error')
 }
+
+/**
+ * The error with which a client answered a question. `code` and `data` are the client's own: `-1`, for example, says that the
+ * user rejected a sampling request.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#error-handling
+ */
+export class ClientError extends McpError {
+  readonly code: number
+
+  constructor(key: string, { code, message, data }: { code: number; message: string; data?: unknown }) {
+    super('client_refused', `The client refused "${key}": ${message}`, data)
+    this.code = code
+  }
+}

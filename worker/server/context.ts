@@ -120,14 +120,14 @@ export interface Context {
   /**
    * Asks the client's model.
    *
-   * @throws McpError `missing_client_capability` when the client cannot be asked; `client_refused` when it refused
+   * @throws McpError `missing_client_capability` when the client cannot be asked; ClientError when it answered with an error
    */
   sample(key: string, request: SampleRequest, options?: AskOptions): Promise<Sampled>
 
   /**
    * The folders the client works in.
    *
-   * @throws McpError `missing_client_capability` when the client cannot be asked; `client_refused` when it refused
+   * @throws McpError `missing_client_capability` when the client cannot be asked; ClientError when it answered with an error
    */
   roots(key?: string): Promise<readonly Root[]>
 
@@ -145,7 +145,7 @@ export interface Context {
   /**
    * What the client answered to a question, as it came and not checked: `undefined` when it has not been answered yet.
    *
-   * @throws McpError `client_refused` when it answered with an error
+   * @throws ClientError when it answered with an error
    */
   input(key: string): Input | undefined
 
