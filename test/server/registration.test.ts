@@ -474,6 +474,21 @@ describe('modules', () => {
     expect(() => newServer().use(tools, { prefix: 'a b ' })).toThrow('The tool name "a b add" must be')
   })
 
+  test('may have a second parameter that it gives itself', () => {
+    const notes = (server: Server, { name = 'add' }: { name?: string } = {}) =>
+      void server.tool(name, { description }, text)
+    const optional = (server: Server, name?: string) => void server.tool(name ?? 'find', { description }, text)
+    const server = newServer().use(notes).use(optional)
+    expect([...server.registry.tools.keys()]).toEqual(['add', 'find'])
+  })
+
+  test('registers at once, so middleware and async modules are refused', () => {
+    const problem = /^A module given to server\.use\(\) returned a promise: .+ server\.intercept\(fn\)/
+    const middleware = async (_: unknown, next: () => unknown) => next()
+    expect(() => newServer().use(middleware as never)).toThrow(problem)
+    expect(() => newServer().use(async () => {})).toThrow(problem)
+  })
+
   test('may tell of changes', async () => {
     const server = newServer()
     const heard: unknown[] = []

@@ -177,16 +177,16 @@ server.use(
   },
   { prefix: 'a_' },
 )
-server.use(async (call, next) => {
+server.intercept(async (call, next) => {
   is<Equal<typeof call, MethodCall>>()
   return next({ ...call.params, arguments: {} })
 })
-server.use(({ signal }, next) => (signal.aborted ? {} : next()))
+server.intercept(({ signal }, next) => (signal.aborted ? {} : next()))
 // @ts-expect-error middleware answers
-server.use(async (_call, next) => {
+server.intercept(async (_call, next) => {
   await next()
 })
 // @ts-expect-error middleware has no names to put a prefix before
-server.use(async (_call, next) => next(), { prefix: 'a_' })
+server.intercept(async (_call, next) => next(), { prefix: 'a_' })
 // @ts-expect-error a module is a function
 server.use({ tool: 'text' })

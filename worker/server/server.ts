@@ -197,24 +197,39 @@ export class Server {
     return schema
   }
 
-  /** Plugs a module in. `prefix` goes before the names of its tools and prompts; URIs have their schemes. */
-  use(module: Module, options: { prefix?: string }): this
   /**
-   * Plugs a module in, or middleware, which is told from a module by its two parameters.
+   * Runs a module, which registers its part of the server at once.
+   *
+   * @param options `prefix` goes before the names of its tools and prompts; URIs have their schemes. Default: none
+   * @throws Error for a module that is async, and for middleware
+   */
+  use(module: Module, { prefix = '' }: { prefix?: string } = {}): this {
+    const { registry } = this
+    const part = prefix ? new Server(registry.options, { registry, prefix: this.#prefix + prefix }) : this
+    const returned: unknown = module(part)
+    if (returned instanceof Promise) {
+      // It was given no `next`, for example.
+      returned.catch(() => {})
+      throw new Error(
+        'A module given to server.use() returned a promise: a module registers at once, and middleware goes to server.intercept(fn)',
+      )
+    }
+    return this
+  }
+
+  /**
+   * Adds middleware around every method that answers from what was declared. What is added first is outermost.
    *
    * @example
-   * server.use(async (call, next) => {
+   * server.intercept(async (call, next) => {
    *   const since = Date.now()
    *   const result = await next()
    *   console.log(call.method, call.params.name, Date.now() - since)
    *   return result
    * })
    */
-  use(used: Module | Middleware): this
-  use(used: Module | Middleware, { prefix = '' } = {}): this {
-    const { registry } = this
-    if (isMiddleware(used)) registry.around = within(registry.around, used)
-    else used(prefix ? new Server(registry.options, { registry, prefix: this.#prefix + prefix }) : this)
+  intercept(middleware: Middleware): this {
+    this.registry.around = within(this.registry.around, middleware)
     return this
   }
 
@@ -247,8 +262,6 @@ export class Server {
     return { enable: () => turn(true), disable: () => turn(false), remove: () => turn(false) }
   }
 }
-
-const isMiddleware = (used: Module | Middleware): used is Middleware => used.length > 1
 
 async function nobodyHears(): Promise<never> {
   throw new Error(checks?.noUpdates ?? 'Nobody hears of changes')

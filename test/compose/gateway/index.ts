@@ -52,7 +52,7 @@ bare.use(proxy(BARE))
 const outer = createServer({ name: 'outer', version: '1.0.0' })
 const inner = createServer({ name: 'inner', version: '1.0.0' })
 inner.use(proxy(NEWER, { prefix: 'newer_' }))
-inner.use(async ({ method, params }, next) => {
+inner.intercept(async ({ method, params }, next) => {
   if (method !== 'tools/call' || params.name !== 'newer_echo') return next()
   const { text } = params.arguments as { text: string }
   if (text === 'forbidden') throw new McpError('forbidden', 'That must not be said')

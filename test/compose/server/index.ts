@@ -23,7 +23,7 @@ weather.tool('warm', { description: 'Warms a city', input: z.object({ city: z.st
 weather.prompt('plan', { description: 'Plans a day' }, () => 'Plan my day')
 const asked: string[] = []
 weather.tool('asked', { description: 'What it was asked' }, () => asked.splice(0).join(', '))
-weather.use(async ({ method, params }, next) => {
+weather.intercept(async ({ method, params }, next) => {
   const { city } = (params.arguments ?? {}) as { city?: string }
   if (city === 'Atlantis') throw new McpError('invalid_params', 'Atlantis has no weather')
   asked.push(`${method} ${params.name ?? params.uri ?? ''}`.trim())
@@ -40,7 +40,7 @@ main.tool('ask', { description: 'Asks' }, async (_, ctx) => {
 })
 main.tool('long', { description: 'Takes its time', task: true }, () => 'done')
 main.tool('seen', { description: 'What was seen' }, () => seen.splice(0).join(', '))
-main.use(async ({ method, params, revision, principal }, next) => {
+main.intercept(async ({ method, params, revision, principal }, next) => {
   if (params.name === 'seen') return next()
   seen.push(`outer ${method} ${params.name ?? ''} ${revision} ${principal?.subject ?? 'nobody'}`.trim())
   try {
@@ -49,7 +49,7 @@ main.use(async ({ method, params, revision, principal }, next) => {
     seen.push('outer over')
   }
 })
-main.use(async ({ method, params }, next) => {
+main.intercept(async ({ method, params }, next) => {
   const { text } = (params.arguments ?? {}) as { text?: string }
   if (text === 'forbidden') throw new McpError('forbidden', 'That must not be said')
   if (text === 'cached') return { content: [{ type: 'text', text: 'from the cache' }] }

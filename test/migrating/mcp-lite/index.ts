@@ -8,7 +8,7 @@ type Props = { user: string }
 
 const server = createServer({ name: 'desk', version: '1.0.0' })
 
-server.use(async (call, next) => {
+server.intercept(async (call, next) => {
   if (call.params.name === 'forbidden') throw new McpError('invalid_params', 'Not at night.')
   return next()
 })
