@@ -7,6 +7,7 @@ import { openHost } from '../test/apps/host/open-host.ts'
 import { serveHost } from '../test/apps/host/serve-host.ts'
 import { openInspector } from '../test/inspector/open-inspector.ts'
 import { launch } from '../test/support/chromium.ts'
+import { inspectorSecrets } from '../test/support/inspector-key.ts'
 import { startServer } from '../test/support/server.ts'
 
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
@@ -15,7 +16,7 @@ process.env.NODE_ENV = 'development'
 
 const images = join(import.meta.dirname, '../docs/images')
 
-await using server = await startServer('examples/chart')
+await using server = await startServer('examples/chart', inspectorSecrets)
 await using host = await serveHost(server.url)
 const browser = await launch()
 for (const theme of ['light', 'dark'] as const) {
@@ -27,7 +28,7 @@ for (const theme of ['light', 'dark'] as const) {
   }
 }
 
-await using report = await startServer('examples/report')
+await using report = await startServer('examples/report', inspectorSecrets)
 for (const colorScheme of ['light', 'dark'] as const) {
   for (const width of [390, 1280]) {
     await using opened = await openInspector(browser, report.url, {

@@ -3,6 +3,7 @@
  * examples/. Prints one line when it answers, and one for what an example has beside it; reloads when a file changes; keeps
  * its data in .edgemcp/, or in the folder given by `--data`.
  */
+import { randomBytes } from 'node:crypto'
 import { existsSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join, resolve } from 'node:path'
@@ -29,11 +30,16 @@ if (!Number.isInteger(port) || port < 0 || port > 65_535) fail('--port must be a
 if (!(await isFree(port))) fail(`Port ${port} is in use: choose another with --port.`)
 
 const beside = await startBeside(join(folder, 'beside', 'start.ts'))
+/** What the inspector must know to make up users, and to look into Durable Objects. */
+const inspectorKey = process.env.EDGEMCP_INSPECTOR_KEY || randomBytes(16).toString('base64url')
 const { unstable_startWorker: startWorker } = await import('wrangler')
 const worker = await startWorker({
   config,
   bindings: Object.fromEntries(
-    Object.entries(beside?.variables ?? {}).map(([name, value]) => [name, { type: 'plain_text', value }]),
+    Object.entries({ ...beside?.variables, EDGEMCP_INSPECTOR_KEY: inspectorKey }).map(([name, value]) => [
+      name,
+      { type: 'plain_text', value },
+    ]),
   ),
   dev: {
     server: { hostname: '127.0.0.1', port },
@@ -45,6 +51,7 @@ const worker = await startWorker({
 })
 await worker.ready
 console.log(`ready on ${new URL('/mcp', await worker.url)}`)
+console.log(`inspector on ${new URL(`/?inspector=${inspectorKey}`, await worker.url)}`)
 if (beside) console.log(beside.says)
 
 let stopping = false

@@ -60,7 +60,8 @@ test('npm start says one line, keeps its data, and stops cleanly on SIGTERM and 
     expect(found.structuredContent).toEqual({ notes: [{ id: 'kept', title: 'Kept' }] })
     server.kill(signal)
     expect(await server.ended).toBe(0)
-    expect(server.lines).toEqual([`ready on ${url}`])
+    const key = expect.stringMatching(/^inspector on http:\/\/127\.0\.0\.1:\d+\/\?inspector=[\w-]{22}$/)
+    expect(server.lines).toEqual([`ready on ${url}`, key])
     expect(server.errors).toEqual([])
     await expect(fetch(url)).rejects.toThrow()
   }

@@ -2,20 +2,21 @@
 import { request } from 'node:http'
 import { afterAll, beforeAll, expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
+import { inspectorCookie, inspectorSecrets } from '../support/inspector-key.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
 beforeAll(async () => {
   // Wrangler puts this into the bundle.
   vi.stubEnv('NODE_ENV', 'development')
-  server = await startServer('test/inspector/server')
+  server = await startServer('test/inspector/server', inspectorSecrets)
 })
 afterAll(() => server?.harness.close())
 
 type Answer = { status: number; body: unknown }
 
 /** As a browser or a tunnel would ask: `fetch` sets these headers itself. */
-function ask(path: string, headers: Record<string, string> = {}): Promise<Answer> {
+function ask(path: string, headers: Record<string, string> = inspectorCookie(server.url)): Promise<Answer> {
   return new Promise((resolve, reject) => {
     const asked = request(new URL(path, server.url), { headers }, async (response) => {
       const chunks: Buffer[] = []
@@ -25,6 +26,11 @@ function ask(path: string, headers: Record<string, string> = {}): Promise<Answer
     asked.on('error', reject)
     asked.end()
   })
+}
+
+const refused = {
+  status: 403,
+  body: { problem: 'Only the inspector sees this: open it with the link that the terminal prints' },
 }
 
 type Hop = { number: number; kind: string; what: string; milliseconds?: number; hasFailed?: true }
@@ -98,16 +104,46 @@ test.each([
   ['a page of another port', { 'Sec-Fetch-Site': 'same-site' }],
 ])('%s does not see it', async (_, headers: Record<string, string>) => {
   for (const path of ['/?inside', '/?inside=hops&request=1', '/?inside=rows&class=McpUpdates&name=updates']) {
-    expect(await ask(path, headers)).toEqual({ status: 403, body: { problem: 'Only pages of this server see this' } })
+    expect(await ask(path, { ...inspectorCookie(server.url), ...headers })).toEqual(refused)
   }
 })
 
 test('whoever comes by another name does not see it', async () => {
-  const { status, body } = await ask('/?inside', { Host: 'tunnel.localhost' })
-  expect([status, body]).toEqual([403, { problem: 'Only pages of this server see this' }])
+  expect(await ask('/?inside', { ...inspectorCookie(server.url), Host: 'tunnel.localhost' })).toEqual(refused)
+})
+
+test.each<[string, Record<string, string>]>([
+  ['adds X-Forwarded-Host', { 'X-Forwarded-Host': 'abc.devtunnels.example' }],
+  ['adds X-Forwarded-For', { 'X-Forwarded-For': '203.0.113.9' }],
+  ['adds Forwarded', { Forwarded: 'for=203.0.113.9' }],
+  ['adds Via', { Via: '1.1 tunnel' }],
+])(
+  'whoever comes through a tunnel that rewrites Host and %s does not see it, even with the key',
+  async (_, headers) => {
+    expect(await ask('/?inside', { ...inspectorCookie(server.url), ...headers })).toEqual(refused)
+  },
+)
+
+test.each<[string, Record<string, string>]>([
+  ['no key', {}],
+  ['another key', { Cookie: 'edgemcp-inspector=another' }],
+])('whoever comes through a tunnel that rewrites Host and adds nothing does not see it with %s', async (_, headers) => {
+  for (const path of ['/?inside', '/?inside=rows&class=McpUpdates&name=updates']) {
+    expect(await ask(path, headers)).toEqual(refused)
+  }
+})
+
+test('the link of the terminal puts the key into a cookie, another link does not', async () => {
+  const open = (key: string) => fetch(new URL(`/?inspector=${key}`, server.url), { redirect: 'manual' })
+  const signedIn = await open(inspectorSecrets.EDGEMCP_INSPECTOR_KEY)
+  expect([signedIn.status, signedIn.headers.get('Location')]).toEqual([303, '/'])
+  const [cookie = ''] = (signedIn.headers.get('Set-Cookie') ?? '').split(';')
+  expect(signedIn.headers.get('Set-Cookie')).toBe(`${cookie}; Path=/; HttpOnly; SameSite=Strict`)
+  expect((await ask('/?inside', { Cookie: cookie })).status).toBe(200)
+  expect((await open('another')).headers.get('Set-Cookie')).toBeNull()
 })
 
 test('a page that this server made does', async () => {
-  const headers = { Origin: server.url.origin, 'Sec-Fetch-Site': 'same-origin' }
+  const headers = { ...inspectorCookie(server.url), Origin: server.url.origin, 'Sec-Fetch-Site': 'same-origin' }
   expect((await ask('/?inside', headers)).status).toBe(200)
 })

@@ -4,6 +4,7 @@ import { afterEach, expect, test, vi } from 'vitest'
 import { type MadeUp, madeUpToken } from '../../worker/development/made-up.ts'
 import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { startIssuer } from '../../worker/testing/node/index.ts'
+import { inspectorCookie, inspectorSecrets } from '../support/inspector-key.ts'
 import { startServer } from '../support/server.ts'
 
 afterEach(() => vi.unstubAllEnvs())
@@ -11,7 +12,7 @@ afterEach(() => vi.unstubAllEnvs())
 async function start(environment = 'development') {
   vi.stubEnv('NODE_ENV', environment)
   const issuer = await startIssuer()
-  const server = await startServer('examples/protected', { ISSUER: issuer.issuer })
+  const server = await startServer('examples/protected', { ISSUER: issuer.issuer, ...inspectorSecrets })
   return {
     issuer,
     url: server.url,
@@ -23,6 +24,8 @@ async function start(environment = 'development') {
 }
 
 const ada: MadeUp = { subject: 'Ada Łovelace', scopes: ['notes:read'], tenant: undefined, claims: {} }
+/** Headers as a browser sends them that was opened with the link of the terminal. */
+const withKey = (headers: Headers, url: URL) => ({ ...Object.fromEntries(headers), ...inspectorCookie(url) })
 const clientInfo = { name: 'browser', version: '1.0.0' }
 const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo }
 
@@ -42,7 +45,9 @@ function ask(url: URL, headers: Record<string, string>): Promise<number> {
 test('is somebody to every revision, with the scopes that were made up and no others', async () => {
   await using server = await start()
   for (const revision of everyRevision) {
-    await using client = await connect(server.url, { revision, token: madeUpToken(ada) })
+    const inBrowser = (request: Request) =>
+      fetch(new Request(request, { headers: withKey(request.headers, server.url) }))
+    await using client = await connect(inBrowser, { url: server.url.href, revision, token: madeUpToken(ada) })
     const { content } = await client.callTool('whoami')
     expect(content).toEqual([{ type: 'text', text: 'Ada Łovelace, who may notes:read' }])
     await expect(client.callTool('write_note', { id: 'a', text: 'A' })).rejects.toMatchObject({ status: 403 })
@@ -60,11 +65,13 @@ test('is nobody elsewhere than on this machine and its own pages, and not when i
   await using server = await start()
   const token = madeUpToken(ada)
   const as = (credential: string, headers = {}) =>
-    ask(server.url, { Authorization: `Bearer ${credential}`, ...headers })
+    ask(server.url, { Authorization: `Bearer ${credential}`, ...inspectorCookie(server.url), ...headers })
   expect(await as(token)).toBe(200)
   expect(await as(token, { Origin: server.url.origin, 'Sec-Fetch-Site': 'same-origin' })).toBe(200)
   expect(await as(token, { Origin: 'http://localhost:1', 'Sec-Fetch-Site': 'same-site' })).toBe(401)
   expect(await as(token, { 'Sec-Fetch-Site': 'cross-site' })).toBe(401)
+  expect(await as(token, { 'X-Forwarded-Host': 'tunnel.example' })).toBe(401)
+  expect(await as(token, { Cookie: '' })).toBe(401)
   expect(await as(token, { Host: 'tunnel.example', 'X-Forwarded-Proto': 'https' })).toBe(403)
   for (const bad of ['null', '{}', '{"subject":1,"scopes":[],"claims":{}}', '{"subject":"a"}', 'no json', '']) {
     expect(await as(token.slice(0, token.indexOf('.') + 1) + btoa(bad))).toBe(401)
@@ -74,9 +81,13 @@ test('is nobody elsewhere than on this machine and its own pages, and not when i
 
 test('can be made up where tokens are asked for', async () => {
   vi.stubEnv('NODE_ENV', 'development')
-  await using guarded = await startServer('examples/protected', { ISSUER: 'https://issuer.example' })
-  await using open = await startServer('examples/hello')
-  const page = async ({ url }: typeof open) => (await fetch(new URL('/', url))).text()
+  await using guarded = await startServer('examples/protected', {
+    ISSUER: 'https://issuer.example',
+    ...inspectorSecrets,
+  })
+  await using open = await startServer('examples/hello', inspectorSecrets)
+  const page = async ({ url }: typeof open) =>
+    (await fetch(new URL('/', url), { headers: inspectorCookie(url) })).text()
   expect(await page(guarded)).toContain(' data-users>')
   expect(await page(open)).not.toContain('data-users')
 })

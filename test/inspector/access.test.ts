@@ -2,6 +2,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { found, launch, missing } from '../support/chromium.ts'
+import { inspectorSecrets } from '../support/inspector-key.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type OpenInspector, openInspector } from './open-inspector.ts'
 
@@ -11,7 +12,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
 
   beforeAll(async () => {
     vi.stubEnv('NODE_ENV', 'development')
-    server = await startServer('test/inspector/server')
+    server = await startServer('test/inspector/server', inspectorSecrets)
     browser = await launch()
   })
   afterAll(async () => {

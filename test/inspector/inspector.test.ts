@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vite
 import { everyRevision } from '../../worker/testing/index.ts'
 import { found, launch, missing } from '../support/chromium.ts'
 import { isFull } from '../support/full.ts'
+import { inspectorSecrets } from '../support/inspector-key.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type OpenInspector, openInspector } from './open-inspector.ts'
 import { startRelay } from './relay.ts'
@@ -22,7 +23,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
   beforeAll(async () => {
     // Wrangler puts this into the bundle. `wrangler dev` and `npm run example` set it themselves.
     vi.stubEnv('NODE_ENV', 'development')
-    server = await startServer('test/inspector/server')
+    server = await startServer('test/inspector/server', inspectorSecrets)
     browser = await launch()
   })
   afterAll(async () => {

@@ -1,5 +1,7 @@
 /** The inspector in a browser, and everything that went wrong there. */
+
 import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import { inspectorSecrets } from '../support/inspector-key.ts'
 
 export type OpenInspector = {
   readonly page: Page
@@ -34,7 +36,7 @@ export async function openInspector(
     problems.push(dialog.message())
     void dialog.dismiss()
   })
-  await page.goto(new URL('/', url).href)
+  await page.goto(new URL(`/?inspector=${inspectorSecrets.EDGEMCP_INSPECTOR_KEY}`, url).href)
   const connected = () => page.waitForSelector('[data-state="connected"]')
   await connected()
   const result = page.locator('.call').first()

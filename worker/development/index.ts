@@ -4,7 +4,6 @@ import type { Registry } from '../server/server.ts'
 import { type Described, describe } from './described.ts'
 import { watchEffects } from './effects.ts'
 import { timeHandlers } from './handlers.ts'
-import type { Names } from './inside.ts'
 import { inspecting, type Page } from './inspecting.ts'
 import { warnOfMissingExports } from './missing-exports.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
@@ -18,7 +17,7 @@ type Beside = {
   /** With the bindings whose writes are effects. */
   readonly env: object
   /** Of the classes that it needs. */
-  readonly names: Names & { readonly session: string }
+  readonly names: { readonly session: string; readonly updates: string }
   /** The class of all Durable Objects. */
   readonly base: { prototype: object }
 }
@@ -46,7 +45,7 @@ export function watch<O extends Guards & Described & { page?: Page }>(
     timeHandlers(registry)
   }
   const { auth } = options
-  return { ...options, page: inspecting(options.page, names), auth: auth && withMadeUp(auth) }
+  return { ...options, page: inspecting(options.page, env), auth: auth && withMadeUp(auth, env) }
 }
 
 /** What is declared and exported is known when somebody calls. */

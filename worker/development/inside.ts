@@ -5,9 +5,6 @@ import { hasSeen, seenObjects } from './objects.ts'
 import { isOwnPage } from './own-page.ts'
 import type { RowsRpc } from './rows.ts'
 
-/** Names of the classes, as they are exported. */
-export type Names = { readonly updates: string }
-
 const parameter = 'inside'
 
 export const isInside = ({ searchParams }: URL): boolean => searchParams.has(parameter)
@@ -16,17 +13,17 @@ export const isInside = ({ searchParams }: URL): boolean => searchParams.has(par
  * Answers `?inside` with the objects, `?inside=rows&class=…&name=…` with what one of them stores, and `?inside=hops&request=…`
  * with the pieces of a request.
  */
-export async function inside(request: Request, names: Names): Promise<Response> {
-  if (!isOwnPage(request)) return told({ problem: 'Only pages of this server see this' }, 403)
+export async function inside(request: Request, env: object): Promise<Response> {
+  if (!isOwnPage(request, env)) {
+    return told({ problem: 'Only the inspector sees this: open it with the link that the terminal prints' }, 403)
+  }
   const { searchParams } = new URL(request.url)
   const what = searchParams.get(parameter)
   if (what === 'hops') return told(hopsOf(Number(searchParams.get('request'))))
   if (what !== 'rows') return told(seenObjects())
   const [className, name] = [searchParams.get('class') ?? '', searchParams.get('name') ?? '']
   if (!hasSeen(className, name)) return told({ problem: `Nobody has called ${className} "${name}"` }, 404)
-  // Whoever has them can read and write what the server seals.
-  const hidden = className === names.updates ? ['keys'] : []
-  return told(await object<RowsRpc>(className, name, {}).edgemcpRows(hidden))
+  return told(await object<RowsRpc>(className, name, {}).edgemcpRows())
 }
 
 const told = (value: unknown, status = 200): Response =>

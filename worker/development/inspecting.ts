@@ -1,15 +1,30 @@
 /** The inspector at `/`, in the place of the page that a deployment has there. */
 import type { Host } from '../http/host.ts'
 import { inspectorPage } from '../inspector/page.ts'
-import { inside, isInside, type Names } from './inside.ts'
+import { inside, isInside } from './inside.ts'
+import { inspectorLink, signIn } from './inspector-key.ts'
+import { isOwnPage } from './own-page.ts'
 
 export type Page = (request: Request, host: Host) => Promise<Response>
 
 /** @param page what a deployment has at `/`: it is at `/?page` */
 export const inspecting =
-  (page: Page | undefined, names: Names): Page =>
+  (page: Page | undefined, env: object): Page =>
   async (request, host) => {
     const url = new URL(request.url)
-    if (isInside(url)) return inside(request, names)
-    return page && url.searchParams.has('page') ? page(request, host) : inspectorPage(request, host, true)
+    if (isInside(url)) return inside(request, env)
+    if (page && url.searchParams.has('page')) return page(request, host)
+    const signedIn = signIn(request, env)
+    if (signedIn) return signedIn
+    const isOwn = isOwnPage(request, env)
+    if (!isOwn) printLink(url, env)
+    return inspectorPage(request, host, isOwn)
   }
+
+let isPrinted = false
+
+function printLink(url: URL, env: object): void {
+  if (isPrinted) return
+  isPrinted = true
+  console.log(`edgemcp: the inspector with made-up users and Durable Objects is at ${inspectorLink(url, env)}`)
+}

@@ -18,7 +18,7 @@ export type Contents = {
 
 /** What may be asked of every object. */
 export interface RowsRpc {
-  edgemcpRows(hidden: readonly string[]): Promise<Contents>
+  edgemcpRows(): Promise<Contents>
 }
 
 type Instance = { readonly ctx: DurableObjectState }
@@ -29,16 +29,16 @@ const mostCharacters = 2000
 
 /** From now on every object tells what it stores. @param base the class that all are of */
 export function tellRows(base: { prototype: object }): void {
-  const edgemcpRows = function (this: Instance, hidden: readonly string[]): Promise<Contents> {
-    return contentsOf(this.ctx.storage, hidden)
+  const edgemcpRows = function (this: Instance): Promise<Contents> {
+    return contentsOf(this.ctx.storage)
   }
   Object.defineProperty(base.prototype, 'edgemcpRows', { value: edgemcpRows, configurable: true })
 }
 
-async function contentsOf(storage: DurableObjectStorage, hidden: readonly string[]): Promise<Contents> {
+async function contentsOf(storage: DurableObjectStorage): Promise<Contents> {
   const { kv, sql } = storage
   const values = [...kv.list({ limit: mostRows })].map(
-    ([key, value]) => [key, hidden.includes(key) ? '(not shown)' : plain(value)] as const,
+    ([key, value]) => [key, isKeyRing(key, value) ? '(not shown)' : plain(value)] as const,
   )
   const tables = sql
     .exec<{ name: string }>("SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT GLOB '_*' ORDER BY name")
@@ -47,6 +47,10 @@ async function contentsOf(storage: DurableObjectStorage, hidden: readonly string
     .map(({ name }) => tableOf(sql, name))
   return { values, tables, alarm: await storage.getAlarm() }
 }
+
+/** Whoever has a key ring can read and write what the server seals, so none is shown, whichever class has it. */
+const isKeyRing = (key: string, value: unknown): boolean =>
+  key === 'keys' || (typeof value === 'object' && value !== null && 'current' in value && 'keys' in value)
 
 function tableOf(sql: SqlStorage, name: string): Table {
   const quoted = `"${name.replaceAll('"', '""')}"`

@@ -5,7 +5,7 @@ import { madeUpIn } from './made-up.ts'
 import { isOwnPage } from './own-page.ts'
 
 /** Lets the inspector be whoever it says it is. Everybody else is asked for what they always are. */
-export function withMadeUp(auth: Auth): Auth {
+export function withMadeUp(auth: Auth, env: object): Auth {
   return {
     attach: auth.attach?.bind(auth),
     refuse: auth.refuse?.bind(auth),
@@ -15,17 +15,18 @@ export function withMadeUp(auth: Auth): Auth {
     reauthorize:
       auth.reauthorize &&
       (async (principal, call) => (principal.client === inspector ? principal : auth.reauthorize?.(principal, call))),
-    authenticate: async (request, site, visit) => madeUp(request) ?? (await auth.authenticate(request, site, visit)),
+    authenticate: async (request, site, visit) =>
+      madeUp(request, env) ?? (await auth.authenticate(request, site, visit)),
   } as Auth
 }
 
 /** The client of made-up users. */
 const inspector = 'edgemcp-inspector'
 
-function madeUp(request: Request): Principal | undefined {
+function madeUp(request: Request, env: object): Principal | undefined {
   const [, token] = /^Bearer (.+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
   const user = token === undefined ? undefined : madeUpIn(token)
-  if (!user || !isOwnPage(request)) return undefined
+  if (!user || !isOwnPage(request, env)) return undefined
   const { subject, scopes, tenant, claims } = user
   return {
     issuer: new URL(request.url).origin,

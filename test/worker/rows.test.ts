@@ -1,0 +1,23 @@
+/** What the inspector shows of a Durable Object. */
+import { expect, test } from 'vitest'
+import { type RowsRpc, tellRows } from '../../worker/development/rows.ts'
+
+test('a key ring is shown of no class, and under no name', async () => {
+  const ring = { current: 'k1', keys: { k1: 'secret' } }
+  const stored = [
+    ['keys', ring],
+    ['ring', ring],
+    ['count', 1],
+  ]
+  const sql = { exec: () => ({ toArray: () => [] }) }
+  class Other {
+    readonly ctx = { storage: { kv: { list: () => stored }, sql, getAlarm: async () => null } }
+  }
+  tellRows(Other)
+  const { values } = await (new Other() as unknown as RowsRpc).edgemcpRows() // tellRows adds the method
+  expect(values).toEqual([
+    ['keys', '(not shown)'],
+    ['ring', '(not shown)'],
+    ['count', 1],
+  ])
+})
