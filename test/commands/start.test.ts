@@ -48,7 +48,7 @@ function npm(...args: string[]) {
   return { lines, errors, firstLine: first.promise, ended, kill: (signal: NodeJS.Signals) => child.kill(signal) }
 }
 
-test('npm start says one line, keeps its data, and stops cleanly on SIGTERM and SIGINT', async () => {
+test('npm start says where it is and how to open the inspector, keeps its data, and stops cleanly on SIGTERM and SIGINT', async () => {
   const [port, data] = [await freePort(), newFolder()]
   const url = `http://127.0.0.1:${port}/mcp`
   for (const signal of ['SIGTERM', 'SIGINT'] as const) {
