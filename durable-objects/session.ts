@@ -542,6 +542,7 @@ export class Session extends DurableObject implements SessionRpc {
       client: handshake.client,
       principal,
       session: { id: session },
+      requestId: request.id,
       logLevel: this.#values.get<LogLevel>('level') ?? 'info',
     }
     const notify: World['notify'] = (notification, said) => {

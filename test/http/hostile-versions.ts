@@ -230,7 +230,12 @@ export const versions: Row[] = [
       incomplete,
     ),
   ),
-  ...[undefined, null, [], 'text'].map((capabilities) =>
+  row(
+    'initialize without capabilities declares none',
+    initialize(hello({ capabilities: undefined })),
+    settled('2025-11-25'),
+  ),
+  ...[null, [], 'text'].map((capabilities) =>
     row(
       `initialize with the capabilities ${JSON.stringify(capabilities)} is refused`,
       initialize(hello({ capabilities })),

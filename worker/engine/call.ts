@@ -8,6 +8,7 @@ import type {
   LogLevel,
   Notification,
   Params,
+  RequestId,
   Result,
 } from '../protocol/types.ts'
 import type { StateHost } from '../server/state.ts'
@@ -22,6 +23,8 @@ export type Call = {
   readonly client: Implementation | undefined
   readonly principal: Principal | undefined
   readonly session: { readonly id: string } | undefined
+  /** The id of the JSON-RPC request; `undefined` in a run of a task. */
+  readonly requestId?: RequestId | undefined
   /** A run of a task: it may take as long as its task may. */
   readonly isTask?: boolean
   /** The least severe log line the client wants; `undefined`: none. */

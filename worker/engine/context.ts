@@ -226,6 +226,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     principal: call.principal,
     session: call.session,
     client: call.client,
+    requestId: call.requestId,
     meta: isObject(call.params._meta) ? call.params._meta : {},
     can: (feature) => can(call.capabilities, feature),
 

@@ -23,7 +23,8 @@ export type Handshake = {
 
 /** @throws McpError `invalid_envelope` when `initialize` is not what it must be */
 export function readHandshake(params: Params | undefined): Handshake {
-  const { protocolVersion, capabilities, clientInfo } = params ?? {}
+  // Hosts in the wild leave capabilities out.
+  const { protocolVersion, capabilities = {}, clientInfo } = params ?? {}
   if (typeof protocolVersion !== 'string') throw expected('protocolVersion', 'a string')
   if (!isObject(capabilities)) throw expected('capabilities', 'an object')
   if (!isImplementation(clientInfo)) throw expected('clientInfo', 'an object with name and version')

@@ -68,11 +68,11 @@ export async function serveAlone(
 }
 
 const callOf = (
-  { method, params = {} }: RequestMessage,
+  { id: requestId, method, params = {} }: RequestMessage,
   revision: Revision,
   principal: Principal | undefined,
   { capabilities, client, logLevel }: Envelope,
-): Call => ({ method, params, revision, capabilities, client, principal, session: undefined, logLevel })
+): Call => ({ method, params, revision, capabilities, client, principal, session: undefined, requestId, logLevel })
 
 /** What limits count a call by. */
 type Counting = { readonly caller: string | undefined; readonly post: object }

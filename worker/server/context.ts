@@ -8,6 +8,7 @@ import type {
   InputRequest,
   LogLevel,
   Meta,
+  RequestId,
   Root,
   SamplingMessage,
 } from '../protocol/types.ts'
@@ -81,6 +82,11 @@ export interface Context {
   readonly session: { readonly id: string } | undefined
   /** What the client calls itself. For display only: anyone may claim anything. */
   readonly client: Implementation | undefined
+  /**
+   * The id of the JSON-RPC request, as its client chose it: unique among the requests that are open in a session. In stateless
+   * revisions each round is a request with an id of its own. `undefined` in a run of a task.
+   */
+  readonly requestId: RequestId | undefined
   /** The request's `_meta`. */
   readonly meta: Readonly<Meta>
 

@@ -19,6 +19,8 @@ import type { TemplateVariables } from './uri-template.ts'
 export type ServerOptions = Implementation & {
   /** Told to the model by clients that do so. */
   instructions?: string
+  /** Experimental capabilities to declare, by name, with their settings. Default: none. */
+  experimental?: Readonly<Record<string, Params>>
   /** How long clients may keep lists, and for whom. Default: not at all. */
   caching?: Caching
   /** Entries on one page of a list. Default 1,000: many clients read the first page only. */
