@@ -92,7 +92,7 @@ describe('a handshake', () => {
     ['nothing', undefined, 'params.protocolVersion must be a string'],
     ['no version', { ...params, protocolVersion: undefined }, 'params.protocolVersion must be a string'],
     ['a version that is a number', { ...params, protocolVersion: 1 }, 'params.protocolVersion must be a string'],
-    ['no capabilities', { ...params, capabilities: undefined }, 'params.capabilities must be an object'],
+    ['capabilities that are no object', { ...params, capabilities: null }, 'params.capabilities must be an object'],
     ['capabilities that are a list', { ...params, capabilities: [] }, 'params.capabilities must be an object'],
     ['no client', { ...params, clientInfo: undefined }, 'params.clientInfo must be an object with name and version'],
     [
