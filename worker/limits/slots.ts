@@ -34,14 +34,14 @@ export class Slots {
    */
   take(slots: readonly Slot[], leaseMs: number): Entered | { readonly full: Slot } {
     const full = slots.find(
-      ({ key, most, parked = 0 }) => this.#count(key, most) + (this.#waiting.get(key) ?? 0) + parked >= most,
+      ({ key, most, parked = 0 }) => this.#count(key) + (this.#waiting.get(key) ?? 0) + parked >= most,
     )
     return full ? { full } : this.#hold(slots, leaseMs)
   }
 
   /** Waits until all slots are free, then takes them. @throws the signal's reason */
   async takeWhenFree(slots: readonly Slot[], leaseMs: number, signal: AbortSignal): Promise<Entered> {
-    const isFree = () => slots.every(({ key, most }) => this.#count(key, most) < most)
+    const isFree = () => slots.every(({ key, most }) => this.#count(key) < most)
     if (isFree()) return this.#hold(slots, leaseMs)
     for (const { key } of slots) this.#waiting.set(key, (this.#waiting.get(key) ?? 0) + 1)
     try {
@@ -59,23 +59,16 @@ export class Slots {
     }
   }
 
-  /** Calls that hold this key. */
-  running(key: string): number {
-    return this.#held.get(key)?.size ?? 0
-  }
-
   /** True when no call holds anything. */
   get isIdle(): boolean {
     return this.#held.size === 0 && this.#waiting.size === 0
   }
 
-  #count(key: string, most: number): number {
+  #count(key: string): number {
     const holders = this.#held.get(key)
     if (!holders) return 0
-    if (holders.size >= most) {
-      const now = this.#now()
-      for (const holder of holders) if (holder.until <= now) this.#drop(key, holder)
-    }
+    const now = this.#now()
+    for (const holder of holders) if (holder.until <= now) this.#drop(key, holder)
     return holders.size
   }
 
