@@ -77,6 +77,13 @@ test('every change has a topic of its own', () => {
   expect(topics).toEqual(['tools', 'prompts', 'resources', 'resource:note://1', 'resource:tools'])
 })
 
+test('no URI has the topic of a template', () => {
+  const template = topicOf({ resource: 'note://{id}' })
+  expect(topicOf({ resource: 'note://%7Bid%7D' })).not.toBe(template)
+  expect(topicOf({ resource: 'note://{id%7D' })).not.toBe(template)
+  expect(topicOf({ resource: '日://{id}' })).toBe('resource:%E6%97%A5://{id}')
+})
+
 describe('a filter', () => {
   test('is read as it was sent', () => {
     const filter = {

@@ -35,7 +35,15 @@ export type Scope = { readonly tenant?: string | undefined }
  * `note://%31` is `note://1`, as it is to a template. ASCII, so that a character is a byte wherever topics are kept.
  */
 export const topicOf = (change: Change, { tenant }: Scope = {}): string =>
-  `${tenantPrefix(tenant)}${'list' in change ? change.list : `resource:${normalizeUri(change.resource.toWellFormed())}`}`
+  `${tenantPrefix(tenant)}${'list' in change ? change.list : `resource:${spelled(change.resource)}`}`
+
+/** Braces are those of a template. In the normal form of a URI they are encoded, so that no URI is a template's topic. */
+const spelled = (resource: string) =>
+  resource
+    .toWellFormed()
+    .split(/([{}])/)
+    .map((part) => (part === '{' || part === '}' ? part : normalizeUri(part)))
+    .join('')
 
 const tenantPrefix = (tenant: string | undefined) => (tenant === undefined ? '' : `${asciiJson(tenant)} `)
 
