@@ -376,3 +376,21 @@ describe('a template', () => {
     },
   )
 })
+
+describe('the URI of one resource', () => {
+  const uri = (text: string, variables: object) => uriTemplate(text).uri(variables as Variables)
+
+  test('needs each variable that is not a list or part of a query', () => {
+    expect(() => uri('note://{id}', {})).toThrow(
+      'The URI template "note://{id}" needs the variable "id": give it a string',
+    )
+    expect(() => uri('a://{x}/{y}', { x: '1' })).toThrow('needs the variable "y"')
+    expect(uri('a://{x}{/more*}{?tag}', { x: '1' })).toBe('a://1')
+  })
+
+  test.each([1, true, null, {}, [1]])('takes no %j as a value', (id) => {
+    expect(() => uri('note://{id}', { id })).toThrow(
+      'The variable "id" of a URI template must be a string or a list of strings',
+    )
+  })
+})

@@ -159,7 +159,7 @@ export class Server {
     const turn = this.#add(resource.template ? 'templates' : 'resources', 'resource', uri, resource, definition)
     const { template } = resource
     const expand = (variables: object | undefined) =>
-      template ? template.expand(variables as Record<string, string>) : uri
+      template ? template.uri((variables ?? {}) as Record<string, string>) : uri
     return {
       ...turn,
       uri: (...variables) => expand(variables[0]),

@@ -33,7 +33,10 @@ type Values = Readonly<Record<string, string | readonly string[] | undefined>>
 export interface UriTemplate {
   readonly text: string
   readonly names: readonly string[]
+  /** Expands as RFC 6570 does: an absent variable leaves nothing. @throws Error for a value that is neither text nor a list of texts */
   expand(variables: Values): string
+  /** Expands for one resource. @throws Error when a variable is absent, too, unless it is a list or part of a query */
+  uri(variables: Values): string
   /**
    * Returns the variables that expand to this URI, if there are any; its query may have another order. Takes time and memory
    * in proportion to the length of the URI. A URI beyond `bounds.uriCharacters` matches nothing.
@@ -42,7 +45,12 @@ export interface UriTemplate {
 }
 
 /** A text of the template, or one of its expressions. */
-type Piece = { names: readonly string[]; parts: readonly Part[]; write: (values: Values) => string }
+type Piece = {
+  names: readonly string[]
+  required: readonly string[]
+  parts: readonly Part[]
+  write: (values: Values) => string
+}
 
 /** What a match looks for: a text, and what may run on after it. */
 type Part = {
@@ -67,6 +75,11 @@ export function uriTemplate(text: string): UriTemplate {
     text,
     names: [...new Set(pieces.flatMap((piece) => piece.names))],
     expand,
+    uri(variables) {
+      const absent = pieces.flatMap((piece) => piece.required).find((name) => variables?.[name] === undefined)
+      if (absent === undefined) return expand(variables)
+      throw new Error(`The URI template "${text}" needs the variable "${absent}": give it a string`)
+    },
     match(uri) {
       if (uri.length > bounds.uriCharacters) return undefined
       try {
@@ -88,7 +101,7 @@ export function uriTemplate(text: string): UriTemplate {
 
 function plainText(text: string): Piece {
   const lead = normalizeUri(text)
-  return { names: [], parts: [{ lead }], write: () => lead }
+  return { names: [], required: [], parts: [{ lead }], write: () => lead }
 }
 
 function expression(text: string): Piece {
@@ -101,13 +114,22 @@ function expression(text: string): Piece {
   const isReserved = /[+#]/.test(sign)
   const first = sign === '+' ? '' : sign
   const separator = /[./;]/.test(sign) ? sign : isNamed ? '&' : ','
-  return { names: variables.map(({ name }) => name), parts: isNamed ? [namedPart()] : variables.map(partOf), write }
+  const required = isNamed ? [] : variables.filter(({ isList }) => !isList).map(({ name }) => name)
+  return {
+    names: variables.map(({ name }) => name),
+    required,
+    parts: isNamed ? [namedPart()] : variables.map(partOf),
+    write,
+  }
 
   function write(values: Values): string {
     const encode = isReserved ? encodeReserved : encodeAll
     const written = variables.flatMap(({ name, isList, length }) => {
       const value = Object.hasOwn(values, name) ? values[name] : undefined
       if (value === undefined) return []
+      if (typeof value !== 'string' && !(Array.isArray(value) && value.every((each) => typeof each === 'string'))) {
+        throw new Error(`The variable "${name}" of a URI template must be a string or a list of strings, not ${value}`)
+      }
       const texts = typeof value === 'string' ? [encode([...value].slice(0, length).join(''))] : value.map(encode)
       const joined = isList || texts.length === 0 ? texts : [texts.join(',')]
       return isNamed ? joined.map((text) => (text || sign !== ';' ? `${name}=${text}` : name)) : joined

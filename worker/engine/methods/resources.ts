@@ -30,7 +30,7 @@ async function listedBy({ item, template, list }: Resource, caller: Caller): Pro
   const { uriTemplate: _, ...common } = item as ResourceTemplateItem
   const entries = (await list?.(caller)) ?? []
   return entries.map((entry) => {
-    const uri = template.expand(entry)
+    const uri = template.uri(entry)
     const own = Object.entries(entry).filter(([name, value]) => describing.has(name) && value !== undefined)
     return { uri, ...common, name: uri, ...Object.fromEntries(own) }
   })
