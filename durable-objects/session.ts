@@ -171,6 +171,8 @@ export class Session extends DurableObject implements SessionRpc {
   readonly #running = new Map<string, Running>()
   /** Milliseconds: since when an HTTP+SSE session has been without its stream. */
   #aloneSince: number | undefined
+  /** Settles when the last change of subscriptions that was begun is done. */
+  #subscribing: Promise<void> = Promise.resolve()
   /** Resolves when a deadline is set. */
   #deadlineSet = Promise.withResolvers<void>()
   #seen = 0
@@ -485,11 +487,14 @@ export class Session extends DurableObject implements SessionRpc {
       const uri = await readSubscription(this.#host.server.registry, { principal }, params)
       signal.throwIfAborted()
       this.#arm(expires)
-      const isThere = await this.#listen(principal)
       const scopes = this.#scopesOf('resources/subscribe', params)
-      if (scopes.length > 0) this.#values.put('takes', [...new Set([...this.#takes, ...scopes])])
       const topics = topicsFor([{ resource: uri }], principal ?? {})
-      if (!isThere || (await this.#updates?.subscribe(this.#name, topics)) !== false) return {}
+      const hasRoom = await this.#oneByOne(async () => {
+        const isThere = await this.#listen(principal)
+        if (scopes.length > 0) this.#values.put('takes', [...new Set([...this.#takes, ...scopes])])
+        return !isThere || (await this.#updates?.subscribe(this.#name, topics)) !== false
+      })
+      if (hasRoom) return {}
       throw new McpError('too_many_requests', 'Too many subscriptions: unsubscribe from a resource, then try again')
     },
     'resources/unsubscribe': async (params, { principal }) => {
@@ -797,13 +802,26 @@ export class Session extends DurableObject implements SessionRpc {
    * Ends the subscriptions of the session when a token opens a stream that lacks a scope of one of them, and erases what
    * they brought. True when it did.
    */
-  async #permit(scopes: readonly string[]): Promise<boolean> {
-    if (holdsAll(scopes, this.#takes)) return false
-    await this.#deregister()
-    this.#log.eraseScoped()
-    this.#values.delete('takes')
-    this.#values.delete('listening')
-    return true
+  #permit(scopes: readonly string[]): Promise<boolean> {
+    return this.#oneByOne(async () => {
+      if (holdsAll(scopes, this.#takes)) return false
+      // A failure fails the request: what is still registered must not be forgotten.
+      await this.#updates?.leave(this.#name)
+      this.#log.eraseScoped()
+      this.#values.delete('takes')
+      this.#values.delete('listening')
+      return true
+    })
+  }
+
+  /** Changes subscriptions one after the other, so that what is registered and the scopes it takes agree. */
+  #oneByOne<T>(change: () => Promise<T>): Promise<T> {
+    const changed = this.#subscribing.then(change)
+    this.#subscribing = changed.then(
+      () => {},
+      () => {},
+    )
+    return changed
   }
 
   /** Where it is registered, or would be. More shards later do not move it. */
