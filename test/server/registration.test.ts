@@ -1,5 +1,6 @@
 import * as v from 'valibot'
-import { describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+
 import * as z from 'zod'
 import { jsonSchema } from '../../worker/json-schema/index.ts'
 import type { Caching } from '../../worker/protocol/types.ts'
@@ -12,6 +13,10 @@ const text = () => 'text'
 /** Declarations that a type checker would refuse, as JavaScript makes them. */
 type Loose = Record<'tool' | 'resource' | 'prompt', (...args: unknown[]) => unknown>
 const loose = (server: Server) => server as unknown as Loose
+
+afterEach(() => {
+  vi.unstubAllEnvs()
+})
 
 describe('a declaration that cannot work ends at once, with one sentence that says what would', () => {
   test.each<[string, (server: Loose) => unknown, string]>([
@@ -472,6 +477,16 @@ describe('modules', () => {
   test('have their whole names checked', () => {
     const tools = (server: Server) => void server.tool('add', { description }, text)
     expect(() => newServer().use(tools, { prefix: 'a b ' })).toThrow('The tool name "a b add" must be')
+  })
+
+  test.each(['production', 'development'])('is told to wrap the members of a schema: in %s', async (mode) => {
+    vi.stubEnv('NODE_ENV', mode)
+    vi.resetModules()
+    const { createServer } = await import('../../worker/server/server.ts')
+    const server = createServer({ name: 'test', version: '1' })
+    expect(() => server.tool('t', { description, input: { a: z.string() } }, text)).toThrow(
+      'The input of tool "t" is an object of schemas: wrap it, as in z.object({ a: … })',
+    )
   })
 
   test('may have a second parameter that it gives itself', () => {

@@ -7,6 +7,7 @@
  * @see https://json-schema.org/draft/2020-12
  */
 
+import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema } from '../protocol/types.ts'
 import { checks } from './checking.ts'
 
@@ -122,8 +123,17 @@ export function readSchema(
   owner: string,
   reader?: JsonSchemaReader,
 ): Validator {
+  refuseRawShape(schema, owner)
   checks?.checkSchema(schema, side, owner, reader)
   return isStandard(schema) ? readStandard(schema, side) : readJsonSchema(schema as JsonSchema, owner, reader)
+}
+
+/** The SDK takes the members of an object schema without the object. @throws Error that names the fix */
+function refuseRawShape(schema: Schema, owner: string): void {
+  if (typeof schema !== 'object' || schema === null || isStandard(schema)) return
+  const [name, member] = Object.entries(schema)[0] ?? []
+  if (!isObject(member) || !isStandard(member)) return
+  throw new Error(`The ${owner} is an object of schemas: wrap it, as in z.object({ ${name}: … })`)
 }
 
 export const isStandard = (schema: Schema): schema is StandardSchema =>
