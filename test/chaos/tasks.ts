@@ -109,7 +109,7 @@ class Chaos {
   #watch(id: string, blows: readonly Shared[], server: ServerProcess): WatchedTask {
     const random = chance(this.#random.below(2 ** 31))
     const evict = async ({ begun }: WatchedTask) => {
-      const name = String(await this.#seals.open('task', undefined, await begun.promise))
+      const { name } = (await this.#seals.open('task', undefined, await begun.promise)) as { name: string }
       const answer = await fetch(new URL(`/lose?name=${name}`, server.url))
       assert.deepEqual(await answer.json(), { lost: true })
     }

@@ -37,7 +37,8 @@ export type ObjectName = { readonly class: string; readonly name: string }
 export async function objectOf(kept: Kept, ring: KeyRing, className?: string): Promise<ObjectName> {
   if ('object' in kept) return { class: kept.class, name: kept.object }
   if ('task' in kept) {
-    return { class: className ?? 'McpTask', name: `task ${await opened(kept.task, ring, 'task')}` }
+    const { name } = (await opened(kept.task, ring, 'task')) as { name: string }
+    return { class: className ?? 'McpTask', name: `task ${name}` }
   }
   if ('state' in kept) {
     const name = JSON.stringify([kept.state, 'handle', await opened(kept.handle, ring, 'handle')])
