@@ -220,6 +220,34 @@ describe('a refusal is told', () => {
     expect(event.http.path).toBe(path === '/mcp' ? '/mcp' : undefined)
   })
 
+  test.each<[string, string, Record<string, string>]>([
+    ['alone', '/mcp', { 'MCP-Protocol-Version': '2026-07-28', 'Mcp-Method': 'resources/read' }],
+    ['in a session', '/mcp', { 'Mcp-Session-Id': 'a-session-that-is-not-opened' }],
+    ['over HTTP+SSE', '/messages?session=not-opened', {}],
+  ])('of a message that exceeds a bound, with its method and URI: %s', async (_, path, headers) => {
+    const uri = `note://${'7'.repeat(10_000)}`
+    const { status } = await post(
+      { jsonrpc: '2.0', id: 1, method: 'resources/read', params: { uri } },
+      { ...bearer(await tokenFor(all)), ...headers },
+      path,
+    )
+    expect(status).toBe(400)
+    expect(await onlyEvent()).toMatchObject({
+      outcome: 'refused',
+      status: 400,
+      why: { kind: 'out_of_bounds', message: 'params.uri has 10007 characters: this server accepts at most 8192' },
+      who: ada(),
+      what: [{ method: 'resources/read', uri: `${uri.slice(0, 199)}…` }],
+      scopes: [],
+    })
+  })
+
+  test('of a version that nobody speaks, with the method', async () => {
+    const headers = { ...bearer(await tokenFor(all)), 'MCP-Protocol-Version': '1999' }
+    expect((await post(call('write'), headers)).status).toBe(400)
+    expect(await onlyEvent()).toMatchObject({ why: { kind: 'unsupported_version' }, what: [write] })
+  })
+
   test('of somebody who asks too often', async () => {
     const response = await postAlone('busy', {}, bearer(await tokenFor(all)))
     expect([response.status, response.headers.get('Retry-After')]).toEqual([429, '7'])

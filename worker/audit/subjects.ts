@@ -1,5 +1,6 @@
 /** What messages are about, and what that takes. */
 import { entryOf } from '../engine/scopes.ts'
+import { bounds } from '../protocol/bounds.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Registry } from '../server/server.ts'
@@ -30,7 +31,11 @@ export function subjectsOf(registry: Registry, { method, params = {} }: Asked): 
     case 'subscriptions/listen': {
       const { resourceSubscriptions } = isObject(params.notifications) ? params.notifications : {}
       if (!Array.isArray(resourceSubscriptions) || resourceSubscriptions.length === 0) return [{ scopes: none }]
-      return resourceSubscriptions.map((uri: unknown) => ({ uri, scopes: scopesOf('resources/read', { uri }) }))
+      return resourceSubscriptions.map((uri: unknown, index) => ({
+        uri,
+        // A longer list was refused for its size: looking up all of it would take too long.
+        scopes: index < bounds.filterUris ? scopesOf('resources/read', { uri }) : none,
+      }))
     }
     default:
       return [{ scopes: none }]

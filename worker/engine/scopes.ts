@@ -3,6 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-challenge-handling
  */
+import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
@@ -60,8 +61,9 @@ function namedBy(method: string, params: Params): ForwardedEntry | undefined {
   return undefined
 }
 
+/** A name longer than the largest bound names nothing: audit logs look up messages that were refused for their size, too. */
 const named = (kind: ForwardedEntry['kind'], name: unknown): ForwardedEntry | undefined =>
-  typeof name === 'string' ? { kind, name } : undefined
+  typeof name === 'string' && name.length <= bounds.uriCharacters ? { kind, name } : undefined
 
 function declaredEntry(registry: Registry, { kind, name }: ForwardedEntry): Guarded | undefined {
   if (kind === 'tool') return registry.tools.get(name)

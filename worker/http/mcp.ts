@@ -2,9 +2,10 @@
 
 import type { Visit } from '../auth/auth.ts'
 import { McpError } from '../protocol/errors.ts'
-import { isRequest, isResponse, type Message } from '../protocol/jsonrpc.ts'
+import { isRequest, isResponse, type Message, messagesIn } from '../protocol/jsonrpc.ts'
 import { recognise, unsupportedVersion } from '../protocol/recognise.ts'
 import { revisionOf, unsaidRevision } from '../protocol/revisions/index.ts'
+import type { RequestId } from '../protocol/types.ts'
 import { accepts } from './accept.ts'
 import { authenticate, refused } from './admit.ts'
 import { readMessages } from './body.ts'
@@ -23,10 +24,10 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
     session: request.headers.get('Mcp-Session-Id'),
   }
   const recognised = recognise(parsed, signs)
-  if ('refused' in recognised) return refusal(recognised.refused, recognised.id)
+  if ('refused' in recognised) return refuse(recognised.refused, recognised.id)
   if (!forms.json && !forms.stream) {
     const error = new McpError('not_acceptable', 'Accept must include application/json or text/event-stream')
-    return refusal(error, 'message' in parsed ? idOf([parsed.message]) : undefined)
+    return refuse(error, 'message' in parsed ? idOf([parsed.message]) : undefined)
   }
   if ('ignored' in recognised) return new Response(null, { status: 202 })
   const asked =
@@ -41,6 +42,13 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
   const { messages, batch } = recognised
   if (!host.objects || signs.session === null) return postAlone(messages, batch)
   return postToSession(messages, { batch, session: signs.session, forms, caller }, host, visit)
+
+  /** Refuses the request before its messages are looked up. The audit log names their methods all the same. */
+  function refuse(error: McpError, id: RequestId | undefined): Response {
+    visit.messages = messagesIn(parsed)
+    visit.error = error
+    return refusal(error, id)
+  }
 
   /** Serves requests of older clients without a session id, each on its own, as if nothing had been agreed on. */
   async function postAlone(messages: Message[], batch: boolean): Promise<Response> {

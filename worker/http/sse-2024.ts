@@ -7,6 +7,8 @@
 import type { Visit } from '../auth/auth.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
+import { messagesIn } from '../protocol/jsonrpc.ts'
+import type { RequestId } from '../protocol/types.ts'
 import { authenticate, refused, refusedScopes } from './admit.ts'
 import { readMessages } from './body.ts'
 import { openFeed } from './feed.ts'
@@ -41,8 +43,8 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
   if (!host.objects) return notAllowed('OPTIONS')
   const principal = await authenticate(request, host, visit)
   const parsed = await readMessages(request, host.limits)
-  if ('malformed' in parsed) return refusal(parsed.malformed, parsed.id)
-  if ('batch' in parsed) return refusal(new McpError('invalid_request', 'This transport has no batches'))
+  if ('malformed' in parsed) return refuse(parsed.malformed, parsed.id)
+  if ('batch' in parsed) return refuse(new McpError('invalid_request', 'This transport has no batches'))
   const messages = [parsed.message]
   const forbidden = await refused(messages, host, visit)
   if (forbidden) return forbidden
@@ -70,4 +72,11 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
   })
   if ('lacks' in posted) return refusedScopes(posted.lacks, host, visit)
   return 'gone' in posted ? unknownSession(messages) : accepted()
+
+  /** Refuses the request before its messages are looked up. The audit log names their methods all the same. */
+  function refuse(error: McpError, requestId?: RequestId): Response {
+    visit.messages = messagesIn(parsed)
+    visit.error = error
+    return refusal(error, requestId)
+  }
 }

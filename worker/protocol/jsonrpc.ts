@@ -14,11 +14,14 @@ export type ResponseMessage =
   | { jsonrpc: '2.0'; id?: RequestId; error: { code: number; message: string; data?: unknown } }
 export type Message = RequestMessage | NotificationMessage | ResponseMessage
 
-/** What a body turned out to be. `malformed` carries the id when one could be read, so that the refusal can repeat it. */
+/**
+ * What a body turned out to be. `malformed` carries the id when one could be read, so that the refusal can repeat it.
+ * `refusedMessage` is there when the message could be read and exceeds a bound, so that audit logs can name its method.
+ */
 export type Parsed =
   | { message: Message }
   | { batch: Exclude<Parsed, { batch: unknown }>[] }
-  | { malformed: McpError; id?: RequestId }
+  | { malformed: McpError; id?: RequestId; refusedMessage?: Message }
 
 export const isRequest = (message: Message): message is RequestMessage => 'method' in message && 'id' in message
 export const isNotification = (message: Message): message is NotificationMessage =>
@@ -53,6 +56,13 @@ export function parse(text: string, { depth, batch } = defaultBounds): Parsed {
   if (value.length === 0) return refuse('A batch must not be empty')
   if (value.length > batch) return refuse(`A batch holds at most ${batch} messages`)
   return { batch: value.map(shape) }
+}
+
+/** Every message of a body that could be read, refused ones included. */
+export function messagesIn(parsed: Parsed): Message[] {
+  if ('batch' in parsed) return parsed.batch.flatMap(messagesIn)
+  const message = 'message' in parsed ? parsed.message : parsed.refusedMessage
+  return message ? [message] : []
 }
 
 function shape(value: unknown): Exclude<Parsed, { batch: unknown }> {

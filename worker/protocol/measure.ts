@@ -25,7 +25,8 @@ function measuredEntry(entry: Entry, characters: number): Entry {
   if ('malformed' in entry) return entry
   const { message } = entry
   if (isLong(message.id, bounds.idCharacters)) {
-    return { malformed: tooLong('invalid_request', 'id', `${message.id}`.length, bounds.idCharacters, 'characters') }
+    const malformed = tooLong('invalid_request', 'id', `${message.id}`.length, bounds.idCharacters, 'characters')
+    return { malformed, refusedMessage: message }
   }
   try {
     if (isResponse(message)) measureResponse(message, characters)
@@ -34,7 +35,7 @@ function measuredEntry(entry: Entry, characters: number): Entry {
   } catch (thrown) {
     if (!(thrown instanceof McpError)) throw thrown
     // The id of a response is not the client's own.
-    return { malformed: thrown, id: isRequest(message) ? message.id : undefined }
+    return { malformed: thrown, id: isRequest(message) ? message.id : undefined, refusedMessage: message }
   }
 }
 
