@@ -19,7 +19,14 @@ const silent = /^worker\/(page|testing|main)\b/
 const parts = new Set([
   'The address of introspection',
   'The address of the keys',
-  'The duration of ctx.sleep',
+  'In a response of a session',
+  'On a stream of a session',
+  'The batch',
+  'The call',
+  'The call with its answers',
+  'The duration of the sleep "…"',
+  'The message',
+  'The result',
   'The introspection_endpoint',
   'The issuer',
   'The jwks_uri',
@@ -55,7 +62,7 @@ const isSentence = (text: string) =>
     .split(/\s+/)
     .filter((word) => /[a-z]{2}/.test(word)).length >= 2 &&
   !/^(?:SELECT|INSERT|UPDATE|DELETE|CREATE|DROP|PRAGMA|Bearer|…?<)/.test(text) &&
-  !/^(?:Accept, Auth|Mcp-Session-Id, )/.test(text)
+  !/^(?:Accept, Auth|Mcp-Session-Id, |…=…; Path)/.test(text)
 
 export function messages(): Message[] {
   const files = globSync('{worker,durable-objects}/**/*.ts', { cwd: root })
