@@ -49,6 +49,16 @@ describe.each(everyRevision.map((revision) => [revision]))('in %s', (revision) =
     )
   })
 
+  test('a user of several tenants has state of their own in each tenant, and without a tenant', async () => {
+    const [ada, tenant] = [someone(), someone()]
+    const [inOne, inOther, alone] = [`${ada}@${tenant}`, `${ada}@other${tenant}`, ada]
+    expect(await text(await as(inOne, { revision, sse }), 'add_to_user', { item: 'milk' })).toBe('1')
+    expect(await text(await as(inOther, { revision, sse }), 'all_of_user')).toBe('')
+    expect(await text(await as(alone, { revision, sse }), 'all_of_user')).toBe('')
+    await text(await as(inOther, { revision, sse }), 'forget_user')
+    expect(await text(await as(inOne, { revision, sse }), 'all_of_user')).toBe('milk')
+  })
+
   test('a handle leads whoever got it to the same place, in this session and in others', async () => {
     const ada = someone()
     const handle = await text(await as(ada, { revision, sse }), 'new_basket')

@@ -65,14 +65,15 @@ test('a state is found by whose it is, and by nothing else', async () => {
   const mine = state('mine', { scope: 'user', ttl: 1000 })
   for (const principal of [
     person,
-    { ...person, client: 'another', scopes: ['all'], claims: { more: true }, tenant: 'acme' },
+    { ...person, client: 'another', scopes: ['all'], claims: { more: true } },
+    { ...person, tenant: 'acme' },
     { ...person, issuer: 'https://b.example' },
     { ...person, subject: 'bob' },
   ]) {
     await mine.open(access({ principal })).get('a')
   }
   expect(found[1]).toBe(found[0])
-  expect(new Set(found).size).toBe(3)
+  expect(new Set(found).size).toBe(4)
   const ours = state('ours', { scope: 'tenant', ttl: 1000 })
   found.length = 0
   for (const principal of [

@@ -16,7 +16,10 @@ type Common = {
 /** Of the session: gone with it. */
 export type SessionStateOptions = Common & { scope: 'session'; ttl?: undefined }
 
-/** Of whoever is signed in, or of their tenant: the same from every client, session and revision. */
+/**
+ * State of a user, or of a tenant: the same from every client, session and revision. A user who acts for several tenants has
+ * separate state in each of them.
+ */
 export type OwnStateOptions = Common & {
   scope: 'user' | 'tenant'
   /** Milliseconds after its last use at which it is deleted; `Infinity` keeps it until it is forgotten. */
@@ -162,7 +165,11 @@ function scoped(name: string, scope: Exclude<Scope, 'handle'>, access: StateAcce
     }
     case 'user':
       if (!principal) throw lacks(name, 'nobody is signed in: give serve an auth, or use the scope "handle"')
-      return () => ({ object: object(principal.issuer, principal.subject), expires: undefined })
+      return () => {
+        const { issuer, subject, tenant } = principal
+        const owner = tenant === undefined ? [issuer, subject] : [issuer, subject, tenant]
+        return { object: object(...owner), expires: undefined }
+      }
     case 'tenant': {
       const tenant = principal?.tenant
       if (!tenant) throw lacks(name, 'who is signed in has no tenant: let auth say which, or use the scope "user"')
