@@ -28,11 +28,23 @@ export function object<T>(className: string, name: string, placement: Placement)
  * @param minted a key ring that is kept, for a Worker whose secret has none
  */
 export function keys(minted: () => Promise<KeyRing>): (identity: string) => Promise<Sealer> {
-  const ringed = once(async () => {
-    const secret = (env as Record<string, unknown>).EDGEMCP_KEYS
-    return sealer(secret ? parseKeyRing(String(secret)) : await minted())
-  })
+  const ringed = once(async () => sealer(secretRing() ?? (await minted())))
   return async (identity) => sealerFor(await ringed(), identity)
+}
+
+/**
+ * Returns the sealer of an identity with the keys of the secret `EDGEMCP_KEYS`; `undefined` without the secret.
+ *
+ * @throws Error when the secret is malformed
+ */
+export function secretSealer(identity: string): Sealer | undefined {
+  const ring = secretRing()
+  return ring && sealerFor(sealer(ring), identity)
+}
+
+function secretRing(): KeyRing | undefined {
+  const { EDGEMCP_KEYS } = env as Record<string, unknown>
+  return EDGEMCP_KEYS ? parseKeyRing(String(EDGEMCP_KEYS)) : undefined
 }
 
 /** Does something the first time it is asked for. What fails is tried again. */

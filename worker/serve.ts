@@ -7,6 +7,7 @@ import type { Placement } from '../durable-objects/placement.ts'
 import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
 import type { Shards, Updates, UpdatesHost, UpdatesOptions, UpdatesRpc } from '../durable-objects/updates.ts'
 import type { Audit, Auth, Limiter, Visit } from './auth/auth.ts'
+import { DocumentCache } from './auth/document-cache.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes } from './engine/scopes.ts'
 import { guardHost, guardOrigin, type Policy, preflight, withCors } from './http/guard.ts'
@@ -17,7 +18,7 @@ import { get, post, remove } from './http/mcp.ts'
 import { checkOrigins, checkPath } from './http/policy-checks.ts'
 import { notAllowed, refusal } from './http/refusal.ts'
 import { openSse, postSse } from './http/sse-2024.ts'
-import { hasClass, keys, object, once } from './platform.ts'
+import { hasClass, keys, object, once, secretSealer } from './platform.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
 import type { Registry, Server } from './server/server.ts'
 import type { StateRpc } from './server/state.ts'
@@ -158,6 +159,10 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       waitUntil,
       identity,
       sealer: once(() => keyed(identity)),
+      documentCache: once(() => {
+        const sealer = secretSealer(identity)
+        return sealer && new DocumentCache(sealer, identity)
+      }),
       report,
     }
   })

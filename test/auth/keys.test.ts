@@ -15,8 +15,10 @@ const keysPath = '/jwks'
 let server: TestServer
 let issuer: AuthorizationServer
 
+const ring = `k1:${Buffer.alloc(32, 1).toString('base64url')}`
+
 beforeAll(async () => {
-  server = await startServer('test/auth/keys')
+  server = await startServer('test/auth/keys', { EDGEMCP_KEYS: ring })
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -501,5 +503,60 @@ describe('another isolate of the data centre', () => {
     const forged = await issuer.token(url.href, { iss: other.issuer })
     expect(await call(url, bearing(forged))).toMatchObject({ status: 401 })
     expect(other.asked.get(keysPath)).toBe(1)
+  })
+})
+
+describe("the data centre's cache, which other Workers of the zone can write to", () => {
+  const lastEntry = () => new URL('/last-entry', server.url)
+  const replaceEntry = (body: string) => fetch(lastEntry(), { method: 'PUT', body })
+  const forgedDocument = (key: Key) => ({
+    at: Date.now() - second,
+    metadata: issuer.metadata,
+    keys: { keys: [{ ...key.publicJwk, alg: 'ES256' }] },
+  })
+
+  test.each<[string, (key: Key, entry: string) => string]>([
+    ['a plain document', (key) => JSON.stringify(forgedDocument(key))],
+    ['a document behind a MAC of zeros', (key) => `k1.${'A'.repeat(64)}${btoa(JSON.stringify(forgedDocument(key)))}`],
+    ['a changed entry', (_, entry) => entry.slice(0, -1) + (entry.endsWith('A') ? 'Q' : 'A')],
+    ['an empty entry', () => ''],
+  ])('%s is not trusted: the keys are fetched from the issuer', async (_, forgeryOf) => {
+    await warm()
+    const forged = await newKey('ES256')
+    await replaceEntry(forgeryOf(forged, await (await fetch(lastEntry())).text()))
+    expect(await ask({ isolate: 'second', key: forged })).toMatchObject({ status: 401 })
+    expect(await ask({ isolate: 'second' })).toMatchObject({ status: 200 })
+    expect(asked()).toEqual([2, 2])
+  })
+
+  test('an entry of another issuer is not trusted', async () => {
+    await warm()
+    const entry = await (await fetch(lastEntry())).text()
+    await using other = await AuthorizationServer.start()
+    const url = (isolate: string) => new URL(`/${new URL(other.issuer).port}/${isolate}/mcp`, server.url)
+    const before = await kept()
+    const token = await other.token(url('first').href, {})
+    expect(await call(url('first'), bearing(token))).toMatchObject({ status: 200 })
+    await becomes(kept, before + 1)
+    await replaceEntry(entry)
+    const forged = await issuer.token(url('second').href, { iss: other.issuer })
+    expect(await call(url('second'), bearing(forged))).toMatchObject({ status: 401 })
+  })
+
+  test('an entry of another server with the same EDGEMCP_KEYS is not read', async () => {
+    await warm()
+    expect(await ask({ isolate: 'foreign-one' })).toMatchObject({ status: 200 })
+    expect(asked()).toEqual([2, 2])
+  })
+
+  test('is not used without EDGEMCP_KEYS', async () => {
+    await using keyless = await startServer('test/auth/keys')
+    const port = new URL(issuer.issuer).port
+    for (const isolate of ['first', 'second']) {
+      const url = new URL(`/${port}/${isolate}/mcp`, keyless.url)
+      expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })
+    }
+    expect(asked()).toEqual([2, 2])
+    expect(await (await fetch(new URL('/kept', keyless.url))).text()).toBe('0')
   })
 })

@@ -5,6 +5,7 @@ import type { CallAttempt } from '../server/call-attempt.ts'
 import type { Server } from '../server/server.ts'
 import type { StateRpc } from '../server/state.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
+import type { DocumentCache } from './document-cache.ts'
 
 /** The server that a request is for, as far as deciding on it needs to know. */
 export interface Site {
@@ -18,6 +19,8 @@ export interface Site {
   ): Promise<readonly string[]>
   /** The object that keeps a state. */
   state(name: string): StateRpc
+  /** Returns the cache of issuers' documents that isolates share; `undefined` without `EDGEMCP_KEYS`. @throws Error when these are malformed */
+  documentCache?(): DocumentCache | undefined
   waitUntil(work: Promise<unknown>): void
   /** Somebody should look at this; the client is not told. */
   report(problem: unknown): void

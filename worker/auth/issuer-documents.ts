@@ -1,6 +1,6 @@
 /**
- * What an issuer publishes: its metadata and its keys. Read from this isolate's memory, else from the data centre's cache,
- * else from the issuer; what is known goes on being used for a while when the issuer does not answer.
+ * What an issuer publishes: its metadata and its keys. Read from this isolate's memory, else from the data centre's cache
+ * if the server has `EDGEMCP_KEYS`, else from the issuer; what is known goes on being used for a while when the issuer does not answer.
  *
  * @see https://www.rfc-editor.org/rfc/rfc8414 authorization server metadata
  * @see https://openid.net/specs/openid-connect-discovery-1_0.html
@@ -57,7 +57,7 @@ export class IssuerDocuments {
 
   /** @throws Error when nothing is known and the issuer does not answer */
   async current(site: Site): Promise<IssuerDocument> {
-    const cached = this.#known ?? (await this.#cached())
+    const cached = this.#known ?? (await this.#cached(site))
     // It may have been read from the issuer meanwhile.
     this.#known ??= cached
     const known = this.#known
@@ -101,7 +101,7 @@ export class IssuerDocuments {
         this.#known = document
         this.#failure = undefined
         this.#loading = undefined
-        site.waitUntil(this.#keep(document))
+        site.waitUntil(this.#keep(document, site))
         return document
       },
       (problem: unknown) => {
@@ -153,36 +153,33 @@ export class IssuerDocuments {
     throw new AggregateError(problems, `The issuer ${issuer} has no metadata: ${problems.join('; ')}`)
   }
 
-  // The data centre's cache. It may be absent, and it may forget.
+  // A failing cache delays a request and decides nothing.
 
-  async #cached(): Promise<IssuerDocument | undefined> {
+  async #cached(site: Site): Promise<IssuerDocument | undefined> {
     try {
-      const found = await dataCentre().match(this.#cacheKey)
-      const document: unknown = await found?.json()
+      const document = await site.documentCache?.()?.read(this.#cacheName)
       return isDocument(document) ? document : undefined
-    } catch {
+    } catch (problem) {
+      site.report(problem)
       return undefined
     }
   }
 
-  async #keep(document: IssuerDocument): Promise<void> {
-    const headers = { 'Cache-Control': `max-age=${staleFor / 1000}`, 'Content-Type': 'application/json' }
+  async #keep(document: IssuerDocument, site: Site): Promise<void> {
     try {
-      await dataCentre().put(this.#cacheKey, new Response(JSON.stringify(document), { headers }))
-    } catch {
-      // It is a shortcut, and not everywhere.
+      await site.documentCache?.()?.write(this.#cacheName, document, staleFor)
+    } catch (problem) {
+      site.report(problem)
     }
   }
 
-  get #cacheKey(): string {
+  get #cacheName(): string {
     const { issuer, keysUrl = '' } = this.#source
-    return `https://edgemcp.invalid/issuer/1/${encodeURIComponent(issuer)}/${encodeURIComponent(keysUrl)}`
+    return `${encodeURIComponent(issuer)}/${encodeURIComponent(keysUrl)}`
   }
 }
 
-const dataCentre = () => (caches as unknown as { default: Cache }).default
-
-/** Others may write there too. */
+/** An earlier release may have written another form. */
 function isDocument(value: unknown): value is IssuerDocument {
   if (!isObject(value)) return false
   const { at, metadata, keys } = value as Partial<IssuerDocument>

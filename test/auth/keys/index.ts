@@ -24,7 +24,9 @@ function workerFor(path: string): EdgeWorker {
     keptFor: 0,
     ...(name?.startsWith('moved-') && { fetch: fetchMoved(name.slice('moved-'.length)) }),
   })
-  const worker = serve(server, { path: `${of}/mcp`, auth, sessions: false })
+  // Isolates of one server have one identity.
+  const identity = name?.startsWith('foreign-') ? name : 'keys'
+  const worker = serve(server, { path: `${of}/mcp`, auth, sessions: false, identity })
   workers.set(of, worker)
   return worker
 }
@@ -39,10 +41,19 @@ const fetchMoved =
 
 let arrived = 0
 let kept = 0
+let lastKey: Parameters<Cache['put']>[0]
 const put = caches.default.put.bind(caches.default)
 caches.default.put = async (...parameters: Parameters<typeof put>) => {
   await put(...parameters)
+  lastKey = parameters[0]
   kept += 1
+}
+
+/** Reads and replaces the last cache entry, as another Worker of the zone can. */
+async function lastEntry(request: Request): Promise<Response> {
+  if (request.method === 'GET') return (await caches.default.match(lastKey)) ?? new Response(null, { status: 404 })
+  await put(lastKey, new Response(await request.text(), { headers: { 'Cache-Control': 'max-age=86400' } }))
+  return new Response()
 }
 
 const { SELF } = env as unknown as { SELF: Fetcher }
@@ -58,6 +69,7 @@ export default {
     if (pathname === '/found') return fetch(searchParams.get('to') as string)
     if (pathname === '/arrived') return new Response(`${arrived}`)
     if (pathname === '/kept') return new Response(`${kept}`)
+    if (pathname === '/last-entry') return lastEntry(request)
     if (pathname.startsWith('/abandoned/')) {
       const left = new Request(url.replace('/abandoned', ''), request)
       return abandon(SELF, left, searchParams.get('until') as string)
