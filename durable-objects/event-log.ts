@@ -10,7 +10,7 @@
  * | `events`  | `stream`, `seq` | the event's id, written `<stream>.<seq>`                         | the newest `log.count` of a stream, and no more than `log.bytes` |
  * |           | `data`       | one JSON-RPC message                                                |                      |
  * |           | `total`      | characters of the stream up to and with this event, ever            |                      |
- * |           | `scoped`     | 1: about a resource that takes scopes; `data` is '' once it was revoked |                  |
+ * |           | `scoped`     | about what takes scopes, 1: a resource, 2: a task; `data` is '' once it was revoked |     |
  * |           | `call`, `said` | of a notification: whose it is, by its row, and how many that call has come to |           |
  *
  * The tables are made when the first stream is: a session that never streamed has none.
@@ -24,6 +24,11 @@ export type EventId = { stream: number; seq: number }
 
 /** The row of a call, and how many notifications it has come to. */
 export type Said = readonly [call: number | null, said: number | null]
+
+/** What an event of the standing stream is about that only tokens with its scopes may read. */
+export type ScopedEvent = 'resource' | 'task'
+
+const scopedNumbers: Readonly<Record<ScopedEvent, number>> = { resource: 1, task: 2 }
 
 /** How much of a stream is kept for clients that come back. */
 export type LogBounds = {
@@ -90,9 +95,10 @@ export class EventLog {
     return JSON.parse(found?.scopes ?? '[]')
   }
 
-  /** Erases the events of the standing stream that are about resources that take scopes. Their ids stay. */
-  eraseScoped(): void {
-    this.tables.query("UPDATE events SET data = '' WHERE stream = ? AND scoped = 1", standingStream)
+  /** Erases the events of the standing stream that are about resources, or tasks, that take scopes. Their ids stay. */
+  eraseScoped(about: ScopedEvent): void {
+    const scoped = scopedNumbers[about]
+    this.tables.query("UPDATE events SET data = '' WHERE stream = ? AND scoped = ?", standingStream, scoped)
   }
 
   /** The events of a stream that are kept, and whether no more will come; `undefined` for a stream that is not here. */
@@ -108,11 +114,11 @@ export class EventLog {
    * One row for each event, whatever is known of its stream.
    *
    * @param call the row of the call that says it, and how many notifications it has come to with this one
-   * @param isScoped it is about a resource that takes scopes
+   * @param scoped it is about a resource, or a task, that takes scopes
    * @returns `undefined`: there is no such stream any more
    * @throws McpError when the event is larger than a row
    */
-  append(stream: number, data: string, [call, said]: Said = [null, null], isScoped = false): EventId | undefined {
+  append(stream: number, data: string, [call, said]: Said = [null, null], scoped?: ScopedEvent): EventId | undefined {
     checkSize('The message', data, maxRowBytes)
     const [event] = this.tables.query<{ seq: number; total: number }>(
       'INSERT INTO events SELECT id, ifnull(seq, 0) + 1, ?1, ifnull(total, 0) + length(?1), ?2, ?3, ?5 FROM streams LEFT JOIN (SELECT seq, total FROM events WHERE stream = ?4 ORDER BY seq DESC LIMIT 1) WHERE id = ?4 RETURNING seq, total',
@@ -120,7 +126,7 @@ export class EventLog {
       call,
       said,
       stream,
-      isScoped ? 1 : null,
+      scoped ? scopedNumbers[scoped] : null,
     )
     if (!event) return undefined
     const { seq, total } = event

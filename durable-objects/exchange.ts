@@ -16,6 +16,8 @@ export type Job = {
   /** Whom limits count it for; `undefined`: nobody counts it. */
   readonly caller: string | undefined
   readonly expires: number
+  /** What a token needs to answer its input requests; left out when it needs nothing. */
+  readonly scopes?: readonly string[] | undefined
   readonly memo: Memo
   /** Its row in the ledger, once it has a stream. */
   row?: number
@@ -28,8 +30,8 @@ export class Exchange {
   /** The client takes streams. */
   readonly streams: boolean
   readonly jobs = new Set<Job>()
-  /** All requests of the POST. Empty when its stream exists already. */
-  readonly requests: readonly RequestMessage[]
+  /** What a token needs to resume the stream of the POST. Empty when its stream exists already. */
+  readonly scopes: readonly string[]
   /** Answers kept back while silent. */
   readonly replies: (Reply & { id: RequestId })[] = []
   readonly #settling = Promise.withResolvers<void>()
@@ -38,13 +40,13 @@ export class Exchange {
 
   constructor(
     revision: Revision,
-    options: { streams: boolean; unanswered: number; stream?: number; requests?: readonly RequestMessage[] },
+    options: { streams: boolean; unanswered: number; stream?: number; scopes?: readonly string[] },
   ) {
     this.revision = revision
     this.streams = options.streams
     this.stream = options.stream
     this.unanswered = options.unanswered
-    this.requests = options.requests ?? []
+    this.scopes = options.scopes ?? []
   }
 
   /** Settles when every request has its answer, or the exchange has become a stream. */

@@ -4,7 +4,7 @@
  */
 import { eventFrame, primingFrame, retryFrame } from '../worker/http/event-stream.ts'
 import { feedClosed, feedMessage, feedRests } from '../worker/http/feed-codes.ts'
-import { type EventId, type EventLog, eventIdText, readEventId, type Said } from './event-log.ts'
+import { type EventId, type EventLog, eventIdText, readEventId, type Said, type ScopedEvent } from './event-log.ts'
 
 /** Milliseconds after which a client that lost its stream should come back. */
 const retryAfter = 1000
@@ -77,10 +77,10 @@ export class Feeds {
    * Written first, sent second, in one turn: what a client has seen is in the log.
    *
    * @param said see `EventLog.append`
-   * @param isScoped see `EventLog.append`
+   * @param scoped see `EventLog.append`
    */
-  send(stream: number, text: string, said?: Said, isScoped?: boolean): void {
-    const id = this.#log.append(stream, text, said, isScoped)
+  send(stream: number, text: string, said?: Said, scoped?: ScopedEvent): void {
+    const id = this.#log.append(stream, text, said, scoped)
     if (!id) return
     const sockets = this.#sockets(stream)
     const floods = sockets.length > 0 && this.#floods(text.length)

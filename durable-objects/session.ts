@@ -12,6 +12,8 @@
  * | `unheard`   | a question's time was over when nobody was there to hear it | the session                        |
  * | `listening` | the shard of the Updates objects it is registered with      | the session                        |
  * | `takes`     | scopes of what it has subscribed to                         | until a stream is opened without them |
+ * | `reader`    | `Reader`: which scopes the token has that opened the standing stream | the session               |
+ * | `told`      | scopes of tasks whose status was sent on the standing stream | until it is opened without them    |
  * | `seen`      | milliseconds: roughly when the client last asked something  | the session                        |
  * | `id`        | `Id`: what is known of the session's id                      | the session                        |
  * | `keeps`     | names of the objects that keep its handlers' state          | the session                        |
@@ -35,6 +37,7 @@ import { run } from '../worker/engine/run.ts'
 import { entryOf } from '../worker/engine/scopes.ts'
 import { readSubscription } from '../worker/engine/subscribing.ts'
 import { clientGone } from '../worker/http/feed-codes.ts'
+import { BoundedMap } from '../worker/protocol/bounded-map.ts'
 import { listChanges, type News, newsNotification, type Scope, topicsFor } from '../worker/protocol/changes.ts'
 import { asMcpError, McpError } from '../worker/protocol/errors.ts'
 import {
@@ -70,6 +73,8 @@ import { Values } from './values.ts'
 /** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
 export type Post = {
   messages: Message[]
+  /** What a token needs for each of them. A Worker of an older release leaves it out. */
+  scopes?: readonly (readonly string[])[]
   /** They came as an array, so the answer is one. */
   batch: boolean
   /** What the session's id says; `undefined` over HTTP+SSE, where the object remembers it. */
@@ -105,6 +110,8 @@ export type Opening = {
   scopes: readonly string[]
   /** The event id to continue from; `undefined` for the standing stream from now on. */
   after: string | undefined
+  /** Names the feed that is opened next. A Worker of an older release leaves it out. */
+  feed?: string
 }
 
 /** `lacks`: the scopes of the stream, if the token lacks one of them. */
@@ -118,9 +125,10 @@ export interface SessionRpc extends RoundRpc {
   /**
    * What this session registered for, or is to hear. False when the session is over: it is not to be told again.
    *
+   * @param scopes what a token needs to read of it, beyond those of the resource that it names
    * @param over a task that asks no more, by `taskId` in the params of calls that wait for answers to it, and what they are told
    */
-  changed(news: News, over?: Over): Promise<boolean>
+  changed(news: News, over?: Over, scopes?: readonly string[]): Promise<boolean>
   /** Checks who opens a stream, before its feed is opened. Claims must not be in the URL of that request: URLs are logged. */
   admit(opening: Opening): Promise<Admission>
   /** Opens a feed. */
@@ -158,6 +166,9 @@ const holdFor = 14 * 60_000
 /** `name`: the object's own, which one that is born by an alarm may not know. `expires`: milliseconds. */
 type Id = { name: string; expires: number }
 
+/** Who reads the standing stream: see `Opening.feed`. */
+type Reader = { feed: string; scopes: readonly string[] }
+
 type Running = { abort: AbortController; work: Promise<void>; exchange: Exchange; job: Job }
 
 export class Session extends DurableObject implements SessionRpc {
@@ -178,6 +189,8 @@ export class Session extends DurableObject implements SessionRpc {
   #seen = 0
   #armed = false
   #isEnding = false
+  /** Scopes of the tokens that were admitted and have not opened their feed, by feed. */
+  readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
   /** How often it has ended. */
   #life = 0
   #isNew = true
@@ -215,7 +228,7 @@ export class Session extends DurableObject implements SessionRpc {
     const exchange = new Exchange(revision ?? oldestRevision, {
       streams: post.streams,
       unanswered: requests.length,
-      requests,
+      scopes: [...new Set(requests.flatMap((request) => this.#scopesIn(post, request)))],
       stream: overSse ? standingStream : undefined,
     })
     for (const request of requests) this.#start(exchange, request, handshake, post)
@@ -254,13 +267,16 @@ export class Session extends DurableObject implements SessionRpc {
     return true
   }
 
-  async changed(news: News, over?: Over): Promise<boolean> {
+  async changed(news: News, over?: Over, scopes: readonly string[] = []): Promise<boolean> {
     this.#schema.check()
     // It may be registering right now. One without an id has ended without a trace.
     if (this.#isOver() || !this.#id) return false
-    if (this.#log.find(standingStream)) {
+    const isTold = scopes.length === 0 || holdsAll(this.#values.get<Reader>('reader')?.scopes, scopes)
+    if (isTold && this.#log.find(standingStream)) {
       const isScoped = 'resource' in news && this.#scopesOf('resources/subscribe', { uri: news.resource }).length > 0
-      this.#feeds.send(standingStream, notificationText(newsNotification(news)), undefined, isScoped)
+      const scoped = scopes.length > 0 ? 'task' : isScoped ? 'resource' : undefined
+      if (scopes.length > 0) this.#values.put('told', [...new Set([...this.#told, ...scopes])])
+      this.#feeds.send(standingStream, notificationText(newsNotification(news)), undefined, scoped)
     }
     if (over) {
       const [taskId, problem] = over
@@ -269,7 +285,7 @@ export class Session extends DurableObject implements SessionRpc {
     return true
   }
 
-  async admit({ expires, tenant, scopes, after }: Opening): Promise<Admission> {
+  async admit({ expires, tenant, scopes, after, feed }: Opening): Promise<Admission> {
     this.#schema.check()
     if (this.#isOver()) return { gone: true }
     this.#recover()
@@ -278,6 +294,8 @@ export class Session extends DurableObject implements SessionRpc {
     const id = after === undefined ? undefined : readEventId(after)
     const lacks = id ? this.#log.scopesOf(id.stream) : []
     if (!holdsAll(scopes, lacks)) return { lacks }
+    if (feed !== undefined) this.#admitted.set(feed, scopes)
+    if (!id || id.stream === standingStream) this.#restrictReader(scopes)
     if (after !== undefined && !isRevoked) return { admitted: true }
     this.#arm(expires)
     return (await this.#listen({ tenant })) ? { admitted: true } : { gone: true }
@@ -306,6 +324,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#aloneSince = undefined
     if (after) {
       const resumed = this.#feeds.resume(after, { ...options, polling: false })
+      if (resumed?.webSocket && readEventId(after)?.stream === standingStream) this.#setReader(options.feed)
       if (resumed) return resumed
       // The session cannot go on without its stream.
       if (overSse) await this.#finish()
@@ -319,6 +338,7 @@ export class Session extends DurableObject implements SessionRpc {
     // Whoever dialled may be gone: a socket without another end would hold this session for ever.
     if (request.signal.aborted) return new Response(null, { status: 408 })
     this.#log.openStanding()
+    this.#setReader(options.feed)
     const { last } = this.#log.find(standingStream) as { last: number }
     return this.#feeds.open({ stream: standingStream, seq: last }, options)
   }
@@ -456,7 +476,7 @@ export class Session extends DurableObject implements SessionRpc {
       if (!isKnown || (method.endsWith('subscribe') && !(shards && hasResources(server.registry)))) {
         throw new McpError('method_not_found', `Method not found: ${method}`)
       }
-      this.#work(exchange, { ...post, request, handshake, memo: emptyMemo })
+      this.#work(exchange, { ...post, request, handshake, memo: emptyMemo, scopes: this.#scopesIn(post, request) })
     } catch (thrown) {
       this.#fail(exchange, request.id, thrown)
     }
@@ -594,7 +614,7 @@ export class Session extends DurableObject implements SessionRpc {
         const stream = this.#streamOf(exchange, expires)
         const row = job.row as number
         const due = Date.now() + outcome.patience
-        this.#ledger.rewrite(row, this.#ledgerCallOf({ ...job, memo: outcome.memo }, stream), due)
+        this.#ledger.rewrite(row, ledgerCallOf({ ...job, memo: outcome.memo }, stream), due)
         const ids = this.#ledger.ask(row, Object.keys(outcome.asks))
         void this.#wakeBy(due)
         for (const [name, ask] of Object.entries(outcome.asks)) {
@@ -614,6 +634,11 @@ export class Session extends DurableObject implements SessionRpc {
     step().finally(resolve)
   }
 
+  /** What a token needs for a request of a POST. */
+  #scopesIn({ messages, scopes }: Post, request: RequestMessage): readonly string[] {
+    return scopes?.[messages.indexOf(request)] ?? this.#scopesOf(request.method, request.params)
+  }
+
   /** What takes scopes is decided when it is declared. */
   #scopesOf(method: string, params: Params = {}): readonly string[] {
     return entryOf(this.#host.server.registry, method, params)?.scopes ?? []
@@ -623,11 +648,6 @@ export class Session extends DurableObject implements SessionRpc {
   #scopesToAnswer({ messages }: Post): string[] {
     const answers = messages.filter(isResponse)
     return [...new Set(answers.flatMap(({ id }) => (isRequestId(id) ? this.#ledger.scopesOf(id) : [])))]
-  }
-
-  #ledgerCallOf(job: Job, stream: number): LedgerCall {
-    const scopes = this.#scopesOf(job.request.method, job.request.params)
-    return { ...ledgerCallOf(job, stream), ...(scopes.length > 0 && { scopes }) }
   }
 
   /** A response of the client: the answer to a question, or nothing of ours. */
@@ -736,10 +756,9 @@ export class Session extends DurableObject implements SessionRpc {
   #streamOf(exchange: Exchange, expires: number): number {
     if (exchange.stream !== undefined) return exchange.stream
     // Before anything is written: the exchange can still be answered without a stream.
-    for (const job of exchange.jobs) this.#ledger.check(this.#ledgerCallOf(job, 0))
+    for (const job of exchange.jobs) this.#ledger.check(ledgerCallOf(job, 0))
     this.#arm(expires)
-    const scopes = exchange.requests.flatMap(({ method, params }) => this.#scopesOf(method, params))
-    const stream = this.#log.open(exchange.unanswered, Date.now(), [...new Set(scopes)])
+    const stream = this.#log.open(exchange.unanswered, Date.now(), exchange.scopes)
     exchange.become(stream)
     for (const job of exchange.jobs) this.#enter(job, stream)
     for (const reply of exchange.replies) this.#feeds.send(stream, fitted(exchange, reply, maxRowBytes).text)
@@ -757,7 +776,7 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** A call with a stream is written down before it says anything. */
   #enter(job: Job, stream: number): void {
-    job.row ??= this.#ledger.begin(this.#ledgerCallOf(job, stream))
+    job.row ??= this.#ledger.begin(ledgerCallOf(job, stream))
   }
 
   #leave(exchange: Exchange, job: Job | undefined): void {
@@ -807,11 +826,39 @@ export class Session extends DurableObject implements SessionRpc {
       if (holdsAll(scopes, this.#takes)) return false
       // A failure fails the request: what is still registered must not be forgotten.
       await this.#updates?.leave(this.#name)
-      this.#log.eraseScoped()
+      this.#log.eraseScoped('resource')
       this.#values.delete('takes')
       this.#values.delete('listening')
       return true
     })
+  }
+
+  /** Scopes of the tasks whose status the standing stream has. */
+  get #told(): string[] {
+    return this.#values.get<string[]>('told') ?? []
+  }
+
+  /**
+   * A token is about to open the standing stream: erases the status of tasks that it lacks the scopes of. Until the stream is open, it
+   * gets only what the new reader and the one before may read.
+   */
+  #restrictReader(scopes: readonly string[]): void {
+    if (!holdsAll(scopes, this.#told)) {
+      this.#log.eraseScoped('task')
+      this.#values.delete('told')
+    }
+    const reader = this.#values.get<Reader>('reader')
+    if (!reader || holdsAll(scopes, reader.scopes)) return
+    this.#values.put('reader', { ...reader, scopes: reader.scopes.filter((scope) => scopes.includes(scope)) })
+  }
+
+  /** Writes down which scopes the token has that has opened the standing stream. One that dials again has those it had. */
+  #setReader(feed: string): void {
+    const reader = this.#values.get<Reader>('reader')
+    const scopes = this.#admitted.get(feed) ?? (reader?.feed === feed ? reader.scopes : [])
+    this.#admitted.delete(feed)
+    if (scopes.length > 0) this.#values.put('reader', { feed, scopes } satisfies Reader)
+    else if (reader) this.#values.delete('reader')
   }
 
   /** Changes subscriptions one after the other, so that what is registered and the scopes it takes agree. */
@@ -928,7 +975,10 @@ export class Session extends DurableObject implements SessionRpc {
 }
 
 /** What the ledger keeps of a call. Who asked is not written down. */
-const ledgerCallOf = ({ request, handshake, session, identity, principal, memo }: Job, stream: number): LedgerCall => ({
+const ledgerCallOf = (
+  { request, handshake, session, identity, principal, scopes = [], memo }: Job,
+  stream: number,
+): LedgerCall => ({
   request,
   stream,
   memo,
@@ -936,6 +986,7 @@ const ledgerCallOf = ({ request, handshake, session, identity, principal, memo }
   session,
   identity,
   isPersonal: principal !== undefined,
+  ...(scopes.length > 0 && { scopes }),
   repeats: 0,
 })
 

@@ -59,6 +59,8 @@ export type Kept = TaskTerms & {
   taskId: string
   /** The object of the session that is told of it. */
   readonly session: string | undefined
+  /** What a token needs to read its status in that session. A Worker of an older release leaves it out. */
+  scopes?: readonly string[]
   createdAt: number
   /** Milliseconds: until when the client of a call that is no task yet may send its `requestState`. It has none when left out. */
   resumableUntil?: number

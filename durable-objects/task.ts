@@ -54,14 +54,14 @@ export interface TaskRpc extends TaskListRpc {
   /**
    * Begins, or goes on with, a call.
    *
-   * @param who its object's name, what its client calls it, and the object of the session that is told of it
+   * @param who its object's name, what its client calls it, and the object of the session that is told of it, with the scopes that takes
    * @param answers to what was asked before it was a task
    * @param isResumed its client has heard of the call: without anything stored of it, it is not begun anew
    */
   start(
     call: TaskCall,
     terms: TaskTerms,
-    who: Pick<Kept, 'name' | 'taskId' | 'session'>,
+    who: Pick<Kept, 'name' | 'taskId' | 'session' | 'scopes'>,
     answers: Answers,
     isResumed: boolean,
   ): Promise<Started>
@@ -89,7 +89,7 @@ export type TaskHost = {
   /** What is wrong with a client's response to a request; `undefined`: nothing. */
   problemOf(key: string, request: InputRequest, response: unknown): string | undefined
   /** Tells those who listen to this task how it is. */
-  tell(task: TaskView, of: Pick<Kept, 'name' | 'session' | 'shards'>): Promise<void>
+  tell(task: TaskView, of: Pick<Kept, 'name' | 'session' | 'shards' | 'scopes'>): Promise<void>
   report(problem: unknown): void
 }
 
@@ -168,7 +168,7 @@ export class Task extends DurableObject implements TaskRpc {
   async start(
     call: TaskCall,
     terms: TaskTerms,
-    who: Pick<Kept, 'name' | 'taskId' | 'session'>,
+    who: Pick<Kept, 'name' | 'taskId' | 'session' | 'scopes'>,
     answers: Answers,
     isResumed: boolean,
   ): Promise<Started> {
@@ -577,6 +577,8 @@ export class Task extends DurableObject implements TaskRpc {
   #tell(task: Kept): void {
     if (!task.isTask || !(task.session || task.shards.length > 0)) return
     const view = this.#view(task)
+    // One that an older release has stored has the scopes that its tool has now.
+    if (task.session) task.scopes ??= this.#host.server.registry.tools.get(String(this.#store.call.params.name))?.scopes
     this.#told = this.#told.then(() => this.#host.tell(view, task)).catch(this.#host.report)
     this.ctx.waitUntil(this.#told)
   }

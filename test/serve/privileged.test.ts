@@ -43,6 +43,12 @@ class Client {
     return this.post(token, { method: 'tools/call', params })
   }
 
+  async beginTask(token: string, name: string): Promise<string> {
+    const response = await this.post(token, { method: 'tools/call', params: { name, arguments: {}, task: {} } })
+    const { result } = (await response.json()) as { result: { task: { taskId: string } } }
+    return result.task.taskId
+  }
+
   get(token: string, after?: string, signal?: AbortSignal): Promise<Response> {
     return fetch(server.url, {
       headers: { ...this.#headers(token), ...(after && { 'Last-Event-ID': after }) },
@@ -140,6 +146,56 @@ describe('the stream of a call that takes scopes', () => {
     expect((await client.post(high, answer)).status).toBe(202)
     await ended
     expect(events.at(-1)?.data).toContain('raised: true')
+  })
+})
+
+test('the stream of tasks/result takes the scopes of the tool that the task runs', async () => {
+  const client = await Client.open(high)
+  const taskId = await client.beginTask(high, 'review')
+  const events: SentEvent[] = []
+  const ended = eventsOf(await client.post(high, { method: 'tasks/result', params: { taskId } }), undefined, events)
+  await vi.waitFor(() => expect(events.at(-1)?.data).toContain('elicitation/create'))
+  const asked = events.at(-1) as SentEvent
+  const start = `${asked.id?.split('.')[0]}.0`
+  await expectScopeChallenge(await client.get(low, start), 'hr.read hr.write')
+  await expectScopeChallenge(await client.get('ada~hr.write', asked.id), 'hr.write hr.read')
+  const { id } = JSON.parse(asked.data) as { id: string }
+  const answer = { id, result: { action: 'accept', content: { sure: true } } }
+  await expectScopeChallenge(await client.post('ada~hr.read', answer), 'hr.read hr.write')
+  expect((await client.post(high, answer)).status).toBe(202)
+  await ended
+  // The call has taken a step since, and its stream still takes the scopes.
+  expect(events.at(-1)?.data).toContain('accept')
+  await expectScopeChallenge(await client.get(low, start), 'hr.read hr.write')
+  expect(await eventsOf(await client.get(high, start))).toEqual(events.filter(({ data }) => data !== ''))
+})
+
+describe('the status of a task of a tool that takes scopes', () => {
+  const idsIn = (events: readonly SentEvent[]) =>
+    events.flatMap(({ data }) => (data.includes('tasks/status') ? [JSON.parse(data).params.taskId] : []))
+
+  test('is sent on a stream that a token with the scopes has opened only', async () => {
+    const client = await Client.open(high)
+    const wide = await client.get(high)
+    const seen = await client.beginTask(high, 'report')
+    expect(idsIn(await eventsOf(wide, seen))).toEqual([seen])
+    const narrow = await client.get('ada~hr.write')
+    const hidden = await client.beginTask(high, 'report')
+    await (await client.post(high, { method: 'tasks/result', params: { taskId: hidden } })).text()
+    const open = await client.beginTask(high, 'count')
+    expect(idsIn(await eventsOf(narrow, open))).toEqual([open])
+  })
+
+  test('is not replayed to a token that lacks them; what else was sent is', async () => {
+    const client = await Client.open(high)
+    const wide = await client.get(high)
+    const hidden = await client.beginTask(high, 'report')
+    await eventsOf(wide, hidden)
+    const again = await client.get(high, '0.0')
+    const open = await client.beginTask(high, 'count')
+    await (await client.call(high, 'touch', { id: 'ada-3' })).text()
+    expect(idsIn(await eventsOf(again, 'tools/list_changed'))).toEqual([hidden, open])
+    expect(idsIn(await eventsOf(await client.get(low, '0.0'), 'tools/list_changed'))).toEqual([open])
   })
 })
 

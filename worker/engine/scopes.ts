@@ -36,6 +36,21 @@ export async function lackedScopes(
   return (await isVisible(entry, { principal })) ? (entry.scopes ?? none) : none
 }
 
+/**
+ * All scopes that a request takes, whoever sends it: for streams and input requests of its call, which need them too.
+ *
+ * @param open of the caller's seals
+ */
+export async function scopesOf(
+  registry: Registry,
+  { method, params = {} }: { method: string; params?: Params },
+  open: Open,
+): Promise<readonly string[]> {
+  // Each is an engine's `Method`.
+  const own = await (registry.methods.get(method) as Method | undefined)?.scopes?.(params, open)
+  return own ?? entryOf(registry, method, params)?.scopes ?? none
+}
+
 /** What a request is about, declared here or by another server. Only what its method looks at counts. */
 export function entryOf(registry: Registry, method: string, params: Params): Guarded | undefined {
   const entry = namedBy(method, params)

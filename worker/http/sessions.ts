@@ -6,6 +6,7 @@
 import type { Admission } from '../../durable-objects/session.ts'
 import type { Visit } from '../auth/auth.ts'
 import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
+import { scopesOf } from '../engine/scopes.ts'
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
@@ -17,7 +18,7 @@ import type { Accepts } from './accept.ts'
 import { refusedScopes } from './admit.ts'
 import { eventFrame, eventStreamHeaders } from './event-stream.ts'
 import { type FeedOptions, openFeed } from './feed.ts'
-import type { Host, Objects } from './host.ts'
+import { type Host, type Objects, sealsOf } from './host.ts'
 import { idOf, noBatches, notAllowed, refusal, sessionRequired } from './refusal.ts'
 import { type Answer, jsonResponse } from './reply.ts'
 
@@ -75,6 +76,7 @@ export async function postToSession(
   const object = (host.objects as Objects).session(name)
   const posted = await object.post({
     messages,
+    scopes: await scopesOfEach(messages, host, principal),
     batch,
     handshake,
     principal,
@@ -92,6 +94,17 @@ export async function postToSession(
   return answerIn(forms, { status, text, headers })
 }
 
+/** What a token needs for each message. The session cannot unseal the handles in their params without awaiting it. */
+export const scopesOfEach = (
+  messages: readonly Message[],
+  host: Host,
+  principal: Principal | undefined,
+): Promise<(readonly string[])[]> => {
+  const { open } = sealsOf(host, principal)
+  const { registry } = host.server
+  return Promise.all(messages.map((message) => ('method' in message ? scopesOf(registry, message, open) : [])))
+}
+
 /** A finished answer in the form the client takes. */
 const answerIn = ({ json }: Accepts, answer: Answer): Response =>
   json ? jsonResponse(answer) : new Response(eventFrame(answer.text), { headers: eventStreamHeaders })
@@ -107,12 +120,13 @@ export async function streamSession(request: Request, host: Host, visit: Visit):
   if (!principal) return relay(session, host, {}, after)
   const { name, expires } = session
   const { tenant, scopes } = principal
+  const feed = crypto.randomUUID()
   const admit = (after: string | undefined) =>
-    (host.objects as Objects).session(name).admit({ expires, tenant, scopes, after })
+    (host.objects as Objects).session(name).admit({ expires, tenant, scopes, after, feed })
   const admission = await admit(after)
   if ('gone' in admission) return unknownSession([])
   if ('lacks' in admission) return refusedScopes(admission.lacks, host, visit)
-  return relay(session, host, { admitted: '1' }, after, admit)
+  return relay(session, host, { admitted: '1', feed }, after, admit)
 }
 
 export async function endSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {
@@ -169,8 +183,8 @@ async function relay(
 ): Promise<Response> {
   const { session } = host.objects as Objects
   const query = {
-    ...settings,
     feed: crypto.randomUUID(),
+    ...settings,
     expires: String(expires),
     ...(revisionOf(handshake.version)?.polling && { polling: '1' }),
   }

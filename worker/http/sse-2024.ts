@@ -14,7 +14,7 @@ import { readMessages } from './body.ts'
 import { openFeed } from './feed.ts'
 import type { Host } from './host.ts'
 import { idOf, notAllowed, refusal } from './refusal.ts'
-import { accepted, feedRequest, sessionLife, unknownSession } from './sessions.ts'
+import { accepted, feedRequest, scopesOfEach, sessionLife, unknownSession } from './sessions.ts'
 
 const purpose = 'sse'
 
@@ -61,6 +61,7 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
   const caller = host.limit?.callerOf?.(visit)
   const posted = await host.objects.session(name).post({
     messages,
+    scopes: await scopesOfEach(messages, host, principal),
     batch: false,
     handshake: undefined,
     principal,

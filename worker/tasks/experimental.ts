@@ -53,7 +53,7 @@ export async function callAsTask(
   const name = crypto.randomUUID()
   const taskId = await world.seals.seal(purpose, { name, scopes } satisfies TaskReference, ttl)
   const { session } = world.state
-  const own = { name, taskId, session: session?.name }
+  const own = { name, taskId, session: session?.name, scopes }
   const started = await site
     .task(name)
     .start(await site.callOf(call, world.seals, ttl), { ...terms, after: 0, ttl }, own, {}, false)

@@ -86,11 +86,12 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
     state: (name) => object(names.state, name, options),
     problemOf,
     principalOf: (call) => principalOf(call, auth(), seals(undefined, call.identity)),
-    async tell(task, { name, session, shards }) {
+    async tell(task, { name, session, shards, scopes }) {
       if (session) {
         await object<SessionRpc>(names.session, session, options).changed(
           experimental.statusNotification(task),
           experimental.overOf(task),
+          scopes,
         )
       }
       if (shards.length === 0) return

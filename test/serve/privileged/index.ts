@@ -1,6 +1,7 @@
 /** A server whose calls take scopes. The token `ada~a~b` is Ada's, with the scopes a and b and the tenant "acme". */
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
+import { tasks } from 'edgemcp/tasks'
 import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 
@@ -20,6 +21,15 @@ server.tool('greet', { description: 'Greets', input: z.object({ name: z.string()
   ctx.progress(1, 2, `greeting ${name}`)
   return `Hello, ${name}`
 })
+
+server.tool(
+  'review',
+  { description: 'Asks in a task', scopes: ['hr.read', 'hr.write'], task: true },
+  async (_, ctx) => (await ctx.elicit('sure', 'Sure?', z.object({ sure: z.boolean() }))).action,
+)
+
+server.tool('report', { description: 'A task that takes a scope', scopes: ['hr.read'], task: true }, () => 'reported')
+server.tool('count', { description: 'A task that takes none', scopes: [], task: true }, () => 'counted')
 
 const record = server.resource('record://{id}', { description: 'A record', scopes: ['hr.read'] }, ({ id }) => id)
 server.tool(
@@ -48,6 +58,7 @@ const worker = serve(server, {
 })
 export default worker
 export const { McpUpdates } = worker
+export const { McpTask } = tasks(server)
 
 export class McpSession extends worker.McpSession {
   override async fetch(request: Request): Promise<Response> {
