@@ -30,8 +30,11 @@ export type ServeOptions = Partial<Policy> & {
   auth?: Auth
   /** How much may be asked: `limits()` of `edgemcp/limits`. */
   limit?: Limiter
-  /** Hears of refusals and of calls that take scopes: `audit()` of `edgemcp/audit`. */
-  audit?: Audit
+  /**
+   * Called for every request, once it has a response: `audit()` of `edgemcp/audit`, `messages()` of `edgemcp/observe`. One hook, or several
+   * in the order in which they run. An error that a hook throws is reported, and changes nothing for the client and the other hooks.
+   */
+  audit?: Audit | readonly Audit[]
   /** `false`: no session ids and no streams, even when the Durable Objects are there. */
   sessions?: false | SessionOptions
   /** What a person sees at `/`: the `page` of `edgemcp/page`. Nothing when left out. */
@@ -125,6 +128,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   options.auth?.attach?.(server)
   server.registry.storedPrincipals = options.auth
   options.limit?.attach?.(server)
+  const hooks = [options.audit ?? []].flat()
   const enter = options.limit?.enter?.bind(options.limit)
 
   const sessionHost: SessionHost = {
@@ -185,7 +189,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       const isCall = url.pathname === site.paths.mcp && request.method === 'POST'
       const served = () => (isCall ? post(request, site, visit) : route().fetch(request, visit))
       const response = await respond(served, foreign, visit, report)
-      options.audit?.(visit, response, site)
+      runHooks(hooks, visit, response, site)
       return withCors(options.limit?.watch?.(visit, response) ?? response, request, foreign !== undefined)
     },
     McpSession: class McpSession extends Session {
@@ -205,6 +209,16 @@ const updatesClass = ({ Updates, options }: UpdatesFeature, host: Omit<UpdatesHo
       super(ctx, env, { ...host, options })
     }
   }
+
+function runHooks(hooks: readonly Audit[], visit: Visit, response: Response, host: Host): void {
+  for (const hook of hooks) {
+    try {
+      hook(visit, response, host)
+    } catch (problem) {
+      host.report(problem)
+    }
+  }
+}
 
 type Handler = (request: Request, host: Host, visit: Visit, methods: string) => Response | Promise<Response>
 

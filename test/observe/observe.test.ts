@@ -284,6 +284,37 @@ describe('a message that calls nothing is told of', () => {
   })
 })
 
+describe('audit() and messages() of one server', () => {
+  const takenFrom = async (path: string) => (await (await fetch(new URL(path, server.url))).json()) as Json[]
+  const headers = {
+    'Content-Type': 'application/json',
+    Accept: 'application/json, text/event-stream',
+    'Mcp-Session-Id': 'there-is-no-such-session',
+    'MCP-Protocol-Version': '2025-11-25',
+  }
+  const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'log_in' } })
+
+  test.each<[string, object]>([
+    ['report the same refused request', {}],
+    ['report it also if a hook before them throws', { 'X-Break-Hook': '1' }],
+  ])('%s', async (_, more) => {
+    await Promise.all(['/others', '/audited'].map(takenFrom))
+    const response = await fetch(server.url, { method: 'POST', headers: { ...headers, ...more }, body })
+    expect(response.status).toBe(404)
+    const [observed, audited]: Json[][] = [[], []]
+    await vi.waitFor(async () => {
+      observed?.push(...(await takenFrom('/others')))
+      audited?.push(...(await takenFrom('/audited')))
+      expect([observed?.length, audited?.length]).toEqual([1, 1])
+    })
+    const refusal = { kind: 'session_not_found', message: 'Session not found: send initialize again' }
+    expect(observed).toMatchObject([{ method: 'tools/call', name: 'log_in', came: { is: 'error', ...refusal } }])
+    expect(audited).toMatchObject([
+      { outcome: 'refused', status: 404, why: refusal, what: [{ method: 'tools/call', name: 'log_in' }] },
+    ])
+  })
+})
+
 describe('in development', () => {
   let deployed: TestServer
   beforeAll(async () => {

@@ -60,7 +60,10 @@ export interface Limiter {
   watch?(visit: Visit, response: Response): Response
 }
 
-/** Hears of every request to an endpoint, once it has been answered or has begun to be: `audit()` of `edgemcp/audit`. */
+/**
+ * Called for every request to an endpoint, once it has a response, which may be a stream that goes on: `audit()` of `edgemcp/audit`,
+ * `messages()` of `edgemcp/observe`.
+ */
 export type Audit = (visit: Visit, response: Response, site: Site) => void
 
 /** Decides who makes a request and whether it may, and says how to be let in. */

@@ -5,6 +5,7 @@ import * as api from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { createServer, McpError, serve } from 'edgemcp'
+import { type AuditEvent, audit } from 'edgemcp/audit'
 import { limits } from 'edgemcp/limits'
 import { type MethodEvent, messages, observe, spans, toAnalytics, toLogs, traced } from 'edgemcp/observe'
 import { tasks } from 'edgemcp/tasks'
@@ -19,6 +20,7 @@ const server = createServer({ name: 'observed', version: '1.0.0' })
 
 const events: MethodEvent[] = []
 const others: MethodEvent[] = []
+const audited: AuditEvent[] = []
 const points: unknown[] = []
 const { CALLS } = env as unknown as { CALLS: AnalyticsEngineDataset }
 server.use(
@@ -77,7 +79,13 @@ server.prompt('plan', { description: 'Plans' }, () => 'Plan')
 
 const worker = serve(server, {
   limit: limits({ time: 500 }),
-  audit: messages({ to: (event) => void others.push(event) }),
+  audit: [
+    ({ request }) => {
+      if (request.headers.has('X-Break-Hook')) throw new Error('This hook is broken')
+    },
+    audit({ to: (event) => void audited.push(event) }),
+    messages({ to: (event) => void others.push(event) }),
+  ],
   auth: {
     async authenticate(request) {
       const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
@@ -93,6 +101,7 @@ export default {
   async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
     const { pathname } = new URL(request.url)
     if (pathname === '/others') return Response.json(others.splice(0))
+    if (pathname === '/audited') return Response.json(audited.splice(0))
     if (pathname !== '/told') return observed.fetch(request, env, ctx)
     const written = exporter.getFinishedSpans().map((span) => ({
       name: span.name,
