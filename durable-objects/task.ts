@@ -35,7 +35,11 @@ export type TaskView = Pick<
   Kept,
   'taskId' | 'status' | 'statusMessage' | 'createdAt' | 'lastUpdatedAt' | 'ttl' | 'poll' | 'due' | 'rounds'
 > &
-  End & { readonly inputRequests?: Readonly<Record<string, InputRequest>> }
+  End & {
+    readonly inputRequests?: Readonly<Record<string, InputRequest>>
+    /** The name of its tool, once it is over. */
+    readonly tool?: string
+  }
 
 /** What became of a call before it was time to make a task of it. */
 export type Started =
@@ -605,7 +609,7 @@ export class Task extends DurableObject implements TaskRpc {
     const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds } = task
     const view = { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds }
     if (status === 'input_required') return { ...view, inputRequests: this.#store.asks }
-    return isOver(task) ? { ...view, ...this.#store.end } : view
+    return isOver(task) ? { ...view, tool: String(this.#store.call.params.name), ...this.#store.end } : view
   }
 
   async #forget(): Promise<void> {

@@ -99,9 +99,16 @@ const members: readonly Row[] = [
   ['icons', tool('icons', [])],
   [`${code('_meta')} of tools`, tool('_meta', {})],
   ['output schemas of objects', tool('outputSchema', { type: 'object' })],
-  ['… of anything', tool('outputSchema', { type: 'string' })],
+  ['… of anything; wrapped as `{ result }` otherwise', (revision) => yes(outputType(revision) === 'string')],
   ['how long lists may be kept', (revision) => yes(isKept(revision))],
 ]
+
+/** The type of a tool's output schema that has the type string. */
+const outputType = (revision: Revision) => {
+  const listed = revision.result('tools/list', { tools: [{ outputSchema: { type: 'string' } }] } as unknown as Result)
+  const [{ outputSchema }] = listed.tools as [{ outputSchema?: { type?: unknown } }]
+  return outputSchema?.type
+}
 
 const isKept = (revision: Revision) => 'ttlMs' in revision.result('tools/list', { ttlMs: 1 } as unknown as Result)
 
@@ -115,7 +122,10 @@ const hasStructure = ({ structuredContent }: Params) => structuredContent !== un
 
 const results: readonly Row[] = [
   ['structured content: objects', called({ content: [], structuredContent: {} }, hasStructure)],
-  ['… anything', called({ content: [], structuredContent: 1 }, hasStructure)],
+  [
+    '… anything; wrapped as `{ result }` otherwise',
+    called({ content: [], structuredContent: 1 }, ({ structuredContent }) => structuredContent === 1),
+  ],
   ['links to resources; a line of text otherwise', block({ type: 'resource_link', uri: 'a://b', name: 'b' })],
   ['audio; a line of text otherwise', block({ type: 'audio', data: '', mimeType: 'audio/wav' })],
 ]

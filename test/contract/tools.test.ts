@@ -39,7 +39,10 @@ behaviour('a tool is described with what the revision has words for', async ({ c
   expect('_meta' in add).toBe(revision >= '2025-06-18')
   expect('icons' in add).toBe(revision >= '2025-11-25')
   const words = (tools as Record<string, unknown>[]).find((tool) => tool.name === 'list_words') ?? {}
-  expect('outputSchema' in words).toBe(stateless(revision))
+  const list = { type: 'array', items: { type: 'string' } }
+  const wrapped = { type: 'object', properties: { result: list }, required: ['result'] }
+  if (revision < '2025-06-18') expect('outputSchema' in words).toBe(false)
+  else expect(words.outputSchema).toMatchObject(stateless(revision) ? list : wrapped)
 })
 
 behaviour('a tool answers with text', async ({ connect }) => {
@@ -56,8 +59,22 @@ behaviour('structured output comes with its text', async ({ connect, kind }) => 
   expect(sum.structuredContent).toEqual(kind.revision >= '2025-06-18' ? { sum: 3 } : undefined)
   const words = await client.callTool('list_words', { text: 'a b' })
   expect(words.content).toEqual([{ type: 'text', text: '["a","b"]' }])
-  expect(words.structuredContent).toEqual(stateless(kind.revision) ? ['a', 'b'] : undefined)
+  const wrapped = kind.revision >= '2025-06-18' ? { result: ['a', 'b'] } : undefined
+  expect(words.structuredContent).toEqual(stateless(kind.revision) ? ['a', 'b'] : wrapped)
 })
+
+behaviour(
+  'structured output of a schema without the type object is wrapped, whatever the value',
+  async ({ connect, kind }) => {
+    const client = await connect()
+    const { revision } = kind
+    for (const value of [{ tag: 'object' }, 'text', null]) {
+      const { structuredContent } = await client.callTool('union', { value })
+      const wrapped = revision >= '2025-06-18' ? { result: value } : undefined
+      expect(structuredContent).toEqual(stateless(revision) ? value : wrapped)
+    }
+  },
+)
 
 behaviour('content blocks keep to the kinds the revision knows', async ({ connect, kind }) => {
   const client = await connect()

@@ -10,7 +10,14 @@ import {
   supportedVersions,
   unsaidRevision,
 } from '../../worker/protocol/revisions/index.ts'
-import type { ClientCapabilities, InputRequest, Notification, Params, Result } from '../../worker/protocol/types.ts'
+import type {
+  ClientCapabilities,
+  InputRequest,
+  JsonSchema,
+  Notification,
+  Params,
+  Result,
+} from '../../worker/protocol/types.ts'
 
 const R1 = '2024-11-05'
 const R2 = '2025-03-26'
@@ -114,6 +121,11 @@ const entry = (revision: Revision, method: string) =>
   (revision.result(method, lists[method] as Result)[entries[method] as string] as Params[])[0] as Params
 
 const called = (revision: Revision, result: Result) => revision.result('tools/call', frozen(result))
+const same = (one: unknown, other: unknown) => JSON.stringify(one) === JSON.stringify(other)
+const listedOutput = (revision: Revision, outputSchema: JsonSchema) => {
+  const [tool] = revision.result('tools/list', frozen({ tools: [{ name: 'n', outputSchema }] })).tools as Params[]
+  return (tool?.outputSchema ?? {}) as JsonSchema
+}
 const toolContent = (revision: Revision) => called(revision, { content: blocks }).content as Params[]
 const promptContent = (revision: Revision) =>
   (
@@ -268,22 +280,13 @@ const features: Feature[] = [
   ],
   ...[[1], 'text', 0, false, null].map(
     (value): Feature => [
-      `structured content that is ${JSON.stringify(value)}`,
+      `structured content that is ${JSON.stringify(value)}, not wrapped`,
       R5,
       R5,
-      (r) => has(called(r, { content: [], structuredContent: value }), 'structuredContent'),
+      (r) => same(called(r, { content: [], structuredContent: value }).structuredContent, value),
     ],
   ),
-  [
-    'an output schema of a list',
-    R5,
-    R5,
-    (r) =>
-      has(
-        (r.result('tools/list', { tools: [{ name: 'n', outputSchema: { type: 'array' } }] }).tools as Params[])[0],
-        'outputSchema',
-      ),
-  ],
+  ['an output schema of a list, not wrapped', R5, R5, (r) => listedOutput(r, { type: 'array' }).type === 'array'],
   ['failures of tools', R1, R5, (r) => called(r, { content: [], isError: true }).isError === true],
 
   // Identity and capabilities.
@@ -489,6 +492,57 @@ describe('what an older revision has no word for', () => {
   test("members of _meta that are not the server's name stay", () => {
     const _meta = { 'io.modelcontextprotocol/serverInfo': { name: 'n' }, 'com.example/a': 1 }
     expect(called(at(R4), { content: [], _meta })._meta).toEqual({ 'com.example/a': 1 })
+  })
+})
+
+describe('output of a tool that is no object, before 2026-07-28', () => {
+  const rev = revisionOf('2025-11-25') as Revision
+
+  test('is listed as an object with the member "result"', () => {
+    expect(listedOutput(rev, { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'array' })).toEqual({
+      $schema: 'https://json-schema.org/draft/2020-12/schema',
+      type: 'object',
+      properties: { result: { $schema: 'https://json-schema.org/draft/2020-12/schema', type: 'array' } },
+      required: ['result'],
+    })
+  })
+
+  test('keeps its references: to its root, to its parts, and those of schemas with ids of their own', () => {
+    const wrapped = listedOutput(rev, {
+      anyOf: [{ $ref: '#' }, { $ref: '#/$defs/item' }, { $ref: 'https://a.example/s#/x' }, { $ref: '#anchor' }],
+      $defs: {
+        item: { $id: '#item', properties: { $ref: { type: 'string' }, next: { $ref: '#/$defs/item' } } },
+        other: { $id: 'https://b.example/s', items: { $ref: '#/$defs/item' } },
+        data: { const: { $ref: '#' }, default: { $ref: '#' }, enum: [{ $ref: '#' }], examples: [{ $ref: '#' }] },
+      },
+    })
+    expect(wrapped.properties).toEqual({
+      result: {
+        anyOf: [
+          { $ref: '#/properties/result' },
+          { $ref: '#/properties/result/$defs/item' },
+          { $ref: 'https://a.example/s#/x' },
+          { $ref: '#anchor' },
+        ],
+        $defs: {
+          item: {
+            $id: '#item',
+            properties: { $ref: { type: 'string' }, next: { $ref: '#/properties/result/$defs/item' } },
+          },
+          other: { $id: 'https://b.example/s', items: { $ref: '#/$defs/item' } },
+          data: { const: { $ref: '#' }, default: { $ref: '#' }, enum: [{ $ref: '#' }], examples: [{ $ref: '#' }] },
+        },
+      },
+    })
+  })
+
+  test.each([
+    [{ type: 'object' } as const, { a: 1 }],
+    [{ anyOf: [] }, { result: { a: 1 } }],
+    [undefined, { a: 1 }],
+  ])('an object of the output schema %j becomes %j', (outputSchema, structuredContent) => {
+    const result = { content: [], structuredContent: { a: 1 } } as unknown as Result
+    expect(rev.result('tools/call', result, { outputSchema }).structuredContent).toEqual(structuredContent)
   })
 })
 

@@ -121,6 +121,10 @@ describe('a task', () => {
     expect(await get(refusing)).toMatchObject({ status: 'failed' })
   })
 
+  test('has structured content that fits the output schema that is listed', async () => {
+    expect(await result(await beginId('union'))).toMatchObject({ structuredContent: { result: { tag: 'object' } } })
+  })
+
   test('is cancelled while somebody waits for it, once', async () => {
     const it = key()
     const taskId = await beginId('hangs', { key: it })

@@ -6,15 +6,16 @@ import { shared } from './methods/lists.ts'
 /** The text of an answer. A list that everybody sees is written once for each revision. */
 export function answerText(
   id: RequestId,
-  { lists }: Registry,
-  { method, revision }: Call,
+  { lists, tools }: Registry,
+  { method, params, revision }: Call,
   result: Result,
   sign = (result: Result) => result,
 ): string {
   const key = shared.has(result) && method + revision.date
   let text = key && lists.get(key)
   if (!text) {
-    text = JSON.stringify(sign(revision.result(method, result)))
+    const { outputSchema } = (method === 'tools/call' && tools.get(String(params.name))?.item) || {}
+    text = JSON.stringify(sign(revision.result(method, result, { outputSchema })))
     if (key) lists.set(key, text)
   }
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`

@@ -8,6 +8,7 @@ import type {
   ClientCapabilities,
   Implementation,
   InputRequest,
+  JsonSchema,
   Notification,
   Params,
   Result,
@@ -30,7 +31,7 @@ export interface Revision {
   server(capabilities: ServerCapabilities): Params
   implementation(info: Implementation): Implementation
   /** A modern result on this revision's wire. */
-  result(method: string, result: Result): Result
+  result(method: string, result: Result, about?: ResultAbout): Result
   /** `undefined`: this revision has no word for it. */
   notification(notification: Notification): Notification | undefined
   /**
@@ -40,6 +41,12 @@ export interface Revision {
    */
   ask(request: InputRequest, id?: string): InputRequest | undefined
   error(kind: ErrorKind): ErrorNumbers
+}
+
+/** What a revision may have to know of a call to write its result. */
+export type ResultAbout = {
+  /** Of the called tool, if it declares one. */
+  readonly outputSchema?: JsonSchema | undefined
 }
 
 /** What a newer revision changed, run backwards. Each member is data or a pure function of one value. */
@@ -56,7 +63,7 @@ export type Difference = {
   server?: (capabilities: Params) => Params
   implementation?: (info: Implementation) => Implementation
   everyResult?: (result: Result) => Result
-  results?: Record<string, (result: Result) => Result>
+  results?: Record<string, (result: Result, about: ResultAbout) => Result>
   notifications?: Record<string, (params: Params) => Params | undefined>
   asks?: Record<string, (params: Params, id?: string) => Params | undefined>
   errors?: Partial<Record<ErrorKind, Partial<ErrorNumbers>>>
@@ -74,8 +81,10 @@ export function before(newer: Revision, difference: Difference): Revision {
     client: (capabilities) => newer.client(changed(capabilities, difference.client)),
     server: (capabilities) => changed(newer.server(capabilities), difference.server),
     implementation: (info) => changed(newer.implementation(info), difference.implementation),
-    result: (method, result) =>
-      changed(changed(newer.result(method, result), difference.everyResult), difference.results?.[method]),
+    result: (method, result, about = {}) => {
+      const written = changed(newer.result(method, result, about), difference.everyResult)
+      return difference.results?.[method]?.(written, about) ?? written
+    },
     notification: (notification) => reword(newer.notification(notification), difference.notifications),
     ask: (request, id) => reword(newer.ask(request, id), difference.asks, id),
     error: (kind) => ({ ...newer.error(kind), ...difference.errors?.[kind] }),

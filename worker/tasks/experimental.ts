@@ -138,7 +138,8 @@ export async function taskResult(asked: Asked, site: Site): Promise<Result> {
       if (error.kind === 'missing_client_capability') return relatedResult(failure(error.message) as Result, taskId)
       throw errorIn({ error })
     } else if (result) {
-      return relatedResult(call.revision.result('tools/call', result), taskId)
+      const outputSchema = asked.server.registry.tools.get(view.tool ?? '')?.item.outputSchema
+      return relatedResult(call.revision.result('tools/call', result, { outputSchema }), taskId)
     } else if (view.status === 'cancelled') {
       throw new McpError('invalid_params', cancelled)
     } else {

@@ -47,6 +47,16 @@ server.tool(
   ({ text }) => text.split(' '),
 )
 
+server.tool(
+  'union',
+  {
+    description: 'Returns the value it gets',
+    input: { type: 'object', properties: { value: {} } },
+    output: { anyOf: [{ type: 'object' }, { type: 'string' }, { type: 'null' }] },
+  },
+  ({ value }) => value as { [name: string]: unknown } | string | null,
+)
+
 server.tool('blocks', { description: 'One block of each kind' }, () => [
   text('text'),
   image(pixel, 'image/png'),

@@ -26,6 +26,16 @@ server.tool(
 
 server.tool('plain', { description: 'Is no task' }, () => 'plain')
 
+server.tool(
+  'union',
+  {
+    description: 'Returns an object or a text',
+    task: true,
+    output: z.union([z.object({ tag: z.string() }), z.string()]),
+  },
+  () => ({ tag: 'object' }),
+)
+
 server.tool('must', { description: 'Is a task or nothing', task: { required: true } }, () => 'done')
 
 server.tool(

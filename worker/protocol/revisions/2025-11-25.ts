@@ -3,12 +3,12 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/changelog
  */
-import { isObject } from '../jsonrpc.ts'
 import { serverInfoKey } from '../meta.ts'
 import { before } from '../revision.ts'
-import type { Params, Result } from '../types.ts'
+import type { Result } from '../types.ts'
 import { rev20260728 } from './2026-07-28.ts'
 import { each, without } from './rewording.ts'
+import { wrapOutputSchema, wrapStructuredContent } from './wrapped-output.ts'
 
 export const rev20251125 = before(rev20260728, {
   date: '2025-11-25',
@@ -25,8 +25,8 @@ export const rev20251125 = before(rev20260728, {
 
   results: {
     // Output schemas and structured content may be anything, not only objects.
-    'tools/list': each('tools', objectOutputOnly),
-    'tools/call': (result) => (isObject(result.structuredContent) ? result : without('structuredContent')(result)),
+    'tools/list': each('tools', wrapOutputSchema),
+    'tools/call': (result, { outputSchema }) => wrapStructuredContent(result, outputSchema),
   },
 
   // A person who was sent to a page was named, to tell later that they are done there.
@@ -47,9 +47,4 @@ function withoutServerInfo(result: Result): Result {
   if (!result._meta || !(serverInfoKey in result._meta)) return result
   const meta = without(serverInfoKey)(result._meta)
   return Object.keys(meta).length > 0 ? { ...result, _meta: meta } : without('_meta')(result)
-}
-
-function objectOutputOnly(tool: Params): Params {
-  const schema = tool.outputSchema
-  return isObject(schema) && schema.type !== 'object' ? without('outputSchema')(tool) : tool
 }
