@@ -369,42 +369,72 @@ describe('several issuers', () => {
   let other: AuthorizationServer
   let url: URL
 
+  const entry = (each: AuthorizationServer, tokenPrefix?: string) => ({
+    issuer: each.issuer,
+    introspection: { ...each.resourceServer, ...(tokenPrefix !== undefined && { tokenPrefix }) },
+  })
+
   beforeEach(async () => {
     other = await AuthorizationServer.start()
-    const both = [issuer, other].map((each) => ({ issuer: each.issuer, introspection: each.resourceServer }))
-    url = await declare(server, { issuer: both })
+    url = await declare(server, { issuer: [entry(issuer, 'one_'), entry(other, 'two_')] })
   })
   afterEach(() => other[Symbol.asyncDispose]())
 
   const issuerIn = (text: string) => JSON.parse(text).issuer
+  const opaqueOf = (each: AuthorizationServer, claims: JWTPayload = {}) =>
+    each.opaqueToken({ aud: url.href, ...claims }, `${each === issuer ? 'one_' : 'two_'}${crypto.randomUUID()}`)
 
   test('each vouch for their own tokens, of both kinds', async () => {
     for (const each of [issuer, other]) {
-      for (const token of [each.opaqueToken({ aud: url.href }), await each.token(url.href)]) {
+      for (const token of [opaqueOf(each), await each.token(url.href)]) {
         const { status, text } = await call(url, bearing(token))
         expect([status, issuerIn(text)]).toEqual([200, each.issuer])
       }
     }
   })
 
+  test('are sent no opaque token of another issuer', async () => {
+    expect(await call(url, bearing(opaqueOf(other)))).toMatchObject({ status: 200 })
+    expect([asked(), other.asked.get('/introspect')]).toEqual([0, 1])
+    expect(await call(url, bearing('three_unknown'))).toMatchObject({ status: 401 })
+    expect(await call(url, bearing('two_unknown'))).toMatchObject({ status: 401 })
+    expect([asked(), other.asked.get('/introspect')]).toEqual([0, 2])
+  })
+
   test('cannot vouch for each other', async () => {
-    const claimed = other.opaqueToken({ aud: url.href, iss: issuer.issuer })
-    expect(await call(url, bearing(claimed))).toMatchObject({ status: 401 })
+    expect(await call(url, bearing(opaqueOf(other, { iss: issuer.issuer })))).toMatchObject({ status: 401 })
     const signed = await other.token(url.href, { iss: issuer.issuer })
     expect(await call(url, bearing(signed))).toMatchObject({ status: 401 })
   })
 
   test('do without one that does not answer', async () => {
     issuer.instead.set('/introspect', (_, response) => response.writeHead(503).end())
-    expect(await call(url, bearing(other.opaqueToken({ aud: url.href })))).toMatchObject({ status: 200 })
+    expect(await call(url, bearing(opaqueOf(other)))).toMatchObject({ status: 200 })
     expect(await call(url, bearing(await issuer.token(url.href)))).toMatchObject({ status: 200 })
   })
 
-  test('refuse nothing as long as one does not answer that could know it', async () => {
+  test('refuse no token as long as its issuer does not answer', async () => {
     issuer.instead.set('/introspect', (_, response) => response.writeHead(503).end())
-    expect(await call(url, bearing('unknown'))).toMatchObject({ status: 503 })
+    expect(await call(url, bearing('one_unknown'))).toMatchObject({ status: 503 })
+    expect(await call(url, bearing('two_unknown'))).toMatchObject({ status: 401 })
     issuer.instead.clear()
     await ahead(server, 6 * second)
-    expect(await call(url, bearing('unknown'))).toMatchObject({ status: 401 })
+    expect(await call(url, bearing('one_unknown'))).toMatchObject({ status: 401 })
+  })
+
+  test.each<[string, string | undefined, string | undefined, string]>([
+    ['without prefixes', undefined, undefined, 'needs a tokenPrefix'],
+    ['of which one has no prefix', 'one_', undefined, 'needs a tokenPrefix'],
+    ['with the same prefix', 'one_', 'one_', 'The tokenPrefix "one_" of'],
+    ['with a prefix that begins with the other', 'one_more_', 'one_', 'The tokenPrefix "one_" of'],
+    ['with an empty prefix', 'one_', '', 'must be a non-empty string'],
+  ])('%s do not start', async (_, one, two, message) => {
+    await expect(declare(server, { issuer: [entry(issuer, one), entry(other, two)] })).rejects.toThrow(message)
+  })
+
+  test('need no prefix when only one of them has introspection', async () => {
+    const mixed = await declare(server, { issuer: [entry(issuer), other.issuer] })
+    expect(await call(mixed, bearing(issuer.opaqueToken({ aud: mixed.href })))).toMatchObject({ status: 200 })
+    expect(await call(mixed, bearing(await other.token(mixed.href)))).toMatchObject({ status: 200 })
   })
 })

@@ -23,6 +23,7 @@ import {
   statedScopes,
 } from './claims.ts'
 import type { Fetch } from './fetch-json.ts'
+import { checkTokenPrefixes } from './introspection.ts'
 import { Issuer, type IssuerOptions, unavailable } from './issuer.ts'
 import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
 import { describedAt, insufficient, lackedBy, type Refusal, refusalOf } from './refusal.ts'
@@ -194,29 +195,19 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     expected: { audience: readonly string[]; clockTolerance: number },
     site: Site,
   ) {
-    let problem: unknown
-    for (const issuer of issuers) {
-      if (!issuer.introspection) continue
-      const claims = await issuer
-        .introspectionUrl(site)
-        .then((url) => issuer.introspection?.ask(token, url, site))
-        .catch((each: unknown) => {
-          site.report(each)
-          problem = each
-        })
-      if (!claims) continue
-      const { iss = issuer.name, cnf } = claims
-      const audience = issuer.audience(expected)
-      if (iss !== issuer.name) throw new BadToken('The token is of an issuer that is not accepted here')
-      checkTimes(claims, clockTolerance, Date.now())
-      if (cnf !== undefined) throw new BadToken('Tokens that are bound to a key are not accepted here')
-      if (audience && !audiencesOf(claims).some((each) => audience.includes(each))) {
-        throw new BadToken(`The token is for another audience than ${audience[0]}`)
-      }
-      return { ...claims, iss }
+    const issuer = issuers.find((each) => each.introspection?.covers(token))
+    if (!issuer) throw new BadToken('The token is not good here')
+    const claims = await introspectedBy(issuer, token, site)
+    if (!claims) throw new BadToken('The token is not good here')
+    const { iss = issuer.name, cnf } = claims
+    const audience = issuer.audience(expected)
+    if (iss !== issuer.name) throw new BadToken('The token is of an issuer that is not accepted here')
+    checkTimes(claims, clockTolerance, Date.now())
+    if (cnf !== undefined) throw new BadToken('Tokens that are bound to a key are not accepted here')
+    if (audience && !audiencesOf(claims).some((each) => audience.includes(each))) {
+      throw new BadToken(`The token is for another audience than ${audience[0]}`)
     }
-    if (problem) throw unavailable(problem)
-    throw new BadToken('The token is not good here')
+    return { ...claims, iss }
   }
 
   async function refuse(visit: Visit, site: Site): Promise<McpError | undefined> {
@@ -268,6 +259,16 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   }
 }
 
+/** @throws McpError `unavailable` when the issuer gives no answer */
+async function introspectedBy(issuer: Issuer, token: string, site: Site): Promise<Claims | undefined> {
+  try {
+    return await issuer.introspection?.ask(token, await issuer.introspectionUrl(site), site)
+  } catch (problem) {
+    site.report(problem)
+    throw unavailable(problem)
+  }
+}
+
 function issuersOf(options: BearerOptions): Issuer[] {
   const {
     issuer,
@@ -284,7 +285,13 @@ function issuersOf(options: BearerOptions): Issuer[] {
     ...(introspection && { introspection }),
   }
   const all = issuer === undefined ? [] : [issuer as string | IssuerOptions | (string | IssuerOptions)[]].flat()
-  return all.map((each) => new Issuer({ ...common, ...(typeof each === 'string' ? { issuer: each } : each) }, fetch))
+  const each = all.map((one) => ({ ...common, ...(typeof one === 'string' ? { issuer: one } : one) }))
+  checkTokenPrefixes(
+    each.flatMap(({ issuer, introspection }) =>
+      introspection ? [{ issuer, tokenPrefix: introspection.tokenPrefix }] : [],
+    ),
+  )
+  return each.map((one) => new Issuer(one, fetch))
 }
 
 /** `iss`, before anything is known to be true; `undefined`: the token is no JWT. */

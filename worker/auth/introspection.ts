@@ -15,6 +15,11 @@ export type IntrospectionOptions = {
   /** What this server is registered as. */
   clientId: string
   clientSecret: string
+  /**
+   * How opaque tokens of this issuer start, such as `gho_`: no other token is sent to it. Needed when several issuers of a
+   * server have introspection. Default: the issuer is asked about every opaque token.
+   */
+  tokenPrefix?: string
 }
 
 /** Milliseconds for which a server that did not answer is not asked again. */
@@ -41,6 +46,11 @@ export class Introspection {
   constructor(options: IntrospectionOptions, fetch: Fetch) {
     this.#options = options
     this.#fetch = fetch
+  }
+
+  /** Can this opaque token be of the issuer? */
+  covers(token: string): boolean {
+    return token.startsWith(this.#options.tokenPrefix ?? '')
   }
 
   /**
@@ -87,3 +97,30 @@ export class Introspection {
 /** Others are active as well: a token to refresh with is not one to call with. A type that is no string is not understood. */
 const isForAccess = ({ token_type = '', typ = '' }: Claims): boolean =>
   [token_type, typ].every((kind) => typeof kind === 'string' && !/^(?:refresh|id)(?:[_ ]?token)?$/i.test(kind))
+
+type Introspecting = { readonly issuer: string; readonly tokenPrefix: string | undefined }
+
+/**
+ * Checks that each opaque token is sent to one issuer at most: an issuer that saw another one's tokens could use them.
+ *
+ * @throws Error when a prefix is missing, empty, or the start of another one
+ */
+export function checkTokenPrefixes(issuers: readonly Introspecting[]): void {
+  for (const [index, { issuer, tokenPrefix }] of issuers.entries()) {
+    if (tokenPrefix === '')
+      throw new Error(
+        `The tokenPrefix of ${issuer} must be a non-empty string: leave it out, or write how its tokens start`,
+      )
+    if (issuers.length === 1) continue
+    if (tokenPrefix === undefined) {
+      throw new Error(
+        `The introspection of ${issuer} needs a tokenPrefix, because several issuers have introspection and none may see the tokens of another. Write how its tokens start, or give each issuer an endpoint with a bearer() of its own`,
+      )
+    }
+    const overlapping = issuers.find((other, at) => at !== index && other.tokenPrefix?.startsWith(tokenPrefix))
+    if (!overlapping) continue
+    throw new Error(
+      `The tokenPrefix "${tokenPrefix}" of ${issuer} fits tokens of ${overlapping.issuer}, too: choose prefixes of which none is the start of another`,
+    )
+  }
+}
