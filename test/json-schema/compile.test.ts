@@ -379,25 +379,7 @@ describe('a keyword', () => {
     ],
     ['then and else without if', parsed('{ "then": false, "else": false }'), [1], []],
 
-    [
-      'format date-time',
-      { format: 'date-time' },
-      ['2026-07-28T12:30:00Z', '2026-07-28t12:30:00.5+02:00', 5],
-      [
-        ['2026-07-28', 'must be a valid date-time'],
-        ['2026-07-28T12:30:00', 'must be a valid date-time'],
-      ],
-    ],
-    ['format date', { format: 'date' }, ['2026-07-28'], [['28.7.2026', 'must be a valid date']]],
-    ['format time', { format: 'time' }, ['12:30:00Z', '23:59:60-08:00'], [['12:30', 'must be a valid time']]],
-    ['format email', { format: 'email' }, ['ada@example.com'], [['ada', 'must be a valid email']]],
-    ['format uri', { format: 'uri' }, ['https://example.com/?a#b', 'urn:a'], [['/a', 'must be a valid uri']]],
-    [
-      'format uuid',
-      { format: 'uuid' },
-      ['123e4567-e89b-12d3-a456-426614174000', '123E4567-E89B-12D3-A456-426614174000'],
-      [['123e4567e89b12d3a456426614174000', 'must be a valid uuid']],
-    ],
+    ['format', { format: 'date' }, ['2026-07-28', 5], [['2026-19-39', 'must be a valid date, such as 1999-12-31']]],
     ['a format that nobody knows', { format: 'toString' }, ['', 'x'], []],
   ])('%s: %j', (_, schema, fits, misses) => {
     for (const value of fits) expect(issues(schema, value)).toBe('')

@@ -3,14 +3,14 @@
  *
  * They are those of 2020-12, and the words that 2019-09 and draft 7 have for the same (`dependencies`, a list in `items`,
  * `additionalItems`, `$recursiveRef`), whatever the dialect; what stands beside a `$ref` counts in draft 7 too. A `format`
- * is open to interpretation: the shape of dates, times, emails, URIs and UUIDs is checked, any other passes. A property
- * whose value is `undefined` is absent, as in JSON text.
+ * of 2020-12 is checked; any other name passes. A property whose value is `undefined` is absent, as in JSON text.
  *
  * @see https://json-schema.org/draft/2020-12/json-schema-validation
  */
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
 import { type Issues, issuesText } from '../server/schema.ts'
+import { formats } from './formats.ts'
 
 /** @param seen collects the properties and items that were looked at; given when an `unevaluated…` wants to know */
 export type Check<V = unknown> = (value: V, seen?: Seen) => Issues
@@ -230,19 +230,6 @@ const types: Readonly<Record<string, Type | undefined>> = {
   null: [(value) => value === null, 'null'],
 }
 
-const day = '\\d{4}-[01]\\d-[0-3]\\d'
-const clock = '[0-2]\\d:[0-5]\\d:[0-6]\\d(\\.\\d+)?(z|[+-][0-2]\\d:[0-5]\\d)'
-
-const formats: Readonly<Record<string, string | undefined>> = {
-  __proto__: null as never,
-  'date-time': `${day}t${clock}`,
-  date: day,
-  time: clock,
-  email: '[^\\s@]+@[^\\s@]+',
-  uri: '[a-z][a-z\\d+.-]*:\\S*',
-  uuid: '[\\da-f]{8}(-[\\da-f]{4}){3}-[\\da-f]{12}',
-}
-
 const group = <V>(is: (value: unknown) => value is V, keywords: Record<string, Keyword<V>>): Group => [
   is,
   Object.entries(keywords),
@@ -284,9 +271,10 @@ export const groups: readonly Group[] = [
       return (value) => (pattern.test(value) ? none : issue(`must match the pattern ${parameter}`))
     },
     format(parameter) {
-      const source = formats[String(parameter)]
-      const pattern = new RegExp(source ? `^(?:${source})$` : '', 'i')
-      return (value) => (pattern.test(value) ? none : issue(`must be a valid ${parameter}`))
+      const format = formats.get(String(parameter))
+      if (!format) return accept
+      const message = `must be a valid ${parameter}, such as ${format.example}`
+      return (value) => (format.matches(value) ? none : issue(message))
     },
   }),
   group(isList, {
