@@ -17,7 +17,7 @@ import type { McpError } from '../worker/protocol/errors.ts'
 import type { RequestMessage } from '../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../worker/protocol/types.ts'
 import { checkSize, maxRowBytes, tooLarge } from './message-size.ts'
-import { Tables } from './tables.ts'
+import { type SkippedIds, Tables } from './tables.ts'
 
 export type LedgerCall = {
   request: RequestMessage
@@ -44,15 +44,17 @@ const schema = `
 export class CallLedger {
   readonly tables: Tables
   readonly #sql: SqlStorage
+  readonly #skippedIds: SkippedIds
 
-  constructor(sql: SqlStorage) {
+  constructor(sql: SqlStorage, skippedIds: SkippedIds = () => 0) {
+    this.#skippedIds = skippedIds
     this.#sql = sql
     this.tables = new Tables(sql, 'calls', schema)
   }
 
   /** Writes a call down. Returns its row. */
   begin(call: LedgerCall): number {
-    this.tables.create()
+    if (this.tables.create()) this.tables.skipIds('questions', this.#skippedIds())
     const key = requestKey(call.request.id)
     return this.#sql
       .exec<{ id: number }>('INSERT INTO calls (request, call) VALUES (?, ?) RETURNING id', key, rowOf(call))

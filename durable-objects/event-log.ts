@@ -13,12 +13,15 @@
  * |           | `scoped`     | about what takes scopes, 1: a resource, 2: a task; `data` is '' once it was revoked |     |
  * |           | `call`, `said` | of a notification: whose it is, by its row, and how many that call has come to |           |
  *
+ * The ids of streams, and of the events of the standing stream, begin above those of an earlier life of the session. The first event of
+ * such a standing stream has no `data`: it holds the place.
+ *
  * The tables are made when the first stream is: a session that never streamed has none.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
 import { checkSize, maxRowBytes } from './message-size.ts'
-import { Tables } from './tables.ts'
+import { type SkippedIds, Tables } from './tables.ts'
 
 export type EventId = { stream: number; seq: number }
 
@@ -57,7 +60,10 @@ export class EventLog {
   readonly #sql: SqlStorage
   readonly #bounds: LogBounds
 
-  constructor(sql: SqlStorage, bounds: LogBounds) {
+  readonly #skippedIds: SkippedIds
+
+  constructor(sql: SqlStorage, bounds: LogBounds, skippedIds: SkippedIds = () => 0) {
+    this.#skippedIds = skippedIds
     this.#sql = sql
     this.#bounds = bounds
     this.tables = new Tables(sql, 'streams', schema)
@@ -69,7 +75,7 @@ export class EventLog {
    * @param scopes what a token needs to resume it
    */
   open(unanswered: number, now: number, scopes: readonly string[] = []): number {
-    this.tables.create()
+    this.#create()
     const old = this.tables.query<{ id: number }>(
       'DELETE FROM streams WHERE unanswered = 0 AND at < ? RETURNING id',
       now - this.#bounds.age,
@@ -85,8 +91,15 @@ export class EventLog {
   }
 
   openStanding(): void {
-    this.tables.create()
-    this.#sql.exec('INSERT OR IGNORE INTO streams (id, unanswered) VALUES (0, 1)')
+    this.#create()
+    const opened = this.tables.query('INSERT OR IGNORE INTO streams (id, unanswered) VALUES (0, 1) RETURNING id')
+    const skipped = opened.length > 0 ? this.#skippedIds() : 0
+    if (skipped === 0) return
+    this.#sql.exec("INSERT INTO events (stream, seq, data, total) VALUES (?, ?, '', 0)", standingStream, skipped)
+  }
+
+  #create(): void {
+    if (this.tables.create()) this.tables.skipIds('streams', this.#skippedIds())
   }
 
   /** What a token needs to resume a stream. */

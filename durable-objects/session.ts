@@ -21,7 +21,7 @@
  *
  * A session that its client ended leaves the tombstone. One that lapsed leaves it only if a client that comes back would
  * miss something without being told: subscriptions, a log level, a question it was asked, what its handlers remember.
- * Otherwise nothing remains.
+ * Otherwise nothing remains: a client may use its id again, and ids of streams, events and input requests go on above those that it knows.
  */
 import { DurableObject } from 'cloudflare:workers'
 import { answerText } from '../worker/engine/answer-text.ts'
@@ -144,6 +144,8 @@ export type SessionHost = {
   readonly patience: number
   /** Milliseconds after which an idle session is over. */
   readonly ttl: number
+  /** Milliseconds from `initialize` until a session's id is worth nothing, however much it is used. */
+  readonly life: number
   readonly log: LogBounds
   seals(principal: Principal | undefined, identity: string): Seals
   state(name: string): StateRpc
@@ -156,6 +158,8 @@ export type SessionHost = {
 
 /** Milliseconds until the alarm that holds the object awake for a call whose POST has been answered with a stream. */
 const holdAfter = 20_000
+/** Far more streams, events and input requests than one life has. With a life of a week, ids have 15 digits at most. */
+const idsPerMs = 1_000_000
 /** How often a call is run again before its interruption is admitted. */
 const mostRepeats = 2
 /** Milliseconds that an HTTP+SSE session outlives its stream, in case the Worker dials again. */
@@ -199,11 +203,11 @@ export class Session extends DurableObject implements SessionRpc {
     super(ctx, env)
     this.#host = host
     this.#schema = new Schema(ctx.storage)
-    this.#log = new EventLog(ctx.storage.sql, host.log)
+    this.#log = new EventLog(ctx.storage.sql, host.log, () => this.#skippedIds)
     this.#feeds = new Feeds(ctx, this.#log)
     this.#rounds = new Rounds(ctx.storage, this.#schema)
     this.#values = new Values(ctx.storage.kv, this.#schema)
-    this.#ledger = new CallLedger(ctx.storage.sql)
+    this.#ledger = new CallLedger(ctx.storage.sql, () => this.#skippedIds)
   }
 
   async post(post: Post): Promise<Posted> {
@@ -886,6 +890,17 @@ export class Session extends DurableObject implements SessionRpc {
 
   get #name(): string {
     return this.ctx.id.name ?? (this.#id as Id).name
+  }
+
+  /**
+   * Ids up to this one may have been handed out before: an idle session forgets everything after `ttl`, and its client may use it
+   * again. What it stores next comes at least a `ttl` later, so the time since `initialize` tells its lives apart.
+   */
+  get #skippedIds(): number {
+    const { ttl, life } = this.#host
+    const ageMs = this.#id ? Date.now() + life - this.#id.expires : 0
+    // Clients see small numbers in a session that was never idle for so long.
+    return ageMs < ttl ? 0 : ageMs * idsPerMs
   }
 
   /** The end of this session is the end of this state. */

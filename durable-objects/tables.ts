@@ -1,3 +1,6 @@
+/** Ids up to this one may have been handed out by an earlier life of the object. 0: none. */
+export type SkippedIds = () => number
+
 /** Tables that are made when the first row is written: an object that never needs them has none. */
 export class Tables {
   readonly #sql: SqlStorage
@@ -20,10 +23,20 @@ export class Tables {
     return this.#exist
   }
 
-  create(): void {
-    if (this.exist) return
+  /** True when they were not there before. */
+  create(): boolean {
+    if (this.exist) return false
     this.#sql.exec(this.#schema)
     this.#exist = true
+    return true
+  }
+
+  /** From now on the ids of a table with AUTOINCREMENT are greater than this. */
+  skipIds(table: string, id: number): void {
+    if (id === 0) return
+    // The highest id ever is remembered after its row is gone.
+    this.#sql.exec(`INSERT INTO ${table} (id) VALUES (?)`, id)
+    this.#sql.exec(`DELETE FROM ${table} WHERE id = ?`, id)
   }
 
   /** The rows that a statement returns: none as long as there are no tables. */

@@ -17,6 +17,7 @@ import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
 import { checkOrigins, checkPath } from './http/policy-checks.ts'
 import { notAllowed, refusal } from './http/refusal.ts'
+import { sessionLife } from './http/sessions.ts'
 import { openSse, postSse } from './http/sse-2024.ts'
 import { hasClass, keys, object, once, secretSealer } from './platform.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
@@ -134,6 +135,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const sessionHost: SessionHost = {
     server,
     patience: limits.patience,
+    life: sessionLife,
     ttl: sessions.ttl ?? 24 * 60 * 60_000,
     log: { ...defaultLogBounds, ...sessions.log },
     seals: (principal, identity) => sealsOf({ identity, sealer: () => keyed(identity) }, principal),

@@ -508,6 +508,52 @@ describe('a session that is over', () => {
     },
   )
 
+  test('by itself, without a trace, does not give its ids to the streams and input requests of its next life', async () => {
+    const stub = session()
+    const expires = Date.now() + week
+    const answer = (id: string, name: string) =>
+      ({ jsonrpc: '2.0', id, result: { action: 'accept', content: { name } } }) as const
+    const asking = { ...call('ask_name'), expires }
+    /** Asks, and returns the id of the input request and those of the events of the stream. */
+    const live = async (name: string) => {
+      const posted = (await stub.post(asking)) as { stream: number }
+      const feed = await open(stub, `stream=${posted.stream}`)
+      await vi.waitFor(() => expect(feed.frames.join('')).toContain('elicitation/create'))
+      const id = /"id":"(ask-\d+)"/.exec(feed.frames.join(''))?.[1] as string
+      return { id, name, feed, start: `${posted.stream}.0` }
+    }
+    const first = await live('Ada')
+    const standing = await open(stub, '')
+    await stub.changed({ list: 'tools' })
+    await vi.waitFor(() => expect(standing.frames).toHaveLength(1))
+    const [last] = /(?<=id: )\S+/.exec(standing.frames[0] as string) as unknown as [string]
+    standing.socket?.close(4000)
+    await stub.post({ ...asking, messages: [answer(first.id, 'Ada')] })
+    await first.feed.closed
+    await lapse(stub)
+    expect(await valuesOf(stub)).toEqual([])
+
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 25 * 60 * 60_000 })
+    try {
+      const second = await live('Eve')
+      const again = await open(stub, '')
+      for (let sent = 1; sent <= 2; sent += 1) await stub.changed({ list: 'tools' })
+      await vi.waitFor(() => expect(again.frames).toHaveLength(2))
+      for (const after of [first.start, last]) expect((await open(stub, `after=${after}`)).status, after).toBe(400)
+      await stub.post({ ...asking, messages: [answer(first.id, 'late')] })
+      await stub.post({ ...asking, messages: [answer(second.id, 'Eve')] })
+      await second.feed.closed
+      expect(second.feed.frames.join('')).toContain('Hello, Eve!')
+      const [resumed, whole] = [await open(stub, `after=${again.start}`), await open(stub, `after=${second.start}`)]
+      await vi.waitFor(() => expect(resumed.frames).toEqual(again.frames))
+      await whole.closed
+      expect(whole.frames).toEqual(second.feed.frames)
+      resumed.socket?.close(4000)
+    } finally {
+      vi.useRealTimers()
+    }
+  })
+
   test('not while a client holds a stream, and looks again a day later only', async () => {
     const stub = session()
     const feed = await open(stub, '')
