@@ -116,6 +116,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const state = (name: string): StateRpc => object(names.state, name, sessions)
   const keyed = keys(() => shards.at(0).keys())
   updates?.attach(server.registry, () => shards.at(0))
+  server.registry.complete = (work) => waitUntil(work.catch(report))
   const isWhole = () => options.sessions !== false && hasClass(names.session) && hasClass(names.updates)
   const paths = pathsOf(options.path ?? '/mcp')
   const identity = JSON.stringify(

@@ -18,6 +18,108 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
+describe.each(['production', 'development'])(
+  'habits of the official SDK are answered with what to write here: in %s',
+  (mode) => {
+    const declare = async (use: (server: Loose & Record<string, (...args: unknown[]) => unknown>) => unknown) => {
+      vi.stubEnv('NODE_ENV', mode)
+      vi.resetModules()
+      const { createServer } = await import('../../worker/server/server.ts')
+      return use(createServer({ name: 'test', version: '1', jsonSchema }) as unknown as Parameters<typeof use>[0])
+    }
+    const input = z.object({ a: z.string() })
+
+    test.each<[string, Parameters<typeof declare>[0], string]>([
+      [
+        'inputSchema',
+        (s) => s.tool('t', { description, inputSchema: input }, text),
+        'The definition of tool "t" has the member "inputSchema", which means nothing here: write "input"',
+      ],
+      [
+        'outputSchema',
+        (s) => s.tool('t', { description, outputSchema: input }, text),
+        'The definition of tool "t" has the member "outputSchema", which means nothing here: write "output"',
+      ],
+      [
+        'argsSchema',
+        (s) => s.prompt('p', { description, argsSchema: input }, text),
+        'The definition of prompt "p" has the member "argsSchema", which means nothing here: write "args"',
+      ],
+      [
+        'a member of no name that is known',
+        (s) => s.tool('t', { description, inptu: input }, text),
+        'The definition of tool "t" has the member "inptu", which means nothing here: it takes title, description, input, output, annotations, single, task, icons, _meta, scopes, limit, listed, enabled and initially',
+      ],
+      [
+        'a handler in the definition',
+        (s) => s.tool('t', { description, handler: text }, text),
+        'The definition of tool "t" has the member "handler", which means nothing here: give the handler as the third argument',
+      ],
+      [
+        'a resource with a member of tools',
+        (s) => s.resource('a://b', { description, input }, text),
+        'The definition of resource "a://b" has the member "input", which means nothing here: it takes name, title, description, mimeType, size, annotations, icons, _meta, caching, readable, list, complete, scopes, limit, listed, enabled and initially',
+      ],
+      [
+        'tool(name, description, shape, handler)',
+        (s) => s.tool('t', 'A tool', { a: z.string() }, text),
+        'The tool "t" has a text where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
+      ],
+      [
+        'tool(name, handler)',
+        (s) => s.tool('t', text),
+        'The tool "t" has a function where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
+      ],
+      [
+        'prompt(name, shape, handler) with a text',
+        (s) => s.prompt('p', 'A prompt', text),
+        'The prompt "p" has a text where its definition belongs: write server.prompt("p", { description: "…", args: z.object({ … }) }, handler)',
+      ],
+      [
+        'resource(name, uri, handler)',
+        (s) => s.resource('notes', 'note://1', text),
+        'The resource "notes" has a text where its definition belongs: write server.resource("note://1", { name: "notes", description: "…" }, handler)',
+      ],
+      [
+        'no definition',
+        (s) => s.tool('t'),
+        'The tool "t" has undefined where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
+      ],
+      [
+        'registerTool',
+        (s) => s.registerTool?.('t', {}, text),
+        'server.registerTool() is of the official SDK: write server.tool(name, { description, input: schema }, handler)',
+      ],
+      [
+        'registerResource',
+        (s) => s.registerResource?.('n', 'a://b', {}, text),
+        'server.registerResource() is of the official SDK: write server.resource(uri, { name, description }, handler)',
+      ],
+      [
+        'registerPrompt',
+        (s) => s.registerPrompt?.('p', {}, text),
+        'server.registerPrompt() is of the official SDK: write server.prompt(name, { description, args: schema }, handler)',
+      ],
+      [
+        'setRequestHandler',
+        (s) => s.setRequestHandler?.({}, text),
+        'server.setRequestHandler() is of the official SDK: declare tools, resources and prompts instead, or use server.intercept(fn) to run code around every call',
+      ],
+      [
+        'connect',
+        (s) => s.connect?.({}),
+        'server.connect() is of the official SDK: write export default serve(server), which takes the place of a transport',
+      ],
+    ])('%s', async (_, use, problem) => {
+      await expect(declare(use)).rejects.toThrow(problem)
+    })
+
+    test('an undefined member is no member', async () => {
+      await expect(declare((s) => s.tool('t', { description, inputSchema: undefined }, text))).resolves.toBeDefined()
+    })
+  },
+)
+
 describe('a declaration that cannot work ends at once, with one sentence that says what would', () => {
   test.each<[string, (server: Loose) => unknown, string]>([
     // Tools.
@@ -54,7 +156,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     [
       'a tool with a handler instead of a definition',
       (s) => s.tool('a', text),
-      'The tool "a" needs a description: models choose tools by it',
+      'The tool "a" has a function where its definition belongs: write server.tool("a", { description: "…", input: z.object({ … }) }, handler)',
     ],
     [
       'a tool without a handler',

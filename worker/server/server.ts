@@ -6,6 +6,7 @@ import type { Around } from './around.ts'
 import type { Caller, Switch, Visibility } from './caller.ts'
 import { checks } from './checking.ts'
 import type { Awaitable } from './context.ts'
+import { checkDefinition, refuseMethodsOfSdk } from './definition.ts'
 import { readForm } from './form.ts'
 import type { Forwarded } from './forwarded.ts'
 import { type Middleware, within } from './middleware.ts'
@@ -87,6 +88,8 @@ export type Registry = {
   storedPrincipals?: StoredPrincipals | undefined
   /** Lists that are the same for everybody, as texts, by method and revision. */
   readonly lists: Map<string, string>
+  /** Sees to it that work is completed that nobody may await, and reports its failure. */
+  complete?: (work: Promise<void>) => void
   publish: (change: Change, scope?: Scope) => Promise<void>
   /** Enables or disables what is in a list. */
   turn: (list: List, name: string, on: boolean) => Promise<void>
@@ -103,7 +106,7 @@ export class Server {
   constructor(options: ServerOptions, shared?: { registry: Registry; prefix: string }) {
     this.#prefix = shared?.prefix ?? ''
     this.registry = shared?.registry ?? newRegistry(options)
-    const publish = (change: Change, scope?: Scope) => this.registry.publish(change, scope)
+    const publish = (change: Change, scope?: Scope) => this.#complete(this.registry.publish(change, scope))
     this.updates = {
       tools: (scope) => publish({ list: 'tools' }, scope),
       prompts: (scope) => publish({ list: 'prompts' }, scope),
@@ -132,6 +135,7 @@ export class Server {
     definition: ToolDefinition<I, O>,
     handler: ToolHandler<I, O>,
   ): Switch {
+    checkDefinition('tool', this.#prefix + name, definition)
     checks?.checkTool(this.#prefix + name, definition, handler)
     const tool = defineTool(
       this.#prefix + name,
@@ -153,6 +157,7 @@ export class Server {
     definition: ResourceDefinition<U>,
     handler: ResourceHandler<U>,
   ): ResourceHandle<U> {
+    checkDefinition('resource', uri, definition)
     checks?.checkResource(uri, definition, handler)
     const resource = defineResource(uri, definition as unknown as ResourceDefinition<string>, handler)
     checks?.checkTemplate(uri, resource)
@@ -177,6 +182,7 @@ export class Server {
     definition: PromptDefinition<A>,
     handler: PromptHandler<A>,
   ): Switch {
+    checkDefinition('prompt', this.#prefix + name, definition)
     checks?.checkPrompt(this.#prefix + name, definition, handler)
     const prompt = definePrompt(
       this.#prefix + name,
@@ -235,6 +241,12 @@ export class Server {
     return this
   }
 
+  /** Work that goes on, and whose failure is reported, also when the handler that began it does not await it. */
+  #complete(work: Promise<void>): Promise<void> {
+    this.registry.complete?.(work)
+    return work
+  }
+
   #add<K extends 'tools' | 'resources' | 'templates' | 'prompts'>(
     kind: K,
     word: string,
@@ -259,11 +271,13 @@ export class Server {
     } as typeof entry)
     const turn = async (on: boolean) => {
       if (!initially) throw new Error(checks?.cannotSwitch(word, name) ?? `"${name}" has no switch`)
-      await this.registry.turn(list, name, on)
+      await this.#complete(this.registry.turn(list, name, on))
     }
     return { enable: () => turn(true), disable: () => turn(false), remove: () => turn(false) }
   }
 }
+
+refuseMethodsOfSdk(Server.prototype)
 
 async function nobodyHears(): Promise<never> {
   throw new Error(checks?.noUpdates ?? 'Nobody hears of changes')

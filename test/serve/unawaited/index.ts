@@ -1,0 +1,22 @@
+/** Two servers with a tool that publishes a change and does not wait for it. Only the one at `/heard/mcp` has `updates()`. */
+import { createServer, type Server, serve } from 'edgemcp'
+import { updates } from 'edgemcp/updates'
+
+const served = (name: string, options: Parameters<typeof serve>[1]) => {
+  const server: Server = createServer({ name, version: '1.0.0' })
+  const note = server.resource('note://1', { description: 'A note' }, () => 'text')
+  server.tool('edit', { description: 'Changes the note' }, () => {
+    void note.updated()
+    return 'edited'
+  })
+  return serve(server, options)
+}
+
+const heard = served('heard', { path: '/heard/mcp', updates: updates() })
+const unheard = served('unheard', { path: '/unheard/mcp' })
+
+export default {
+  fetch: (request: Request, env: unknown, ctx: ExecutionContext) =>
+    (new URL(request.url).pathname.startsWith('/unheard/') ? unheard : heard).fetch(request, env, ctx),
+}
+export const { McpSession, McpUpdates } = heard
