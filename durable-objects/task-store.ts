@@ -21,6 +21,7 @@ import { type Answer, emptyMemo, type Memo, withAnswers } from '../worker/engine
 import { type ErrorKind, McpError } from '../worker/protocol/errors.ts'
 import type { ClientCapabilities, Implementation, InputRequest, Params, Result } from '../worker/protocol/types.ts'
 import { utf8 } from '../worker/protocol/utf8.ts'
+import { readParts, writeParts } from './parts.ts'
 import type { Schema } from './schema.ts'
 import { Tables } from './tables.ts'
 
@@ -88,8 +89,8 @@ export type Kept = TaskTerms & {
 /** What it came to: neither, when it was cancelled. */
 export type End = { readonly result?: Result; readonly error?: TaskError }
 
-/** In production a value in storage has 2 MB at most, keys and headers included. A character takes two bytes at most. */
-const [maxValueBytes, maxPartCharacters] = [1_900_000, 900_000]
+/** In production a value in storage has 2 MB at most, keys and headers included. */
+const maxValueBytes = 1_900_000
 /** What one request to an object can return is 32 MiB. */
 const maxTextBytes = 30_000_000
 
@@ -132,7 +133,7 @@ export class TaskStore {
 
   /** The memo without its effects, which have a table. */
   get #answers(): Memo {
-    const text = this.#get('memo')
+    const text = readParts(this.#storage.kv, 'memo')
     return text ? JSON.parse(text) : emptyMemo
   }
 
@@ -157,7 +158,7 @@ export class TaskStore {
   }
 
   get asks(): Record<string, InputRequest> {
-    return JSON.parse(this.#get('asks') || '{}')
+    return JSON.parse(readParts(this.#storage.kv, 'asks') || '{}')
   }
 
   /** @throws McpError when it cannot be stored; nothing is changed */
@@ -193,7 +194,7 @@ export class TaskStore {
   }
 
   get end(): End {
-    return JSON.parse(this.#get('end') || '{}')
+    return JSON.parse(readParts(this.#storage.kv, 'end') || '{}')
   }
 
   /** @throws McpError when it cannot be stored; nothing is changed */
@@ -205,27 +206,12 @@ export class TaskStore {
     })
   }
 
-  #get(key: string): string {
-    let text = ''
-    for (let part = 0; ; part += 1) {
-      const found = this.#storage.kv.get<string>(`${key}:${part}`)
-      if (found === undefined) return text
-      text += found
-    }
-  }
-
   /** @param what it is, for errors */
   #put(key: string, value: unknown, what: string): void {
-    const { kv } = this.#storage
     const text = value === undefined ? '' : serialize(value, what)
     const bytes = bytesOf(text)
     if (bytes > maxTextBytes) throw tooLarge(what, bytes, maxTextBytes)
-    let part = 0
-    for (; part * maxPartCharacters < text.length; part += 1) {
-      kv.put(`${key}:${part}`, text.slice(part * maxPartCharacters, (part + 1) * maxPartCharacters))
-    }
-    // The parts of a longer text that was there before.
-    for (; kv.delete(`${key}:${part}`); part += 1);
+    writeParts(this.#storage.kv, key, text)
   }
 
   async forget(): Promise<void> {

@@ -1,0 +1,29 @@
+/**
+ * Texts of several megabytes in key-value storage. A value has 2 MB at most, so each text is split into the values `<key>:0`, `<key>:1`
+ * and so on. The local runtime takes larger values than production does.
+ *
+ * @see https://developers.cloudflare.com/durable-objects/platform/limits/
+ */
+
+/** Characters of one value. A character takes two bytes at most. */
+const maxPartCharacters = 900_000
+
+/** The text of a key; '' when there is none. */
+export function readParts(kv: SyncKvStorage, key: string): string {
+  let text = ''
+  for (let part = 0; ; part += 1) {
+    const found = kv.get<string>(`${key}:${part}`)
+    if (found === undefined) return text
+    text += found
+  }
+}
+
+/** Replaces the text of a key. '' removes it. */
+export function writeParts(kv: SyncKvStorage, key: string, text: string): void {
+  let part = 0
+  for (; part * maxPartCharacters < text.length; part += 1) {
+    kv.put(`${key}:${part}`, text.slice(part * maxPartCharacters, (part + 1) * maxPartCharacters))
+  }
+  // The parts of a longer text that was there before.
+  for (; kv.delete(`${key}:${part}`); part += 1);
+}
