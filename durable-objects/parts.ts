@@ -5,6 +5,9 @@
  * @see https://developers.cloudflare.com/durable-objects/platform/limits/
  */
 
+/** Bytes of one value. The platform takes 2 MB, keys and headers included. */
+export const maxValueBytes = 1_900_000
+
 /** Characters of one value. A character takes two bytes at most. */
 const maxPartCharacters = 900_000
 
@@ -26,4 +29,10 @@ export function writeParts(kv: SyncKvStorage, key: string, text: string): void {
   }
   // The parts of a longer text that was there before.
   for (; kv.delete(`${key}:${part}`); part += 1);
+}
+
+/** Bytes of a text in storage and between objects: one for each character of Latin-1, else two. */
+export function bytesOf(text: string): number {
+  // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of Latin-1
+  return /^[\u0000-\u00ff]*$/.test(text) ? text.length : text.length * 2
 }

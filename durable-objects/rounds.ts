@@ -4,8 +4,10 @@
  * | key     | meaning                                                              | lifetime               |
  * |---------|----------------------------------------------------------------------|------------------------|
  * | `use`   | what a state was used with                                           | `expires`, by alarm    |
- * | `kept`  | the answer to that use, or a memo                                     | `expires`, by alarm    |
+ * | `kept:<part>` | the answer to that use, or a memo: see `parts.ts`               | `expires`, by alarm    |
+ * | `kept`  | the same, of an older release                                        | `expires`, by alarm    |
  */
+import { readParts, writeParts } from './parts.ts'
 import type { Schema } from './schema.ts'
 
 /** What may be asked of an object that stands for one state of one call. */
@@ -40,13 +42,14 @@ export class Rounds implements RoundRpc {
 
   async keep(text: string, expires: number): Promise<void> {
     this.#schema.store()
-    this.#storage.kv.put('kept', text)
+    writeParts(this.#storage.kv, 'kept', text)
     await this.#storage.setAlarm(expires)
     this.#answered?.resolve(text)
   }
 
   async kept(): Promise<string | undefined> {
-    return this.#storage.kv.get<string>('kept')
+    const { kv } = this.#storage
+    return readParts(kv, 'kept') || kv.get<string>('kept')
   }
 
   async claim(use: string, expires: number): Promise<Claim> {

@@ -669,7 +669,9 @@ export class Session extends DurableObject implements SessionRpc {
     }
     const { roots } = call.handshake.capabilities
     if (roots?.listChanged === true && 'result' in answer && readRoots(answer.result)) {
-      this.#values.put('roots', answer)
+      // Roots that are too large are asked for again.
+      if (this.#values.fits(answer)) this.#values.put('roots', answer)
+      else this.#values.delete('roots')
     }
     const { principal, caller, expires } = post
     this.#work(exchangeOn(call), { ...call, row, principal, caller, expires }, true)

@@ -21,7 +21,7 @@ import { type Answer, emptyMemo, type Memo, withAnswers } from '../worker/engine
 import { type ErrorKind, McpError } from '../worker/protocol/errors.ts'
 import type { ClientCapabilities, Implementation, InputRequest, Params, Result } from '../worker/protocol/types.ts'
 import { utf8 } from '../worker/protocol/utf8.ts'
-import { readParts, writeParts } from './parts.ts'
+import { bytesOf, maxValueBytes, readParts, writeParts } from './parts.ts'
 import type { Schema } from './schema.ts'
 import { Tables } from './tables.ts'
 
@@ -89,8 +89,6 @@ export type Kept = TaskTerms & {
 /** What it came to: neither, when it was cancelled. */
 export type End = { readonly result?: Result; readonly error?: TaskError }
 
-/** In production a value in storage has 2 MB at most, keys and headers included. */
-const maxValueBytes = 1_900_000
 /** What one request to an object can return is 32 MiB. */
 const maxTextBytes = 30_000_000
 
@@ -236,9 +234,3 @@ const tooLarge = (what: string, bytes: number, maxBytes: number): McpError =>
     'internal_error',
     `Cannot store ${what}: it has ${bytes} bytes, and ${maxBytes} is the most. Store it elsewhere, and use a reference to it`,
   )
-
-/** Bytes of a text in storage and between objects: one for each character of Latin-1, else two. */
-function bytesOf(text: string): number {
-  // biome-ignore lint/suspicious/noControlCharactersInRegex: the whole of Latin-1
-  return /^[\u0000-\u00ff]*$/.test(text) ? text.length : text.length * 2
-}

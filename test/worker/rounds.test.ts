@@ -38,6 +38,37 @@ test('an answer that nobody gives is not waited for, whoever was to give it', as
   expect(await lost.claim('yes', expires)).toEqual({ is: 'answered', text: 'paid' })
 })
 
+/** Bytes of each value in storage, keys left out: a character beyond Latin-1 takes two. */
+const valueSizesOf = (stub: Stub) =>
+  runInDurableObject(stub, (_, { storage }) =>
+    [...storage.kv.list<string>()].map(([, value]) => new Blob([String(value)]).size),
+  )
+
+test.each([
+  ['of Latin letters', 'x'.repeat(3_000_000)],
+  ['of other letters', 'ж'.repeat(1_500_000)],
+  ['of characters that are surrogate pairs', `x${'😀'.repeat(1_500_000)}`],
+])('an answer of 3 MB %s is kept in values that production stores', async (_, text) => {
+  const stub = fresh()
+  const expires = Date.now() + day
+  await stub.claim('yes', expires)
+  await stub.keep(text, expires)
+  await evictDurableObject(stub)
+  // Each of 2 MB at most, in the encoding that takes the most.
+  for (const size of await valueSizesOf(stub)) expect(size).toBeLessThan(2_000_000)
+  expect(await stub.claim('yes', expires)).toEqual({ is: 'answered', text })
+  expect(await stub.kept()).toBe(text)
+  expect(await runDurableObjectAlarm(stub)).toBe(true)
+  expect(await valueSizesOf(stub)).toEqual([])
+})
+
+test('an answer that replaces a longer one is whole', async () => {
+  const stub = fresh()
+  await stub.keep('x'.repeat(3_000_000), Date.now() + day)
+  await stub.keep('short', Date.now() + day)
+  expect(await stub.kept()).toBe('short')
+})
+
 test('nothing of it remains when its time is over', async () => {
   const stub = fresh()
   await stub.claim('yes', Date.now() + day)

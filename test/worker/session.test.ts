@@ -669,6 +669,32 @@ async function lapse(stub: Stub): Promise<void> {
   expect(await runDurableObjectAlarm(stub)).toBe(true)
 }
 
+test('roots that are larger than a stored value may be reach their call, and are not stored', async () => {
+  const stub = session()
+  const handshake = {
+    version: '2025-11-25',
+    capabilities: { roots: { listChanged: true } },
+    client: { name: 'test', version: '1' },
+  }
+  const asks = { ...call('ask_roots'), handshake }
+  const answer = (id: string, uri: string) => ({ jsonrpc: '2.0', id, result: { roots: [{ uri }] } }) as const
+  // One character beyond Latin-1 makes every character take two bytes.
+  const large = `file:///ж${'x'.repeat(1_500_000)}`
+  for (const [stream, uri, isStored] of [
+    [1, 'file:///a', true],
+    [2, large, false],
+  ] as const) {
+    expect(await stub.post(asks)).toEqual({ stream })
+    const feed = await open(stub, `stream=${stream}`)
+    await stub.post({ ...asks, messages: [answer(`ask-${stream}`, uri)] })
+    expect(await feed.closed).toBe(1000)
+    expect(feed.frames.join('')).toContain(uri)
+    expect((await valuesOf(stub)).includes('roots'), uri.slice(0, 20)).toBe(isStored)
+    const params = { messages: [{ jsonrpc: '2.0' as const, method: 'notifications/roots/list_changed' }] }
+    if (isStored) await stub.post({ ...asks, ...params })
+  }
+})
+
 test('an id in use is not used twice', async () => {
   const stub = session()
   await stub.post(call('ask_name'))

@@ -88,19 +88,29 @@ export async function sealRound(
  * @throws McpError `state_used` when the state was used with other answers
  */
 export function answerOnce(name: string, answers: Params, host: Host, work: () => Promise<Answer>): Promise<Answer> {
-  const answering = claimAndAnswer(host.round(name), answers, work)
+  const answering = claimAndAnswer(host.round(name), answers, work, host.report)
   // Also for a client that has gone: it will ask again.
   host.waitUntil(answering.catch(() => {}))
   return answering
 }
 
-async function claimAndAnswer(round: RoundRpc, answers: Params, work: () => Promise<Answer>): Promise<Answer> {
+async function claimAndAnswer(
+  round: RoundRpc,
+  answers: Params,
+  work: () => Promise<Answer>,
+  report: Host['report'],
+): Promise<Answer> {
   const expires = Date.now() + longestWait
   const claim = await round.claim(await digest(distinct(answers)), expires)
   switch (claim.is) {
     case 'first': {
       const answer = await work()
-      await round.keep(JSON.stringify(answer), expires)
+      try {
+        await round.keep(JSON.stringify(answer), expires)
+      } catch (problem) {
+        // The effects of the call are done, so its client gets the answer, once.
+        report(problem)
+      }
       return answer
     }
     case 'answered':
