@@ -1,5 +1,5 @@
 /** edgemcp: MCP servers on Cloudflare Workers, every revision of the protocol from one URL. */
-export type { Audit, Auth, Limiter, Site, Visit } from './auth/auth.ts'
+export type { Audit, Auth, Limiter, MadeUpUser, Site, Visit } from './auth/auth.ts'
 export type { Policy } from './http/guard.ts'
 export type { Limits } from './http/limits.ts'
 export { type BrowserPolicy, policies } from './http/policies.ts'

@@ -1,11 +1,11 @@
 /** Users that whoever develops a server makes up, and who else may not. */
 import { request } from 'node:http'
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type MadeUp, madeUpToken } from '../../worker/development/made-up.ts'
 import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { startIssuer } from '../../worker/testing/node/index.ts'
 import { inspectorCookie, inspectorSecrets } from '../support/inspector-key.ts'
-import { startServer } from '../support/server.ts'
+import { startServer, type TestServer } from '../support/server.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
@@ -95,4 +95,72 @@ test('can be made up where tokens are asked for', async () => {
 test('is nobody in a deployment', async () => {
   await using server = await start('production')
   expect(await ask(server.url, { Authorization: `Bearer ${madeUpToken(ada)}` })).toBe(401)
+})
+
+describe('a made-up user gets from bearer() what a token with these claims gets', () => {
+  let server: TestServer
+  beforeAll(async () => {
+    vi.stubEnv('NODE_ENV', 'development')
+    server = await startServer('test/development/users', inspectorSecrets)
+  })
+  afterAll(() => server[Symbol.asyncDispose]())
+
+  async function who(endpoint: string, user: Partial<MadeUp>): Promise<unknown> {
+    const url = new URL(`/${endpoint}/mcp`, server.url)
+    const token = madeUpToken({ ...ada, subject: 'ada', scopes: [], ...user })
+    const inBrowser = (request: Request) => fetch(new Request(request, { headers: withKey(request.headers, url) }))
+    await using client = await connect(inBrowser, { url: url.href, revision: '2026-07-28', token })
+    const { content } = await client.callTool('who')
+    return JSON.parse((content[0] as { text: string }).text)
+  }
+  const issuer = 'https://auth.example.com'
+  const client = 'edgemcp-inspector'
+
+  test.each<[string, string, Partial<MadeUp>, unknown]>([
+    ['its issuer', 'implied', {}, [issuer, 'ada', client, null, []]],
+    [
+      'implied scopes',
+      'implied',
+      { scopes: ['notes:write'] },
+      [issuer, 'ada', client, null, ['notes:write', 'notes:read']],
+    ],
+    [
+      'the scopes of scopesOf',
+      'roles',
+      { scopes: ['notes:write'], claims: { roles: ['admin'] } },
+      [issuer, 'ada', client, null, ['admin']],
+    ],
+    ['a required scope', 'required', { scopes: ['mcp'] }, [issuer, 'ada', client, null, ['mcp']]],
+    ['the tenant of its claim', 'organisation', { tenant: 'acme' }, [issuer, 'ada', client, 'acme', []]],
+    ['the tenant of an address', 'acme', { tenant: 'acme' }, [issuer, 'ada', client, 'acme', []]],
+    [
+      'another accepted issuer',
+      'two',
+      { claims: { iss: 'https://other.example.com' } },
+      ['https://other.example.com', 'ada', client, null, []],
+    ],
+  ])('%s', async (_, endpoint, user, expected) => {
+    expect(await who(endpoint, user)).toEqual(expected)
+  })
+
+  test('the origin as issuer, where verify decides and no issuer is named', async () => {
+    expect(await who('verified', {})).toEqual([server.url.origin, 'ada', client, null, []])
+  })
+
+  test.each<[string, string, Partial<MadeUp>, number, string]>([
+    ['without a required scope', 'required', {}, 403, 'mcp'],
+    ['of another tenant than the address', 'acme', { tenant: 'globex' }, 403, 'another tenant than acme'],
+    ['with a tenant that no token can name', 'implied', { tenant: 'acme' }, 401, 'bearer() has no option tenant'],
+    [
+      'of an issuer that is not accepted',
+      'two',
+      { claims: { iss: 'https://third.example.com' } },
+      401,
+      'an issuer that is not accepted',
+    ],
+    ['that has expired', 'implied', { claims: { exp: 1 } }, 401, 'The token has expired'],
+    ['with an odd tenant claim', 'organisation', { claims: { org_id: 7 } }, 401, 'The claim "org_id"'],
+  ])('a user %s is refused', async (_, endpoint, user, status, message) => {
+    await expect(who(endpoint, user)).rejects.toMatchObject({ status, message: expect.stringContaining(message) })
+  })
 })

@@ -1,6 +1,7 @@
 import type { McpError } from '../protocol/errors.ts'
 import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
+import type { Params } from '../protocol/types.ts'
 import type { CallAttempt } from '../server/call-attempt.ts'
 import type { Server } from '../server/server.ts'
 import type { StateRpc } from '../server/state.ts'
@@ -66,6 +67,14 @@ export interface Limiter {
  */
 export type Audit = (visit: Visit, response: Response, site: Site) => void
 
+/** A user that a developer makes up in the inspector, in the place of a token. */
+export type MadeUpUser = {
+  /** What the token would claim, except its issuer. */
+  readonly claims: Readonly<Params>
+  /** For the claim that names the tenant. */
+  readonly tenant: string | undefined
+}
+
 /** Decides who makes a request and whether it may, and says how to be let in. */
 export interface Auth extends StoredPrincipals {
   /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
@@ -75,6 +84,13 @@ export interface Auth extends StoredPrincipals {
    * @throws McpError `unauthorized` when the request carries no credential that is good here
    */
   authenticate(request: Request, site: Site, visit: Visit): Promise<Principal | undefined>
+  /**
+   * Returns the principal of a made-up user: what `authenticate` returns for a token with these claims. Called in development
+   * only. Left out, the principal has the subject, scopes and tenant that the developer typed.
+   *
+   * @throws McpError as `authenticate` does
+   */
+  authenticateMadeUp?(user: MadeUpUser, request: Request, site: Site, visit: Visit): Promise<Principal>
   /**
    * Before anything is streamed, run or woken: may the principal send these messages? Left out, only what lacks scopes is
    * refused, and later.

@@ -11,7 +11,7 @@ import type { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Server } from '../server/server.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
-import type { Auth, Site, Visit } from './auth.ts'
+import type { Auth, MadeUpUser, Site, Visit } from './auth.ts'
 import { BadToken } from './bad-token.ts'
 import {
   audiencesOf,
@@ -98,7 +98,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
 
   const { storedClaims, reauthorize } = options
   const stored = { storedClaims, ...(reauthorize && { reauthorize }) }
-  return { attach, authenticate, refuse, ...stored, ...(carrier.isDescribed && { respond }) }
+  return { attach, authenticate, authenticateMadeUp, refuse, ...stored, ...(carrier.isDescribed && { respond }) }
 
   function attach(server: Server): void {
     const open = options.strict ? unscoped(server) : []
@@ -135,11 +135,40 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     const audiences = resourcesOf(request, site)
     const known = verify ? undefined : verified.get(found.token, audiences)
     const principal = known ?? (await verifiedPrincipal(found.token, audiences, request, site))
+    return withRequiredScopes(principal, request, site, visit)
+  }
+
+  /** @throws McpError `insufficient_scope` */
+  function withRequiredScopes(principal: Principal, request: Request, site: Site, visit: Visit): Principal {
     // Who was refused is known, too.
     visit.principal = principal
-    return required.every((scope) => principal.scopes.includes(scope))
-      ? principal
-      : Promise.reject(refusedScopes(required, principal, request, site))
+    if (required.every((scope) => principal.scopes.includes(scope))) return principal
+    throw refusedScopes(required, principal, request, site)
+  }
+
+  async function authenticateMadeUp(user: MadeUpUser, request: Request, site: Site, visit: Visit): Promise<Principal> {
+    try {
+      const claims = claimsOfMadeUp(user, request)
+      audiencesOf(claims)
+      checkTimes(claims, clockTolerance, Date.now())
+      return withRequiredScopes(principalOf(claims, options), request, site, visit)
+    } catch (problem) {
+      throw problem instanceof BadToken ? invalidToken(problem, request, site) : problem
+    }
+  }
+
+  /** @throws BadToken for what no token of the issuers claims */
+  function claimsOfMadeUp({ claims, tenant }: MadeUpUser, { url }: Request): Claims {
+    const { iss = issuers[0]?.name ?? new URL(url).origin } = claims
+    if (!verify && !issuers.some(({ name }) => name === iss)) {
+      throw new BadToken('The token is of an issuer that is not accepted here')
+    }
+    if (tenant !== undefined && options.tenant === undefined) {
+      throw new BadToken(
+        `The made-up user has the tenant "${tenant}", and bearer() has no option tenant, so no token names one: leave the tenant empty, or name its claim, as in bearer({ tenant: 'org_id' })`,
+      )
+    }
+    return { ...claims, iss, ...(options.tenant !== undefined && tenant !== undefined && { [options.tenant]: tenant }) }
   }
 
   async function verifiedPrincipal(
@@ -157,18 +186,13 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
       if (!verify) verified.add(token, audiences, principal, expiresAt)
       return principal
     } catch (problem) {
-      if (!(problem instanceof BadToken)) throw problem
-      const { message } = problem
-      throw refusal(
-        {
-          kind: 'unauthorized',
-          message,
-          challenge: { error: 'invalid_token', description: message, scopes: scopesOf(site) },
-        },
-        request,
-        site,
-      )
+      throw problem instanceof BadToken ? invalidToken(problem, request, site) : problem
     }
+  }
+
+  function invalidToken({ message }: BadToken, request: Request, site: Site): McpError {
+    const challenge = { error: 'invalid_token', description: message, scopes: scopesOf(site) } as const
+    return refusal({ kind: 'unauthorized', message, challenge }, request, site)
   }
 
   async function claimsOf(token: string, audiences: readonly string[], request: Request, site: Site): Promise<Claims> {

@@ -1,7 +1,6 @@
 /** Users that nobody has to sign in as: whoever develops a server makes them up. */
 import type { Auth } from '../auth/auth.ts'
-import type { Principal } from '../protocol/principal.ts'
-import { madeUpIn } from './made-up.ts'
+import { type MadeUp, madeUpIn } from './made-up.ts'
 import { isOwnPage } from './own-page.ts'
 
 /** Lets the inspector be whoever it says it is. Everybody else is asked for what they always are. */
@@ -15,25 +14,23 @@ export function withMadeUp(auth: Auth, env: object): Auth {
     reauthorize:
       auth.reauthorize &&
       (async (principal, call) => (principal.client === inspector ? principal : auth.reauthorize?.(principal, call))),
-    authenticate: async (request, site, visit) =>
-      madeUp(request, env) ?? (await auth.authenticate(request, site, visit)),
+    async authenticate(request, site, visit) {
+      const user = madeUp(request, env)
+      if (!user) return auth.authenticate(request, site, visit)
+      const { subject, scopes, tenant } = user
+      const claims = { ...user.claims, sub: subject, client_id: inspector, scope: scopes.join(' ') }
+      if (auth.authenticateMadeUp) return auth.authenticateMadeUp({ claims, tenant }, request, site, visit)
+      const issuer = new URL(request.url).origin
+      return { issuer, subject, client: inspector, ...(tenant !== undefined && { tenant }), scopes, claims }
+    },
   } as Auth
 }
 
 /** The client of made-up users. */
 const inspector = 'edgemcp-inspector'
 
-function madeUp(request: Request, env: object): Principal | undefined {
+function madeUp(request: Request, env: object): MadeUp | undefined {
   const [, token] = /^Bearer (.+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
   const user = token === undefined ? undefined : madeUpIn(token)
-  if (!user || !isOwnPage(request, env)) return undefined
-  const { subject, scopes, tenant, claims } = user
-  return {
-    issuer: new URL(request.url).origin,
-    subject,
-    client: inspector,
-    ...(tenant !== undefined && { tenant }),
-    scopes,
-    claims: { ...claims, sub: subject, scope: scopes.join(' ') },
-  }
+  return user && isOwnPage(request, env) ? user : undefined
 }

@@ -1,0 +1,26 @@
+/** Endpoints whose bearer() reads more from a token than its own `scope`. */
+import { createServer, serve } from 'edgemcp'
+import { bearer, ofTenant } from 'edgemcp/auth'
+import { first, own } from 'edgemcp/compose'
+
+const server = createServer({ name: 'users', version: '1.0.0' })
+server.tool('who', { description: 'Who asks', scopes: [] }, (_, { principal }) =>
+  JSON.stringify([principal?.issuer, principal?.subject, principal?.client, principal?.tenant, principal?.scopes]),
+)
+
+const issuer = 'https://auth.example.com'
+const rolesOf = ({ roles }: { readonly roles?: unknown }) => (Array.isArray(roles) ? roles : [])
+const auths = {
+  implied: bearer({ issuer, implies: { 'notes:write': ['notes:read'] } }),
+  roles: bearer({ issuer, scopesOf: rolesOf }),
+  required: bearer({ issuer, required: ['mcp'] }),
+  organisation: bearer({ issuer, tenant: 'org_id' }),
+  acme: ofTenant('acme', bearer({ issuer, tenant: 'org_id' })),
+  verified: bearer({ verify: () => undefined }),
+  two: bearer({ issuer: [issuer, 'https://other.example.com'] }),
+}
+const workers = Object.entries(auths).map(([name, auth]) =>
+  serve(server, { path: `/${name}/mcp`, auth, sessions: false }),
+)
+
+export default first(...workers.map((worker) => own(worker)))
