@@ -88,6 +88,19 @@ describe('claims of the wrong type are refused, not taken as absent', () => {
     expect(await call(at('shared'), await claiming('shared', {}))).toMatchObject({ text: '["ada","client",null]' })
   })
 
+  test('a token without the tenant claim is refused by ofTenant()', async () => {
+    expect(await call(at('own'), await claiming('own', {}))).toMatchObject({
+      status: 403,
+      text: 'The token has no claim "org_id": this endpoint is for tokens of the tenant acme',
+    })
+  })
+
+  test('a token without the tenant claim acts for the tenant where allowMissingClaim is set', async () => {
+    expect(await call(at('lenient'), await claiming('lenient', {}))).toMatchObject({ text: '["ada","client","acme"]' })
+    expect(await call(at('lenient'), await claiming('lenient', { org_id: 'globex' }))).toMatchObject({ status: 403 })
+    expect(await call(at('lenient'), await claiming('lenient', { org_id: 7 }))).toMatchObject({ status: 401 })
+  })
+
   test.each<[unknown, string]>([
     [1, 'a number'],
     [['ada'], 'a list'],

@@ -96,9 +96,17 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   }
   const verified = new VerifiedTokens(keptFor)
 
-  const { storedClaims, reauthorize } = options
+  const { storedClaims, reauthorize, tenant: tenantClaim } = options
   const stored = { storedClaims, ...(reauthorize && { reauthorize }) }
-  return { attach, authenticate, authenticateMadeUp, refuse, ...stored, ...(carrier.isDescribed && { respond }) }
+  return {
+    tenantClaim,
+    attach,
+    authenticate,
+    authenticateMadeUp,
+    refuse,
+    ...stored,
+    ...(carrier.isDescribed && { respond }),
+  }
 
   function attach(server: Server): void {
     const open = options.strict ? unscoped(server) : []

@@ -3,35 +3,51 @@ import type { Principal } from '../protocol/principal.ts'
 import type { Auth } from './auth.ts'
 import { checked } from './refusal.ts'
 
+export type OfTenantOptions = {
+  /**
+   * Accepts tokens without the claim that `bearer({ tenant })` names, as tokens of this tenant: for an issuer or an audience that
+   * only this tenant has. Default false: they are refused with 403.
+   */
+  allowMissingClaim?: boolean
+}
+
 /**
- * Whoever this auth lets in acts for this tenant, as `ctx.principal.tenant` says; who acts for another one is refused. The auth
- * has to be the tenant's own, by its issuer or by its audience, which is the endpoint's URL unless `bearer` is told otherwise.
+ * Makes every principal of an auth act for one tenant, which becomes `ctx.principal.tenant`, and refuses principals of other
+ * tenants. The issuer or the audience of the auth belongs to the tenant alone (the audience is the endpoint's URL unless `bearer`
+ * names another), or `bearer({ tenant })` names the claim by which the tenants of a shared issuer differ.
  *
  * @param tenant as the address names it, and the claim of a token if it has one
  * @example
  * serve(server, { auth: ofTenant('acme', bearer({ issuer: 'https://login.acme.example' })) })
  */
-export function ofTenant(tenant: string, auth: Auth): Auth {
+export function ofTenant(tenant: string, auth: Auth, { allowMissingClaim = false }: OfTenantOptions = {}): Auth {
   const authenticateMadeUp = auth.authenticateMadeUp?.bind(auth)
+
+  /** @throws McpError `forbidden` for a principal of another tenant, or of none where a claim has to name it */
+  function asTenant(principal: Principal): Principal {
+    if (principal.tenant === tenant) return principal
+    if (principal.tenant !== undefined) {
+      throw new McpError('forbidden', `This token is for another tenant than ${tenant}`)
+    }
+    if (auth.tenantClaim === undefined || allowMissingClaim) return { ...principal, tenant }
+    throw new McpError(
+      'forbidden',
+      `The token has no claim "${auth.tenantClaim}": this endpoint is for tokens of the tenant ${tenant}`,
+    )
+  }
+
   return {
     attach: (server) => auth.attach?.(server),
     async authenticate(request, site, visit) {
       const principal = checked(await auth.authenticate(request, site, visit))
-      return principal && asTenant(tenant, principal)
+      return principal && asTenant(principal)
     },
     ...(authenticateMadeUp && {
-      authenticateMadeUp: async (...user) => asTenant(tenant, await authenticateMadeUp(...user)),
+      authenticateMadeUp: async (...user) => asTenant(await authenticateMadeUp(...user)),
     }),
     refuse: async (visit, site) => auth.refuse?.(visit, site),
     respond: (request, site) => auth.respond?.(request, site),
     storedClaims: auth.storedClaims,
     ...(auth.reauthorize && { reauthorize: (principal, call) => auth.reauthorize?.(principal, call) }),
   }
-}
-
-/** @throws McpError `forbidden` when the principal acts for another tenant */
-function asTenant(tenant: string, principal: Principal): Principal {
-  if (principal.tenant === tenant) return principal
-  if (principal.tenant === undefined) return { ...principal, tenant }
-  throw new McpError('forbidden', `This token is for another tenant than ${tenant}`)
 }

@@ -36,7 +36,12 @@ const beta = serve(named('beta'), { path: '/beta/mcp', auth, sessions: false })
 const acme = serve(named('acme'), { path: '/acme/mcp', auth: ofTenant('acme', auth), sessions: false })
 const globex = serve(named('globex'), { path: '/globex/mcp', auth: ofTenant('globex', auth), sessions: false })
 const ownIssuer = serve(named('own'), { path: '/own/mcp', auth: ofTenant('acme', organisations), sessions: false })
+const lenient = serve(named('lenient'), {
+  path: '/lenient/mcp',
+  auth: ofTenant('acme', organisations, { allowMissingClaim: true }),
+  sessions: false,
+})
 const shared = serve(named('shared'), { path: '/shared/mcp', auth: organisations, sessions: false })
 
 export { McpState } from 'edgemcp/state'
-export default first(own(alpha), own(beta), own(acme), own(globex), own(ownIssuer), shared)
+export default first(own(alpha), own(beta), own(acme), own(globex), own(ownIssuer), own(lenient), shared)
