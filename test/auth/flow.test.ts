@@ -319,6 +319,7 @@ test('one command starts both, and ends both', async () => {
   try {
     const lines = createInterface({ input: child.stdout })[Symbol.asyncIterator]()
     expect((await lines.next()).value).toBe(`ready on ${url}`)
+    expect((await lines.next()).value).toMatch(`inspector on ${new URL(url).origin}/?inspector=`)
     expect((await lines.next()).value).toBe(`authorization server on ${issuer}`)
 
     const [wallet, journal] = [new Wallet(), new Journal()]

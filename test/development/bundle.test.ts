@@ -30,7 +30,7 @@ const ofDevelopment = [
   'This client can',
   'edgemcpRows',
   'Server-Timing',
-  'Only pages of this server see this',
+  'Only the inspector sees this',
 ]
 
 test('a deployment carries nothing of what helps in development', async () => {

@@ -112,7 +112,7 @@ const sideDoors: Attack[] = [
     notFound('note://of%2f1'),
   ),
   asking('the template itself', 'resources/read', { uri: 'note://of/{id}' }, insufficient('notes:read')),
-  asking('a fixed resource, percent-encoded', 'resources/read', { uri: 'note://%66ixed' }, notFound('note://%66ixed')),
+  asking('a fixed resource, percent-encoded', 'resources/read', { uri: 'note://%66ixed' }, insufficient('notes:read')),
   asking('a fixed resource, in capitals', 'resources/read', { uri: 'NOTE://FIXED' }, notFound('NOTE://FIXED')),
   asking('a fixed resource, with a query', 'resources/read', { uri: 'note://fixed?a' }, notFound('note://fixed?a')),
   asking('a fixed resource, with a fragment', 'resources/read', { uri: 'note://fixed#a' }, notFound('note://fixed#a')),
