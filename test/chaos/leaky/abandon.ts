@@ -179,7 +179,7 @@ function leftOver({ sockets, tables, keys, alarm }: Inventory, remains: Remains)
   const isRight =
     sockets === 0 &&
     Object.keys(tables).length === 0 &&
-    keys.join() === (isMarked ? 'ended' : '') &&
+    keys.join() === (isMarked ? 'ended,schema' : '') &&
     // The mark goes with the session's id, which is worth something for seven days.
     (isMarked ? alarm !== null && alarm > Date.now() + sixDays : alarm === null)
   return isRight ? undefined : JSON.stringify({ sockets, tables, keys, alarm: alarm && `in ${alarm - Date.now()} ms` })
