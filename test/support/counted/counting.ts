@@ -80,6 +80,10 @@ const countKeys = (kv: SyncKvStorage, tally: Tally) =>
 
 const countSql = (sql: SqlStorage, tally: Tally) =>
   strict('storage.sql', {
+    // The platform knows it without reading a row.
+    get databaseSize() {
+      return sql.databaseSize
+    },
     exec(query: string, ...values: unknown[]) {
       // What the local runtime notes for itself would be a table that no deployed object has.
       if (query.includes('__miniflare_')) return sql.exec('SELECT 1 LIMIT 0')
