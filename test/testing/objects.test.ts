@@ -18,7 +18,7 @@ test('an object is found by what it keeps, whoever that is for', async () => {
   const session = await sealer(ring).seal('session', ada, { name: 'of ada' }, 1000)
   expect(await objectOf({ session }, ring)).toEqual({ class: 'McpSession', name: 'of ada' })
   expect(await objectOf({ session }, ring, 'Other')).toEqual({ class: 'Other', name: 'of ada' })
-  const task = await sealer(ring).seal('task', ada, 'one', 1000)
+  const task = await sealer(ring).seal('task', ada, { name: 'one', scopes: [] }, 1000)
   expect(await objectOf({ task }, ring)).toEqual({ class: 'McpTask', name: 'task one' })
   await expect(objectOf({ task: `${task.slice(0, -40)}` }, ring)).rejects.toThrow('This is no id of a task')
 })
