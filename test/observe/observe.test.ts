@@ -261,6 +261,10 @@ describe('a message that calls nothing is told of', () => {
     // A line stays a line, and a short one.
     expect(String(long?.method)).toMatch(/^no\ufffdx+…$/)
     expect(String(long?.method).length).toBe(200)
+    await inSession.request(`no\n${'x'.repeat(1000)}`).catch(() => {})
+    const [refused] = await othersOf(1)
+    expect(refused?.method).toBe(long?.method)
+    expect(refused?.came).toMatchObject({ is: 'error', kind: 'invalid_request', code: -32600 })
   })
 
   test('what is called is told of elsewhere, unless nobody is there to call it', async () => {
