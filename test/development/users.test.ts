@@ -79,6 +79,35 @@ test('is nobody elsewhere than on this machine and its own pages, and not when i
   expect(await as(`${token.slice(0, token.indexOf('.') + 1)}no_base64`)).toBe(401)
 })
 
+test('is nobody with the CF-Connecting-IP of another machine, which a tunnel adds', async () => {
+  await using server = await start()
+  const from = (address: string) =>
+    ask(server.url, {
+      Authorization: `Bearer ${madeUpToken(ada)}`,
+      ...inspectorCookie(server.url),
+      'CF-Connecting-IP': address,
+    })
+  for (const address of ['127.0.0.1', '::1']) expect(await from(address)).toBe(200)
+  for (const address of ['203.0.113.9', '2001:db8::9', '10.0.0.7', '127.0.0.1.example', '127.0.0.1, 203.0.113.9']) {
+    expect(await from(address)).toBe(401)
+  }
+})
+
+test('the page without the key says what to do to make up users', async () => {
+  vi.stubEnv('NODE_ENV', 'development')
+  await using guarded = await startServer('examples/protected', {
+    ISSUER: 'https://issuer.example',
+    ...inspectorSecrets,
+  })
+  const url = new URL('/', guarded.url)
+  const sentence = 'open the link that npm start or wrangler dev prints in the terminal'
+  const says = async (headers = {}) => (await (await fetch(url, { headers })).text()).includes(sentence)
+  expect(await says()).toBe(true)
+  expect(await says({ Cookie: `edgemcp-inspector-${url.port}=wrong` })).toBe(true)
+  expect(await says({ ...inspectorCookie(url), 'X-Forwarded-For': '203.0.113.9' })).toBe(true)
+  expect(await says(inspectorCookie(url))).toBe(false)
+})
+
 test('can be made up where tokens are asked for', async () => {
   vi.stubEnv('NODE_ENV', 'development')
   await using guarded = await startServer('examples/protected', {

@@ -53,6 +53,7 @@ test('it tells what the server is called, as text, and where it is', async () =>
   expect(page).toContain('<title>&#60;i&#62;Deployed&#60;/i&#62; – inspector</title>')
   expect(page).toContain('<body data-mcp="/api/mcp">')
   expect(page).not.toContain('7.7.7')
+  expect(page).not.toContain('role="note"')
 })
 
 test('to HEAD it answers with the headers of the page and no body', async () => {

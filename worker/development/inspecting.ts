@@ -18,7 +18,7 @@ export const inspecting =
     if (signedIn) return signedIn
     const isOwn = isOwnPage(request, env)
     if (!isOwn) printLink(url, env)
-    return inspectorPage(request, host, isOwn)
+    return inspectorPage(request, host, isOwn ? 'developer' : 'key missing')
   }
 
 let isPrinted = false

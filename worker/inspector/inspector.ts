@@ -26,6 +26,6 @@ export function inspector(options: InspectorOptions): (request: Request, host: H
     if (auth && host.auth !== auth) {
       throw new Error('inspector({ auth }) has another auth than serve(): give both the same')
     }
-    return inspectorPage(request, host, false)
+    return inspectorPage(request, host, 'client')
   }
 }

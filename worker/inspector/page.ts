@@ -4,10 +4,12 @@ import { Html, html } from '../page/html.ts'
 import { sourceHash } from '../page/source-hash.ts'
 import { script, style } from './assets.ts'
 
-/** @param isDevelopment what no client can see is there, too */
-export async function inspectorPage(request: Request, host: Host, isDevelopment: boolean): Promise<Response> {
+/** What the page offers besides what every client sees: in a deployment nothing, in development what needs the inspector's key. */
+export type Access = 'client' | 'key missing' | 'developer'
+
+export async function inspectorPage(request: Request, host: Host, access: Access): Promise<Response> {
   const [styleHash, scriptHash] = await hashes()
-  return new Response(request.method === 'HEAD' ? null : write(host, isDevelopment).text, {
+  return new Response(request.method === 'HEAD' ? null : write(host, access).text, {
     headers: {
       'Content-Type': 'text/html; charset=utf-8',
       'Content-Security-Policy': [
@@ -34,7 +36,8 @@ export async function inspectorPage(request: Request, host: Host, isDevelopment:
 let hashed: Promise<string[]> | undefined
 const hashes = () => (hashed ??= Promise.all([style, script].map(sourceHash)))
 
-function write({ auth, objects, paths, server: { registry } }: Host, isDevelopment: boolean): Html {
+function write({ auth, objects, paths, server: { registry } }: Host, access: Access): Html {
+  const isDeveloper = access === 'developer'
   const { name, title = name } = registry.options
   return html`<!doctype html>
 <html lang="en">
@@ -43,11 +46,14 @@ function write({ auth, objects, paths, server: { registry } }: Host, isDevelopme
 <title>${title} – inspector</title>
 <link rel="icon" href="${icon}">
 <style>${new Html(style)}</style>
-<body data-mcp="${paths.mcp}"${objects && paths.sse && html` data-sse="${paths.sse}"`}${isDevelopment && html` data-inside="?inside"`}${isDevelopment && auth && html` data-users`}>
+<body data-mcp="${paths.mcp}"${objects && paths.sse && html` data-sse="${paths.sse}"`}${isDeveloper && html` data-inside="?inside"`}${isDeveloper && auth && html` data-users`}>
 <header><img src="${icon}" width="24" alt=""><h1>${title}</h1><small>inspector</small></header>
+${access === 'key missing' && keyMissing}
 <main><noscript><p>The inspector is a script: it needs JavaScript.</p></noscript></main>
 ${new Html(`<script type="module">${script}</script>`)}`
 }
+
+const keyMissing = html`<div class="problem" role="note">To make up users and to see Durable Objects here, open the link that npm start or wrangler dev prints in the terminal, in a browser on the machine where the server runs.</div>`
 
 const icon =
   "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'><circle cx='1' cy='1' r='1' fill='%230b6b4a'/><path d='M1 0a1 1 0 0 1 0 2' fill='%2363d2a4'/></svg>"
