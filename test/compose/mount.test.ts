@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { mount } from '../../worker/compose/mount.ts'
+import { switchOf } from '../../worker/protocol/changes.ts'
 import { createServer } from '../../worker/server/server.ts'
 
 const part = () => {
@@ -20,4 +21,55 @@ test('what both declare is refused', () => {
   const server = part()
   expect(() => server.use(mount(part()))).toThrow('"commit" is declared by both servers: mount one with a prefix')
   expect([...server.use(mount(part(), { prefix: 'git.' })).registry.tools.keys()]).toEqual(['commit', 'git.commit'])
+})
+
+test('a prefix of use() goes before the names of what is mounted', () => {
+  const server = createServer({ name: 'whole', version: '1.0.0' })
+  server.use(mount(part(), { prefix: 'git_' }), { prefix: 'w_' })
+  expect([...server.registry.tools.keys()]).toEqual(['w_git_commit'])
+})
+
+describe('what is enabled and disabled in a mounted server', () => {
+  const switchable = (name: string) => {
+    const server = createServer({ name, version: '1.0.0' })
+    const danger = server.tool('danger', { description: 'Dangerous', initially: 'disabled' }, () => name)
+    const prompt = server.prompt('ask', { description: 'Asks', initially: 'disabled' }, () => name)
+    const note = server.resource(`${name}://note`, { description: 'A note', initially: 'disabled' }, () => name)
+    return { server, danger, prompt, note }
+  }
+
+  /** A server with two mounted parts and a tool of its own, all of one name, and how each is now. */
+  function whole() {
+    const server = createServer({ name: 'whole', version: '1.0.0' })
+    const [alpha, beta] = [switchable('alpha'), switchable('beta')]
+    server.use(mount(alpha.server, { prefix: 'alpha_' })).use(mount(beta.server, { prefix: 'beta_' }))
+    const own = server.tool('danger', { description: 'Its own', initially: 'disabled' }, () => 'own')
+    const turned: Record<string, boolean> = {}
+    const { registry } = server
+    registry.turn = async (list, name, on) => {
+      turned[switchOf(list, name)] = on
+    }
+    registry.turned = async () => turned
+    const enabled = async () => {
+      const entries = [...registry.tools, ...registry.prompts, ...registry.resources]
+      const on = await Promise.all(
+        entries.map(async ([name, entry]) => ((await entry.enabled?.({ principal: undefined })) ? [name] : [])),
+      )
+      return on.flat()
+    }
+    return { alpha, beta, own, enabled }
+  }
+
+  test('is not what has the same name in another part', async () => {
+    const { alpha, beta, own, enabled } = whole()
+    expect(await enabled()).toEqual([])
+    await alpha.danger.enable()
+    expect(await enabled()).toEqual(['alpha_danger'])
+    await beta.prompt.enable()
+    expect(await enabled()).toEqual(['alpha_danger', 'beta_ask'])
+    await own.enable()
+    await beta.note.enable()
+    await alpha.danger.disable()
+    expect(await enabled()).toEqual(['danger', 'beta_ask', 'beta://note'])
+  })
 })

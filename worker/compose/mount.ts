@@ -1,4 +1,5 @@
 import { entryOf } from '../engine/scopes.ts'
+import { type List, switchOf } from '../protocol/changes.ts'
 import { checks } from '../server/checking.ts'
 import type { Module, Server } from '../server/server.ts'
 import { proxiesOf, standBefore } from './proxy/front.ts'
@@ -19,9 +20,10 @@ export type MountOptions = {
  * server.use(mount(weather, { prefix: 'weather_' }))
  */
 export const mount =
-  (mounted: Server, { prefix = '' }: MountOptions = {}): Module =>
-  ({ registry }) => {
+  (mounted: Server, options: MountOptions = {}): Module =>
+  ({ registry, prefix: outer }) => {
     const part = mounted.registry
+    const prefix = outer + (options.prefix ?? '')
     const within = under(prefix, part.around)
     const own = new Set<object>()
     for (const kind of ['tools', 'prompts'] as const) {
@@ -51,8 +53,23 @@ export const mount =
     registry.lists.clear()
     // What it announces, and switches on and off, is this server's to tell.
     part.publish = (change, scope) => registry.publish(change, scope)
-    part.turn = (...turned) => registry.turn(...turned)
-    part.turned = () => registry.turned()
+    const named = (list: List, name: string) => (list === 'resources' ? name : prefix + name)
+    part.turn = (list, name, on) => registry.turn(list, named(list, name), on)
+    // It asks by its own names, without the prefix.
+    part.turned = async () => {
+      const turned = await registry.turned()
+      const ownNames = (list: List, names: Iterable<string>) =>
+        [...names].flatMap((name) => {
+          const on = turned[switchOf(list, named(list, name))]
+          return on === undefined ? [] : [[switchOf(list, name), on] as const]
+        })
+      return Object.fromEntries([
+        ...ownNames('tools', part.tools.keys()),
+        ...ownNames('prompts', part.prompts.keys()),
+        ...ownNames('resources', part.resources.keys()),
+        ...ownNames('resources', part.templates.keys()),
+      ])
+    }
   }
 
 function add<E>(entries: Map<string, E>, name: string, entry: E): void {

@@ -101,10 +101,11 @@ export type Registry = {
 export class Server {
   readonly registry: Registry
   readonly updates: Updates
-  readonly #prefix: string
+  /** Goes before the names of the tools and prompts that are declared here: a module's, where `use` was given one. Default: none. */
+  readonly prefix: string
 
   constructor(options: ServerOptions, shared?: { registry: Registry; prefix: string }) {
-    this.#prefix = shared?.prefix ?? ''
+    this.prefix = shared?.prefix ?? ''
     this.registry = shared?.registry ?? newRegistry(options)
     const publish = (change: Change, scope?: Scope) => this.#complete(this.registry.publish(change, scope))
     this.updates = {
@@ -135,10 +136,10 @@ export class Server {
     definition: ToolDefinition<I, O>,
     handler: ToolHandler<I, O>,
   ): Switch {
-    checkDefinition('tool', this.#prefix + name, definition)
-    checks?.checkTool(this.#prefix + name, definition, handler)
+    checkDefinition('tool', this.prefix + name, definition)
+    checks?.checkTool(this.prefix + name, definition, handler)
     const tool = defineTool(
-      this.#prefix + name,
+      this.prefix + name,
       definition,
       handler as Tool['handler'],
       this.registry.options.jsonSchema,
@@ -182,10 +183,10 @@ export class Server {
     definition: PromptDefinition<A>,
     handler: PromptHandler<A>,
   ): Switch {
-    checkDefinition('prompt', this.#prefix + name, definition)
-    checks?.checkPrompt(this.#prefix + name, definition, handler)
+    checkDefinition('prompt', this.prefix + name, definition)
+    checks?.checkPrompt(this.prefix + name, definition, handler)
     const prompt = definePrompt(
-      this.#prefix + name,
+      this.prefix + name,
       definition as unknown as PromptDefinition<Schema | undefined>,
       handler as Prompt['handler'],
       this.registry.options.jsonSchema,
@@ -213,7 +214,7 @@ export class Server {
    */
   use(module: Module, { prefix = '' }: { prefix?: string } = {}): this {
     const { registry } = this
-    const part = prefix ? new Server(registry.options, { registry, prefix: this.#prefix + prefix }) : this
+    const part = prefix ? new Server(registry.options, { registry, prefix: this.prefix + prefix }) : this
     const returned: unknown = module(part)
     if (returned instanceof Promise) {
       // It was given no `next`, for example.

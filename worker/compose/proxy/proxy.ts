@@ -30,5 +30,6 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
   }
   const platform: RemotePlatform = { fetch: options.fetch ?? ((to, init) => fetch(to, init)), waitUntil }
   const proxied = new Proxied(new Remote(url, platform), { prefix, headers, timeout, sharedSessions, scopes })
-  return ({ registry }) => standBefore(registry, [proxied])
+  return ({ registry, prefix: outer }) =>
+    standBefore(registry, [outer ? proxied.within(outer, (asked, answer) => answer(asked)) : proxied])
 }
