@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { defaultLimits } from '../../worker/http/limits.ts'
 import { bounds } from '../../worker/protocol/bounds.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type Case, cases, type Posted, type Transport, transports } from './bounded-cases.ts'
@@ -133,6 +134,35 @@ function describing({ post, bound }: Case): string {
   const posted = post(bounds[bound])
   return 'method' in posted && posted.method.includes('/') ? `in ${posted.method}` : 'alone'
 }
+
+describe('a URI of four megabytes, in resources/read', () => {
+  // As many as a body has room for, beside the message around them.
+  const characters = defaultLimits.body - 1_000
+  const uris = ['a', '/', '%', '%41', '-', '.', '..', '\\'].map((piece) => {
+    return [
+      piece,
+      `note://${piece.repeat(Math.floor(characters / JSON.stringify(piece).slice(1, -1).length) - 7)}`,
+    ] as const
+  })
+
+  test('is compared with one of a few characters, for which templates are matched', async () => {
+    const before = await counts()
+    await postAlone({ method: 'resources/read', params: { uri: 'note://1' }, headers: { 'Mcp-Name': 'note://1' } })
+    expect(await counts()).not.toBe(before)
+  })
+
+  test.each(uris)('of %j is refused without a look at any template', async (_, uri) => {
+    const before = await counts()
+    expect(await postAlone({ method: 'resources/read', params: { uri }, headers: { 'Mcp-Name': 'note://1' } })).toEqual(
+      {
+        status: 400,
+        code: -32602,
+        message: `params.uri has ${uri.length} characters: this server accepts at most ${bounds.uriCharacters}`,
+      },
+    )
+    expect(await counts()).toBe(before)
+  })
+})
 
 test('a batch with one message that exceeds a bound is refused whole', async () => {
   const small = { jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ask' } }

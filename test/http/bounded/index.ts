@@ -54,6 +54,15 @@ server.tool(
   },
 )
 
+for (const { template } of server.registry.templates.values()) {
+  if (!template) continue
+  const { match } = template
+  template.match = (uri) => {
+    count('match')
+    return match(uri)
+  }
+}
+
 const worker = serve(server, {
   updates: updates(),
   auth: {
