@@ -12,6 +12,9 @@ import { McpError } from '../worker/protocol/errors.ts'
 /** Turns what the version before stored into what this one stores. */
 export type Migration = (storage: DurableObjectStorage) => void
 
+/** After which a client may ask again: until then the newer release may be deployed again. */
+const retryAfterSeconds = 60
+
 /** Milliseconds after which an alarm of an object comes again that this release cannot read. */
 const unreadableRetryMs = 60 * 60_000
 
@@ -46,7 +49,8 @@ export class Schema {
   check(): void {
     if (!this.#isNewer) return
     const message = `This object was stored by a newer release (schema ${this.#stored}; this release reads up to ${this.#version}): deploy that release again. Nothing is lost`
-    throw new McpError('unavailable', message, { stored: this.#stored, supported: this.#version })
+    const data = { reason: 'newer_schema', retryable: true, stored: this.#stored, supported: this.#version }
+    throw new McpError('unavailable', message, data, { 'Retry-After': String(retryAfterSeconds) })
   }
 
   /** For alarms, which must neither change what they cannot read nor be lost. True when the alarm was put off. */

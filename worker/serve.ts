@@ -258,7 +258,7 @@ async function respond(
     visit.error = asMcpError(thrown, report)
     const response = refusal(visit.error)
     // Nothing was asked that this could be the answer to.
-    return thrown instanceof McpError
+    return thrown instanceof McpError || visit.error.kind !== 'internal_error'
       ? response
       : new Response(response.body, { status: 500, headers: response.headers })
   }

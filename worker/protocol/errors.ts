@@ -74,9 +74,25 @@ export class McpError extends Error {
 
 /** What the client may know of anything that was thrown. The cause stays on this side, reported. */
 export function asMcpError(thrown: unknown, report: (problem: unknown) => void): McpError {
-  if (thrown instanceof McpError) return thrown
+  const known = thrown instanceof McpError ? thrown : remoteError(thrown)
+  if (known) return known
   report(thrown)
   return new McpError('internal_error', 'Internal error')
+}
+
+/**
+ * The `McpError` that a Durable Object threw: on its way out of the object it keeps its members, and loses its class.
+ *
+ * @see https://developers.cloudflare.com/workers/runtime-apis/rpc/error-handling/
+ */
+function remoteError(thrown: unknown): McpError | undefined {
+  if (!(thrown instanceof Error && thrown.name === 'McpError' && 'remote' in thrown && thrown.remote === true))
+    return undefined
+  // Its name says that it was one.
+  const { kind, data, headers } = thrown as Error & Partial<Pick<McpError, 'kind' | 'data' | 'headers'>>
+  return kind !== undefined && Object.hasOwn(errorTable, kind)
+    ? new McpError(kind, thrown.message, data, headers ?? undefined)
+    : undefined
 }
 
 /**

@@ -1,0 +1,41 @@
+/** A server whose objects can be made to hold what a newer release has stored. */
+import { createServer, serve } from 'edgemcp'
+import { tasks } from 'edgemcp/tasks'
+import { updates } from 'edgemcp/updates'
+import * as z from 'zod'
+import type { Post } from '../../../durable-objects/session.ts'
+
+const server = createServer({ name: 'rollback', version: '1.0.0' })
+
+server.tool('echo', { description: 'Echoes', input: z.object({ text: z.string() }) }, ({ text }) => text)
+server.tool('wait', { description: 'Waits', task: true }, async (_, ctx) => {
+  await ctx.sleep('long', '1h')
+  return 'waited'
+})
+
+const worker = serve(server, { updates: updates() })
+export default worker
+export const { McpUpdates } = worker
+
+async function pretend({ storage, abort }: { storage: DurableObjectStorage; abort(): void }): Promise<never> {
+  storage.kv.put('schema', 99)
+  await storage.sync()
+  abort()
+  throw new Error('The object is restarted')
+}
+
+/** Its client makes it one of a newer release by cancelling a request with the id "newer". */
+export class McpSession extends worker.McpSession {
+  override post(post: Post) {
+    const isSign = JSON.stringify(post.messages).includes('"requestId":"newer"')
+    return isSign ? pretend({ storage: this.ctx.storage, abort: () => this.ctx.abort() }) : super.post(post)
+  }
+}
+
+const Tasks = tasks(server)
+/** Its client makes it one of a newer release by cancelling it. */
+export class McpTask extends Tasks.McpTask {
+  override cancel() {
+    return pretend({ storage: this.ctx.storage, abort: () => this.ctx.abort() })
+  }
+}
