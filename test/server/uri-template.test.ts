@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { bounds } from '../../worker/protocol/bounds.ts'
 import { uriTemplate } from '../../worker/server/uri-template.ts'
 
@@ -314,5 +314,29 @@ describe('the URI of one resource', () => {
     expect(() => uri('note://{id}', { id })).toThrow(
       'The variable "id" of a URI template must be a string or a list of strings',
     )
+  })
+})
+
+describe.each(['production', 'development'])('with NODE_ENV %s, when the text comes from another server', (mode) => {
+  beforeEach(() => {
+    vi.stubEnv('NODE_ENV', mode)
+    vi.resetModules()
+  })
+  afterEach(() => {
+    vi.unstubAllEnvs()
+    vi.resetModules()
+  })
+
+  test.each(['x:{?(((a+)+)+)}', 'x:{a|b}', 'x:{?a)|(b}', 'x:{', 'x:{}', 'x:{a*b}', 'x:{a:x}', 'x:{$a}', 'x:{?[}'])(
+    '%s is refused before it becomes a regular expression',
+    async (text) => {
+      const { uriTemplate: fresh } = await import('../../worker/server/uri-template.ts')
+      expect(() => fresh(text)).toThrow(`The URI template "${text}" is not valid: write variables as {name}`)
+    },
+  )
+
+  test('a "." in a name stands for itself', async () => {
+    const { uriTemplate: fresh } = await import('../../worker/server/uri-template.ts')
+    expect(fresh('x:{?a.b}{&axb}').match('x:?a.b=1&axb=2')).toEqual({ 'a.b': '1', axb: '2' })
   })
 })

@@ -192,11 +192,3 @@ export function endlessQuestions(unused: readonly string[], asked: readonly stri
     ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(asked)}`
     : `This call has asked ${most} times: that is enough`
 }
-
-const name = '(?:\\w|%[\\da-fA-F]{2})+'
-const variable = `${name}(?:\\.${name})*(?:\\*|:[1-9]\\d{0,3})?`
-const valid = new RegExp(`^(?:[^{}]|\\{[+#./;?&]?${variable}(?:,${variable})*\\})*$`)
-
-export function checkUriTemplate(text: string): void {
-  if (!valid.test(text)) throw new Error(`The URI template "${text}" is not valid: write variables as {name}`)
-}

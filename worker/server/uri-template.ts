@@ -5,7 +5,6 @@
  */
 import { bounds } from '../protocol/bounds.ts'
 import { normalizeUri } from '../protocol/uri.ts'
-import { checks } from './checking.ts'
 
 /** The variables of a template: lists where it explodes them, optional where it is a query. */
 export type TemplateVariables<T extends string> = Flat<Variables<T>>
@@ -64,9 +63,13 @@ type Part = {
 /** What may run on after the text of a part: all of it in a URI, and what begins at `lastIndex`. */
 type Run = { all: RegExp; here: RegExp }
 
-/** @throws Error when the text is not a URI template, before it is deployed */
+const name = '(?:\\w|%[\\da-fA-F]{2})+'
+const variable = `${name}(?:\\.${name})*(?:\\*|:[1-9]\\d{0,3})?`
+const valid = new RegExp(`^(?:[^{}]|\\{[+#./;?&]?${variable}(?:,${variable})*\\})*$`)
+
+/** @throws Error when the text is not a URI template: in production too, because other servers write templates as well */
 export function uriTemplate(text: string): UriTemplate {
-  checks?.checkUriTemplate(text)
+  if (!valid.test(text)) throw new Error(`The URI template "${text}" is not valid: write variables as {name}`)
   // Texts and expressions take turns.
   const pieces = text.split(/[{}]/).map((piece, index) => (index % 2 === 0 ? plainText(piece) : expression(piece)))
   const parts = pieces.flatMap((piece) => piece.parts)
@@ -154,7 +157,7 @@ function expression(text: string): Piece {
 
   /** All variables in one, since they may come in any order. A name that is not theirs belongs to the next part. */
   function namedPart(): Part {
-    const names = variables.map(({ name }) => name).join('|')
+    const names = variables.map(({ name }) => name.replace(/\W/g, '\\$&')).join('|')
     return {
       lead: first,
       run: runOf(`[=${unreserved}]|${separator}(?=(?:${names})(?![${unreserved}]))`),
