@@ -19,6 +19,8 @@ export type Stub = {
   readonly sessions: Set<string>
   /** What it answers to an unknown session. */
   unknown: { status: number; body: string }
+  /** What it lists. */
+  tools: unknown[]
   /** Answers `tools/call`. Default: the text `who`, an argument, with the request's id. */
   call: (request: StubRequest, response: ServerResponse) => unknown
   close(): void
@@ -57,7 +59,7 @@ export async function startStub(): Promise<Stub> {
     }
     if (method?.startsWith('notifications/')) return void response.writeHead(202).end()
     if (method === 'tools/list') {
-      return result({ tools: ['secret_of', 'other'].map((name) => ({ name, description: 'd', inputSchema: schema })) })
+      return result({ tools: stub.tools })
     }
     if (method === 'resources/list') return result({ resources: [{ uri: 'about:stub', name: 'about' }] })
     if (method === 'resources/templates/list') return result({ resourceTemplates: [] })
@@ -69,6 +71,7 @@ export async function startStub(): Promise<Stub> {
     url: `http://127.0.0.1:${(listener.address() as AddressInfo).port}/mcp`,
     requests: [],
     sessions: new Set(),
+    tools: ['secret_of', 'other'].map((name) => ({ name, description: 'd', inputSchema: schema })),
     unknown: { status: 404, body: refusal },
     call: answerAsAsked,
     close() {

@@ -8,6 +8,7 @@ import type { Params, Result, ServerCapabilities } from '../../protocol/types.ts
 import type { Around } from '../../server/around.ts'
 import type { Forwarded, ForwardedEntry } from '../../server/forwarded.ts'
 import { under } from '../under.ts'
+import { type ListMember, readEntry } from './entries.ts'
 import { Mirrored } from './mirrored.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import type { Remote, RemoteCaller } from './remote.ts'
@@ -28,12 +29,15 @@ export const lists = {
     id: 'uriTemplate',
   },
 } as const satisfies Readonly<
-  Record<string, { kind: ForwardedEntry['kind']; feature: Feature; member: string; id: string }>
+  Record<string, { kind: ForwardedEntry['kind']; feature: Feature; member: ListMember; id: string }>
 >
 export type List = keyof typeof lists
 
 /** Pages of a list that are read. */
 const mostPages = 20
+
+/** Entries of a list that are read. The URI of each resource is matched against every template. */
+const maxEntries = { tools: 10_000, prompts: 10_000, resources: 10_000, resourceTemplates: 1_000 }
 
 export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 'timeout' | 'sharedSessions'>> &
   Pick<ProxyOptions, 'scopes'>
@@ -119,16 +123,39 @@ export class Proxied implements Forwarded {
     const { feature, member, id } = lists[list]
     if (!(await this.offers(asked, feature))) return undefined
     const found: Params[] = []
-    let cursor: unknown
+    const invalid: string[] = []
+    const seen = new Set<string>()
+    let cursor: string | undefined
     for (let page = 0; page < mostPages && (page === 0 || cursor !== undefined); page += 1) {
-      const result = await this.request(asked, list, cursor === undefined ? {} : { cursor })
-      const entries = result[member]
-      found.push(...(Array.isArray(entries) ? entries.filter(isObject) : []))
-      cursor = result.nextCursor
+      const result = await this.#page(asked, list, cursor).catch((problem): Params => {
+        if (page === 0 || !(problem instanceof McpError)) throw problem
+        asked.world.report(problem)
+        return {}
+      })
+      for (const given of (result[member] ?? []) as unknown[]) {
+        if (found.length + invalid.length >= maxEntries[member]) break
+        const read = readEntry(member, given)
+        if ('entry' in read) found.push(read.entry)
+        else invalid.push(read.problem)
+      }
+      const { nextCursor } = result
+      cursor = typeof nextCursor === 'string' && nextCursor !== '' && !seen.has(nextCursor) ? nextCursor : undefined
+      if (cursor !== undefined) seen.add(cursor)
     }
+    if (invalid.length > 0) asked.world.report(this.#remote.invalidEntries(list, invalid))
     if (list === 'tools/list') this.#mirrored.learn(found)
     for (const entry of found) delete entry.execution // tasks are not forwarded
     return id === 'name' ? found.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : found
+  }
+
+  /** @throws McpError `unavailable` when the result has no list */
+  async #page(asked: Asked, list: List, cursor: string | undefined): Promise<Params> {
+    const result = await this.request(asked, list, cursor === undefined ? {} : { cursor })
+    const { member } = lists[list]
+    if (result[member] !== undefined && !Array.isArray(result[member])) {
+      throw this.#remote.invalidResult(list, `the member "${member}" must be a list`)
+    }
+    return result
   }
 
   /** @param params without `_meta`: of the client's nothing but its trace is passed on */

@@ -5,7 +5,7 @@ import { negotiate, newestStateless } from '../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../protocol/stateless-request.ts'
 import type { ClientCapabilities, Params, Result, ServerCapabilities } from '../../protocol/types.ts'
 import { type Match, matchResponse } from './match-response.ts'
-import { type InputRequired, readResult } from './results.ts'
+import { type InputRequired, invalidResult, readResult } from './results.ts'
 import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
 
 /** On whose behalf a request is sent. */
@@ -73,6 +73,20 @@ export class Remote {
         ? this.#resultOf(await this.#sendStateless(call), call.method, true)
         : this.#sendInSession(call)
     })
+  }
+
+  /** For a result that the protocol does not have. */
+  invalidResult(method: string, reason: string): McpError {
+    return invalidResult(this.#host, method, reason)
+  }
+
+  /** For a log. @param problems of the entries that are left out, in their order */
+  invalidEntries(list: string, problems: readonly string[]): McpError {
+    const reasons = [...new Set(problems)].slice(0, 3).join('; ')
+    return new McpError(
+      'unavailable',
+      `The server at ${this.#host} has ${problems.length} invalid entries in ${list}, which are left out: ${reasons}`,
+    )
   }
 
   /** Ends the session with this key. */

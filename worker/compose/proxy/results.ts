@@ -35,14 +35,18 @@ export function readResult(method: string, given: Params, canBeAsked: boolean, h
   // Versions with sessions have no kinds of results: there it is a member like any other.
   if (canBeAsked && resultType === 'input_required') return readInputRequired(method, given, host)
   if (canBeAsked && resultType !== 'complete') {
-    throw invalid(host, method, `its resultType is ${JSON.stringify(resultType)}, which this server did not ask for`)
+    throw invalidResult(
+      host,
+      method,
+      `its resultType is ${JSON.stringify(resultType)}, which this server did not ask for`,
+    )
   }
   const [required, ...others] = members[method] ?? []
   if (!required) return given
   // Some servers leave the content out where there is structured content.
   const value = given[required] ?? (given.structuredContent === undefined ? undefined : [])
   if (required === 'completion' ? !isObject(value) : !(Array.isArray(value) && value.every(isObject))) {
-    throw invalid(
+    throw invalidResult(
       host,
       method,
       `"${required}" must be ${required === 'completion' ? 'an object' : 'a list of objects'}`,
@@ -54,12 +58,12 @@ export function readResult(method: string, given: Params, canBeAsked: boolean, h
 
 function readInputRequired(method: string, given: Params, host: string): InputRequired {
   const { inputRequests = {}, requestState } = given
-  if (!canAsk.has(method)) throw invalid(host, method, 'it asks for input, which this method cannot do')
+  if (!canAsk.has(method)) throw invalidResult(host, method, 'it asks for input, which this method cannot do')
   if (!isObject(inputRequests) || !Object.values(inputRequests).every(isInputRequest)) {
-    throw invalid(host, method, '"inputRequests" must be elicitation, sampling and roots requests')
+    throw invalidResult(host, method, '"inputRequests" must be elicitation, sampling and roots requests')
   }
   if (requestState !== undefined && typeof requestState !== 'string') {
-    throw invalid(host, method, '"requestState" must be a string')
+    throw invalidResult(host, method, '"requestState" must be a string')
   }
   return {
     resultType: 'input_required',
@@ -75,5 +79,5 @@ function isInputRequest(request: unknown): boolean {
   return params.mode !== 'url' || (typeof params.url === 'string' && isSecureUrl(params.url))
 }
 
-const invalid = (host: string, method: string, reason: string): McpError =>
+export const invalidResult = (host: string, method: string, reason: string): McpError =>
   new McpError('unavailable', `The server at ${host} answered ${method} with an invalid result: ${reason}`)
