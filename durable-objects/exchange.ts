@@ -1,6 +1,7 @@
 /** One POST on its way through a session: silent until something must be said before its answer, then a stream. */
 import type { Handshake } from '../worker/engine/handshake.ts'
 import type { Memo } from '../worker/engine/memo.ts'
+import { McpError } from '../worker/protocol/errors.ts'
 import type { RequestMessage } from '../worker/protocol/jsonrpc.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
 import type { Revision } from '../worker/protocol/revision.ts'
@@ -25,6 +26,9 @@ export type Job = {
 
 export type Reply = { status: number; text: string; headers?: Readonly<Record<string, string>> | undefined }
 
+/** A request that a limit refused. */
+export type CallRefusal = { readonly request: RequestMessage; readonly error: McpError }
+
 export class Exchange {
   readonly revision: Revision
   /** The client takes streams. */
@@ -34,6 +38,8 @@ export class Exchange {
   readonly scopes: readonly string[]
   /** Answers kept back while silent. */
   readonly replies: (Reply & { id: RequestId })[] = []
+  readonly #refusals: CallRefusal[] = []
+  readonly #counting: Promise<void>[] = []
   readonly #settling = Promise.withResolvers<void>()
   stream: number | undefined
   unanswered: number
@@ -56,6 +62,20 @@ export class Exchange {
 
   get isSettled(): boolean {
     return this.unanswered === 0 || this.stream !== undefined
+  }
+
+  /** A request of the POST is counted under the limits of the server. */
+  count(request: RequestMessage, counting: Promise<unknown>): void {
+    const refused = (error: unknown) => {
+      if (error instanceof McpError) this.#refusals.push({ request, error })
+    }
+    this.#counting.push(counting.then(() => {}, refused))
+  }
+
+  /** The requests that a limit refused, once all were counted. */
+  async refusals(): Promise<readonly CallRefusal[]> {
+    if (this.#counting.length > 0) await Promise.all(this.#counting)
+    return this.#refusals
   }
 
   /** From now on everything is said on this stream. */

@@ -39,7 +39,7 @@ import { readSubscription } from '../worker/engine/subscribing.ts'
 import { clientGone } from '../worker/http/feed-codes.ts'
 import { BoundedMap } from '../worker/protocol/bounded-map.ts'
 import { listChanges, type News, newsNotification, type Scope, topicsFor } from '../worker/protocol/changes.ts'
-import { asMcpError, McpError } from '../worker/protocol/errors.ts'
+import { asMcpError, type ErrorKind, McpError } from '../worker/protocol/errors.ts'
 import {
   errorText,
   isNotification,
@@ -94,13 +94,23 @@ export type Post = {
 
 export type Posted =
   /** `undefined` text: nothing to say. */
-  | { status: number; text?: string; headers?: Readonly<Record<string, string>> | undefined }
+  | ({ status: number; text?: string; headers?: Readonly<Record<string, string>> | undefined } & PostedRefusals)
   /** The answer is on this stream: open a feed. */
-  | { stream: number }
+  | ({ stream: number } & PostedRefusals)
   /** There is no such session. */
   | { gone: true }
   /** It answers an input request of a call that took these scopes, and its token lacks one of them. */
   | { lacks: readonly string[] }
+
+/** The requests of the POST that a limit refused, by their place among its messages. Their errors are in the answer as well. */
+export type PostedRefusals = {
+  refusals?: readonly {
+    readonly index: number
+    readonly kind: ErrorKind
+    readonly message: string
+    readonly data: unknown
+  }[]
+}
 
 /** A GET for a stream of a session whose client is signed in. */
 export type Opening = {
@@ -238,7 +248,7 @@ export class Session extends DurableObject implements SessionRpc {
     for (const request of requests) this.#start(exchange, request, handshake, post)
     if (overSse) {
       void this.#holdAwake()
-      return { status: 202 }
+      return { status: 202, ...(await refusalsIn(exchange, post)) }
     }
     const life = this.#life
     await atOnce(() => exchange.isSettled)
@@ -249,19 +259,21 @@ export class Session extends DurableObject implements SessionRpc {
     if (life !== this.#life) return { gone: true }
     if (exchange.stream !== undefined) {
       void this.#holdAwake()
-      return { stream: exchange.stream }
+      return { stream: exchange.stream, ...(await refusalsIn(exchange, post)) }
     }
     const [first] = exchange.replies
     if (!first) return { status: 202 }
+    const refusals = await refusalsIn(exchange, post)
     if (!post.batch) {
       const { status, text, headers } = fitted(exchange, first, maxRpcBytes)
-      return { status, text, ...(headers && { headers }) }
+      return { status, text, ...(headers && { headers }), ...refusals }
     }
     // Each may have its share, so that all of them fit.
     const share = Math.floor(maxRpcBytes / exchange.replies.length) - 1
     const all = `[${exchange.replies.map(({ text }) => text).join(',')}]`
-    if (!tooLarge('The batch', all, maxRpcBytes)) return { status: 200, text: all }
-    return { status: 200, text: `[${exchange.replies.map((reply) => fitted(exchange, reply, share).text).join(',')}]` }
+    if (!tooLarge('The batch', all, maxRpcBytes)) return { status: 200, text: all, ...refusals }
+    const text = `[${exchange.replies.map((reply) => fitted(exchange, reply, share).text).join(',')}]`
+    return { status: 200, text, ...refusals }
   }
 
   async end(expires: number): Promise<boolean> {
@@ -531,22 +543,24 @@ export class Session extends DurableObject implements SessionRpc {
   /** Counts a round of a call, if the server has limits. @param resumed what cancels a round of a call that goes on */
   #count(
     { request, caller }: Pick<Job, 'request' | 'caller'>,
-    post: object,
+    exchange: Exchange,
     resumed?: AbortSignal,
   ): Promise<() => void> | undefined {
     if (caller === undefined) return undefined
     const { method, params = {} } = request
-    return this.#host.enter?.({
+    const counting = this.#host.enter?.({
       method,
       params,
       caller,
-      post,
+      post: exchange,
       isResumed: resumed !== undefined,
       signal: () => resumed ?? new AbortController().signal,
       // Handlers of a session run on after their call was cancelled, until they return.
       endsWithSignal: false,
       parked: () => this.#ledger.waiting(),
     })
+    if (counting) exchange.count(request, counting)
+    return counting
   }
 
   /**
@@ -1020,6 +1034,19 @@ const holdsAll = (held: readonly string[] = [], needed: readonly string[]): bool
 
 /** Names a question in its session, for good. */
 const elicitationId = (row: number | undefined, key: string) => `${row}-${key}`
+
+/** What a POST's answer says of the requests that a limit refused, once all of them are counted: nothing, if there are none. */
+async function refusalsIn(exchange: Exchange, { messages }: Post): Promise<PostedRefusals> {
+  const refusals = await exchange.refusals()
+  if (refusals.length === 0) return {}
+  const told = refusals.map(({ request, error: { kind, message, data } }) => ({
+    index: messages.indexOf(request),
+    kind,
+    message,
+    data,
+  }))
+  return { refusals: told }
+}
 
 /** The rest of an exchange whose POST has been answered with a stream. */
 const exchangeOn = ({ handshake, stream }: LedgerCall): Exchange =>

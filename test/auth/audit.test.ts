@@ -434,6 +434,7 @@ test('a data point has everything in its place, and within the bounds of the pla
       'curious/1.0',
       'POST',
       '/mcp',
+      '',
     ],
     doubles: [403, 1],
   })

@@ -1,7 +1,7 @@
 /** Tells of refusals, and of calls of what takes scopes: who, what, why. Never of what was said. */
 import type { Audit, Site, Visit } from '../auth/auth.ts'
 import type { AuditEvent, Sink } from './event.ts'
-import { type Finding, findingsOf } from './findings.ts'
+import { type Finding, findingsOf, isRefusal } from './findings.ts'
 import { sessionMark, sessionOf, type Write, writer } from './writing.ts'
 
 export type AuditOptions = {
@@ -29,14 +29,22 @@ export function audit({ to, address: isAddressTold = true }: AuditOptions): Audi
       const { request } = visit
       const session = sessionOf(request, site)
       const write = writer(request, session)
-      const findings = findingsOf(visit, response, site, write)
-      if (findings.length === 0) return
       const at = new Date().toISOString()
-      const work = sessionMark(session).then((mark) => {
+      const tellAll = async (findings: readonly Finding[]) => {
+        if (findings.length === 0) return
+        const mark = await sessionMark(session)
         const circumstances = { at, status: response.status, session: mark, ...circumstancesOf(visit, site, write) }
-        return Promise.all(findings.map((finding) => tell(finding, circumstances, site, write)))
-      })
-      site.waitUntil(work.catch((problem) => site.report(problem)))
+        await Promise.all(findings.map((finding) => tell(finding, circumstances, site, write)))
+      }
+      const inBackground = (work: Promise<void>) => site.waitUntil(work.catch((problem) => site.report(problem)))
+      const { refusals } = visit
+      // Which messages a limit refused may be known only after a response that is no refusal has begun.
+      if (refusals && !isRefusal(visit, response)) {
+        return inBackground(refusals.then((known) => tellAll(findingsOf(visit, response, site, write, known))))
+      }
+      // The body of a refusal can be read only now.
+      const findings = findingsOf(visit, response, site, write, new Map())
+      if (findings.length > 0) inBackground(tellAll(findings))
     } catch (problem) {
       site.report(problem)
     }
@@ -70,7 +78,11 @@ export function audit({ to, address: isAddressTold = true }: AuditOptions): Audi
     const event: AuditEvent = {
       ...circumstances,
       ...finding,
-      why: why && { kind: why.kind, message: write(why.message) as string },
+      why: why && {
+        kind: why.kind,
+        message: write(why.message) as string,
+        ...(why.reason !== undefined && { reason: write(why.reason) }),
+      },
     }
     await Promise.all(
       sinks.map(async (sink) => {

@@ -38,6 +38,8 @@ export type Why = {
    */
   readonly kind: ErrorKind | 'not_found' | 'unknown'
   readonly message: string
+  /** Which limit refused, with the kind `too_many_requests`: `rate`, `quota`, `concurrent` or `streams` of `edgemcp/limits`. */
+  readonly reason?: string | undefined
 }
 
 export type Who = {

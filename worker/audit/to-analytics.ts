@@ -12,7 +12,7 @@
  * | `blob7`   | tenant                                           | `blob16`  | path                                    |
  * | `blob8`   | address                                          | `double1` | HTTP status                             |
  * | `blob9`   | the first method                                 | `double2` | how many things the event is about      |
- * | `index1`  | subject; address if nobody is signed in          |           |                                         |
+ * | `index1`  | subject; address if nobody is signed in          | `blob17`  | which limit refused                     |
  *
  * What is not known is the empty text.
  *
@@ -49,6 +49,7 @@ export const toAnalytics =
       userAgent,
       http.method,
       http.path,
+      why?.reason,
     ]
     writePoint(dataset, { index: who?.subject ?? address, blobs, doubles: [status, what.length + more] })
   }

@@ -1,5 +1,5 @@
 /** Why a request was refused further in, where only the response is left to tell. */
-import { type ErrorKind, errorTable } from '../protocol/errors.ts'
+import { type ErrorKind, errorTable, type McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Why } from './event.ts'
 
@@ -13,8 +13,16 @@ export async function whyOf(response: Response): Promise<Why> {
   const { status, headers } = response
   const isJson = headers.get('Content-Type')?.startsWith('application/json')
   const error = isJson ? errorIn(await response.clone().text()) : undefined
-  return { kind: kindOf(status, error), message: typeof error?.message === 'string' ? error.message : `HTTP ${status}` }
+  const kind = kindOf(status, error)
+  const message = typeof error?.message === 'string' ? error.message : `HTTP ${status}`
+  return { kind, message, reason: reasonOf(kind, error?.data) }
 }
+
+export const whyFrom = ({ kind, message, data }: McpError): Why => ({ kind, message, reason: reasonOf(kind, data) })
+
+/** Which limit refused: only its errors say so in `data.reason`. */
+const reasonOf = (kind: Why['kind'], data: unknown): string | undefined =>
+  kind === 'too_many_requests' && isObject(data) && typeof data.reason === 'string' ? data.reason : undefined
 
 type ErrorBody = { code?: unknown; message?: unknown; data?: unknown }
 

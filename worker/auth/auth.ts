@@ -34,6 +34,11 @@ export type Visit = {
   readonly context: { readonly props?: unknown; readonly auth?: unknown }
   principal?: Principal | undefined
   messages?: readonly Message[]
+  /**
+   * The requests of `messages` that a limit refused, with their errors, once all of them were counted. Their errors may be in a response that
+   * is no refusal: a batch, an event stream, a 202. `undefined`: nothing was counted.
+   */
+  refusals?: Promise<Map<Message, McpError>>
   /** Why it was not served. */
   error?: McpError
 }

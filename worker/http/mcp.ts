@@ -37,7 +37,8 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
   const forbidden = await refused(asked, host, visit)
   if (forbidden) return forbidden
   const caller = host.limit?.callerOf?.(visit)
-  if ('stateless' in recognised) return serveStateless(request, host, principal, forms, recognised, caller)
+  const counting = { caller, visit }
+  if ('stateless' in recognised) return serveStateless(request, host, principal, forms, recognised, counting)
   if ('handshake' in recognised) return startSession(recognised.handshake, host, principal)
   const { messages, batch } = recognised
   if (!host.objects || signs.session === null) return postAlone(messages, batch)
@@ -60,7 +61,7 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
     }
     const requests = messages.filter(isRequest)
     if (requests.length === 0) return new Response(null, { status: 202 })
-    return serveAlone(request, host, principal, forms, { requests, batch, revision }, caller)
+    return serveAlone(request, host, principal, forms, { requests, batch, revision }, counting)
   }
 }
 

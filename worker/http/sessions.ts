@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
-import type { Admission } from '../../durable-objects/session.ts'
+import type { Admission, PostedRefusals } from '../../durable-objects/session.ts'
 import type { Visit } from '../auth/auth.ts'
 import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
 import { scopesOf } from '../engine/scopes.ts'
@@ -88,6 +88,7 @@ export async function postToSession(
   })
   if ('gone' in posted) return unknownSession(messages)
   if ('lacks' in posted) return refusedScopes(posted.lacks, host, visit)
+  keepRefusals(visit, messages, posted)
   if ('stream' in posted) return relay(session, host, { stream: String(posted.stream) })
   const { status, text, headers } = posted
   if (text === undefined) return new Response(null, { status })
@@ -103,6 +104,15 @@ export const scopesOfEach = (
   const { open } = sealsOf(host, principal)
   const { registry } = host.server
   return Promise.all(messages.map((message) => ('method' in message ? scopesOf(registry, message, open) : [])))
+}
+
+/** For whoever reports what was refused: see `Visit.refusals`. */
+export function keepRefusals(visit: Visit, messages: readonly Message[], { refusals }: PostedRefusals): void {
+  if (!refusals) return
+  const errors = refusals.map(
+    ({ index, kind, message, data }) => [messages[index] as Message, new McpError(kind, message, data)] as const,
+  )
+  visit.refusals = Promise.resolve(new Map(errors))
 }
 
 /** A finished answer in the form the client takes. */

@@ -14,7 +14,7 @@ import { readMessages } from './body.ts'
 import { openFeed } from './feed.ts'
 import type { Host } from './host.ts'
 import { idOf, notAllowed, refusal } from './refusal.ts'
-import { accepted, feedRequest, scopesOfEach, sessionLife, unknownSession } from './sessions.ts'
+import { accepted, feedRequest, keepRefusals, scopesOfEach, sessionLife, unknownSession } from './sessions.ts'
 
 const purpose = 'sse'
 
@@ -72,7 +72,9 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
     streams: true,
   })
   if ('lacks' in posted) return refusedScopes(posted.lacks, host, visit)
-  return 'gone' in posted ? unknownSession(messages) : accepted()
+  if ('gone' in posted) return unknownSession(messages)
+  keepRefusals(visit, messages, posted)
+  return accepted()
 
   /** Refuses the request before its messages are looked up. The audit log names their methods all the same. */
   function refuse(error: McpError, requestId?: RequestId): Response {

@@ -1,5 +1,6 @@
 /** Requests that stand alone: the whole call happens in this isolate, and the client brings what was learned before. */
 
+import type { Visit } from '../auth/auth.ts'
 import { answerText } from '../engine/answer-text.ts'
 import type { Call, World } from '../engine/call.ts'
 import { emptyMemo } from '../engine/memo.ts'
@@ -7,7 +8,7 @@ import { implementationOf } from '../engine/methods/discover.ts'
 import { mirroredIn } from '../engine/methods/tools.ts'
 import { methodOf, run } from '../engine/run.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
-import { errorText, notificationText, type RequestMessage } from '../protocol/jsonrpc.ts'
+import { errorText, type Message, notificationText, type RequestMessage } from '../protocol/jsonrpc.ts'
 import { type Envelope, serverInfoKey } from '../protocol/meta.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
@@ -27,7 +28,7 @@ export async function serveStateless(
   principal: Principal | undefined,
   forms: Accepts,
   { stateless: message, revision, envelope }: { stateless: RequestMessage; revision: Revision; envelope: Envelope },
-  caller: string | undefined,
+  counting: Counting,
 ): Promise<Response> {
   const call = callOf(message, revision, principal, envelope)
   try {
@@ -42,7 +43,7 @@ export async function serveStateless(
   } catch (thrown) {
     return refusal(asMcpError(thrown, host.report), message.id)
   }
-  return reply(request, forms, host.limits, (line) => answer(message, call, host, line, { caller, post: line }))
+  return reply(request, forms, host.limits, (line) => answer(message, call, host, line, counting))
 }
 
 /** Requests of an older client without a session: each is served on its own. */
@@ -52,15 +53,13 @@ export async function serveAlone(
   principal: Principal | undefined,
   forms: Accepts,
   { requests, batch, revision }: { requests: RequestMessage[]; batch: boolean; revision: Revision },
-  caller: string | undefined,
+  counting: Counting,
 ): Promise<Response> {
   // Nothing was agreed on, and an answer could not find its way back here. Only a server with sessions declares `logging`.
   const envelope: Envelope = { capabilities: {}, ...(host.objects && { logLevel: 'info' }) }
   return reply(request, forms, host.limits, async (line) => {
     const answers = await Promise.all(
-      requests.map((message) =>
-        answer(message, callOf(message, revision, principal, envelope), host, line, { caller, post: line }),
-      ),
+      requests.map((message) => answer(message, callOf(message, revision, principal, envelope), host, line, counting)),
     )
     const [first] = answers as [Answer]
     return batch ? { status: 200, text: `[${answers.map(({ text }) => text).join(',')}]` } : first
@@ -74,15 +73,15 @@ const callOf = (
   { capabilities, client, logLevel }: Envelope,
 ): Call => ({ method, params, revision, capabilities, client, principal, session: undefined, requestId, logLevel })
 
-/** What limits count a call by. */
-type Counting = { readonly caller: string | undefined; readonly post: object }
+/** What limits count the calls of a POST by. */
+export type Counting = { readonly caller: string | undefined; readonly visit: Visit }
 
 async function answer(
   message: RequestMessage,
   call: Call,
   host: Host,
   line: Line,
-  { caller, post }: Counting,
+  { caller, visit }: Counting,
 ): Promise<Answer> {
   const { revision } = call
   const seals = sealsOf(host, call.principal)
@@ -101,7 +100,11 @@ async function answer(
   }
   let release: (() => void) | undefined
   try {
-    if (caller !== undefined) release = await enter(caller)
+    const counting = caller === undefined ? undefined : enter(caller)
+    if (counting) {
+      addRefusal(visit, message, counting)
+      release = await counting
+    }
     if (message.method === 'ping' && revision.requests.has('ping')) return done({})
     if (!revision.stateless && host.objects && needsSession(message.method)) {
       throw sessionRequired(`${message.method} changes a session`)
@@ -118,9 +121,9 @@ async function answer(
   }
 
   /** Each round counts: a client can send the same state again. */
-  async function enter(caller: string): Promise<(() => void) | undefined> {
+  function enter(caller: string): Promise<() => void> | undefined {
     const { method, params } = call
-    const attempt = { method, params, caller, post, isResumed: false, parked: () => [] }
+    const attempt = { method, params, caller, post: line, isResumed: false, parked: () => [] }
     return host.limit?.enter?.({ ...attempt, signal: line.signal, endsWithSignal: true }, host)
   }
 
@@ -150,6 +153,20 @@ async function answer(
     const sign = revision.stateless ? signature(registry, message.method) : undefined
     return { status: 200, text: answerText(message.id, registry, call, result, sign) }
   }
+}
+
+/** Adds a request to `visit.refusals` if a limit refuses it. Call this in the turn in which the POST is handed on. */
+function addRefusal(visit: Visit, message: RequestMessage, counting: Promise<unknown>): void {
+  const { refusals: others } = visit
+  visit.refusals = (async () => {
+    const refusals = (await others) ?? new Map<Message, McpError>()
+    try {
+      await counting
+    } catch (thrown) {
+      if (thrown instanceof McpError) refusals.set(message, thrown)
+    }
+    return refusals
+  })()
 }
 
 /** Puts the server's name on a result; discovery tells the rest of what there is to tell. */

@@ -37,6 +37,9 @@ type Read = {
   readonly concurrent: number
 }
 
+/** Which limit refuses, as `data.reason` of the error says it. */
+type LimitReason = 'rate' | 'quota' | 'concurrent' | 'streams'
+
 const defaults = { concurrent: 50, streams: 50, time: 5 * 60_000 }
 
 /** Milliseconds that a call may take besides its handler's time. */
@@ -87,7 +90,7 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
       if (!isHeld && !isHandshake) return undefined
       const wanted: Slot[] = isHeld ? [{ key: `${caller} streams`, most: streams }] : []
       const entered = slots.take(wanted, Number.POSITIVE_INFINITY)
-      if ('full' in entered) return crowded('Too many streams are open', streams)
+      if ('full' in entered) return crowded('Too many streams are open', streams, 'streams')
       const { release } = entered
       releases.set(visit, release)
       // The runtime may end a request whose client has gone without a word.
@@ -136,7 +139,11 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
     )
     if (!('full' in entered)) return entered
     const { what, concurrent } = bounded.find((limit) => entered.full.key === `${caller} ${limit.what}`) ?? common
-    throw crowded(what === '' ? 'Too many calls are running' : `Too many calls of ${what} are running`, concurrent)
+    throw crowded(
+      what === '' ? 'Too many calls are running' : `Too many calls of ${what} are running`,
+      concurrent,
+      'concurrent',
+    )
   }
 
   /** Counts a call under all limits or, as far as the counters are our own, under none. */
@@ -147,20 +154,28 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
     post: object,
   ): Promise<McpError | undefined> {
     const counted: Counted[] = []
+    const reasons: LimitReason[] = []
     for (const { what, rate, quota } of limits) {
-      if (quota) counted.push({ name: `${what} ${quota.text}`, most: quota.times, seconds: quota.seconds })
+      if (quota) count(what, quota, 'quota')
       if (!rate) continue
       // Wrangler makes it from the configuration.
       const binding = bindings()[bindingOf(rate)] as RateLimiting | undefined
       // Without the platform's the exact counter does it, which costs a request to an object.
-      if (!binding) counted.push({ name: `${what} ${rate.text}`, most: rate.times, seconds: rate.seconds })
-      else if (!(await binding.limit({ key: `${caller} ${what}` })).success) return spent(what, rate, rate.seconds)
+      if (!binding) count(what, rate, 'rate')
+      else if (!(await binding.limit({ key: `${caller} ${what}` })).success)
+        return spent(what, rate, rate.seconds, 'rate')
     }
     const full = counted.length > 0 ? await take(site, caller, counted, post) : undefined
     if (!full) return undefined
     // `full` names one of them.
     const { name, most: times, seconds } = counted[full.index] as Counted
-    return spent(name.slice(0, name.lastIndexOf(' ')), { text: '', times, seconds }, full.wait)
+    const reason = reasons[full.index] as LimitReason
+    return spent(name.slice(0, name.lastIndexOf(' ')), { text: '', times, seconds }, full.wait, reason)
+
+    function count(what: string, { text, times, seconds }: Rate, reason: LimitReason): void {
+      counted.push({ name: `${what} ${text}`, most: times, seconds })
+      reasons.push(reason)
+    }
   }
 }
 
@@ -191,8 +206,8 @@ const isStanding = ({ request, messages = [] }: Visit): boolean =>
   request.method === 'GET' ||
   messages.some((message) => isRequest(message) && message.method === 'subscriptions/listen')
 
-const crowded = (problem: string, most: number): McpError =>
-  tooMany(`${problem}: at most ${most} at a time. Wait for one to end, then try again`, 1)
+const crowded = (problem: string, most: number, reason: LimitReason): McpError =>
+  tooMany(`${problem}: at most ${most} at a time. Wait for one to end, then try again`, 1, reason)
 
 function readLimit({ rate, quota, concurrent = Number.POSITIVE_INFINITY }: Limit, what: string, owner: string): Read {
   if (!(concurrent >= 1)) throw new Error(`${owner} has the concurrent ${concurrent}: use a whole number of at least 1`)
@@ -214,13 +229,14 @@ function limited({ tools, prompts, resources, templates }: Registry) {
   return kinds.flatMap(({ limit, ...rest }) => (limit ? [{ ...rest, limit }] : []))
 }
 
-const spent = (what: string, rate: Rate, wait: number): McpError =>
+const spent = (what: string, rate: Rate, wait: number, reason: LimitReason): McpError =>
   tooMany(
     `Too many ${what === '' ? 'requests' : `calls of ${what}`}: ${rateText(rate)}. ` +
       `Wait ${wait} ${wait === 1 ? 'second' : 'seconds'}, then try again`,
     wait,
+    reason,
   )
 
 /** @param wait seconds */
-const tooMany = (message: string, wait: number): McpError =>
-  new McpError('too_many_requests', message, { retryAfter: wait }, { 'Retry-After': String(wait) })
+const tooMany = (message: string, wait: number, reason: LimitReason): McpError =>
+  new McpError('too_many_requests', message, { retryAfter: wait, reason }, { 'Retry-After': String(wait) })

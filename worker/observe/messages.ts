@@ -2,7 +2,7 @@ import { whyOf } from '../audit/why.ts'
 import { sessionMark, sessionOf, writer } from '../audit/writing.ts'
 import type { Audit, Site, Visit } from '../auth/auth.ts'
 import { methods } from '../engine/methods/index.ts'
-import { type ErrorKind, errorTable } from '../protocol/errors.ts'
+import { type ErrorKind, errorTable, type McpError } from '../protocol/errors.ts'
 import { isRequest, isResponse, type Message } from '../protocol/jsonrpc.ts'
 import { claimedVersion } from '../protocol/meta.ts'
 import { revisionOf, unsaidRevision } from '../protocol/revisions/index.ts'
@@ -29,17 +29,25 @@ const most = 50
 export function messages({ to }: MessagesOptions): Audit {
   const sinks = [to].flat()
   return (visit, response, site) => {
-    const told = (visit.messages ?? [])
-      .filter((message) => wasRefused(visit, response) || !isCall(message, site))
-      .slice(0, most)
-    if (told.length === 0) return
+    const { status } = response
+    const toldOf = (refusals: ReadonlyMap<Message, McpError>) =>
+      (visit.messages ?? [])
+        .filter((message) => wasRefused(visit, response) || refusals.has(message) || !isCall(message, site))
+        .slice(0, most)
+    const nothing: ReadonlyMap<Message, McpError> = new Map()
+    if (!visit.refusals && toldOf(nothing).length === 0) return
     // A body can be read while it is still there.
-    const why = visit.error ?? (response.status >= 400 ? whyOf(response) : undefined)
-    const work = Promise.resolve(why).then((reason) => tell(told, visit, site, { status: response.status, reason }))
-    site.waitUntil(work.catch((problem) => site.report(problem)))
+    const why = visit.error ?? (status >= 400 ? whyOf(response) : undefined)
+    const work = async () => {
+      const refusals = (await visit.refusals) ?? nothing
+      await tell(toldOf(refusals), visit, site, { status, reason: await why, refusals })
+    }
+    site.waitUntil(work().catch((problem) => site.report(problem)))
   }
 
   async function tell(told: readonly Message[], { request, principal }: Visit, site: Site, end: End): Promise<void> {
+    if (told.length === 0) return
+    const { status } = end
     const id = sessionOf(request, site)
     const write = writer(request, id)
     const circumstances = {
@@ -59,7 +67,7 @@ export function messages({ to }: MessagesOptions): Audit {
         method: write(method) ?? '',
         name: write(params.name),
         uri: write(params.uri),
-        came: cameOf(end, revision ?? unsaidRevision, write),
+        came: cameOf({ status, reason: end.refusals.get(message) ?? end.reason }, revision ?? unsaidRevision, write),
         revision: revision?.date,
         trace: traceOf(params),
       }
@@ -68,7 +76,10 @@ export function messages({ to }: MessagesOptions): Audit {
   }
 }
 
-type End = { status: number; reason: { kind: string; message: string } | undefined }
+type Reason = { kind: string; message: string } | undefined
+
+/** What became of a request, and of those of its messages that a limit refused. */
+type End = { status: number; reason: Reason; refusals: ReadonlyMap<Message, McpError> }
 
 /** Statuses of calls that a limit refuses before `observe` sees them. */
 const limited: readonly number[] = [413, 429]
@@ -81,7 +92,11 @@ const wasRefused = ({ error, request }: Visit, { status }: Response): boolean =>
 const isCall = (message: Message, { server }: Site): boolean =>
   isRequest(message) && (server.registry.methods.has(message.method) || methods[message.method] !== undefined)
 
-function cameOf({ status, reason }: End, revision: typeof unsaidRevision, write: ReturnType<typeof writer>): Came {
+function cameOf(
+  { status, reason }: Pick<End, 'status' | 'reason'>,
+  revision: typeof unsaidRevision,
+  write: ReturnType<typeof writer>,
+): Came {
   if (!reason) return { is: 'received', status }
   const { kind, message } = reason
   const code = Object.hasOwn(errorTable, kind) ? revision.error(kind as ErrorKind).code : 0

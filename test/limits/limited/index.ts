@@ -1,7 +1,9 @@
 /** A server that gives each caller so much, and no more. Whoever says a name is that person. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
+import { type AuditEvent, audit } from 'edgemcp/audit'
 import { limits } from 'edgemcp/limits'
+import { type MethodEvent, messages } from 'edgemcp/observe'
 import { McpState } from 'edgemcp/state'
 import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
@@ -14,6 +16,7 @@ server.tool('free', { description: 'No limit of its own' }, () => 'done')
 server.tool('bound', { description: 'By a binding', limit: { rate: '3/m' } }, () => 'done')
 server.tool('counted', { description: 'Without a binding', limit: { rate: '2/10s' } }, () => 'done')
 server.tool('daily', { description: 'By the day', limit: { quota: '2/d' } }, () => 'done')
+server.tool('vault', { description: 'Takes a scope', scopes: ['vault'], limit: { quota: '1/d' } }, () => 'done')
 server.tool('both', { description: 'By the day and the hour', limit: { rate: '5/m', quota: '2/h' } }, () => 'done')
 const held = new Set<() => void>()
 server.tool('hold', { description: 'Until released', limit: { concurrent: 2 } }, async (_, ctx) => {
@@ -60,17 +63,29 @@ server.tool('echo', { description: 'Echoes', input: z.object({ text: z.string() 
 server.prompt('counted', { description: 'Counted', limit: { quota: '1/d' } }, () => 'hello')
 server.resource('note://{id}', { description: 'Notes', limit: { quota: '1/d' } }, ({ id }) => `note ${id}`)
 
+const audited: AuditEvent[] = []
+const observed: MethodEvent[] = []
+
 const worker = serve(server, {
+  audit: [audit({ to: (event) => void audited.push(event) }), messages({ to: (event) => void observed.push(event) })],
   updates: updates(),
   limit: limits({ quota: '40/h', streams: 2, time: Number(TIME), arguments: 1_000 }),
   limits: { depth: 20, batch: 10, keepAlive: 100, patience: 500 },
   auth: {
     async authenticate(request) {
       const subject = /^Bearer (\w+)$/.exec(request.headers.get('Authorization') ?? '')?.[1]
-      return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
+      return subject ? { issuer: 'https://names.example', subject, scopes: ['vault'], claims: {} } : undefined
     },
   },
 })
-export default worker
+export default {
+  async fetch(request, env, ctx) {
+    const { pathname, searchParams } = new URL(request.url)
+    if (pathname !== '/events') return worker.fetch(request, env, ctx)
+    const subject = searchParams.get('subject')
+    const ofSubject = ({ who }: AuditEvent | MethodEvent) => who?.subject === subject
+    return Response.json({ audited: audited.filter(ofSubject), observed: observed.filter(ofSubject) })
+  },
+} satisfies ExportedHandler
 export { McpState }
 export const { McpSession, McpUpdates } = worker
