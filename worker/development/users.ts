@@ -18,8 +18,11 @@ export function withMadeUp(auth: Auth, env: object): Auth {
       const user = madeUp(request, env)
       if (!user) return auth.authenticate(request, site, visit)
       const { subject, scopes, tenant } = user
-      const claims = { ...user.claims, sub: subject, client_id: inspector, scope: scopes.join(' ') }
-      if (auth.authenticateMadeUp) return auth.authenticateMadeUp({ claims, tenant }, request, site, visit)
+      const claims = { ...user.claims, sub: subject, scope: scopes.join(' ') }
+      if (auth.authenticateMadeUp) {
+        const withClient = { ...claims, client_id: inspector }
+        return auth.authenticateMadeUp({ claims: withClient, tenant }, request, site, visit)
+      }
       const issuer = new URL(request.url).origin
       return { issuer, subject, client: inspector, ...(tenant !== undefined && { tenant }), scopes, claims }
     },
