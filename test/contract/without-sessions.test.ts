@@ -1,0 +1,136 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+
+beforeAll(async () => {
+  server = await startServer('test/contract/without-sessions', {
+    EDGEMCP_KEYS: 'k1:AAECAwQFBgcICQoLDA0ODxAREhMUFRYXGBkaGxwdHh8',
+  })
+})
+afterAll(async () => {
+  await server[Symbol.asyncDispose]()
+})
+
+type Answer = { status: number; messages: Record<string, unknown>[]; headers: Headers }
+
+/** Sends a body as it is. Returns the messages of the response, whether it is JSON or an event stream. */
+async function send(body: unknown, headers: Record<string, string> = {}, method = 'POST', path = '/mcp') {
+  const response = await fetch(new URL(path, server.url), {
+    method,
+    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...headers },
+    ...(method === 'POST' && { body: JSON.stringify(body) }),
+  })
+  const text = await response.text()
+  const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream')
+  const texts = isStream
+    ? text.split('\n').flatMap((line) => (line.startsWith('data: {') ? [line.slice(6)] : []))
+    : [text]
+  const messages = texts.filter(Boolean).flatMap((each) => JSON.parse(each))
+  return { status: response.status, messages, headers: response.headers } satisfies Answer
+}
+
+const request = (id: number, method: string, params: object = {}) => ({ jsonrpc: '2.0', id, method, params })
+const call = (id: number, name: string, more: object = {}) => request(id, 'tools/call', { name, ...more })
+const response = { jsonrpc: '2.0', id: 'ask-1', result: {} }
+
+describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
+  'a server with sessions: false and a client of %s',
+  (version) => {
+    describe.each<[string, Record<string, string>]>([
+      ['without Mcp-Session-Id', {}],
+      ['with an Mcp-Session-Id of before', { 'Mcp-Session-Id': 'of-an-earlier-deployment' }],
+    ])('%s', (_, session) => {
+      const headers = { 'MCP-Protocol-Version': version, ...session }
+
+      test('initialize gives out no session id and declares nothing that needs a session', async () => {
+        const params = { protocolVersion: version, capabilities: {}, clientInfo: { name: 'raw', version: '1' } }
+        const answer = await send(request(0, 'initialize', params), session)
+        expect(answer.status).toBe(200)
+        expect(answer.headers.has('Mcp-Session-Id')).toBe(false)
+        const [{ result }] = answer.messages as [{ result: { protocolVersion: string; capabilities: object } }]
+        expect(result.protocolVersion).toBe(version)
+        expect(result.capabilities).not.toHaveProperty('logging')
+        expect(result.capabilities).toHaveProperty('resources.subscribe', false)
+      })
+
+      test('calls are answered, with their progress', async () => {
+        const echoed = await send(call(1, 'echo', { arguments: { text: 'hi' } }), headers)
+        expect(echoed).toMatchObject({ status: 200, messages: [{ id: 1, result: { content: [{ text: 'hi' }] } }] })
+        const steps = await send(call(2, 'steps', { _meta: { progressToken: 'p' } }), headers)
+        expect(steps.messages).toMatchObject([
+          { method: 'notifications/progress', params: { progressToken: 'p', progress: 1 } },
+          { id: 2, result: { content: [{ text: 'done' }] } },
+        ])
+      })
+
+      test('a call that asks tells the model that the client cannot be asked', async () => {
+        const { status, messages } = await send(call(3, 'ask'), headers)
+        expect(status).toBe(200)
+        expect(messages).toMatchObject([{ id: 3 }])
+        expect(JSON.stringify(messages)).toContain('This needs a client that supports elicitation')
+      })
+
+      test('a response is refused: this server asked nothing', async () => {
+        const { status, messages } = await send(response, headers)
+        expect(status).toBe(400)
+        const error = { code: -32600, message: 'This server has no sessions, so it waits for no response' }
+        expect(messages).toEqual([{ jsonrpc: '2.0', error }])
+      })
+
+      test.each([
+        ['resources/subscribe', { uri: 'note://1' }],
+        ['resources/unsubscribe', { uri: 'note://1' }],
+        ['logging/setLevel', { level: 'debug' }],
+      ])('%s is no method here', async (method, params) => {
+        const { messages } = await send(request(4, method, params), headers)
+        const error = { code: -32601, message: `Method not found: ${method}` }
+        expect(messages).toEqual([{ jsonrpc: '2.0', id: 4, error }])
+      })
+
+      test.each(['notifications/initialized', 'notifications/cancelled'])('%s is accepted', async (method) => {
+        const { status, messages } = await send({ jsonrpc: '2.0', method, params: { requestId: 1 } }, headers)
+        expect({ status, messages }).toEqual({ status: 202, messages: [] })
+      })
+
+      test.each(['GET', 'DELETE'])('%s is not allowed', async (method) => {
+        const { status, messages, headers: sent } = await send(undefined, headers, method)
+        expect([status, sent.get('Allow')]).toEqual([405, 'POST, OPTIONS'])
+        expect(messages).toEqual([{ jsonrpc: '2.0', error: { code: -32600, message: 'Use POST, OPTIONS' } }])
+      })
+
+      test('a batch is answered where the version has batches, and refused where it has none', async () => {
+        const batch = [
+          call(5, 'echo', { arguments: { text: 'one' } }),
+          request(6, 'logging/setLevel'),
+          request(7, 'ping'),
+        ]
+        const { status, messages } = await send(batch, headers)
+        if (version === '2025-03-26') {
+          expect(status).toBe(200)
+          expect(messages).toMatchObject([
+            { id: 5, result: { content: [{ text: 'one' }] } },
+            { id: 6, error: { code: -32601 } },
+            { id: 7, result: {} },
+          ])
+          return
+        }
+        expect(status).toBe(400)
+        expect(messages).toMatchObject([{ error: { message: expect.stringContaining('has no batches') } }])
+      })
+
+      test('a batch with a response is refused whole', async () => {
+        const { status } = await send([request(8, 'ping'), response], headers)
+        expect(status).toBe(400)
+      })
+    })
+  },
+)
+
+test.each([
+  ['GET', '/sse'],
+  ['POST', '/messages?session=none'],
+])('%s %s of HTTP+SSE is not allowed', async (method, path) => {
+  const { status, headers } = await send(request(1, 'ping'), {}, method, path)
+  expect([status, headers.get('Allow')]).toEqual([405, 'OPTIONS'])
+})
