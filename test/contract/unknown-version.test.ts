@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
 import { startEverything, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -69,6 +70,20 @@ describe.each(['2099-01-01', '2026-07-29', '2024-10-07', '1999', 'v999.0.0', 'DR
       const response = await send(undefined, { ...(await startSession()), 'MCP-Protocol-Version': version }, method)
       expect(response.status).toBe(400)
       expect(await response.json()).toMatchObject(refusal())
+    })
+
+    test('is refused over HTTP+SSE, of the stream and of messages', async () => {
+      const headers = { ...json, 'MCP-Protocol-Version': version }
+      const stream = await fetch(new URL('/sse', server.url), { headers })
+      expect(stream.status).toBe(400)
+      expect(await stream.json()).toMatchObject(refusal())
+      await using client = await connect(server.url, { revision: '2024-11-05', sse: true })
+      const endpoint = new URL(`/messages?session=${client.session}`, server.url)
+      for (const [body, id] of [[list, 7], [{ jsonrpc: '2.0', method: 'notifications/initialized' }]] as const) {
+        const response = await fetch(endpoint, { method: 'POST', headers, body: JSON.stringify(body) })
+        expect(response.status).toBe(400)
+        expect(await response.json()).toMatchObject(refusal(id))
+      }
     })
 
     test('in the params of initialize settles on a version that is served', async () => {

@@ -3,7 +3,7 @@
 import type { Visit } from '../auth/auth.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isRequest, isResponse, type Message, messagesIn } from '../protocol/jsonrpc.ts'
-import { recognise, unsupportedVersion } from '../protocol/recognise.ts'
+import { recognise, unknownVersion } from '../protocol/recognise.ts'
 import { revisionOf, unsaidRevision } from '../protocol/revisions/index.ts'
 import type { RequestId } from '../protocol/types.ts'
 import { accepts } from './accept.ts'
@@ -83,9 +83,4 @@ export async function remove(request: Request, host: Host, visit: Visit): Promis
   if (!host.objects) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
   return badVersion ? refusal(badVersion) : endSession(request, host, principal)
-}
-
-/** A version that is named must be one that is spoken. */
-function unknownVersion(version: string | null): McpError | undefined {
-  return version === null || revisionOf(version) ? undefined : unsupportedVersion(version)
 }

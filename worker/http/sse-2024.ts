@@ -8,6 +8,7 @@ import type { Visit } from '../auth/auth.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import { messagesIn } from '../protocol/jsonrpc.ts'
+import { unknownVersion } from '../protocol/recognise.ts'
 import type { RequestId } from '../protocol/types.ts'
 import { authenticate, refused, refusedScopes } from './admit.ts'
 import { readMessages } from './body.ts'
@@ -24,6 +25,8 @@ type SseSession = { name: string; expires: number }
 export async function openSse(request: Request, host: Host, visit: Visit): Promise<Response> {
   if (!host.objects) return notAllowed('OPTIONS')
   const principal = await authenticate(request, host, visit)
+  const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
+  if (badVersion) return refusal(badVersion)
   const forbidden = await refused([], host, visit)
   if (forbidden) return forbidden
   const session: SseSession = { name: crypto.randomUUID(), expires: Date.now() + sessionLife }
@@ -46,6 +49,9 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
   if ('malformed' in parsed) return refuse(parsed.malformed, parsed.id)
   if ('batch' in parsed) return refuse(new McpError('invalid_request', 'This transport has no batches'))
   const messages = [parsed.message]
+  // 2024-11-05 has no such header. A client that sends one all the same must not name a version that nobody speaks.
+  const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
+  if (badVersion) return refuse(badVersion, idOf(messages))
   const forbidden = await refused(messages, host, visit)
   if (forbidden) return forbidden
   const id = new URL(request.url).searchParams.get('session')

@@ -94,6 +94,10 @@ function recogniseStateless(message: RequestMessage, header: string | null): Rec
   }
 }
 
+/** The refusal of a header MCP-Protocol-Version that names a version this server does not speak. */
+export const unknownVersion = (version: string | null): McpError | undefined =>
+  version === null || revisionOf(version) ? undefined : unsupportedVersion(version)
+
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#errors */
 export const unsupportedVersion = (requested: string): McpError =>
   new McpError('unsupported_version', `Unsupported protocol version ${requested}: this server speaks ${spoken}`, {
