@@ -302,7 +302,8 @@ export class Task extends DurableObject implements TaskRpc {
 
   async #wake(task: Kept): Promise<void> {
     if (this.#task !== task) return
-    const soon = this.#running ? Date.now() : isOver(task) ? Number.POSITIVE_INFINITY : (task.due ?? Date.now())
+    // A task that is over needs no alarm before it expires, even while its handler goes on: the alarm could not end the handler.
+    const soon = isOver(task) ? Number.POSITIVE_INFINITY : (task.due ?? Date.now())
     await this.ctx.storage.setAlarm(Math.min(soon, expiryOf(task)))
   }
 

@@ -34,6 +34,8 @@ export function behind(server: () => { readonly url: URL }, purpose: string) {
     /** Time passes: for one task, or for whoever lists them. */
     later: async (by: number, taskId?: string) =>
       admin(`/later?by=${by}${taskId ? `&name=${await nameOf(taskId)}` : ''}`),
+    /** Milliseconds until its object is woken; 0: never. */
+    untilAlarm: async (taskId: string) => (await admin(`/until-alarm?name=${await nameOf(taskId)}`)).ms as number,
     left: async (taskId: string) => admin(`/left?name=${await nameOf(taskId)}`),
     tried: async (key: string) => textIn(await new TaskClient(server().url).call('tried', { key })),
   }

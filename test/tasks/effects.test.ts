@@ -12,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
-const { later, tried } = behind(() => server, 'task')
+const { later, tried, untilAlarm } = behind(() => server, 'task')
 const yes = { sure: { action: 'accept', content: { yes: true } } }
 const sampling = { capabilities: { ...knowing, sampling: {} } }
 
@@ -154,4 +154,19 @@ test('once within once happens once, however often the outer one is run', async 
   await expect.poll(() => tried(`${it} outer`)).toBe('1')
   await later(5000, taskId)
   expect(textOf(await client.until(taskId, 'completed'))).toBe('inner 1, outer 2')
+})
+
+test('a cancelled task whose handler goes on is not woken before it expires', async () => {
+  const it = key()
+  const taskId = await client.begin('ignores_signal', { key: it })
+  await client.result('tasks/cancel', { taskId })
+  try {
+    expect(await untilAlarm(taskId)).toBeGreaterThan(hour)
+    expect(await tried(`${it} over`)).toBe('0')
+  } finally {
+    await client.call('release', { key: it })
+  }
+  await expect.poll(() => tried(`${it} over`)).toBe('1')
+  expect(await untilAlarm(taskId)).toBeGreaterThan(hour)
+  expect(await tried(it)).toBe('1')
 })

@@ -284,6 +284,24 @@ server.tool(
   },
 )
 
+const released = new Set<string>()
+
+server.tool(
+  'ignores_signal',
+  { description: 'Ignores ctx.signal', task: { after: '100ms' }, input: z.object({ key: z.string() }) },
+  async ({ key }) => {
+    count(key)
+    while (!released.has(key)) await new Promise<void>((resolve) => setTimeout(resolve, 20))
+    count(`${key} over`)
+    return 'done'
+  },
+)
+
+server.tool('release', { description: 'Ends ignores_signal', input: z.object({ key: z.string() }) }, ({ key }) => {
+  released.add(key)
+  return 'released'
+})
+
 server.tool('tried', { description: 'How often', input: z.object({ key: z.string() }) }, ({ key }) =>
   String(tries.get(key) ?? 0),
 )
@@ -351,9 +369,15 @@ export class McpTask extends made.McpTask {
     const { kv } = this.ctx.storage
     return { keys: [...kv.list()].map(([key]) => key), alarm: (await this.ctx.storage.getAlarm()) !== null }
   }
+
+  /** Milliseconds until its next alarm; 0 without one. */
+  async untilAlarm(): Promise<number> {
+    const at = await this.ctx.storage.getAlarm()
+    return at === null ? 0 : at - realNow()
+  }
 }
 
-type Stub = { ring(): Promise<void>; left(): Promise<unknown> }
+type Stub = { ring(): Promise<void>; left(): Promise<unknown>; untilAlarm(): Promise<number> }
 const exported = exports as unknown as { McpTask: { getByName(name: string): Stub } }
 
 export default {
@@ -363,6 +387,7 @@ export default {
     const object = () => exported.McpTask.getByName(`task ${searchParams.get('name')}`)
     try {
       if (pathname === '/left') return Response.json(await object().left())
+      if (pathname === '/until-alarm') return Response.json({ ms: await object().untilAlarm() })
       ahead += Number(searchParams.get('by'))
       if (searchParams.has('name')) await object().ring()
       return Response.json({})
