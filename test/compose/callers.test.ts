@@ -319,3 +319,15 @@ test('two callers of a server of the official SDK each get their own answer', as
     upstream.close()
   }
 })
+
+test.each(['about:stub', 'about:%73tub', 'About:stub', 'ABOUT:%73%74ub'])(
+  'every spelling of a resource takes its scopes: %s',
+  async (uri) => {
+    await using bob = await at('/guarded/mcp', 'bob')
+    await expect(bob.request('resources/read', { uri })).rejects.toMatchObject({ status: 403 })
+    expect(stub.requests.filter(({ method }) => method === 'resources/read')).toEqual([])
+    await using ada = await at('/guarded/mcp', 'ada+read')
+    await ada.request('resources/read', { uri })
+    expect(stub.requests.find(({ method }) => method === 'resources/read')?.params.uri).toBe('about:stub')
+  },
+)

@@ -8,6 +8,7 @@ import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
+import { canonicalTemplate, canonicalUri } from '../protocol/uri.ts'
 import type { Guarded } from '../server/caller.ts'
 import type { ForwardedEntry } from '../server/forwarded.ts'
 import type { Open, Registry } from '../server/server.ts'
@@ -54,7 +55,13 @@ export async function scopesOf(
 /** What a request is about, declared here or by another server. Only what its method looks at counts. */
 export function entryOf(registry: Registry, method: string, params: Params): Guarded | undefined {
   const entry = namedBy(method, params)
-  return entry && (declaredEntry(registry, entry) ?? forwardedEntry(registry, entry))
+  return entry && (declaredEntry(registry, entry) ?? forwardedEntry(registry, canonical(entry, method)))
+}
+
+/** The entry under the spelling that is sent to the other server. See `proxy()`. */
+function canonical({ kind, name }: ForwardedEntry, method: string): ForwardedEntry {
+  if (kind !== 'resource') return { kind, name }
+  return { kind, name: method === 'completion/complete' ? canonicalTemplate(name) : canonicalUri(name) }
 }
 
 /** What a request names, here. */

@@ -19,6 +19,28 @@ export const normalizeUri = (uri: string): string =>
       return /[\w.~-]/.test(plain) ? plain : encoded.toUpperCase()
     })
 
+/**
+ * Returns one spelling for all spellings of a URI that RFC 3986 calls equivalent: the normal form, with a scheme and, where
+ * URL parsers know the scheme, a host in lower case. Never throws: half of a surrogate pair becomes U+FFFD.
+ */
+export function canonicalUri(uri: string): string {
+  return normalizeUri(uri.toWellFormed())
+    .replace(/^[a-z][a-z\d+.-]*:/i, (scheme) => scheme.toLowerCase())
+    .replace(
+      /^((?:https?|wss?|ftp):\/\/(?:[^/?#]*@)?)([^/?#@]*)/,
+      (_, before: string, host: string) => before + host.toLowerCase(),
+    )
+}
+
+/** Returns one spelling for all spellings of a URI template: its variables stay as they are. */
+export const canonicalTemplate = (template: string): string =>
+  template
+    .split(/(\{[^{}]*\})/)
+    .map((part, index) =>
+      index % 2 === 1 ? part : index === 0 ? canonicalUri(part) : normalizeUri(part.toWellFormed()),
+    )
+    .join('')
+
 /** An escape of these two hex digits, escaped again any number of times: each decoding of a variable undoes one. */
 const escaped = (digits: string) => `%(?:25)*(?:${digits})`
 

@@ -41,6 +41,10 @@ scoped.use(
     { prefix: 'in_' },
   ),
 )
+/** Scopes for one resource. */
+const guarded = newServer('guarded').use(
+  proxy(UPSTREAM, { timeout: 5_000, scopes: ({ name }) => (name === 'about:stub' ? ['read'] : []) }),
+)
 /** Names and URIs that two upstreams could have. */
 const ambiguous = newServer('ambiguous')
 ambiguous.use(proxy(UPSTREAM, { timeout: 5_000, scopes: ['read'] }))
@@ -65,7 +69,7 @@ const problems = () => ({
 })
 
 const worker = serve(apart, { auth })
-const others = Object.entries({ shared, scoped, ambiguous }).map(([name, server]) =>
+const others = Object.entries({ shared, scoped, guarded, ambiguous }).map(([name, server]) =>
   own(serve(server, { auth, path: `/${name}/mcp`, sessions: false })),
 )
 const told = (request: Request) =>

@@ -6,6 +6,7 @@ import { findResource, readUri } from '../../engine/methods/resources.ts'
 import { insufficientScope } from '../../engine/scopes.ts'
 import { type ErrorKind, McpError } from '../../protocol/errors.ts'
 import type { Result } from '../../protocol/types.ts'
+import { canonicalTemplate, canonicalUri } from '../../protocol/uri.ts'
 import type { ForwardedEntry } from '../../server/forwarded.ts'
 import { besides } from './capabilities.ts'
 import { type Feature, notFound, type Proxied } from './proxied.ts'
@@ -34,10 +35,15 @@ export const readResource = async (asked: Asked, own: Method, proxies: readonly 
   const uri = readUri(readText(asked.call.params, 'uri'))
   if (findResource(asked.server.registry, uri)) return own.answer(asked)
   let problem: McpError | undefined
-  const permitted = permittedFor(asked, 'resource', uri, proxies)
-  for (const [turn, holder] of (await holdersOf(asked, uri, permitted)).entries()) {
+  // Scopes are decided for this spelling, so no other one may be sent.
+  const canonical = canonicalUri(uri)
+  const permitted = permittedFor(asked, 'resource', canonical, proxies)
+  for (const [turn, holder] of (await holdersOf(asked, canonical, permitted)).entries()) {
     try {
-      return { ...uncached, ...(await relayed(asked, holder, {}, turn)) }
+      const sent = { uri: await holder.spellingOf(asked, canonical, uri) }
+      const result = { ...uncached, ...(await relayed(asked, holder, sent, turn)) }
+      // The upstream says "public" for all who have this server's access there, not for all who may ask here.
+      return holder.isOpen(asked, 'resource', canonical) ? result : { ...result, cacheScope: 'private' }
     } catch (thrown) {
       if (!(thrown instanceof McpError && passedOver.has(thrown.kind))) throw thrown
       // One that does not answer, or not this caller, might have it.
@@ -76,7 +82,10 @@ export const complete = async (asked: Asked, own: Method, proxies: readonly Prox
   if (!owner) return here(asked, own, proxies, 'completions')
   if (!(await owner.offers(asked, 'completions'))) return { completion: { values: [], hasMore: false } }
   return relayed(asked, owner, {
-    ref: ref.type === 'ref/prompt' ? { ...ref, name: inside(owner, ref.name as string) } : ref,
+    ref:
+      ref.type === 'ref/prompt'
+        ? { ...ref, name: inside(owner, ref.name as string) }
+        : { ...ref, uri: canonicalTemplate(ref.uri as string) },
   })
 
   async function referred(): Promise<Proxied | undefined> {
@@ -86,7 +95,8 @@ export const complete = async (asked: Asked, own: Method, proxies: readonly Prox
     }
     if (type !== 'ref/resource' || typeof uri !== 'string') return undefined
     if (registry.templates.has(uri) || findResource(registry, uri)) return undefined
-    return (await holdersOf(asked, uri, permittedFor(asked, 'resource', uri, proxies)))[0]
+    const canonical = canonicalTemplate(uri)
+    return (await holdersOf(asked, canonical, permittedFor(asked, 'resource', canonical, proxies)))[0]
   }
 }
 

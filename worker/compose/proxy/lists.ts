@@ -1,6 +1,7 @@
 import type { Asked, Method } from '../../engine/methods/method.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Params, Result } from '../../protocol/types.ts'
+import { canonicalTemplate, canonicalUri } from '../../protocol/uri.ts'
 import { type List, lists, notFound, type Proxied } from './proxied.ts'
 
 /** A list of this server, and on its last page what those behind it have that it does not. */
@@ -31,5 +32,11 @@ function entriesOf(proxied: Proxied, asked: Asked, list: List): Promise<Params[]
 async function permittedEntries(proxied: Proxied, asked: Asked, list: List): Promise<Params[] | undefined> {
   const { kind, id } = lists[list]
   const entries = await proxied.list(asked, list)
-  return entries?.filter((entry) => proxied.lacked(asked, kind, String(entry[id])).length === 0)
+  return entries?.filter((entry) => proxied.lacked(asked, kind, spelled(id, String(entry[id]))).length === 0)
+}
+
+/** Scopes of resources are decided for one spelling of their URIs. */
+function spelled(id: (typeof lists)[List]['id'], name: string): string {
+  if (id === 'name') return name
+  return id === 'uri' ? canonicalUri(name) : canonicalTemplate(name)
 }

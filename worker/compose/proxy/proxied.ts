@@ -5,6 +5,7 @@ import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
 import type { Params, Result, ServerCapabilities } from '../../protocol/types.ts'
+import { canonicalUri } from '../../protocol/uri.ts'
 import type { Around } from '../../server/around.ts'
 import type { Forwarded, ForwardedEntry } from '../../server/forwarded.ts'
 import { under } from '../under.ts'
@@ -86,6 +87,12 @@ export class Proxied implements Forwarded {
     throw new Error(`The scopes of ${this.what} for the ${entry.kind} "${entry.name}" must be a list, such as []`)
   }
 
+  /** May everybody have what the upstream gives to everybody: no scopes here, and no headers there? */
+  isOpen({ call }: Asked, kind: ForwardedEntry['kind'], name: string): boolean {
+    const hasHeaders = Object.keys(this.#options.headers(call.principal)).length > 0
+    return !hasHeaders && this.scopesOf({ kind, name }).length === 0
+  }
+
   /** All scopes of something, if the caller lacks one of them. @param name here, with the prefix */
   lacked({ call }: Asked, kind: ForwardedEntry['kind'], name: string): readonly string[] {
     const nameThere = kind === 'resource' ? name : name.slice(this.prefix.length)
@@ -146,6 +153,18 @@ export class Proxied implements Forwarded {
     if (list === 'tools/list') this.#mirrored.learn(found)
     for (const entry of found) delete entry.execution // tasks are not forwarded
     return id === 'name' ? found.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : found
+  }
+
+  /**
+   * The spelling of a URI that the upstream knows: the one that it lists, where the client has written the URI otherwise than
+   * in its canonical spelling.
+   */
+  async spellingOf(asked: Asked, canonical: string, given: string): Promise<string> {
+    if (given === canonical) return canonical
+    // An upstream that does not answer is asked for the resource all the same, and the client gets that error.
+    const entries = await this.list(asked, 'resources/list').catch(() => undefined)
+    const listed = entries?.map((entry) => String(entry.uri)).filter((uri) => canonicalUri(uri) === canonical)
+    return listed?.find((uri) => uri === given) ?? listed?.[0] ?? canonical
   }
 
   /** @throws McpError `unavailable` when the result has no list */

@@ -52,8 +52,14 @@ export function readResult(method: string, given: Params, canBeAsked: boolean, h
       `"${required}" must be ${required === 'completion' ? 'an object' : 'a list of objects'}`,
     )
   }
-  const kept = others.filter((name) => given[name] !== undefined).map((name) => [name, given[name]])
+  const kept = others.filter((name) => isKept(name, given[name])).map((name) => [name, given[name]])
   return { [required]: value, ...Object.fromEntries(kept), ...(isObject(_meta) && { _meta }) }
+}
+
+function isKept(name: string, value: unknown): boolean {
+  if (name === 'ttlMs') return Number.isSafeInteger(value) && Number(value) >= 0
+  if (name === 'cacheScope') return value === 'public' || value === 'private'
+  return value !== undefined
 }
 
 function readInputRequired(method: string, given: Params, host: string): InputRequired {

@@ -1,5 +1,6 @@
 /** Which of the servers behind this one has something that this one has not. */
 import type { Asked } from '../../engine/methods/method.ts'
+import { canonicalTemplate, canonicalUri } from '../../protocol/uri.ts'
 import { uriTemplate } from '../../server/uri-template.ts'
 import { type List, lists, type Proxied } from './proxied.ts'
 
@@ -24,7 +25,7 @@ export async function ownerOf(
 /**
  * Those to ask for a resource, one after the other: the first that lists it, or a template that it fits; all, when nobody does.
  *
- * @param uri of the resource, or the text of a template
+ * @param uri of the resource, or the text of a template, in its canonical spelling
  */
 export async function holdersOf(asked: Asked, uri: string, proxies: readonly Proxied[]): Promise<readonly Proxied[]> {
   // One that does not answer may have some.
@@ -32,14 +33,14 @@ export async function holdersOf(asked: Asked, uri: string, proxies: readonly Pro
   const possible = proxies.filter((_, index) => offering[index])
   if (possible.length < 2) return possible
   const has = async (proxied: Proxied) =>
-    (await proxied.list(asked, 'resources/list'))?.some((entry) => entry.uri === uri) ||
+    (await proxied.list(asked, 'resources/list'))?.some((entry) => canonicalUri(String(entry.uri)) === uri) ||
     (await proxied.list(asked, 'resources/templates/list'))?.some(({ uriTemplate }) => fits(uri, uriTemplate))
   const holder = proxies[await chosen(asked, () => firstThat(has, proxies).catch(() => -1))]
   return holder ? [holder] : possible
 }
 
 function fits(uri: string, template: unknown): boolean {
-  if (uri === template) return true
+  if (uri === canonicalTemplate(String(template))) return true
   try {
     return uriTemplate(String(template)).match(uri) !== undefined
   } catch {

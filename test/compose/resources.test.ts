@@ -1,0 +1,110 @@
+/** Resources of an upstream: which spelling of their URIs decides, and who else may keep what was read. */
+import { describe, expect, test } from 'vitest'
+import { canonicalTemplate, canonicalUri } from '../../worker/protocol/uri.ts'
+import { newServer, refusal, result } from '../engine/stage.ts'
+import { nodeProxy } from './node-proxy.ts'
+import { scripted } from './scripted.ts'
+
+test.each([
+  ['note://%70ayroll', 'note://payroll'],
+  ['NOTE://payroll', 'note://payroll'],
+  ['https://Ada@EXAMPLE.com/A%2fb', 'https://Ada@example.com/A%2Fb'],
+  ['note://Payroll/ä', 'note://Payroll/%C3%A4'],
+  ['note://\ud800', 'note://%EF%BF%BD'],
+])('the canonical spelling of %s is %s', (uri, canonical) => {
+  expect(canonicalUri(uri)).toBe(canonical)
+  expect(canonicalUri(canonical)).toBe(canonical)
+})
+
+test('variables of a template stay as they are', () => {
+  expect(canonicalTemplate('NOTE://%70/{+Path}/é{?q}')).toBe('note://p/{+Path}/%C3%A9{?q}')
+})
+
+const bob = { issuer: 'https://names.example', subject: 'bob', scopes: [], claims: {} }
+const boss = { ...bob, subject: 'boss', scopes: ['hr'] }
+const secret = /^(?:note:\/\/payroll$|doc:\/\/private)/
+const scopes = ({ name }: { name: string }) => (secret.test(name) ? ['hr'] : [])
+
+function guarded(uris: string[] = [], count = 1) {
+  const upstream = scripted({
+    'resources/list': { resources: uris.map((uri) => ({ uri, name: uri })) },
+    'resources/templates/list': { resourceTemplates: [{ uriTemplate: 'doc://%70rivate{name}', name: 'doc' }] },
+    'resources/read': ({ params }) => ({ contents: [{ uri: params.uri, text: 'SALARIES' }] }),
+    'completion/complete': { completion: { values: [] } },
+  })
+  const server = newServer()
+  for (let n = 0; n < count; n += 1) server.use(nodeProxy('https://upstream.example/mcp', upstream.fetch, { scopes }))
+  return { server, upstream }
+}
+
+describe.each([1, 2])('with %i upstreams', (count) => {
+  test.each(['note://payroll', 'note://%70ayroll', 'NOTE://payroll', 'doc://private1', 'doc://%70rivate1'])(
+    'scopes are decided for what is read: %s',
+    async (uri) => {
+      const { server, upstream } = guarded([], count)
+      expect(await refusal(server, 'resources/read', { uri }, { principal: bob })).toMatchObject({
+        kind: 'insufficient_scope',
+      })
+      expect(upstream.asked('resources/read')).toEqual([])
+      await result(server, 'resources/read', { uri }, { principal: boss })
+      expect(upstream.asked('resources/read')[0]?.params.uri).toBe(canonicalUri(uri))
+    },
+  )
+
+  test.each(['doc://%70rivate{name}', 'doc://private{name}', 'DOC://private1'])(
+    'scopes are decided for what is completed: %s',
+    async (uri) => {
+      const { server, upstream } = guarded([], count)
+      const params = { ref: { type: 'ref/resource', uri }, argument: { name: 'name', value: '' } }
+      expect(await refusal(server, 'completion/complete', params, { principal: bob })).toMatchObject({
+        kind: 'insufficient_scope',
+      })
+      await result(server, 'completion/complete', params, { principal: boss })
+      expect(upstream.asked('completion/complete')[0]?.params.ref).toMatchObject({ uri: canonicalTemplate(uri) })
+    },
+  )
+})
+
+test('a list has no entry whose canonical spelling takes more scopes than the caller has', async () => {
+  const { server } = guarded(['note://%70ayroll', 'note://open'])
+  const { resources } = await result(server, 'resources/list', {}, { principal: bob })
+  expect(resources).toMatchObject([{ uri: 'note://open' }])
+  const { resourceTemplates } = await result(server, 'resources/templates/list', {}, { principal: bob })
+  expect(resourceTemplates).toEqual([])
+})
+
+test('an upstream is asked with the spelling that it lists', async () => {
+  const { server, upstream } = guarded(['note://my ä'])
+  await result(server, 'resources/read', { uri: 'note://my ä' })
+  expect(upstream.asked('resources/read')[0]?.params.uri).toBe('note://my ä')
+})
+
+describe('how long, and by whom, a resource may be kept', () => {
+  const read = async (caching: object, options: object) => {
+    const upstream = scripted({ 'resources/read': { contents: [], ...caching } })
+    const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch, options))
+    const { ttlMs, cacheScope } = await result(server, 'resources/read', { uri: 'note://1' }, { principal: boss })
+    return { ttlMs, cacheScope }
+  }
+  const open = { ttlMs: 1000, cacheScope: 'public' }
+
+  test('everybody may keep what everybody may read', async () => {
+    expect(await read(open, {})).toEqual(open)
+  })
+
+  test.each([
+    ['scopes', { scopes: ['hr'] }],
+    ['scopes by a function', { scopes: () => ['hr'] }],
+    ['headers', { headers: () => ({ Authorization: 'Bearer boss' }) }],
+  ])('what takes %s is private', async (_, options) => {
+    expect(await read(open, options)).toEqual({ ttlMs: 1000, cacheScope: 'private' })
+  })
+
+  test.each(['1000', -1, 0.5, null, Number.MAX_VALUE])('the ttlMs %j counts as 0', async (ttlMs) => {
+    expect(await read({ ttlMs, cacheScope: 'public' }, {})).toEqual({ ttlMs: 0, cacheScope: 'public' })
+  })
+
+  test('an unknown cacheScope is private', async () => {
+    expect(await read({ ttlMs: 1000, cacheScope: 'shared' }, {})).toEqual({ ttlMs: 1000, cacheScope: 'private' })
+  })
+})
