@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
 import { unscoped } from '../../worker/auth/scopes.ts'
-import { type OperationsOptions, operations, operationsOf } from '../../worker/openapi/index.ts'
+import { type Operation, type OperationsOptions, operations, operationsOf } from '../../worker/openapi/index.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Result } from '../../worker/protocol/types.ts'
 import { newServer, refusal, result, textOf } from '../engine/stage.ts'
@@ -155,4 +155,70 @@ test('scopes are those of all operations, or of each', async () => {
   })
   expect(unscoped(each)).toEqual([])
   expect(unscoped(serverOf([], { base }))).toEqual(['the tool "mail"', 'the tool "send"'])
+})
+
+test.each(['https://api.example/v1?key=SECRET', 'https://api.example/#part', 'https://me:secret@api.example'])(
+  'the base "%s", which is more than an origin and a path, is refused',
+  (base) => {
+    expect(() => serverOf([], { base })).toThrow(
+      `operations(): the base "${base}" must have no query, fragment or credentials: send keys by "headers"`,
+    )
+  },
+)
+
+test.each(['@evil.example/x', '.evil.example/x', ':9/x', 'x'])(
+  'a path "%s" without a slash first is refused',
+  (path) => {
+    const document = { openapi: '3.1.0', paths: { [path]: { get: { operationId: 'mail' } } } }
+    expect(() => operationsOf(document)).toThrow(`GET ${path}: a path begins with "/"`)
+    const [operation] = operationsOf({ openapi: '3.1.0', paths: { '/x': { get: { operationId: 'mail' } } } })
+    const list = [{ ...operation, path } as Operation]
+    expect(() => newServer().use(operations(list, { base: 'https://api.example' }))).toThrow(
+      `operations(): the path "${path}" of "mail" must begin with "/"`,
+    )
+  },
+)
+
+const credentials =
+  'X-Api-Key Api-Key X-Auth-Token X-Access-Token X-Amz-Security-Token X-Goog-Api-Key Private-Token X-CSRF-Token Remote-User ' +
+  'X-Remote-User X-Authenticated-User X-Originating-IP X-Remote-IP X-Remote-Addr Client-IP Fastly-Client-IP X-Azure-ClientIP ' +
+  'X-Envoy-External-Address Forwarded-For X-Forwarded X-Host X-HTTP-Host-Override Traceparent X_Forwarded_For'
+
+test.each(credentials.split(' '))('the header %s of credentials and addresses is no argument', async (name) => {
+  const server = serverOf([header(name)], { base: 'https://api.example' })
+  expect(JSON.stringify((await result(server, 'tools/list')).tools)).not.toContain(name)
+})
+
+test.each(['Idempotency-Key', 'If-None-Match', 'X-Request-Id', 'X-Tokens-Per-Page', 'Accept-Language'])(
+  'the header %s is an argument',
+  async (name) => {
+    const server = serverOf([header(name)], { base: 'https://api.example' })
+    expect(JSON.stringify((await result(server, 'tools/list')).tools)).toContain(name)
+  },
+)
+
+test('a header that the developer sets is no argument in a spelling with underscores', async () => {
+  const server = serverOf([header('X_Customer')], { base: 'https://api.example', headers: { 'X-Customer': 'ada' } })
+  expect(JSON.stringify((await result(server, 'tools/list')).tools)).not.toContain('X_Customer')
+})
+
+test('a body is sent as the type of JSON that the document names', async () => {
+  const document = (type: string) => ({
+    openapi: '3.1.0',
+    paths: {
+      '/mail': { patch: { operationId: 'mail', requestBody: { content: { [type]: { schema: {} } } } } },
+    },
+  })
+  for (const type of ['application/merge-patch+json', 'application/json; charset=utf-8', 'application/json']) {
+    const server = newServer().use(operations(operationsOf(document(type)), { base: await echo() }))
+    const answered = await result(server, 'tools/call', { name: 'mail', arguments: { body: { a: null } } })
+    expect(sentBy(answered)['content-type']).toBe(type.replace('; charset=utf-8', ''))
+  }
+})
+
+test('an operation whose path has a parameter that it does not declare is left out', () => {
+  const left: string[] = []
+  const document = { openapi: '3.1.0', paths: { '/pets/{petId}': { get: { operationId: 'pet' } } } }
+  expect(operationsOf(document, { leftOut: (sentence) => left.push(sentence) })).toEqual([])
+  expect(left).toEqual(['GET /pets/{petId}, which does not declare the parameter "petId" of its path'])
 })

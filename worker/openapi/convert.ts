@@ -54,6 +54,7 @@ function operationAt(
   leftOut: (sentence: string) => void,
 ): Operation | undefined {
   const where = `${method.toUpperCase()} ${path}`
+  if (!path.startsWith('/')) throw new Error(`${where}: a path begins with "/"`)
   const name = nameOf(operation.operationId ?? `${method} ${path}`)
   const parameters: Record<string, Operation['parameters'][string]> = {}
   const properties: Record<string, unknown> = {}
@@ -77,9 +78,17 @@ function operationAt(
     }
     if ((place === 'path' || parameter.required === true) && !required.includes(argument)) required.push(argument)
   }
+  const places = Object.values(parameters).filter((parameter) => parameter.in === 'path')
+  const undeclared = [...path.matchAll(/\{([^}]+)\}/g)].find(([, own]) => !places.some((place) => place.name === own))
+  if (undeclared) {
+    leftOut(`${where}, which does not declare the parameter "${undeclared[1]}" of its path`)
+    return undefined
+  }
   const body = isObject(operation.requestBody) ? followed(operation.requestBody, document, where) : undefined
   const content = body && isObject(body.content) ? body.content : undefined
-  const json = content && Object.entries(content).find(([type]) => /^application\/(?:[\w.-]+\+)?json\b/.test(type))?.[1]
+  const [type = '', json] = Object.entries(content ?? {}).find(([type]) => jsonType.test(type)) ?? []
+  // Parameters such as a charset mean nothing for JSON.
+  const bodyType = type.replace(/\s*;.*$/, '').toLowerCase()
   if (content && !json) {
     const types = Object.keys(content).join(', ')
     if (body?.required !== true) leftOut(`${where} without its body, which is no JSON but ${types}`)
@@ -100,6 +109,7 @@ function operationAt(
     path,
     parameters,
     hasBody: isObject(json),
+    ...(isObject(json) && bodyType !== 'application/json' && { bodyType }),
     input: closed(schema, document, where),
     annotations: {
       readOnlyHint: method === 'get' || method === 'head' || method === 'options',
@@ -109,6 +119,8 @@ function operationAt(
     },
   }
 }
+
+const jsonType = /^application\/(?:[\w.-]+\+)?json\b/i
 
 const nameOf = (text: unknown): string =>
   String(text)

@@ -12,6 +12,8 @@ export type Operation = {
   readonly parameters: Readonly<Record<string, { in: 'path' | 'query' | 'header'; name: string }>>
   /** The argument `body` is sent as JSON. */
   readonly hasBody: boolean
+  /** The media type of that JSON. Default: `application/json`. */
+  readonly bodyType?: string
   readonly input: JsonSchema
   readonly annotations: ToolAnnotations
 }

@@ -5,7 +5,7 @@ import type { Params } from '../protocol/types.ts'
 import type { Context } from '../server/context.ts'
 import type { Module } from '../server/server.ts'
 import type { Operation } from './operation.ts'
-import { isReservedHeader } from './reserved-headers.ts'
+import { headerKey, isReservedHeader } from './reserved-headers.ts'
 import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
 
 type HeaderValue = string | undefined
@@ -45,10 +45,20 @@ export function operations(list: readonly Operation[], options: OperationsOption
       `operations(): the base "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
     )
   }
-  const known = new Set(typeof headers === 'function' ? [] : Object.keys(headers).map((name) => name.toLowerCase()))
+  const { search, hash, username, password } = new URL(base)
+  if (search || hash || username || password) {
+    throw new Error(
+      `operations(): the base "${base}" must have no query, fragment or credentials: send keys by "headers"`,
+    )
+  }
+  const known = new Set(typeof headers === 'function' ? [] : Object.keys(headers).map(headerKey))
   return (server) => {
     for (const given of list) {
-      const operation = withoutHeaders(given, (name) => isReservedHeader(name) || known.has(name.toLowerCase()))
+      // Anything else would change the host that gets the developer's headers.
+      if (!given.path.startsWith('/')) {
+        throw new Error(`operations(): the path "${given.path}" of "${given.name}" must begin with "/"`)
+      }
+      const operation = withoutHeaders(given, (name) => isReservedHeader(name) || known.has(headerKey(name)))
       const { name, description, input, annotations } = operation
       const definition = {
         description,
@@ -97,7 +107,7 @@ function headersFor(
 }
 
 async function call(
-  { method, path, parameters, hasBody }: Operation,
+  { method, path, parameters, hasBody, bodyType = 'application/json' }: Operation,
   base: string,
   args: Params,
   headers: readonly [name: string, value: string][],
@@ -112,7 +122,7 @@ async function call(
   }
   // After the arguments: the developer's value wins.
   for (const [name, value] of headers) sent.set(name, value)
-  if (hasBody && args.body !== undefined) sent.set('Content-Type', 'application/json')
+  if (hasBody && args.body !== undefined) sent.set('Content-Type', bodyType)
   const body = hasBody && args.body !== undefined ? JSON.stringify(args.body) : null
   const response = await fetchSameOrigin(url, { method, headers: sent, body, signal: ctx.signal }).catch((problem) => {
     ctx.signal.throwIfAborted()

@@ -3,10 +3,20 @@ const names = new Set(
   (
     'accept accept-charset accept-encoding authorization connection content-encoding content-length content-type cookie cookie2 ' +
     'date expect forwarded host http2-settings keep-alive origin referer set-cookie te trailer transfer-encoding true-client-ip ' +
-    'upgrade via x-client-ip x-cluster-client-ip x-real-ip x-http-method x-http-method-override x-method-override'
+    'traceparent tracestate baggage upgrade via x-host x-cluster-client-ip x-http-method x-http-method-override ' +
+    'x-http-host-override x-method-override x-envoy-external-address'
   ).split(' '),
 )
-const prefixes = ['cf-', 'mcp-', 'proxy-', 'sec-', 'x-forwarded-', 'x-original-', 'x-rewrite-']
+const prefixes = ['cf-', 'mcp-', 'proxy-', 'sec-', 'forwarded-', 'x-forwarded', 'x-original-', 'x-rewrite-']
+/** Of credentials, of users that a gateway has signed in, and of addresses. */
+const patterns = [
+  /(?:^|-)(?:auth|authorization|token|secret|password|credentials?|(?:api|access)-?key)$/,
+  /(?:remote|authenticated)-user$/,
+  /(?:^|-)(?:client|originating|real|remote)-?(?:ip|addr|address)$/,
+]
+
+/** The same text for names that a server may take for the same header: case is ignored, and some read "_" as "-". */
+export const headerKey = (name: string): string => name.toLowerCase().replaceAll('_', '-')
 
 /**
  * Is this a header that no argument may set? The developer's `headers` may.
@@ -15,6 +25,8 @@ const prefixes = ['cf-', 'mcp-', 'proxy-', 'sec-', 'x-forwarded-', 'x-original-'
  * @see https://fetch.spec.whatwg.org/#forbidden-request-header
  */
 export function isReservedHeader(name: string): boolean {
-  const lower = name.toLowerCase()
-  return names.has(lower) || prefixes.some((prefix) => lower.startsWith(prefix))
+  const key = headerKey(name)
+  return (
+    names.has(key) || prefixes.some((prefix) => key.startsWith(prefix)) || patterns.some((pattern) => pattern.test(key))
+  )
 }
