@@ -6,6 +6,7 @@ import type { RequestMessage } from '../worker/protocol/jsonrpc.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
 import type { Revision } from '../worker/protocol/revision.ts'
 import type { RequestId } from '../worker/protocol/types.ts'
+import type { Admitted } from '../worker/server/endpoints.ts'
 
 /** A request that has no answer yet. */
 export type Job = {
@@ -14,6 +15,8 @@ export type Job = {
   readonly session: string
   readonly identity: string
   readonly principal: Principal | undefined
+  /** What the endpoint says that admitted it. A call that is run again after its object was lost has none. */
+  readonly admitted?: Admitted | undefined
   /** Whom limits count it for; `undefined`: nobody counts it. */
   readonly caller: string | undefined
   readonly expires: number

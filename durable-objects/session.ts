@@ -58,6 +58,7 @@ import { oldestRevision, revisionOf } from '../worker/protocol/revisions/index.t
 import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/types.ts'
 import { logLevels } from '../worker/protocol/types.ts'
 import type { EnterCall } from '../worker/server/call-attempt.ts'
+import type { Admitted } from '../worker/server/endpoints.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
@@ -86,6 +87,8 @@ export type Post = {
   session: string
   /** Of the endpoint that was asked: one class may keep the sessions of several. */
   identity: string
+  /** What the endpoint says that admitted it. A Worker of an older release leaves it out. */
+  admitted?: Admitted
   /** Milliseconds: when the session's id is worth nothing. */
   expires: number
   /** The client takes streams. */
@@ -161,8 +164,12 @@ export type SessionHost = {
   state(name: string): StateRpc
   /** `undefined`: nobody is told of changes. */
   readonly shards: Shards | undefined
-  /** Counts a round of a call; `undefined`: the server has no limits. */
-  readonly enter: EnterCall | undefined
+  /**
+   * Counts a round of a call by the limits of the endpoint that admitted it; `undefined`: it has none.
+   *
+   * @throws McpError when this class cannot know them
+   */
+  enterOf(admitted: Admitted | undefined): EnterCall | undefined
   report(problem: unknown): void
 }
 
@@ -540,15 +547,15 @@ export class Session extends DurableObject implements SessionRpc {
     },
   }
 
-  /** Counts a round of a call, if the server has limits. @param resumed what cancels a round of a call that goes on */
+  /** Counts a round of a call, if the endpoint has limits. @param resumed what cancels a round of a call that goes on */
   #count(
-    { request, caller }: Pick<Job, 'request' | 'caller'>,
+    { request, caller, admitted }: Pick<Job, 'request' | 'caller' | 'admitted'>,
     exchange: Exchange,
     resumed?: AbortSignal,
   ): Promise<() => void> | undefined {
     if (caller === undefined) return undefined
     const { method, params = {} } = request
-    const counting = this.#host.enter?.({
+    const counting = this.#host.enterOf(admitted)?.({
       method,
       params,
       caller,
@@ -571,7 +578,7 @@ export class Session extends DurableObject implements SessionRpc {
   #work(exchange: Exchange, job: Job, isResumed = false): void {
     const { server } = this.#host
     const { revision } = exchange
-    const { request, handshake, principal, session, identity, expires } = job
+    const { request, handshake, principal, session, identity, admitted, expires } = job
     const abort = new AbortController()
     const life = this.#life
     const key = requestKey(request.id)
@@ -585,6 +592,7 @@ export class Session extends DurableObject implements SessionRpc {
       client: handshake.client,
       principal,
       session: { id: session },
+      admitted,
       requestId: request.id,
       logLevel: this.#values.get<LogLevel>('level') ?? 'info',
     }
@@ -687,8 +695,8 @@ export class Session extends DurableObject implements SessionRpc {
       if (this.#values.fits(answer)) this.#values.put('roots', answer)
       else this.#values.delete('roots')
     }
-    const { principal, caller, expires } = post
-    this.#work(exchangeOn(call), { ...call, row, principal, caller, expires }, true)
+    const { principal, caller, admitted, expires } = post
+    this.#work(exchangeOn(call), { ...call, row, principal, caller, admitted, expires }, true)
     void this.#holdAwake()
   }
 

@@ -34,6 +34,8 @@ export type TaskCall = {
   readonly principal: string | undefined
   /** Of the endpoint that was called. */
   readonly identity: string
+  /** The key of that endpoint: see `worker/server/endpoints.ts`. A Worker of an older release leaves it out. */
+  readonly endpoint?: string
 }
 
 /** Milliseconds, but for `retries`. */

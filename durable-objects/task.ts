@@ -81,7 +81,8 @@ export interface TaskRpc extends TaskListRpc {
 }
 
 export type TaskHost = {
-  readonly server: Server
+  /** The server of the endpoint that admitted a call. */
+  serverOf(call: TaskCall): Pick<Server, 'registry'>
   seals(principal: Principal | undefined, identity: string): Seals
   state(name: string): StateRpc
   /**
@@ -409,7 +410,7 @@ export class Task extends DurableObject implements TaskRpc {
       logLevel: undefined,
     }
     try {
-      const server = only(this.#host.server, String(params.name), handled, ended)
+      const server = only(this.#host.serverOf(stored), String(params.name), handled, ended)
       const outcome = await run(server, call, memo, world)
       return thrown && task.failures < task.retries ? { thrown: thrown.by } : { outcome }
     } catch (problem) {
@@ -579,11 +580,16 @@ export class Task extends DurableObject implements TaskRpc {
     this.#change = Promise.withResolvers()
   }
 
+  get #scopesNow(): readonly string[] | undefined {
+    const { call } = this.#store
+    return this.#host.serverOf(call).registry.tools.get(String(call.params.name))?.scopes
+  }
+
   #tell(task: Kept): void {
     if (!task.isTask || !(task.session || task.shards.length > 0)) return
     const view = this.#view(task)
     // One that an older release has stored has the scopes that its tool has now.
-    if (task.session) task.scopes ??= this.#host.server.registry.tools.get(String(this.#store.call.params.name))?.scopes
+    if (task.session) task.scopes ??= this.#scopesNow
     this.#told = this.#told.then(() => this.#host.tell(view, task)).catch(this.#host.report)
     this.ctx.waitUntil(this.#told)
   }
@@ -659,7 +665,12 @@ async function within(time: number, settles: Promise<unknown>): Promise<void> {
 }
 
 /** A server whose tool is run another way, until it is over or asleep, and which makes no tasks. */
-function only({ registry }: Server, name: string, handled: (tool: Tool) => Tool, asleep: Promise<never>): Server {
+function only(
+  { registry }: Pick<Server, 'registry'>,
+  name: string,
+  handled: (tool: Tool) => Tool,
+  asleep: Promise<never>,
+): Server {
   const tool = registry.tools.get(name)
   const tools = new Map(registry.tools)
   if (tool) tools.set(name, handled(tool))

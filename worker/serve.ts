@@ -21,6 +21,8 @@ import { sessionLife } from './http/sessions.ts'
 import { openSse, postSse } from './http/sse-2024.ts'
 import { hasClass, keys, object, once, secretSealer } from './platform.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
+import type { CallAttempt } from './server/call-attempt.ts'
+import { admittedBy, endpointKey, enterFor, registerEndpoint } from './server/endpoints.ts'
 import type { Registry, Server } from './server/server.ts'
 import type { StateRpc } from './server/state.ts'
 
@@ -122,16 +124,20 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const identity = JSON.stringify(
     options.identity === undefined ? [server.registry.options.name, paths.mcp] : [options.identity],
   )
+  const endpoint = endpointKey(identity, options.auth?.tenant)
   // `wrangler dev` puts "development" in the place of this expression, `wrangler deploy` "production". Written out where it is
   // used, so that bundlers leave nothing of it to a deployment.
   if (globalThis.process?.env?.NODE_ENV === 'development') {
     options = developing.watch(server.registry, options, { env, names, base: Object.getPrototypeOf(Session) })
   }
   options.auth?.attach?.(server)
-  server.registry.storedPrincipals = options.auth
   options.limit?.attach?.(server)
   const hooks = [options.audit ?? []].flat()
-  const enter = options.limit?.enter?.bind(options.limit)
+  const enterWith = options.limit?.enter?.bind(options.limit)
+  const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server, state }))
+  const own = { server, auth: options.auth, enter }
+  registerEndpoint(endpoint, own)
+  const admitted = admittedBy(endpoint, own)
 
   const sessionHost: SessionHost = {
     server,
@@ -142,7 +148,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     seals: (principal, identity) => sealsOf({ identity, sealer: () => keyed(identity) }, principal),
     state,
     shards: updates && shards,
-    enter: enter && ((attempt) => enter(attempt, { server, state })),
+    enterOf: (admitted) => enterFor(admitted, enter),
     report,
   }
 
@@ -165,6 +171,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       round: (name) => object(names.session, `round ${name}`, sessions),
       waitUntil,
       identity,
+      admitted,
       sealer: once(() => keyed(identity)),
       documentCache: once(() => {
         const sealer = secretSealer(identity)

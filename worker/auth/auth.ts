@@ -82,6 +82,8 @@ export type MadeUpUser = {
 
 /** Decides who makes a request and whether it may, and says how to be let in. */
 export interface Auth extends StoredPrincipals {
+  /** The one tenant whose principals it admits: that of `ofTenant`. */
+  readonly tenant?: string | undefined
   /** The claim that names the tenant, if a claim does: `ofTenant` refuses principals without it. */
   readonly tenantClaim?: string | undefined
   /** Looks over what was declared, once. @throws Error with one sentence that names the fix */

@@ -37,6 +37,7 @@ export function ofTenant(tenant: string, auth: Auth, { allowMissingClaim = false
   }
 
   return {
+    tenant,
     attach: (server) => auth.attach?.(server),
     async authenticate(request, site, visit) {
       const principal = checked(await auth.authenticate(request, site, visit))

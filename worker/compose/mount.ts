@@ -50,6 +50,7 @@ export const mount =
     if (proxies.length > 0) standBefore(registry, proxies)
     for (const [name, method] of part.methods) if (!registry.methods.has(name)) registry.methods.set(name, method)
     registry.extensions = { ...part.extensions, ...registry.extensions }
+    part.mountedIn = [...(part.mountedIn ?? []), registry]
     registry.lists.clear()
     // What it announces, and switches on and off, is this server's to tell.
     part.publish = (change, scope) => registry.publish(change, scope)

@@ -11,6 +11,7 @@ import type {
   RequestId,
   Result,
 } from '../protocol/types.ts'
+import type { Admitted } from '../server/endpoints.ts'
 import type { StateHost } from '../server/state.ts'
 import type { Answer, Memo } from './memo.ts'
 
@@ -23,6 +24,8 @@ export type Call = {
   readonly client: Implementation | undefined
   readonly principal: Principal | undefined
   readonly session: { readonly id: string } | undefined
+  /** What the endpoint says about it, for what is stored; `undefined`: it is no call of a client, or a Worker of an older release sent it. */
+  readonly admitted?: Admitted | undefined
   /** The id of the JSON-RPC request; `undefined` in a run of a task. */
   readonly requestId?: RequestId | undefined
   /** A run of a task: it may take as long as its task may. */

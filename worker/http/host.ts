@@ -8,6 +8,7 @@ import type { Seals } from '../engine/call.ts'
 import { longestWait } from '../engine/memo.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
+import type { Admitted } from '../server/endpoints.ts'
 import type { Policy } from './guard.ts'
 import type { Limits } from './limits.ts'
 
@@ -24,6 +25,8 @@ export type Host = Site & {
   round(name: string): RoundRpc
   /** Names this endpoint among all that have the same keys: see `ServeOptions.identity`. */
   readonly identity: string
+  /** What is stored with work that outlives its request. */
+  readonly admitted: Admitted
   /** Seals for this identity. */
   sealer(): Promise<Sealer>
 }

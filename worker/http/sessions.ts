@@ -83,6 +83,7 @@ export async function postToSession(
     caller,
     session: id,
     identity: host.identity,
+    admitted: host.admitted,
     expires,
     streams: forms.stream,
   })

@@ -63,7 +63,7 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
   const session = (await (await host.sealer()).open(purpose, principal, id)) as SseSession | undefined
   if (!session) return unknownSession(messages)
   const { name, expires } = session
-  const { identity } = host
+  const { identity, admitted } = host
   const caller = host.limit?.callerOf?.(visit)
   const posted = await host.objects.session(name).post({
     messages,
@@ -74,6 +74,7 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
     caller,
     session: id,
     identity,
+    admitted,
     expires,
     streams: true,
   })

@@ -30,7 +30,7 @@ export async function serveStateless(
   { stateless: message, revision, envelope }: { stateless: RequestMessage; revision: Revision; envelope: Envelope },
   counting: Counting,
 ): Promise<Response> {
-  const call = callOf(message, revision, principal, envelope)
+  const call = callOf(message, revision, principal, envelope, host)
   try {
     const { registry } = host.server
     checkStandardHeaders(request.headers, call.method, call.params, methodOf(registry, call)?.named)
@@ -59,7 +59,9 @@ export async function serveAlone(
   const envelope: Envelope = { capabilities: {}, ...(host.objects && { logLevel: 'info' }) }
   return reply(request, forms, host.limits, async (line) => {
     const answers = await Promise.all(
-      requests.map((message) => answer(message, callOf(message, revision, principal, envelope), host, line, counting)),
+      requests.map((message) =>
+        answer(message, callOf(message, revision, principal, envelope, host), host, line, counting),
+      ),
     )
     const [first] = answers as [Answer]
     return batch ? { status: 200, text: `[${answers.map(({ text }) => text).join(',')}]` } : first
@@ -71,7 +73,19 @@ const callOf = (
   revision: Revision,
   principal: Principal | undefined,
   { capabilities, client, logLevel }: Envelope,
-): Call => ({ method, params, revision, capabilities, client, principal, session: undefined, requestId, logLevel })
+  { admitted }: Host,
+): Call => ({
+  method,
+  params,
+  revision,
+  capabilities,
+  client,
+  principal,
+  session: undefined,
+  admitted,
+  requestId,
+  logLevel,
+})
 
 /** What limits count the calls of a POST by. */
 export type Counting = { readonly caller: string | undefined; readonly visit: Visit }

@@ -13,7 +13,6 @@ import { type Middleware, within } from './middleware.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
 import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
 import type { JsonSchemaReader, Schema } from './schema.ts'
-import type { StoredPrincipals } from './stored-principal.ts'
 import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
 import type { TemplateVariables } from './uri-template.ts'
 
@@ -84,8 +83,8 @@ export type Registry = {
   readonly methods: Map<string, unknown>
   /** What stands around calls: who looks on is outside, middleware within. */
   around: Around
-  /** What the `auth` that serves this server says about principals that are stored. */
-  storedPrincipals?: StoredPrincipals | undefined
+  /** Servers that have mounted this one. */
+  mountedIn?: readonly Registry[]
   /** Lists that are the same for everybody, as texts, by method and revision. */
   readonly lists: Map<string, string>
   /** Sees to it that work is completed that nobody may await, and reports its failure. */

@@ -2,7 +2,7 @@ import type { KeysRpc } from '../../durable-objects/keys.ts'
 import type { Placement } from '../../durable-objects/placement.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import { Task, type TaskHost, type TaskRpc } from '../../durable-objects/task.ts'
-import type { TaskTerms } from '../../durable-objects/task-store.ts'
+import type { TaskCall, TaskTerms } from '../../durable-objects/task-store.ts'
 import type { UpdatesRpc } from '../../durable-objects/updates.ts'
 import { isVisible } from '../engine/methods/lists.ts'
 import type { Asked, Method } from '../engine/methods/method.ts'
@@ -11,10 +11,12 @@ import { extension } from '../extensions/index.ts'
 import { sealsOf } from '../http/host.ts'
 import { keys, object } from '../platform.ts'
 import { McpError } from '../protocol/errors.ts'
+import type { Principal } from '../protocol/principal.ts'
 import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.ts'
 import type { Result } from '../protocol/types.ts'
 import { failure } from '../server/content.ts'
-import type { Server } from '../server/server.ts'
+import { endpointKey, endpointOf, storingTerms } from '../server/endpoints.ts'
+import type { Registry, Server } from '../server/server.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { TaskOptions, Tool } from '../server/tool.ts'
 import { milliseconds } from './duration.ts'
@@ -27,8 +29,9 @@ import { principalOf, sealPrincipal } from './task-principal.ts'
 
 export type TasksOptions = Placement & {
   /**
-   * Whose `storedClaims` and `reauthorize` hold. Default: those of the auth that `serve()` has. For a server that is served more than
-   * once, each time with another auth.
+   * Whose `storedClaims` and `reauthorize` hold, for the calls of all endpoints. Default: those of the auth of the endpoint that admitted the
+   * call. An endpoint that is made on demand, such as that of a tenant, may be unknown where its tasks run: give a `reauthorize` here
+   * that decides for all of them.
    */
   auth?: StoredPrincipals
   /** Names of the exported classes, for a Worker with more than one server. */
@@ -69,23 +72,43 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
   const keyed = keys(() => object<KeysRpc>(names.updates, 'updates', options).keys())
   const seals: TaskHost['seals'] = (principal, identity) =>
     sealsOf({ identity, sealer: () => keyed(identity) }, principal)
-  const auth = (): StoredPrincipals => options.auth ?? server.registry.storedPrincipals ?? {}
+  /** @param principal of a call that an older release stored, without the key of its endpoint */
+  const endpointFor = ({ identity, endpoint }: Pick<TaskCall, 'identity' | 'endpoint'>, principal?: Principal) =>
+    endpoint === undefined
+      ? (endpointOf(endpointKey(identity, principal?.tenant)) ?? endpointOf(endpointKey(identity, undefined)))
+      : endpointOf(endpoint)
+  /** An endpoint without an auth admits nobody who is signed in, so none of its principals is stored. */
+  const authFor = (call: TaskCall, principal: Principal): StoredPrincipals | undefined => {
+    if (options.auth) return options.auth
+    const endpoint = endpointFor(call, principal)
+    return endpoint && (endpoint.auth ?? {})
+  }
   const site: Site = {
     task: (name) => object<TaskRpc>(names.task, `task ${name}`, options),
-    async callOf({ params, capabilities, client, principal }, { identity }, lifeMs) {
+    async callOf({ params, capabilities, client, principal, admitted }, { identity }, lifeMs) {
       if (JSON.stringify({ params, capabilities, client }).length > mostKept) {
         throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
       }
-      const sealed = await sealPrincipal(principal, auth(), seals(undefined, identity), lifeMs)
-      return { params, capabilities, client, principal: sealed, identity }
+      const terms = options.auth
+        ? storingTerms(options.auth)
+        : (admitted ?? storingTerms(endpointFor({ identity }, principal)?.auth))
+      const sealed = await sealPrincipal(principal, terms, seals(undefined, identity), lifeMs)
+      return {
+        params,
+        capabilities,
+        client,
+        principal: sealed,
+        identity,
+        ...(admitted && { endpoint: admitted.endpoint }),
+      }
     },
   }
   const host: TaskHost = {
-    server,
+    serverOf: (call) => endpointFor(call)?.server ?? { registry: outermost(server.registry) },
     seals,
     state: (name) => object(names.state, name, options),
     problemOf,
-    principalOf: (call) => principalOf(call, auth(), seals(undefined, call.identity)),
+    principalOf: (call) => principalOf(call, (principal) => authFor(call, principal), seals(undefined, call.identity)),
     async tell(task, { name, session, shards, scopes }) {
       if (session) {
         await object<SessionRpc>(names.session, session, options).changed(
@@ -113,6 +136,12 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
       }
     },
   }
+}
+
+/** The server that a mounted server is a part of. One that several have mounted is on its own: the endpoint says which is meant. */
+function outermost(registry: Registry): Registry {
+  const [only, ...others] = registry.mountedIn ?? []
+  return only && others.length === 0 ? outermost(only) : registry
 }
 
 const day = 86_400_000

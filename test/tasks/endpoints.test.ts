@@ -1,0 +1,92 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { type Json, knowing, TaskClient, textOf } from './client.ts'
+
+const refused = "The task may not go on: reauthorize of the server's auth refused the caller who began it"
+
+let server: RunningServer
+beforeAll(async () => {
+  server = await startServer({ config: 'test/tasks/endpoints/wrangler.toml' })
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const token = btoa(JSON.stringify({ iss: 'https://issuer.example', sub: 'ada', email: 'ada@example.com' }))
+const ada = { capabilities: knowing, user: `Bearer ${token}` }
+const at = (path: string) => new URL(path, server.url)
+
+/** What a task of this endpoint comes to: its text, or the message of its error. */
+async function outcomeAt(url: URL, tool = 'claims'): Promise<unknown> {
+  const client = new TaskClient(url)
+  const taskId = await client.begin(tool, {}, ada)
+  const isOver = (task: Json) => task.status === 'completed' || task.status === 'failed'
+  await expect.poll(async () => isOver(await client.get(taskId, ada)), { timeout: 20_000 }).toBe(true)
+  const task = await client.get(taskId, ada)
+  return task.status === 'completed' ? textOf(task) : (task.error as Json).message
+}
+
+/** What a task comes to that is begun in a session of this endpoint. */
+async function outcomeInSession(url: URL, tool = 'claims'): Promise<unknown> {
+  await using session = await connect(url, { revision: '2025-11-25', token })
+  const { task } = (await session.request('tools/call', { name: tool, arguments: {}, task: {} })) as { task: Json }
+  const { taskId } = task
+  try {
+    const { content } = (await session.request('tasks/result', { taskId })) as { content: [{ text: string }] }
+    return content[0].text
+  } catch (thrown) {
+    return (thrown as Error).message
+  }
+}
+
+describe.each([
+  ['a stateless call', outcomeAt],
+  ['a call in a session', outcomeInSession],
+])('the task of %s', (_, outcome) => {
+  test('has the reauthorize and the storedClaims of the endpoint that admitted the call', async () => {
+    const outcomes: Json = {}
+    for (const tenant of ['strict', 'storing', 'fresh', 'strict', 'storing']) {
+      outcomes[tenant] = await outcome(at(`/${tenant}/mcp`))
+    }
+    expect(outcomes).toEqual({
+      strict: expect.stringContaining(refused),
+      storing: '{"email":"ada@example.com"}',
+      fresh: '{"fresh":true}',
+    })
+  })
+})
+
+describe('a task of a mounted server', () => {
+  test.each([
+    ['a stateless call', outcomeAt],
+    ['a call in a session', outcomeInSession],
+  ])('has the auth of the server that is served, by its name there: %s', async (_, outcome) => {
+    expect(await outcome(at('/refusing'), 'part_claims')).toContain(refused)
+    expect(await outcome(at('/keeping'), 'part_claims')).toBe('{"email":"ada@example.com"}')
+  })
+})
+
+test('a task of a tenant has the auth of its endpoint where the endpoints of all tenants have one identity', async () => {
+  expect(await outcomeAt(at('/same/strict/mcp'))).toBe(refused)
+  expect(await outcomeAt(at('/same/storing/mcp'))).toBe('{"email":"ada@example.com"}')
+  expect(await outcomeAt(at('/same/strict/mcp'))).toBe(refused)
+})
+
+describe('the limits of an endpoint', () => {
+  const call = { name: 'claims', arguments: {} }
+
+  test('hold in sessions that the class of another endpoint keeps', async () => {
+    await using session = await connect(at('/limited/mcp'), { revision: '2025-11-25', token })
+    const calls = async () => {
+      for (let count = 0; count < 4; count++) await session.request('tools/call', call)
+    }
+    await expect(calls()).rejects.toMatchObject({ status: 429 })
+  })
+
+  test('refuse the calls of sessions that the class of an endpoint without limits keeps', async () => {
+    await using session = await connect(at('/mistaken/mcp'), { revision: '2025-11-25', token })
+    await expect(session.request('tools/call', call)).rejects.toThrow(
+      'The endpoint has limits, but the endpoint whose McpSession class keeps its sessions has none: give that one the same limit, as in ' +
+        'export const { McpSession } = serve(server, { limit })',
+    )
+  })
+})

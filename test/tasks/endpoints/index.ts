@@ -1,0 +1,63 @@
+/** One server at the addresses of several tenants, each with an auth of its own, and a server with mounted parts. */
+import { createServer, serve } from 'edgemcp'
+import { bearer, ofTenant } from 'edgemcp/auth'
+import { byTenant, first, mount, own } from 'edgemcp/compose'
+import { limits } from 'edgemcp/limits'
+import { McpState } from 'edgemcp/state'
+import { tasks } from 'edgemcp/tasks'
+import { updates } from 'edgemcp/updates'
+
+const verify = (token: string) => JSON.parse(atob(token))
+const principalText = { description: 'Returns its claims', task: true, scopes: [] } as const
+
+const shared = createServer({ name: 'shared', version: '1.0.0' })
+shared.tool('claims', principalText, (_, { principal }) => JSON.stringify(principal?.claims))
+export const { McpTask } = tasks(shared)
+
+const tenantOptions = new Map<string, Partial<Parameters<typeof bearer>[0]>>([
+  ['storing', { storedClaims: ['email'] }],
+  ['strict', { reauthorize: () => undefined }],
+  ['fresh', { reauthorize: (principal) => ({ ...principal, claims: { fresh: true } }) }],
+  ['limited', {}],
+  ['mistaken', {}],
+])
+const limit = limits({ quota: '3/h' })
+const bareObjects = { session: 'BareSession' }
+const authOf = (tenant: string) => {
+  const options = tenantOptions.get(tenant)
+  return options && ofTenant(tenant, bearer({ verify, ...options } as Parameters<typeof bearer>[0]))
+}
+const byPath = byTenant('/{tenant}/mcp', (tenant, path) => {
+  const auth = authOf(tenant)
+  if (tenant === 'limited') return auth && serve(shared, { path, auth, limit })
+  // The class that keeps its sessions is that of an endpoint without limits.
+  if (tenant === 'mistaken') return auth && serve(shared, { path, auth, limit, objects: bareObjects })
+  return auth && serve(shared, { path, auth })
+})
+const sameIdentity = byTenant('/same/{tenant}/mcp', (tenant, path) => {
+  const auth = authOf(tenant)
+  return auth && serve(shared, { path, auth, identity: 'same' })
+})
+
+const part = createServer({ name: 'part', version: '1.0.0' })
+part.tool('claims', principalText, (_, { principal }) => JSON.stringify(principal?.claims))
+tasks(part)
+const whole = createServer({ name: 'whole', version: '1.0.0' })
+whole.use(mount(part, { prefix: 'part_' }))
+const wholeObjects = { session: 'WholeSession' }
+const refusing = serve(whole, {
+  path: '/refusing',
+  objects: wholeObjects,
+  auth: bearer({ verify, reauthorize: () => undefined }),
+})
+const keeping = serve(whole, {
+  path: '/keeping',
+  objects: wholeObjects,
+  auth: bearer({ verify, storedClaims: ['email'] }),
+})
+
+export default first(own(refusing), own(keeping), sameIdentity, byPath, () => new Response(null, { status: 404 }))
+export const { McpSession, McpUpdates } = serve(shared, { updates: updates(), limit: limits() })
+export const { McpSession: BareSession } = serve(shared, { objects: bareObjects })
+export const { McpSession: WholeSession } = keeping
+export { McpState }

@@ -1,0 +1,26 @@
+import { expect, test } from 'vitest'
+import { principalOf, sealPrincipal } from '../../worker/tasks/task-principal.ts'
+
+test('a task fails whose endpoint has reauthorize and is unknown where it runs', async () => {
+  const sealed = new Map<string, unknown>()
+  const seals = {
+    identity: 'test',
+    seal: async (_: string, value: unknown) => {
+      sealed.set('sealed', value)
+      return 'sealed'
+    },
+    open: async (_: string, text: string) => sealed.get(text),
+  }
+  const principal = { issuer: 'https://issuer.example', subject: 'ada', scopes: [], claims: {} }
+  const begin = async (isReauthorized: boolean) => ({
+    params: {},
+    capabilities: {},
+    client: undefined,
+    identity: 'test',
+    principal: await sealPrincipal(principal, { storedClaims: [], isReauthorized }, seals, 1000),
+  })
+  await expect(principalOf(await begin(true), () => undefined, seals)).rejects.toThrow(
+    'The task may not go on: its endpoint, whose auth has reauthorize, was not made in this isolate. Give tasks(server, { auth })',
+  )
+  expect(await principalOf(await begin(false), () => undefined, seals)).toEqual({ principal, isCurrent: false })
+})

@@ -1,0 +1,72 @@
+/**
+ * The endpoints of this isolate. One server may have several, each with an auth and limits of its own, so their options are not kept
+ * with the server. Work that outlives its request stores the key of the endpoint that admitted it.
+ */
+import { BoundedMap } from '../protocol/bounded-map.ts'
+import { McpError } from '../protocol/errors.ts'
+import type { EnterCall } from './call-attempt.ts'
+import type { Server } from './server.ts'
+import type { StoredPrincipals } from './stored-principal.ts'
+
+export type Endpoint = {
+  readonly server: Server
+  readonly auth: StoredPrincipals | undefined
+  /** Counts a round of a call in a session; `undefined`: the endpoint has no limits. */
+  readonly enter: EnterCall | undefined
+}
+
+/** What an endpoint says about a call that it admitted, for objects in whose isolate the endpoint may be unknown. */
+export type Admitted = {
+  /** Of the endpoint: see `endpointKey`. */
+  readonly endpoint: string
+  readonly storedClaims: readonly string[]
+  /** The auth has `reauthorize`, so a task of this call may not run without. */
+  readonly isReauthorized: boolean
+  /** The endpoint counts rounds of calls. */
+  readonly isLimited: boolean
+}
+
+/** Endpoints made on demand, such as those of `byTenant`, are made again when they are asked again. */
+const endpoints = new BoundedMap<string, Endpoint>({ maxEntries: 10_000 })
+
+/** @param tenant of an auth that admits one tenant only: such endpoints may have one identity */
+export const endpointKey = (identity: string, tenant: string | undefined): string =>
+  JSON.stringify([identity, tenant ?? null])
+
+/** An endpoint that is made again replaces the one before. */
+export function registerEndpoint(key: string, endpoint: Endpoint): void {
+  endpoints.set(key, endpoint)
+}
+
+/** `undefined`: the endpoint was not made in this isolate. */
+export const endpointOf = (key: string): Endpoint | undefined => endpoints.get(key)
+
+export const admittedBy = (key: string, { auth, enter }: Pick<Endpoint, 'auth' | 'enter'>): Admitted => ({
+  ...storingTerms(auth),
+  endpoint: key,
+  isLimited: enter !== undefined,
+})
+
+export const storingTerms = (
+  auth: StoredPrincipals | undefined,
+): Pick<Admitted, 'storedClaims' | 'isReauthorized'> => ({
+  storedClaims: auth?.storedClaims ?? [],
+  isReauthorized: auth?.reauthorize !== undefined,
+})
+
+/**
+ * What counts calls in a session. The limits of the endpoint that admitted the call or, where it was not made in this isolate, those of the
+ * endpoint whose class keeps the session.
+ *
+ * @param own of the endpoint whose class keeps the session
+ * @throws McpError when that one has none: whether the other is known here may change from request to request
+ */
+export function enterFor(admitted: Admitted | undefined, own: EnterCall | undefined): EnterCall | undefined {
+  if (!admitted?.isLimited) return own
+  if (own) return endpointOf(admitted.endpoint)?.enter ?? own
+  throw new McpError(
+    'internal_error',
+    'The endpoint has limits, but the endpoint whose McpSession class keeps its sessions has none: give that one the same limit, as in ' +
+      'export const { McpSession } = serve(server, { limit })',
+  )
+}
