@@ -4,6 +4,7 @@
  * | key     | meaning                                                              | lifetime               |
  * |---------|----------------------------------------------------------------------|------------------------|
  * | `use`   | what a state was used with                                           | `expires`, by alarm    |
+ * | `lease` | milliseconds: until when the Worker that answers is known to work    | `expires`, by alarm    |
  * | `kept:<part>` | the answer to that use, or a memo: see `parts.ts`               | `expires`, by alarm    |
  * | `kept`  | the same, of an older release                                        | `expires`, by alarm    |
  */
@@ -19,32 +20,49 @@ export interface RoundRpc {
    * Uses a state. The first use is the caller's to answer, with `keep`; the same use again waits for that answer.
    *
    * @param use what it is used with
+   * @param isLate the time to answer is over: an earlier use may be asked for its outcome, a first use is refused
    */
-  claim(use: string, expires: number): Promise<Claim>
+  claim(use: string, expires: number, isLate?: boolean): Promise<Claim>
+  /** Extends the lease of the first use, whose answer is still worked on. */
+  extend(): Promise<void>
 }
 
-/** `lost`: it was used the same way, but whoever was to answer did not. `other`: it was used in another way. */
-export type Claim = { is: 'first' | 'lost' | 'other' } | { is: 'answered'; text: string }
+/**
+ * - `late`: it was not used in time
+ * - `lost`: it was used the same way, and the Worker that was to answer has stopped
+ * - `working`: it was used the same way, and that Worker is still at work
+ * - `other`: it was used in another way
+ */
+export type Claim = { is: 'first' | 'late' | 'lost' | 'working' | 'other' } | { is: 'answered'; text: string }
+
+/** Milliseconds that a Worker counts as working after its last sign of life: it extends its lease several times in this time. */
+const defaultLeaseMs = 30_000
 
 export class Rounds implements RoundRpc {
   readonly #storage: DurableObjectStorage
   readonly #schema: Schema
-  readonly #patience: number
-  /** Settles when the use that this instance has seen is answered. */
-  #answered: PromiseWithResolvers<string> | undefined
+  readonly #patienceMs: number
+  readonly #leaseMs: number
+  /** Resolves when the answer is stored. */
+  readonly #answered = Promise.withResolvers<string>()
 
-  /** @param patience milliseconds to wait for an answer that somebody else was to give: they may be gone */
-  constructor(storage: DurableObjectStorage, schema: Schema, patience = 25_000) {
+  /** @param times `patienceMs`: how long one request waits for the answer of another */
+  constructor(
+    storage: DurableObjectStorage,
+    schema: Schema,
+    { patienceMs = 25_000, leaseMs = defaultLeaseMs }: { patienceMs?: number; leaseMs?: number } = {},
+  ) {
     this.#storage = storage
     this.#schema = schema
-    this.#patience = patience
+    this.#patienceMs = patienceMs
+    this.#leaseMs = leaseMs
   }
 
   async keep(text: string, expires: number): Promise<void> {
     this.#schema.store()
     writeParts(this.#storage.kv, 'kept', text)
     await this.#storage.setAlarm(expires)
-    this.#answered?.resolve(text)
+    this.#answered.resolve(text)
   }
 
   async kept(): Promise<string | undefined> {
@@ -52,27 +70,47 @@ export class Rounds implements RoundRpc {
     return readParts(kv, 'kept') || kv.get<string>('kept')
   }
 
-  async claim(use: string, expires: number): Promise<Claim> {
+  async claim(use: string, expires: number, isLate = false): Promise<Claim> {
     const { kv } = this.#storage
     const used = kv.get<string>('use')
     if (used === undefined) {
+      if (isLate) return { is: 'late' }
       this.#schema.store()
       kv.put('use', use)
-      this.#answered = Promise.withResolvers()
+      this.#lease()
       await this.#storage.setAlarm(expires)
       return { is: 'first' }
     }
     if (used !== use) return { is: 'other' }
     const text = (await this.kept()) ?? (await this.#answer())
-    return text === undefined ? { is: 'lost' } : { is: 'answered', text }
+    if (text !== undefined) return { is: 'answered', text }
+    return { is: this.#leaseEnds > Date.now() ? 'working' : 'lost' }
   }
 
+  async extend(): Promise<void> {
+    if (this.#storage.kv.get('use') !== undefined) this.#lease()
+  }
+
+  #lease(): void {
+    this.#storage.kv.put('lease', Date.now() + this.#leaseMs)
+  }
+
+  /** Milliseconds. An older release stores no lease. */
+  get #leaseEnds(): number {
+    return this.#storage.kv.get<number>('lease') ?? 0
+  }
+
+  /** Waits for the answer for as long as a Worker works on it, within the patience. */
   async #answer(): Promise<string | undefined> {
-    if (!this.#answered) return undefined
-    const { promise: gone, resolve } = Promise.withResolvers<undefined>()
-    const timer = setTimeout(resolve, this.#patience)
-    const text = await Promise.race([this.#answered.promise, gone])
-    clearTimeout(timer)
-    return text
+    const patienceEnds = Date.now() + this.#patienceMs
+    for (;;) {
+      const waitMs = Math.min(patienceEnds, this.#leaseEnds) - Date.now()
+      if (waitMs <= 0) return undefined
+      const { promise: late, resolve } = Promise.withResolvers<undefined>()
+      const timer = setTimeout(resolve, waitMs)
+      const text = await Promise.race([this.#answered.promise, late])
+      clearTimeout(timer)
+      if (text !== undefined) return text
+    }
   }
 }

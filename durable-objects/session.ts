@@ -378,9 +378,14 @@ export class Session extends DurableObject implements SessionRpc {
     return this.#rounds.kept()
   }
 
-  async claim(use: string, expires: number): Promise<Claim> {
+  async claim(use: string, expires: number, isLate?: boolean): Promise<Claim> {
     this.#schema.check()
-    return this.#rounds.claim(use, expires)
+    return this.#rounds.claim(use, expires, isLate)
+  }
+
+  async extend(): Promise<void> {
+    this.#schema.check()
+    return this.#rounds.extend()
   }
 
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {

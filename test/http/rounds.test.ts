@@ -51,6 +51,16 @@ const thanks = { thanks: accepting({ note: 'tea' }) }
 const textOf = ({ result }: Outcome) => result?.content?.[0]?.text
 const asks = ({ result }: Outcome) => Object.keys(result?.inputRequests ?? {})
 
+async function evictObjects(): Promise<void> {
+  const worker = server.harness.getWorker()
+  for (const id of await worker.listDurableObjectIds('McpSession')) {
+    await worker.evictDurableObject('McpSession', { id }).catch((problem: Error) => {
+      // An earlier test has evicted it.
+      if (!problem.message.includes('not currently running')) throw problem
+    })
+  }
+}
+
 /** A payment of its own, up to its first question. */
 async function payment(tool = 'pay_once') {
   const args = { order: crypto.randomUUID() }
@@ -86,6 +96,40 @@ describe('an answer to a tool that is single', () => {
     expect(new Set(outcomes.map(({ result }) => JSON.stringify(result))).size).toBe(1)
     expect(asks(outcomes[0] as Outcome)).toEqual(['thanks'])
     expect(await charges()).toBe('1')
+  })
+
+  test('waits for the first outcome after the object that stores it was evicted', async () => {
+    const args = { order: crypto.randomUUID() }
+    const first = await round('pay_slowly', args, {})
+    const answered = { requestState: first.result?.requestState, inputResponses: yes }
+    const paying = round('pay_slowly', args, answered)
+    await vi.waitFor(async () => expect(textOf(await round('charged', args, {}))).toBe('1'))
+    await evictObjects()
+    const again = round('pay_slowly', args, answered)
+    // Answered before the first is finished, it would be wrong.
+    expect(await Promise.race([again, round('charged', args, {})])).toMatchObject({
+      result: { content: [{ text: '1' }] },
+    })
+    await round('finish', args, {})
+    expect(textOf(await paying)).toBe('charged 1 time')
+    expect(textOf(await again)).toBe('charged 1 time')
+  })
+
+  test('has its outcome after the timeout of its question, which takes no first answer then', async () => {
+    const start = async () => {
+      const args = { order: crypto.randomUUID() }
+      const first = await round('pay_soon', args, {})
+      return (inputResponses?: object) =>
+        round('pay_soon', args, { requestState: first.result?.requestState, ...(inputResponses && { inputResponses }) })
+    }
+    const answered = await start()
+    expect(textOf(await answered(yes))).toBe('charged 1 time')
+    const unanswered = await start()
+    const tooLate = 'params.requestState is not valid for this request: start it again'
+    await vi.waitFor(async () => expect((await unanswered()).error?.message).toBe(tooLate))
+    expect(textOf(await answered(yes))).toBe('charged 1 time')
+    expect((await answered(no)).error?.data).toEqual({ reason: 'used' })
+    expect((await unanswered(yes)).error?.message).toBe(tooLate)
   })
 
   test('cannot be changed afterwards', async () => {
@@ -158,9 +202,7 @@ test('a memo that is too large to be carried is kept, and only its name travels'
   const first = await round('ask_much', {}, {})
   const requestState = first.result?.requestState as string
   expect(requestState.length).toBeLessThan(1000)
-  for (const id of await server.harness.getWorker().listDurableObjectIds('McpSession')) {
-    await server.harness.getWorker().evictDurableObject('McpSession', { id })
-  }
+  await evictObjects()
   const second = await round('ask_much', {}, { requestState, inputResponses: { first: accepting({ value: 'a' }) } })
   const last = await round(
     'ask_much',

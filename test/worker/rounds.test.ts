@@ -22,20 +22,42 @@ test('a state is used once, and whoever uses it the same way gets the same answe
   expect(await stub.claim('no', expires)).toEqual({ is: 'other' })
 })
 
-test('an answer that nobody gives is not waited for, whoever was to give it', async () => {
+test('an answer is waited for after an eviction, for as long as its Worker extends its lease', async () => {
   const expires = Date.now() + day
-  const lost = fresh()
-  await lost.claim('yes', expires)
-  await evictDurableObject(lost)
-  expect(await lost.claim('yes', expires)).toEqual({ is: 'lost' })
+  const stub = fresh()
+  await stub.claim('yes', expires)
+  await evictDurableObject(stub)
+  const waiting = stub.claim('yes', expires)
+  await stub.keep('paid', expires)
+  expect(await waiting).toEqual({ is: 'answered', text: 'paid' })
+
   await runInDurableObject(fresh(), async (_, { storage }) => {
-    const rounds = new Rounds(storage, new Schema(storage), 20)
-    await rounds.claim('yes', expires)
-    expect(await rounds.claim('yes', expires)).toEqual({ is: 'lost' })
+    const schema = new Schema(storage)
+    await new Rounds(storage, schema, { patienceMs: 20, leaseMs: 60_000 }).claim('yes', expires)
+    // Another instance, as after an eviction.
+    const impatient = new Rounds(storage, schema, { patienceMs: 20, leaseMs: 0 })
+    expect(await impatient.claim('yes', expires)).toEqual({ is: 'working' })
+    await impatient.extend()
+    expect(await impatient.claim('yes', expires)).toEqual({ is: 'lost' })
+    // An outcome that is late is better than none.
+    await impatient.keep('paid', expires)
+    expect(await impatient.claim('yes', expires)).toEqual({ is: 'answered', text: 'paid' })
   })
-  // Late is better than never.
-  await lost.keep('paid', expires)
-  expect(await lost.claim('yes', expires)).toEqual({ is: 'answered', text: 'paid' })
+})
+
+test('a state that comes late is not claimed, and tells its outcome when it was used in time', async () => {
+  const expires = Date.now() + day
+  const stub = fresh()
+  expect(await stub.claim('yes', expires, true)).toEqual({ is: 'late' })
+  expect(await stub.claim('yes', expires)).toEqual({ is: 'first' })
+  await stub.keep('paid', expires)
+  expect(await stub.claim('yes', expires, true)).toEqual({ is: 'answered', text: 'paid' })
+})
+
+test('a lease is not extended when nothing was claimed', async () => {
+  const stub = fresh()
+  await stub.extend()
+  expect(await valueSizesOf(stub)).toEqual([])
 })
 
 /** Bytes of each value in storage, keys left out: a character beyond Latin-1 takes two. */

@@ -21,11 +21,20 @@ const withRounds = new Set(['tools/call', 'prompts/get', 'resources/read'])
 /** Characters of a memo that a client is given to carry; a longer one is kept for it. */
 const mostCarried = 64 * 1024
 
-/** What is sealed: the memo, or the name it is kept under; and, of a call that is single, this state's own name. */
-type Carried = { memo?: Memo; kept?: string; name?: string }
+/** Milliseconds after which the Worker that answers a state extends its lease, again and again. */
+const leaseRenewalMs = 8000
 
-/** One round: what was learned before, and, of a call that is single, its state's name and what it was used with. */
-export type Round = { memo: Memo; name?: string; answers?: Params }
+/**
+ * What is sealed: the memo, or the name it is kept under; and, of a call that is single, this state's own name and, in milliseconds, until
+ * when it may be answered. Afterwards it can only be asked for its outcome.
+ */
+type Carried = { memo?: Memo; kept?: string; name?: string; answerBy?: number }
+
+/**
+ * One round: what was learned before, and, of a call that is single, its state's name and what it was used with. `isLate`: the time to
+ * answer is over.
+ */
+export type Round = { memo: Memo; name?: string; answers?: Params; isLate?: boolean }
 
 type Asking = Extract<Outcome, { asks: unknown }>
 
@@ -43,25 +52,33 @@ export async function readRound(call: Call, seals: Seals, host: Host): Promise<R
     // What nobody asked for could be used any number of times.
     return { memo: single ? emptyMemo : answeredBy(emptyMemo, inputResponses) }
   }
-  const { memo, name } = await open(call, requestState, seals, host)
+  const { memo, name, answerBy = Number.POSITIVE_INFINITY } = await open(call, requestState, seals, host)
   // What has been answered stays answered.
   const isNew = ([key]: [string, unknown]) =>
     !Object.hasOwn(memo.answers, key) && (!single || Object.hasOwn(memo.asked, key))
   const answers: Params = Object.fromEntries(Object.entries(inputResponses).filter(isNew))
   const round = { memo: answeredBy(memo, answers), name }
-  return name !== undefined && Object.keys(answers).length > 0 ? { ...round, answers } : round
+  const isLate = Date.now() > answerBy
+  if (name !== undefined && Object.keys(answers).length > 0) return { ...round, answers, isLate }
+  if (isLate) throw invalidState()
+  return round
 }
 
 const answeredBy = (memo: Memo, answers: Params) =>
   withAnswers(memo, Object.fromEntries(Object.entries(answers).map(([key, result]) => [key, { result }])))
 
-async function open(call: Call, state: unknown, seals: Seals, host: Host): Promise<{ memo: Memo; name?: string }> {
+type Opened = { memo: Memo; name?: string; answerBy?: number }
+
+async function open(call: Call, state: unknown, seals: Seals, host: Host): Promise<Opened> {
   const opened = typeof state === 'string' ? await seals.open(await purposeOf(call), state) : undefined
-  const { memo, kept, name } = (opened ?? {}) as Carried
+  const { memo, kept, name, answerBy } = (opened ?? {}) as Carried
   const found = kept === undefined ? memo : JSON.parse((await host.round(kept).kept()) ?? 'null')
-  if (isMemo(found)) return { memo: found, name }
-  throw new McpError('invalid_params', 'params.requestState is not valid for this request: start it again')
+  if (isMemo(found)) return { memo: found, name, answerBy }
+  throw invalidState()
 }
+
+const invalidState = (): McpError =>
+  new McpError('invalid_params', 'params.requestState is not valid for this request: start it again')
 
 /** @param round the one that has this outcome */
 export async function sealRound(
@@ -73,22 +90,30 @@ export async function sealRound(
 ): Promise<string> {
   // Asked again is not asked anew: two states with names of their own would be used twice.
   const name = round.answers ? undefined : round.name
-  const carried: Carried = isSingle(host.server.registry, call) ? { name: name ?? crypto.randomUUID() } : {}
+  const isOnce = isSingle(host.server.registry, call)
+  const carried: Carried = isOnce ? { name: name ?? crypto.randomUUID(), answerBy: Date.now() + patience } : {}
+  // An outcome is kept for `longestWait` after its answer.
+  const lifeMs = isOnce ? patience + longestWait : patience
   const text = JSON.stringify(memo)
   if (text.length > mostCarried) {
     carried.kept = crypto.randomUUID()
-    await host.round(carried.kept).keep(text, Date.now() + longestWait)
+    await host.round(carried.kept).keep(text, Date.now() + Math.max(lifeMs, longestWait))
   } else carried.memo = memo
-  return seals.seal(await purposeOf(call), carried, patience)
+  return seals.seal(await purposeOf(call), carried, lifeMs)
 }
 
 /**
  * Answers a round of a call that is single once, however often it is sent: whoever lost the answer gets the same.
  *
- * @throws McpError `state_used` when the state was used with other answers
+ * @throws McpError `state_used` when the state was used with other answers; `interrupted` with `retryable: true` while the first answer is
+ * still worked on
  */
-export function answerOnce(name: string, answers: Params, host: Host, work: () => Promise<Answer>): Promise<Answer> {
-  const answering = claimAndAnswer(host.round(name), answers, work, host.report)
+export function answerOnce(
+  { name, answers, isLate = false }: Required<Pick<Round, 'name' | 'answers'>> & Pick<Round, 'isLate'>,
+  host: Host,
+  work: () => Promise<Answer>,
+): Promise<Answer> {
+  const answering = claimAndAnswer(host.round(name), { answers, isLate }, work, host.report)
   // Also for a client that has gone: it will ask again.
   host.waitUntil(answering.catch(() => {}))
   return answering
@@ -96,25 +121,33 @@ export function answerOnce(name: string, answers: Params, host: Host, work: () =
 
 async function claimAndAnswer(
   round: RoundRpc,
-  answers: Params,
+  { answers, isLate }: { answers: Params; isLate: boolean },
   work: () => Promise<Answer>,
   report: Host['report'],
 ): Promise<Answer> {
   const expires = Date.now() + longestWait
-  const claim = await round.claim(await digest(distinct(answers)), expires)
+  const claim = await round.claim(await digest(distinct(answers)), expires, isLate)
   switch (claim.is) {
     case 'first': {
-      const answer = await work()
+      const renewal = setInterval(() => round.extend().catch(report), leaseRenewalMs)
       try {
-        await round.keep(JSON.stringify(answer), expires)
-      } catch (problem) {
-        // The effects of the call are done, so its client gets the answer, once.
-        report(problem)
+        const answer = await work()
+        // The effects of the call are done: when its answer cannot be stored, its client gets it all the same, once.
+        await round.keep(JSON.stringify(answer), expires).catch(report)
+        return answer
+      } finally {
+        clearInterval(renewal)
       }
-      return answer
     }
     case 'answered':
       return JSON.parse(claim.text)
+    case 'late':
+      throw invalidState()
+    case 'working':
+      throw new McpError('interrupted', 'The call is still in progress: send the same request again for its outcome', {
+        reason: 'in_progress',
+        retryable: true,
+      })
     case 'lost':
       throw new McpError('interrupted', 'The call was interrupted', { reason: 'interrupted', retryable: false })
     case 'other':

@@ -125,9 +125,9 @@ async function answer(
     }
     if (!revision.stateless) return await step({ memo: emptyMemo })
     const round = await readRound(call, seals, host)
-    const { name, answers } = round
+    const { name, answers, isLate } = round
     if (name === undefined || !answers) return await step(round)
-    return withId(await answerOnce(name, answers, host, () => step(round).catch(failed)))
+    return withId(await answerOnce({ name, answers, isLate }, host, () => step(round).catch(failed)))
   } catch (thrown) {
     return failed(thrown)
   } finally {

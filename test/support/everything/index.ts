@@ -156,6 +156,30 @@ for (const single of [true, false]) {
     },
   )
 }
+const finished = new Set<string>()
+server.tool(
+  'pay_slowly',
+  { description: 'Asks, and charges until it is told to finish', single: true, input: z.object({ order: z.string() }) },
+  async ({ order }, ctx) => {
+    await ctx.elicit('consent', 'Pay?', z.object({ sure: z.boolean() }))
+    charges.set(order, (charges.get(order) ?? 0) + 1)
+    while (!finished.has(order)) await scheduler.wait(20)
+    return `charged ${charges.get(order)} time`
+  },
+)
+server.tool('finish', { description: 'Ends pay_slowly', input: z.object({ order: z.string() }) }, ({ order }) => {
+  finished.add(order)
+  return 'finished'
+})
+server.tool(
+  'pay_soon',
+  { description: 'Asks for a second, and charges', single: true, input: z.object({ order: z.string() }) },
+  async ({ order }, ctx) => {
+    await ctx.elicit('consent', 'Pay?', z.object({ sure: z.boolean() }), { timeout: 1000 })
+    charges.set(order, (charges.get(order) ?? 0) + 1)
+    return `charged ${charges.get(order)} time`
+  },
+)
 server.tool('charged', { description: 'How often', input: z.object({ order: z.string() }) }, ({ order }) =>
   String(charges.get(order) ?? 0),
 )
