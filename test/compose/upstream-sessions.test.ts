@@ -12,7 +12,15 @@ afterEach(() => vi.useRealTimers())
 
 /** Adds a session that one request uses. */
 function begin(key: string, id = key): UpstreamSession {
-  const session = { id, version: '2025-11-25', headers: {}, uses: 1, usedAtMs: Date.now(), isRetired: false }
+  const session = {
+    id,
+    version: '2025-11-25',
+    capabilities: {},
+    headers: {},
+    uses: 1,
+    usedAtMs: Date.now(),
+    isRetired: false,
+  }
   sessions.add(key, session)
   return session
 }

@@ -1,4 +1,6 @@
 /** An upstream MCP server, of which this server is a client: of the newest version where it speaks that, and else in sessions. */
+
+import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { type ErrorKind, errorTable, McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { negotiate, newestStateless } from '../../protocol/revisions/index.ts'
@@ -31,18 +33,26 @@ export type RemotePlatform = {
   readonly waitUntil: (work: Promise<unknown>) => void
 }
 
-/** What an upstream says of itself, and until when that counts. */
-type Description = {
-  readonly isStateless: boolean
-  readonly capabilities: ServerCapabilities
-  readonly untilMs: number
-}
+/** What an upstream offers, and until when that counts. */
+type Description = { readonly capabilities: ServerCapabilities; readonly untilMs: number }
+
+/** How a request reaches the upstream: in a session, which the request uses and releases, or without one. */
+type Connection = { readonly capabilities: ServerCapabilities; readonly session?: UpstreamSession }
+
+type Answered = { readonly response: Response; readonly match: Match }
 
 const { date } = newestStateless
 const clientInfo = { name: 'edgemcp', version: '1' }
 const { date: newestSession, error: errorInSession } = negotiate('')
-/** After this an upstream without sessions is asked again what it offers. */
+/** After this an upstream is asked again what it offers and whether it has sessions. */
 const descriptionMs = 60_000
+/** Descriptions of one upstream: one for each set of headers. */
+const maxDescriptions = 1000
+/** How long a handshake that another request has begun is waited for, and how often it is looked at. */
+const handshakeMs = 10_000
+const handshakePollMs = 20
+/** The statuses of refusals that say nothing about the versions that an upstream speaks. */
+const temporary = new Set([401, 403, 407, 408, 425, 429, 502, 503, 504])
 const endTimeoutMs = 5_000
 
 export class Remote {
@@ -50,7 +60,12 @@ export class Remote {
   readonly #host: string
   readonly #platform: RemotePlatform
   readonly #sessions: UpstreamSessions
-  #description: Description | undefined
+  /** By the developer's headers: what an upstream offers can depend on the credential. */
+  readonly #descriptions = new BoundedMap<string, Description>({ maxEntries: maxDescriptions })
+  /** Until then the upstream counts as one with sessions. */
+  #hasSessionsUntilMs = 0
+  /** When the handshake of a session key is given up, if a request has begun one. */
+  readonly #handshakes = new BoundedMap<string, number>({ maxEntries: maxDescriptions })
 
   /** @param url absolute */
   constructor(url: string, platform: RemotePlatform) {
@@ -62,16 +77,28 @@ export class Remote {
 
   /** What the upstream offers. @throws McpError see `request` */
   async capabilities(caller: RemoteCaller): Promise<ServerCapabilities> {
-    return (await this.#answering(caller, () => this.#described(caller))).capabilities
+    const { capabilities, session } = await this.#answering(caller, () => this.#connect(caller))
+    if (session) this.#sessions.release(session)
+    return capabilities
   }
 
   /** @throws McpError what the upstream answered, as far as there is a kind for it; `unavailable` when it does not */
   request(call: RemoteCall): Promise<Result | InputRequired> {
     return this.#answering(call, async () => {
-      const { isStateless } = await this.#described(call)
-      return isStateless
-        ? this.#resultOf(await this.#sendStateless(call), call.method, true)
-        : this.#sendInSession(call)
+      const first = await this.#connect(call)
+      const answered = await this.#sendOver(first, call)
+      if (!isRefusedUnseen(first, answered)) return this.#resultOf(answered.match, call.method, !first.session)
+      // The upstream may have restarted, and may speak other versions now.
+      if (first.session) this.#sessions.forget(call.sessionKey, first.session)
+      else this.#descriptions.delete(descriptionKey(call))
+      const second = await this.#connect(call)
+      if (!first.session && !second.session) return this.#resultOf(answered.match, call.method, true)
+      const again = await this.#sendOver(second, call)
+      if (first.session && second.session && isRefusedUnseen(second, again)) {
+        // It refuses the request, not the session.
+        this.#sessions.add(call.sessionKey, first.session)
+      }
+      return this.#resultOf(again.match, call.method, !second.session)
     })
   }
 
@@ -104,49 +131,105 @@ export class Remote {
     }
   }
 
-  async #described(caller: RemoteCaller): Promise<Description> {
-    if (this.#description && Date.now() < this.#description.untilMs) return this.#description
-    const match = await this.#sendStateless({ ...caller, method: 'server/discover', params: {}, mirrored: {} })
-    const result = match.kind === 'response' && 'result' in match.message ? match.message.result : {}
-    if (!Array.isArray(result.supportedVersions)) {
-      // An upstream that has described itself before has other reasons, such as too many requests.
-      if (this.#description) return this.#description
-      const { session, description } = await this.#initialize(caller)
-      this.#sessions.release(session)
-      return description
+  async #connect(caller: RemoteCaller): Promise<Connection> {
+    const session = this.#sessions.acquire(caller.sessionKey)
+    if (session) return { capabilities: session.capabilities, session }
+    const key = descriptionKey(caller)
+    const known = this.#descriptions.get(key)
+    if (known && Date.now() < known.untilMs) return { capabilities: known.capabilities }
+    const hasSessions = this.#hasSessionsUntilMs > 0
+    if (Date.now() < this.#hasSessionsUntilMs) {
+      const begun = await this.#begin(caller).catch(() => undefined)
+      if (begun) return begun
+      // The upstream may have no sessions any more.
+      this.#hasSessionsUntilMs = 0
     }
-    const capabilities = isObject(result.capabilities) ? result.capabilities : {}
-    this.#description = { isStateless: true, capabilities, untilMs: Date.now() + descriptionMs }
-    return this.#description
+    let capabilities: ServerCapabilities | undefined
+    try {
+      capabilities = await this.#discover(caller)
+    } catch (problem) {
+      // No evidence of another version: what the upstream has said before counts.
+      if (known) return { capabilities: known.capabilities }
+      if (hasSessions) return this.#begin(caller)
+      throw problem
+    }
+    if (!capabilities) {
+      this.#descriptions.delete(key)
+      return this.#begin(caller)
+    }
+    this.#hasSessionsUntilMs = 0
+    this.#descriptions.set(key, { capabilities, untilMs: Date.now() + descriptionMs })
+    return { capabilities }
   }
 
-  async #sendStateless(call: RemoteCall): Promise<Match> {
+  /**
+   * What an upstream without sessions offers; `undefined` for one with sessions.
+   *
+   * @throws McpError `unavailable` when its answer leaves that open
+   */
+  async #discover(caller: RemoteCaller): Promise<ServerCapabilities | undefined> {
+    const call = { ...caller, method: 'server/discover', params: {}, mirrored: {} }
+    const { response, match } = await this.#sendStateless(call)
+    const message = match.kind === 'response' || match.kind === 'refusal' ? match.message : undefined
+    if (message && 'result' in message && Array.isArray(message.result.supportedVersions)) {
+      const { supportedVersions, capabilities } = message.result
+      if (!supportedVersions.includes(date)) return undefined
+      return isObject(capabilities) ? capabilities : {}
+    }
+    const code = message && 'error' in message ? message.error.code : undefined
+    const isUnknown = code === errorTable.method_not_found.code || code === errorTable.invalid_request.code
+    const isFailure = response.status === 500 || code === errorTable.internal_error.code
+    if (temporary.has(response.status) || (isFailure && !isUnknown)) throw this.#noAnswer(`HTTP ${response.status}`)
+    return undefined
+  }
+
+  #sendOver({ session }: Connection, call: RemoteCall): Promise<Answered> {
+    return session ? this.#sendInSession(session, call) : this.#sendStateless(call)
+  }
+
+  async #sendStateless(call: RemoteCall): Promise<Answered> {
     const { method, params, capabilities, mirrored } = call
     const id = newRequestId()
     const message = { id, method, params: enveloped(params, date, { capabilities, client: clientInfo }) }
-    return matchResponse(await this.#post(message, call, { ...mirrored, ...requestHeaders(date, method, params) }), id)
+    const response = await this.#post(message, call, { ...mirrored, ...requestHeaders(date, method, params) })
+    return { response, match: await matchResponse(response, id) }
   }
 
-  /** Sends a request in the caller's session. Begins that session again once if the upstream does not know it. */
-  async #sendInSession(call: RemoteCall): Promise<Result | InputRequired> {
-    const { method, params, sessionKey } = call
-    for (let attempt = 1; attempt <= 2; attempt += 1) {
-      const session = this.#sessions.acquire(sessionKey) ?? (await this.#initialize(call)).session
-      try {
-        const id = newRequestId()
-        const response = await this.#post({ id, method, params }, call, sessionHeaders(session))
-        const match = await matchResponse(response, id)
-        if (!isUnknownSession(session, response, match)) return this.#resultOf(match, method, false)
-        this.#sessions.forget(sessionKey, session)
-      } finally {
-        this.#sessions.release(session)
-      }
+  async #sendInSession(session: UpstreamSession, call: RemoteCall): Promise<Answered> {
+    const { method, params } = call
+    try {
+      const id = newRequestId()
+      const response = await this.#post({ id, method, params }, call, sessionHeaders(session))
+      return { response, match: await matchResponse(response, id) }
+    } finally {
+      this.#sessions.release(session)
     }
-    throw this.#noAnswer('It does not know the session that it has just begun')
+  }
+
+  /**
+   * Begins the caller's session, unless another request does so: then waits for that one. A Worker must not await the promises of
+   * other requests, so it looks for the session again and again.
+   */
+  async #begin(caller: RemoteCaller): Promise<Connection> {
+    const { sessionKey, signal } = caller
+    while (Date.now() < (this.#handshakes.get(sessionKey) ?? 0)) {
+      await new Promise((resolve) => setTimeout(resolve, handshakePollMs))
+      signal.throwIfAborted()
+      const session = this.#sessions.acquire(sessionKey)
+      if (session) return { capabilities: session.capabilities, session }
+    }
+    const untilMs = Date.now() + handshakeMs
+    this.#handshakes.set(sessionKey, untilMs)
+    try {
+      const session = await this.#initialize(caller)
+      return { capabilities: session.capabilities, session }
+    } finally {
+      if (this.#handshakes.peek(sessionKey) === untilMs) this.#handshakes.delete(sessionKey)
+    }
   }
 
   /** @returns a session that one request uses */
-  async #initialize(caller: RemoteCaller): Promise<{ session: UpstreamSession; description: Description }> {
+  async #initialize(caller: RemoteCaller): Promise<UpstreamSession> {
     const id = newRequestId()
     const params = { protocolVersion: newestSession, capabilities: {}, clientInfo }
     const response = await this.#post({ id, method: 'initialize', params }, caller, {})
@@ -155,25 +238,22 @@ export class Remote {
     const session: UpstreamSession = {
       id: response.headers.get('Mcp-Session-Id'),
       version: String(protocolVersion),
+      capabilities: isObject(capabilities) ? capabilities : {},
       headers: caller.headers,
       uses: 1,
       usedAtMs: Date.now(),
       isRetired: false,
     }
-    this.#sessions.add(caller.sessionKey, session)
     try {
       const accepted = await this.#post({ method: 'notifications/initialized' }, caller, sessionHeaders(session))
       await accepted.body?.cancel()
     } catch (problem) {
-      this.#sessions.retire(caller.sessionKey)
-      this.#sessions.release(session)
+      this.#end(session)
       throw problem
     }
-    // The description of an upstream with sessions counts for as long as there are sessions.
-    const offered = isObject(capabilities) ? capabilities : {}
-    const description = { isStateless: false, capabilities: offered, untilMs: Number.POSITIVE_INFINITY }
-    this.#description = description
-    return { session, description }
+    this.#sessions.add(caller.sessionKey, session)
+    this.#hasSessionsUntilMs = Date.now() + descriptionMs
+    return session
   }
 
   /** @throws McpError `unavailable` when no MCP server answers, or the answer is a redirect */
@@ -245,9 +325,17 @@ function newRequestId(): string {
   return `${requestIdPrefix}-${requestCount}`
 }
 
-/** An upstream that has restarted answers 404, or 400 without the id of the request, which it did not look at. */
-const isUnknownSession = ({ id }: UpstreamSession, { status }: Response, { kind }: Match): boolean =>
-  id !== null && (status === 404 || (status === 400 && kind !== 'response'))
+const descriptionKey = ({ headers }: RemoteCaller): string => JSON.stringify(headers)
+
+/**
+ * Has the upstream refused the POST without a look at the request? One that has restarted answers 404 for a session that it does
+ * not know, or 400 without the id of the request. One that has sessions now answers that to requests without one.
+ */
+function isRefusedUnseen({ session }: Connection, { response: { status }, match: { kind } }: Answered): boolean {
+  if (session?.id === null) return false
+  if (status === 404 && session) return true
+  return kind !== 'response' && (status === 400 || status === 404)
+}
 
 const isJson = ({ headers }: Response) => headers.get('Content-Type')?.startsWith('application/json') === true
 

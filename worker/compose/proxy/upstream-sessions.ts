@@ -1,4 +1,5 @@
 import { BoundedMap } from '../../protocol/bounded-map.ts'
+import type { ServerCapabilities } from '../../protocol/types.ts'
 
 /** A session of an upstream, which its requests share. */
 export type UpstreamSession = {
@@ -6,6 +7,8 @@ export type UpstreamSession = {
   readonly id: string | null
   /** The protocol version that the handshake settled on. */
   readonly version: string
+  /** What the upstream offers in it. */
+  readonly capabilities: ServerCapabilities
   /** The developer's headers that it was begun with. */
   readonly headers: Readonly<Record<string, string>>
   /** Requests that use it now. */

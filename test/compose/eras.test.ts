@@ -1,0 +1,160 @@
+/** Which versions an upstream speaks, what it offers to whom, and how sessions with it begin. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Principal } from '../../worker/protocol/principal.ts'
+import type { Server } from '../../worker/server/server.ts'
+import { newServer, refusal, result, textOf } from '../engine/stage.ts'
+import { nodeProxy } from './node-proxy.ts'
+import { described, rpcError, type ScriptedRequest, scripted } from './scripted.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+const aMinuteLater = () => vi.setSystemTime(Date.now() + 61_000)
+
+const named = (subject: string): Principal => ({ issuer: 'https://names.example', subject, scopes: [], claims: {} })
+const headers = (principal: Principal | undefined) => ({ 'X-Name': principal?.subject ?? '' })
+const tool = { name: 'work', inputSchema: { type: 'object' } }
+const said = (text: string) => ({ content: [{ type: 'text', text }] })
+
+/** An upstream that speaks 2026-07-28, sessions or both, and may change. */
+function upstream() {
+  const state = { isStateless: true, hasSessions: false, discover: undefined as number | undefined }
+  const sessions = new Map<string, string[]>()
+  const within =
+    (answer: (request: ScriptedRequest, kept: string[]) => Response | object) => (request: ScriptedRequest) => {
+      const id = request.headers.get('Mcp-Session-Id')
+      const kept = id === null ? undefined : sessions.get(id)
+      if (state.isStateless && id === null) return answer(request, []) as Response
+      if (!state.hasSessions || id === null) return rpcError(null, -32000, 'No session', 400)
+      return kept ? (answer(request, kept) as Response) : rpcError(null, -32001, 'Session not found', 404)
+    }
+  const script = scripted({
+    'server/discover': ({ id }) => {
+      if (state.discover) return rpcError(id, -32603, 'Not now', state.discover)
+      return state.isStateless ? described() : rpcError(null, -32000, 'No session', 400)
+    },
+    initialize: async ({ id }) => {
+      if (!state.hasSessions) return rpcError(id, -32602, 'no such method', 400)
+      await new Promise((resolve) => setTimeout(resolve, 5))
+      const session = crypto.randomUUID()
+      sessions.set(session, [])
+      const value = {
+        protocolVersion: '2025-11-25',
+        capabilities: { tools: {} },
+        serverInfo: { name: 'u', version: '1' },
+      }
+      return Response.json({ jsonrpc: '2.0', id, result: value }, { headers: { 'Mcp-Session-Id': session } })
+    },
+    'tools/list': within(() => ({ tools: [tool] })),
+    'tools/call': within(({ id, params, headers: sent }, kept) => {
+      const { put, refuse } = params.arguments as { put?: string; refuse?: boolean }
+      if (refuse) return rpcError('server-error', -32602, 'Validation error: arguments.x', 400)
+      if (put) kept.push(put)
+      const era = sent.has('Mcp-Session-Id') ? 'session' : 'stateless'
+      return Response.json({ jsonrpc: '2.0', id, result: said([era, ...kept].join(' ')) })
+    }),
+    DELETE: ({ headers: sent }) => {
+      sessions.delete(sent.get('Mcp-Session-Id') ?? '')
+      return new Response(null)
+    },
+  })
+  return { state, sessions, ...script }
+}
+
+const inFrontOf = ({ fetch }: { fetch: Parameters<typeof nodeProxy>[1] }, options = {}): Server =>
+  newServer().use(nodeProxy('https://upstream.example/mcp', fetch, options))
+const call = async (server: Server, subject: string, args = {}) =>
+  textOf(await result(server, 'tools/call', { name: 'work', arguments: args }, { principal: named(subject) }))
+
+describe('what an upstream offers', () => {
+  test('to one credential decides nothing for another one', async () => {
+    const { fetch } = scripted({
+      'server/discover': ({ headers: sent }) => described(sent.get('X-Name') === 'alice' ? { tools: {} } : {}),
+      'tools/list': { tools: [tool] },
+      'tools/call': said('done'),
+    })
+    const server = inFrontOf({ fetch }, { headers })
+    const carol = { principal: named('carol') }
+    expect(await refusal(server, 'tools/list', {}, carol)).toMatchObject({ kind: 'method_not_found' })
+    expect(await call(server, 'alice')).toBe('done')
+    expect((await result(server, 'tools/list', {}, { principal: named('alice') })).tools).toMatchObject([tool])
+    expect(await refusal(server, 'tools/list', {}, carol)).toMatchObject({ kind: 'method_not_found' })
+  })
+
+  test('in one session decides nothing for another one', async () => {
+    const { fetch } = scripted({
+      'server/discover': ({ id }) => rpcError(id, -32601, 'Method not found'),
+      initialize: ({ id, headers: sent }) => {
+        const capabilities = sent.get('X-Name') === 'alice' ? { tools: {} } : {}
+        const value = { protocolVersion: '2025-11-25', capabilities, serverInfo: { name: 'u', version: '1' } }
+        return Response.json(
+          { jsonrpc: '2.0', id, result: value },
+          { headers: { 'Mcp-Session-Id': crypto.randomUUID() } },
+        )
+      },
+      'tools/list': { tools: [tool] },
+      'tools/call': said('done'),
+    })
+    const server = inFrontOf({ fetch }, { headers })
+    expect(await call(server, 'alice')).toBe('done')
+    await refusal(server, 'tools/list', {}, { principal: named('carol') })
+    expect(await call(server, 'alice')).toBe('done')
+  })
+})
+
+describe('the versions of an upstream', () => {
+  test('may become older ones', async () => {
+    const there = upstream()
+    const server = inFrontOf(there)
+    expect(await call(server, 'ada')).toBe('stateless')
+    Object.assign(there.state, { isStateless: false, hasSessions: true })
+    expect(await call(server, 'ada')).toBe('session')
+    aMinuteLater()
+    expect(await call(server, 'bob')).toBe('session')
+  })
+
+  test('may become newer ones', async () => {
+    const there = upstream()
+    Object.assign(there.state, { isStateless: false, hasSessions: true })
+    const server = inFrontOf(there)
+    expect(await call(server, 'ada')).toBe('session')
+    Object.assign(there.state, { isStateless: true, hasSessions: false })
+    expect(await call(server, 'bob')).toBe('stateless')
+    expect(await call(server, 'ada')).toBe('stateless')
+  })
+
+  test.each([401, 403, 408, 429, 500, 502, 503])('are not decided by HTTP %i', async (status) => {
+    const there = upstream()
+    there.state.hasSessions = true
+    there.state.discover = status
+    const server = inFrontOf(there)
+    expect(await refusal(server, 'tools/call', { name: 'work', arguments: {} })).toMatchObject({ kind: 'unavailable' })
+    there.state.discover = undefined
+    expect(await call(server, 'ada')).toBe('stateless')
+    aMinuteLater()
+    there.state.discover = status
+    expect(await call(server, 'ada')).toBe('stateless')
+    expect(there.asked('initialize')).toEqual([])
+  })
+})
+
+describe('the session of a principal', () => {
+  test('is one, however many of its calls begin at once', async () => {
+    const there = upstream()
+    Object.assign(there.state, { isStateless: false, hasSessions: true })
+    const server = inFrontOf(there)
+    await Promise.all(['a', 'b', 'c'].map((put) => call(server, 'dave', { put })))
+    expect((await call(server, 'dave')).split(' ').sort()).toEqual(['a', 'b', 'c', 'session'])
+    expect(there.asked('initialize')).toHaveLength(1)
+  })
+
+  test('outlives a request that the upstream refuses', async () => {
+    const there = upstream()
+    Object.assign(there.state, { isStateless: false, hasSessions: true })
+    const server = inFrontOf(there)
+    await call(server, 'hal', { put: 'kept' })
+    const params = { name: 'work', arguments: { refuse: true } }
+    await refusal(server, 'tools/call', params, { principal: named('hal') })
+    expect(await call(server, 'hal')).toBe('session kept')
+    expect(there.sessions.size).toBe(1)
+  })
+})
