@@ -2,7 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { unscoped } from '../../worker/auth/scopes.ts'
 import { type Operation, type OperationsOptions, operations, operationsOf } from '../../worker/openapi/index.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
@@ -221,4 +221,74 @@ test('an operation whose path has a parameter that it does not declare is left o
   const document = { openapi: '3.1.0', paths: { '/pets/{petId}': { get: { operationId: 'pet' } } } }
   expect(operationsOf(document, { leftOut: (sentence) => left.push(sentence) })).toEqual([])
   expect(left).toEqual(['GET /pets/{petId}, which does not declare the parameter "petId" of its path'])
+})
+
+test('a property that only responses have is no argument, whether it is required or not', async () => {
+  const Pet = {
+    type: 'object',
+    required: ['id', 'name'],
+    properties: { id: { type: 'integer', readOnly: true }, name: { type: 'string' } },
+  }
+  const document = {
+    openapi: '3.0.3',
+    components: { schemas: { Pet } },
+    paths: {
+      '/pets': {
+        post: {
+          operationId: 'add',
+          requestBody: { content: { 'application/json': { schema: { $ref: '#/components/schemas/Pet' } } } },
+        },
+      },
+    },
+  }
+  const server = newServer().use(
+    operations(operationsOf(document), { base: await listen((request, response) => void request.pipe(response)) }),
+  )
+  const answered = await result(server, 'tools/call', { name: 'add', arguments: { body: { name: 'Rex' } } })
+  expect(textOf(answered)).toBe('{"name":"Rex"}')
+})
+
+describe('a parameter with a list', () => {
+  const list = { type: 'array', items: { type: 'integer' } }
+  const sent = async (path: string, parameter: object) => {
+    const base = await listen((request, response) => response.end(request.url))
+    const document = { openapi: '3.1.0', paths: { [path]: { get: { operationId: 'get', parameters: [parameter] } } } }
+    const server = newServer().use(operations(operationsOf(document), { base }))
+    return textOf(await result(server, 'tools/call', { name: 'get', arguments: { ids: [1, 2] } }))
+  }
+
+  test.each([
+    [{}, '/x?ids=1&ids=2'],
+    [{ explode: false }, '/x?ids=1%2C2'],
+    [{ style: 'pipeDelimited', explode: false }, '/x?ids=1%7C2'],
+    [{ style: 'spaceDelimited', explode: false }, '/x?ids=1+2'],
+  ])('in a query with %j is sent as %s', async (style, url) => {
+    expect(await sent('/x', { in: 'query', name: 'ids', schema: list, ...style })).toBe(url)
+  })
+
+  test('in a path is separated by commas', async () => {
+    expect(await sent('/x/{ids}', { in: 'path', name: 'ids', required: true, schema: list })).toBe('/x/1%2C2')
+  })
+})
+
+describe('a parameter that cannot be sent as the document says', () => {
+  test.each([
+    ['an object', { schema: { type: 'object' } }],
+    ['an object of the style deepObject', { style: 'deepObject', schema: { type: 'object' } }],
+    ['a list of the style deepObject', { style: 'deepObject', schema: { type: 'array' } }],
+    ['one with content', { content: { 'application/json': { schema: { type: 'array' } } } }],
+  ])('is left out: %s', (_, parameter) => {
+    for (const required of [false, true]) {
+      const left: string[] = []
+      const given = { in: 'query', name: 'filter', required, ...parameter }
+      const document = { openapi: '3.1.0', paths: { '/x': { get: { operationId: 'get', parameters: [given] } } } }
+      const found = operationsOf(document, { leftOut: (sentence) => left.push(sentence) })
+      expect(found.map(({ parameters }) => parameters)).toEqual(required ? [] : [{}])
+      expect(left).toEqual([
+        required
+          ? 'GET /x, whose required parameter "filter" is serialized in a way that is not supported'
+          : 'GET /x without its parameter "filter": it is serialized in a way that is not supported',
+      ])
+    }
+  })
 })

@@ -69,9 +69,18 @@ function operationAt(
       if (!isIgnored) leftOut(`${where} without its parameter "${own}": only this server sets that header`)
       continue
     }
+    const separator = separatorOf(parameter, document, where)
+    if (separator === 'unsupported') {
+      if (place === 'path' || parameter.required === true) {
+        leftOut(`${where}, whose required parameter "${own}" is serialized in a way that is not supported`)
+        return undefined
+      }
+      leftOut(`${where} without its parameter "${own}": it is serialized in a way that is not supported`)
+      continue
+    }
     const before = Object.entries(parameters).find(([, other]) => other.in === place && other.name === own)?.[0]
     const argument = before ?? (own in properties || own === 'body' ? `${place}_${own}` : own)
-    parameters[argument] = { in: place, name: own }
+    parameters[argument] = { in: place, name: own, ...(separator && { separator }) }
     properties[argument] = {
       ...(isObject(schema) ? schema : {}),
       ...(typeof description === 'string' && { description }),
@@ -118,6 +127,24 @@ function operationAt(
       openWorldHint: true,
     },
   }
+}
+
+/**
+ * What stands between the entries of a list in a query, if they are one parameter.
+ *
+ * @see https://spec.openapis.org/oas/v3.1.1.html#style-values
+ */
+function separatorOf(parameter: Params, document: Params, where: string): ',' | ' ' | '|' | 'unsupported' | undefined {
+  const { in: place, content, schema: given } = parameter
+  const byDefault = place === 'query' ? 'form' : 'simple'
+  const { style = byDefault, explode = style === 'form' } = parameter
+  const schema = isObject(given) ? followed(given, document, where) : {}
+  if (content !== undefined || schema.type === 'object' || isObject(schema.properties)) return 'unsupported'
+  if (style === byDefault) return place === 'query' && explode === false && schema.type === 'array' ? ',' : undefined
+  if (place !== 'query' || schema.type !== 'array') return 'unsupported'
+  if (style === 'spaceDelimited') return explode ? undefined : ' '
+  if (style === 'pipeDelimited') return explode ? undefined : '|'
+  return 'unsupported'
 }
 
 const jsonType = /^application\/(?:[\w.-]+\+)?json\b/i
@@ -179,7 +206,8 @@ function closed(schema: Params, document: Params, where: string): JsonSchema {
         return [key, named.has(key) && isObject(member) ? inMap(member) : rewrite(member)]
       }),
     )
-    return isOld ? modern(copy) : copy
+    const requested = withoutReadOnly(copy)
+    return isOld ? modern(requested) : requested
   }
 
   function inMap(schemas: Params): Params {
@@ -204,6 +232,25 @@ const foreign = new Set(['discriminator', 'xml', 'externalDocs', 'example'])
 const named = new Set(['properties', 'patternProperties', '$defs', 'dependentSchemas'])
 /** Members whose values are no schemas. */
 const literal = new Set(['enum', 'const', 'default', 'examples', 'required'])
+
+/**
+ * An object schema without the properties that only responses have: `required` does not mean them in requests.
+ *
+ * @see https://spec.openapis.org/oas/v3.0.4.html#schema-object
+ */
+function withoutReadOnly(schema: Params): Params {
+  const { properties, required } = schema
+  if (!isObject(properties)) return schema
+  const isReadOnly = (name: string) => {
+    const property = Object.hasOwn(properties, name) ? properties[name] : undefined
+    return isObject(property) && property.readOnly === true
+  }
+  return {
+    ...schema,
+    properties: Object.fromEntries(Object.entries(properties).filter(([name]) => !isReadOnly(name))),
+    ...(Array.isArray(required) && { required: required.filter((name) => !isReadOnly(String(name))) }),
+  }
+}
 
 /** OpenAPI 3.0 had words of its own for what JSON Schema says otherwise. */
 function modern({ nullable, exclusiveMinimum, exclusiveMaximum, ...schema }: Params): Params {

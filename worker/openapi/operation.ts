@@ -9,7 +9,17 @@ export type Operation = {
   /** With its parameters in braces. */
   readonly path: string
   /** Where each argument goes, by its name: its name there, and how. */
-  readonly parameters: Readonly<Record<string, { in: 'path' | 'query' | 'header'; name: string }>>
+  readonly parameters: Readonly<
+    Record<
+      string,
+      {
+        in: 'path' | 'query' | 'header'
+        name: string
+        /** Stands between the entries of a list in a query. Default: each entry is a parameter of its own. */
+        separator?: ',' | ' ' | '|'
+      }
+    >
+  >
   /** The argument `body` is sent as JSON. */
   readonly hasBody: boolean
   /** The media type of that JSON. Default: `application/json`. */

@@ -115,9 +115,10 @@ async function call(
 ) {
   const url = new URL(base.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
-  for (const [argument, { in: place, name }] of Object.entries(parameters)) {
+  for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
     const values = [args[argument] ?? []].flat()
-    if (place === 'query') for (const value of values) url.searchParams.append(name, textOf(value))
+    const queried = separator && values.length > 0 ? [values.map(textOf).join(separator)] : values
+    if (place === 'query') for (const value of queried) url.searchParams.append(name, textOf(value))
     if (place === 'header' && values.length > 0) sent.set(name, values.map(textOf).join(', '))
   }
   // After the arguments: the developer's value wins.
@@ -136,7 +137,8 @@ async function call(
 
   function inPath(name: string): string {
     const argument = Object.entries(parameters).find(([, place]) => place.in === 'path' && place.name === name)?.[0]
-    const text = textOf(args[argument ?? name])
+    const value = args[argument ?? name]
+    const text = Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)
     // Encoded or not, it would be another path.
     if (/^\.{0,2}$/.test(text)) throw new Error(`"${text}" cannot be a part of the path ${path}`)
     return encodeURIComponent(text)
