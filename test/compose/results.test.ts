@@ -1,12 +1,15 @@
 /** What an upstream returns is data: it reaches a client as far as the protocol has words for it. */
 import { describe, expect, test } from 'vitest'
 import { readResult } from '../../worker/compose/proxy/results.ts'
-import { newServer, play, refusal } from '../engine/stage.ts'
+import { withAnswers } from '../../worker/engine/memo.ts'
+import { newServer, play, refusal, result } from '../engine/stage.ts'
 import { nodeProxy } from './node-proxy.ts'
 
 const read = (method: string, result: Record<string, unknown>, canBeAsked = true) =>
   readResult(method, result, canBeAsked, 'upstream.example')
 const visit = (url: string) => ({ method: 'elicitation/create', params: { mode: 'url', url, message: 'Sign in' } })
+const form = (properties: object) => ({ message: 'm', requestedSchema: { type: 'object', properties } })
+const text = { type: 'text', text: 'a' }
 const asks = (request: unknown) => ({ resultType: 'input_required', inputRequests: { a: request }, requestState: 's' })
 
 describe('a result of an upstream without sessions', () => {
@@ -18,6 +21,35 @@ describe('a result of an upstream without sessions', () => {
     ['tools/call', asks('x')],
     ['tools/call', asks(visit('javascript://localhost/%0aalert(1)'))],
     ['tools/call', asks(visit('http://login.example'))],
+    ...[
+      visit('https://bank.example@evil.example/'),
+      visit('https://ada:secret@evil.example/'),
+      { method: 'elicitation/create', params: { mode: 'URL', url: 'javascript:alert(1)', message: 'm' } },
+      { method: 'elicitation/create', params: { mode: 'url', url: 'https://login.example' } },
+      { method: 'elicitation/create', params: { message: 5, requestedSchema: { type: 'object', properties: {} } } },
+      { method: 'elicitation/create', params: { message: 'm' } },
+      { method: 'elicitation/create', params: { message: 'm', requestedSchema: 7 } },
+      { method: 'elicitation/create', params: form({ a: { type: 'object' } }) },
+      { method: 'elicitation/create', params: form({ a: { type: 'array', items: {} } }) },
+      { method: 'sampling/createMessage' },
+      { method: 'sampling/createMessage', params: { maxTokens: 1 } },
+      { method: 'sampling/createMessage', params: { maxTokens: 1, messages: 'x' } },
+      { method: 'sampling/createMessage', params: { maxTokens: 1, messages: [null] } },
+      { method: 'sampling/createMessage', params: { maxTokens: 1, messages: [{ role: 'user', content: [null] }] } },
+      {
+        method: 'sampling/createMessage',
+        params: { messages: [{ role: 'user', content: { type: 'text', text: 'a' } }] },
+      },
+      {
+        method: 'sampling/createMessage',
+        params: { maxTokens: 1, messages: [{ role: 'assistant', content: { type: 'tool_use', id: '1' } }] },
+      },
+    ].map((request): [string, Record<string, unknown>] => ['tools/call', asks(request)]),
+    ...[{}, { role: 'system', content: text }, { role: 'user', content: [text] }, { role: 'user', content: null }].map(
+      (message): [string, Record<string, unknown>] => ['prompts/get', { messages: [message] }],
+    ),
+    ['resources/read', { contents: [{ uri: 'a:b' }] }],
+    ['resources/read', { contents: [{ text: 'b' }] }],
     ['tools/call', { resultType: 'input_required', inputRequests: [], requestState: 's' }],
     ['tools/call', { resultType: 'input_required', inputRequests: {}, requestState: 7 }],
     ['completion/complete', asks({ method: 'roots/list' })],
@@ -56,6 +88,62 @@ describe('a result of an upstream without sessions', () => {
     expect(read('prompts/get', { ...asks(request), content: [], x: 1 })).toEqual(asks(request))
   })
 })
+
+test.each([
+  { method: 'roots/list' },
+  { method: 'elicitation/create', params: { mode: 'form', ...form({ a: { type: 'string' }, b: { enum: ['x'] } }) } },
+  { method: 'elicitation/create', params: form({ a: { type: 'array', items: { type: 'string', enum: ['x'] } } }) },
+  { method: 'sampling/createMessage', params: { maxTokens: 1, messages: [{ role: 'user', content: text }] } },
+  { method: 'sampling/createMessage', params: { maxTokens: 1, messages: [{ role: 'user', content: [text] }] } },
+])('what a handler can ask, an upstream can ask: %j', (request) => {
+  expect(read('tools/call', asks(request))).toEqual(asks(request))
+})
+
+const megabyte = 'x'.repeat(1024 * 1024)
+test.each(['application/json', 'text/event-stream'])('an answer as %s has at most 16 MiB', async (type) => {
+  let sent = 0
+  const upstream = async (_: string, { body }: RequestInit) => {
+    const { id, method } = JSON.parse(String(body))
+    const described = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
+    if (method === 'server/discover') return Response.json({ jsonrpc: '2.0', id, result: described })
+    const flood = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        sent += 1
+        if (sent > 100) controller.close()
+        else controller.enqueue(new TextEncoder().encode((sent === 1 ? 'data: ' : '') + megabyte))
+      },
+    })
+    return new Response(flood, { headers: { 'Content-Type': type } })
+  }
+  const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream))
+  expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
+    kind: 'unavailable',
+    message:
+      'The server at upstream.example answered tools/call with more than 16777216 bytes, which proxy() does not read: let it answer in parts',
+  })
+  expect(sent).toBeLessThan(25)
+})
+
+test.each(['2026-07-28', '2025-11-25'])(
+  'the model is told that a client of %s refuses what an upstream asks',
+  async (date) => {
+    const upstream = async (_: string, { body }: RequestInit) => {
+      const { id, method } = JSON.parse(String(body))
+      const described = { supportedVersions: ['2026-07-28'], capabilities: { tools: {} } }
+      const result = method === 'server/discover' ? described : asks({ method: 'roots/list' })
+      return Response.json({ jsonrpc: '2.0', id, result })
+    }
+    const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream))
+    const first = await play(server, 'tools/call', { name: 'x' }, { date })
+    if (!('asks' in first.outcome)) throw new Error('It asks nothing')
+    const refused = { '1 a': { error: { code: -1, message: 'The person said no' } } }
+    const memo = withAnswers(first.outcome.memo, refused)
+    expect(await result(server, 'tools/call', { name: 'x' }, { date, memo })).toMatchObject({
+      isError: true,
+      content: [{ type: 'text', text: 'The client refused "1 a": The person said no' }],
+    })
+  },
+)
 
 test('an upstream with sessions asks nothing in a result', () => {
   expect(read('tools/call', { ...asks({ method: 'roots/list' }), content: [] }, false)).toEqual({ content: [] })

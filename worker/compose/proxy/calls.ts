@@ -110,9 +110,10 @@ async function here(asked: Asked, own: Method, proxies: readonly Proxied[], feat
 
 const inside = ({ prefix }: Proxied, name: string): string => name.slice(prefix.length)
 
-/** In a session the model is told what its client cannot do, as it is by tools that are declared here. */
+/** The model is told that its client refuses an input request, or in a session cannot be asked, as by tools that are declared here. */
 function told({ call }: Asked, thrown: unknown): Result {
-  const isTold = thrown instanceof McpError && thrown.kind === 'missing_client_capability' && !call.revision.stateless
+  const kind = thrown instanceof McpError ? thrown.kind : undefined
+  const isTold = kind === 'client_refused' || (kind === 'missing_client_capability' && !call.revision.stateless)
   if (!isTold) throw thrown
-  return { content: [{ type: 'text', text: thrown.message }], isError: true }
+  return { content: [{ type: 'text', text: (thrown as McpError).message }], isError: true } // it has a kind
 }

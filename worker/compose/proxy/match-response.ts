@@ -1,6 +1,7 @@
 import { isRequestId, isResponse, type Parsed, parse, type ResponseMessage } from '../../protocol/jsonrpc.ts'
 import type { RequestId } from '../../protocol/types.ts'
 import { events, isEventStream } from '../../testing/wire.ts'
+import { BoundedResponse } from './bounded-response.ts'
 
 type ErrorMessage = Extract<ResponseMessage, { error: unknown }>
 
@@ -12,13 +13,25 @@ export type Match =
   /** There are responses, and none of them has the id of the request. Nothing of them may reach the caller. */
   | { readonly kind: 'foreign' }
   | { readonly kind: 'none' }
+  /** It has more than `maxAnswerBytes`. */
+  | { readonly kind: 'too large' }
 
 /**
  * Finds the response to a request by its id, with the id's exact type. Reads a stream until it is there.
  *
  * @see https://www.jsonrpc.org/specification#response_object
  */
-export async function matchResponse(response: Response, id: RequestId): Promise<Match> {
+export async function matchResponse(given: Response, id: RequestId): Promise<Match> {
+  const bounded = new BoundedResponse(given)
+  try {
+    return await matchIn(bounded.response, id)
+  } catch (problem) {
+    if (bounded.isTooLarge) return { kind: 'too large' }
+    throw problem
+  }
+}
+
+async function matchIn(response: Response, id: RequestId): Promise<Match> {
   let isForeign = false
   let refusal: ErrorMessage | undefined
   for await (const parsed of messagesIn(response)) {

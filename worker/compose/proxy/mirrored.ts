@@ -1,6 +1,10 @@
+import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { type MirroredParameter, mirroredHeaders, mirroredParameters } from '../../protocol/mirror.ts'
 import type { Params } from '../../protocol/types.ts'
+
+/** Tools with such arguments that are remembered. A call of another one makes the upstream refuse it, and its list is read again. */
+const maxTools = 1000
 
 /**
  * The arguments that calls of a server's tools repeat in headers, as far as its lists have told.
@@ -8,12 +12,14 @@ import type { Params } from '../../protocol/types.ts'
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#custom-headers-from-tool-parameters
  */
 export class Mirrored {
-  readonly #byTool = new Map<unknown, readonly MirroredParameter[]>()
+  readonly #byTool = new BoundedMap<unknown, readonly MirroredParameter[]>({ maxEntries: maxTools })
 
   /** @param tools as the server lists them */
   learn(tools: readonly Params[]): void {
     for (const { name, inputSchema } of tools) {
-      this.#byTool.set(name, isObject(inputSchema) ? mirroredParameters(inputSchema) : [])
+      const parameters = isObject(inputSchema) ? mirroredParameters(inputSchema) : []
+      if (parameters.length > 0) this.#byTool.set(name, parameters)
+      else this.#byTool.delete(name)
     }
   }
 

@@ -6,6 +6,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import { negotiate, newestStateless } from '../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../protocol/stateless-request.ts'
 import type { ClientCapabilities, Params, Result, ServerCapabilities } from '../../protocol/types.ts'
+import { maxAnswerBytes } from './bounded-response.ts'
 import { type Match, matchResponse } from './match-response.ts'
 import { type InputRequired, invalidResult, readResult } from './results.ts'
 import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
@@ -293,6 +294,12 @@ export class Remote {
   #resultOf(match: Match, method: string, canBeAsked: boolean): Result | InputRequired {
     if (match.kind === 'foreign') {
       throw new McpError('unavailable', `The server at ${this.#host} answered with the id of another request`)
+    }
+    if (match.kind === 'too large') {
+      throw new McpError(
+        'unavailable',
+        `The server at ${this.#host} answered ${method} with more than ${maxAnswerBytes} bytes, which proxy() does not read: let it answer in parts`,
+      )
     }
     if (match.kind === 'none') throw new McpError('unavailable', `The server at ${this.#host} gave no answer`)
     if ('result' in match.message) return readResult(method, match.message.result, canBeAsked, this.#host)

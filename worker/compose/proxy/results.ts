@@ -1,7 +1,7 @@
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import { isSecureUrl } from '../../protocol/secure-url.ts'
 import type { InputRequest, Params, Result } from '../../protocol/types.ts'
+import { inputRequestProblem, isBlock, roles } from './input-requests.ts'
 
 /** A result in which the upstream asks the client before it goes on. */
 export type InputRequired = {
@@ -18,7 +18,6 @@ const members: Readonly<Record<string, readonly [string, ...string[]]>> = {
   'completion/complete': ['completion'],
 }
 const canAsk = new Set(['tools/call', 'prompts/get', 'resources/read'])
-const questions = new Set(['elicitation/create', 'sampling/createMessage', 'roots/list'])
 
 export const isInputRequired = (result: Result | InputRequired): result is InputRequired =>
   result.resultType === 'input_required'
@@ -52,9 +51,16 @@ export function readResult(method: string, given: Params, canBeAsked: boolean, h
       `"${required}" must be ${required === 'completion' ? 'an object' : 'a list of objects'}`,
     )
   }
+  const isRead = required === 'messages' ? isPromptMessage : required === 'contents' ? isResourceContents : undefined
+  const index = Array.isArray(value) && isRead ? value.findIndex((each) => !isRead(each)) : -1
+  if (index >= 0) throw invalidResult(host, method, `${required}[${index}] is not what the protocol has there`)
   const kept = others.filter((name) => isKept(name, given[name])).map((name) => [name, given[name]])
   return { [required]: value, ...Object.fromEntries(kept), ...(isObject(_meta) && { _meta }) }
 }
+
+const isPromptMessage = ({ role, content }: Params) => roles.has(role) && isObject(content) && isBlock(content)
+const isResourceContents = ({ uri, text, blob }: Params) =>
+  typeof uri === 'string' && (typeof text === 'string' || typeof blob === 'string')
 
 function isKept(name: string, value: unknown): boolean {
   if (name === 'ttlMs') return Number.isSafeInteger(value) && Number(value) >= 0
@@ -65,8 +71,10 @@ function isKept(name: string, value: unknown): boolean {
 function readInputRequired(method: string, given: Params, host: string): InputRequired {
   const { inputRequests = {}, requestState } = given
   if (!canAsk.has(method)) throw invalidResult(host, method, 'it asks for input, which this method cannot do')
-  if (!isObject(inputRequests) || !Object.values(inputRequests).every(isInputRequest)) {
-    throw invalidResult(host, method, '"inputRequests" must be elicitation, sampling and roots requests')
+  if (!isObject(inputRequests)) throw invalidResult(host, method, '"inputRequests" must be an object')
+  for (const [key, request] of Object.entries(inputRequests)) {
+    const problem = inputRequestProblem(request)
+    if (problem !== undefined) throw invalidResult(host, method, `the input request "${key}" ${problem}`)
   }
   if (requestState !== undefined && typeof requestState !== 'string') {
     throw invalidResult(host, method, '"requestState" must be a string')
@@ -76,13 +84,6 @@ function readInputRequired(method: string, given: Params, host: string): InputRe
     inputRequests: inputRequests as InputRequired['inputRequests'], // each was looked at above
     ...(requestState !== undefined && { requestState }),
   }
-}
-
-function isInputRequest(request: unknown): boolean {
-  if (!isObject(request) || !questions.has(String(request.method))) return false
-  const { params = {} } = request
-  if (!isObject(params)) return false
-  return params.mode !== 'url' || (typeof params.url === 'string' && isSecureUrl(params.url))
 }
 
 export const invalidResult = (host: string, method: string, reason: string): McpError =>
