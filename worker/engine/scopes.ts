@@ -32,30 +32,47 @@ export async function lackedScopes(
   // Each is an engine's `Method`.
   const own = await (registry.methods.get(method) as Method | undefined)?.scopes?.(params, open)
   if (own) return isPermitted({ scopes: own }, { principal }) ? none : own
-  const entry = entryOf(registry, method, params)
-  if (!entry || isPermitted(entry, { principal })) return none
+  const [entry, ...others] = entriesOf(registry, method, params)
+  // Of several servers the one that has it decides, when it is asked.
+  if (!entry || others.length > 0 || isPermitted(entry, { principal })) return none
   return (await isVisible(entry, { principal })) ? (entry.scopes ?? none) : none
 }
 
 /**
- * All scopes that a request takes, whoever sends it: for streams and input requests of its call, which need them too.
+ * All scopes that a request takes: for streams and input requests of its call, which need them too.
  *
  * @param open of the caller's seals
+ * @param principal of the caller; of several servers that may have what it names, those that refuse the caller do not count
  */
 export async function scopesOf(
   registry: Registry,
   { method, params = {} }: { method: string; params?: Params },
   open: Open,
+  principal?: Principal,
 ): Promise<readonly string[]> {
   // Each is an engine's `Method`.
   const own = await (registry.methods.get(method) as Method | undefined)?.scopes?.(params, open)
-  return own ?? entryOf(registry, method, params)?.scopes ?? none
+  if (own) return own
+  const entries = entriesOf(registry, method, params)
+  if (entries.length < 2 || !principal) return anyOf(entries).scopes ?? none
+  return anyOf(entries.filter((entry) => isPermitted(entry, { principal }))).scopes ?? none
 }
 
-/** What a request is about, declared here or by another server. Only what its method looks at counts. */
+/**
+ * What a request is about, declared here or by another server. Only what its method looks at counts. Where several servers may have it, it
+ * takes the scopes of all of them.
+ */
 export function entryOf(registry: Registry, method: string, params: Params): Guarded | undefined {
+  const [first, ...others] = entriesOf(registry, method, params)
+  return first && others.length > 0 ? anyOf([first, ...others]) : first
+}
+
+/** Everything that a request may be about. */
+function entriesOf(registry: Registry, method: string, params: Params): readonly Guarded[] {
   const entry = namedBy(method, params)
-  return entry && (declaredEntry(registry, entry) ?? forwardedEntry(registry, canonical(entry, method)))
+  if (!entry) return []
+  const declared = declaredEntry(registry, entry)
+  return declared ? [declared] : forwardedEntries(registry, canonical(entry, method))
 }
 
 /** The entry under the spelling that is sent to the other server. See `proxy()`. */
@@ -94,16 +111,20 @@ function declaredEntry(registry: Registry, { kind, name }: ForwardedEntry): Guar
   return registry.templates.get(name) ?? findResource(registry, name)?.resource
 }
 
-/**
- * What the one server has that can have it. Where several can, it is known later which one has: who forwards the request looks at
- * the scopes then.
- */
-function forwardedEntry({ forwarded }: Registry, { kind, name }: ForwardedEntry): Guarded | undefined {
-  const [only, ...others] = kind === 'resource' ? forwarded : forwarded.filter(({ prefix }) => name.startsWith(prefix))
-  if (!only || others.length > 0) return undefined
-  const nameThere = kind === 'resource' ? name : name.slice(only.prefix.length)
-  return { enabled: undefined, scopes: only.scopesOf({ kind, name: nameThere }) }
+/** What each server has that can have it: which of several has it is known only when it is asked. */
+function forwardedEntries({ forwarded }: Registry, { kind, name }: ForwardedEntry): Guarded[] {
+  const able = kind === 'resource' ? forwarded : forwarded.filter(({ prefix }) => name.startsWith(prefix))
+  return able.map((server) => {
+    const nameThere = kind === 'resource' ? name : name.slice(server.prefix.length)
+    return { enabled: undefined, scopes: server.scopesOf({ kind, name: nameThere }) }
+  })
 }
+
+/** Takes the scopes of all entries. */
+const anyOf = (entries: readonly Guarded[]): Guarded => ({
+  enabled: undefined,
+  scopes: [...new Set(entries.flatMap(({ scopes = none }) => scopes))],
+})
 
 export const insufficientScope = (scopes: readonly string[]): McpError =>
   new McpError('insufficient_scope', `This takes the scopes ${scopes.join(' ')}`, { scopes })

@@ -104,7 +104,9 @@ export const scopesOfEach = (
 ): Promise<(readonly string[])[]> => {
   const { open } = sealsOf(host, principal)
   const { registry } = host.server
-  return Promise.all(messages.map((message) => ('method' in message ? scopesOf(registry, message, open) : [])))
+  return Promise.all(
+    messages.map((message) => ('method' in message ? scopesOf(registry, message, open, principal) : [])),
+  )
 }
 
 /** For whoever reports what was refused: see `Visit.refusals`. */

@@ -1,0 +1,37 @@
+/** Scopes of what several other servers may have: which of them has it is known only when it is asked. */
+import { expect, test } from 'vitest'
+import { subjectsOf } from '../../worker/audit/subjects.ts'
+import { scopesOf } from '../../worker/engine/scopes.ts'
+import type { Forwarded } from '../../worker/server/forwarded.ts'
+import { createServer } from '../../worker/server/server.ts'
+
+const forwarding = (prefix: string, scopes: readonly string[]): Forwarded => ({
+  what: 'a proxy',
+  prefix,
+  scopes,
+  scopesOf: () => scopes,
+})
+const { registry } = createServer({ name: 'gateway', version: '1.0.0' })
+registry.forwarded.push(forwarding('', ['x']), forwarding('', ['y']), forwarding('other_', ['z']))
+
+const call = { method: 'tools/call', params: { name: 'slow' } }
+const open = async () => undefined
+const principal = (scopes: string[]) => ({ issuer: 'https://issuer.example', subject: 'ada', scopes, claims: {} })
+
+test('a stream of a call takes the scopes of every server that may answer it', async () => {
+  expect(await scopesOf(registry, call, open)).toEqual(['x', 'y'])
+  expect(await scopesOf(registry, { method: 'resources/read', params: { uri: 'note://1' } }, open)).toEqual([
+    'x',
+    'y',
+    'z',
+  ])
+})
+
+test('a stream of a call takes no scopes of servers that refuse its caller', async () => {
+  expect(await scopesOf(registry, call, open, principal(['x']))).toEqual(['x'])
+  expect(await scopesOf(registry, call, open, principal(['x', 'y', 'z']))).toEqual(['x', 'y'])
+})
+
+test('the audit log names the scopes of every server that may answer a call', () => {
+  expect(subjectsOf(registry, call)).toEqual([{ name: 'slow', scopes: ['x', 'y'] }])
+})
