@@ -94,6 +94,13 @@ const rows: Wrong[] = [
     () => ({ name: 'plain', arguments: {}, task: { ttl: 1000 } }),
     { status: 200, result: { resultType: 'complete', content: [{ type: 'text', text: 'plain' }] } },
   ],
+  [
+    'of a tool by a name in a list starts no task',
+    'tools/call',
+    () => ({ name: ['quick'], arguments: { text: 'hi' } }),
+    invalid('params.name must be a string'),
+    { headers: { 'Mcp-Name': 'quick' } },
+  ],
   ['of an unknown tool is an error', 'tools/call', () => ({ name: 'nothing' }), invalid('Unknown tool: nothing')],
 ]
 

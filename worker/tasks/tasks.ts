@@ -203,7 +203,8 @@ const taskOptions = (tool: Tool | undefined): TaskOptions | undefined =>
 async function call(asked: Asked, site: Site, calls: Method): Promise<Result> {
   const { server, call } = asked
   const { name, task } = call.params
-  const tool = server.registry.tools.get(String(name))
+  // A name of another type names no tool, as for scopes and limits.
+  const tool = typeof name === 'string' ? server.registry.tools.get(name) : undefined
   if (!tool || !(await isVisible(tool, { principal: call.principal }))) return calls.answer(asked)
   const options = taskOptions(tool)
   const { scopes = [] } = tool
