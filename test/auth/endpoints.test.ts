@@ -45,6 +45,14 @@ describe('two endpoints that share one bearer()', () => {
     }
   })
 
+  test('a token for the URL of the older transport, which endpoints in one folder share, is refused at the endpoint', async () => {
+    const headers = bearing(await issuer.token(new URL('/alpha/sse', server.url).href))
+    expect(await call(at('alpha'), headers)).toMatchObject({
+      status: 401,
+      text: `The token is for another audience than ${at('alpha').href}`,
+    })
+  })
+
   test('a token for another host of the same endpoint is refused', async () => {
     const local = new URL(at('alpha'))
     local.hostname = local.hostname === 'localhost' ? '127.0.0.1' : 'localhost'

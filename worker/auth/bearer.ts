@@ -271,7 +271,10 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   }
 
   function resourcesOf(request: Request, site: Site): readonly string[] {
-    const names = [site.paths.mcp, site.paths.sse].map((path) => resourceOf(request, site, options.resource, path))
+    // Endpoints in one folder have the same URL for the older transport, so a token for it is accepted only there.
+    const { mcp, sse } = site.paths
+    const paths = new URL(request.url).pathname === mcp ? [mcp] : [mcp, sse]
+    const names = paths.map((path) => resourceOf(request, site, options.resource, path))
     // The canonical name of an origin has no path.
     return [...new Set(names.flatMap((name) => (name.endsWith('/') ? [name, name.slice(0, -1)] : [name])))]
   }
