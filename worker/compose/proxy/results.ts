@@ -53,7 +53,7 @@ export function readResult(method: string, given: Params, canBeAsked: boolean, h
   }
   const isRead = required === 'messages' ? isPromptMessage : required === 'contents' ? isResourceContents : undefined
   const index = Array.isArray(value) && isRead ? value.findIndex((each) => !isRead(each)) : -1
-  if (index >= 0) throw invalidResult(host, method, `${required}[${index}] is not what the protocol has there`)
+  if (index >= 0) throw invalidResult(host, method, `invalid ${required}[${index}]`)
   const kept = others.filter((name) => isKept(name, given[name])).map((name) => [name, given[name]])
   return { [required]: value, ...Object.fromEntries(kept), ...(isObject(_meta) && { _meta }) }
 }
