@@ -261,6 +261,8 @@ export class Updates extends Keys implements UpdatesRpc {
     this.#recover()
     await this.#tell()
     const now = Date.now()
+    // Another turn may still be telling sessions. When this object is lost meanwhile, only an alarm goes on with the rest.
+    if (this.#log.untold([])) return this.#wakeBy(now + retryAfter)
     // What is left may be kept for longer, so that an alarm is for many.
     if (this.#log.prune(now)) await this.#wakeBy(now + keptFor)
   }

@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
-import { topicsHeader, type UpdatesRpc } from '../../durable-objects/updates.ts'
+import { topicsHeader, Updates, type UpdatesHost, type UpdatesRpc } from '../../durable-objects/updates.ts'
 import { readFeedMessage } from '../../worker/http/feed-codes.ts'
 import { type Change, topicOf } from '../../worker/protocol/changes.ts'
 
@@ -241,4 +241,24 @@ test('the key ring is minted once', async () => {
   expect(second).toEqual(first)
   expect(await stub.keys()).toEqual(first)
   expect(Object.keys(first.keys)).toEqual([first.current])
+})
+
+test('an alarm that finds sessions being told leaves another alarm', async () => {
+  await runInDurableObject(updates(), async (_, state) => {
+    const told = Promise.withResolvers<boolean>()
+    // Only what one object with one session uses.
+    const host = {
+      options: { storageBytes: 1e9 },
+      session: () => ({ changed: () => told.promise }),
+      report: () => {},
+    } as unknown as UpdatesHost
+    const instance = new Updates(state, {} as never, host)
+    await instance.subscribe('slow', ['tools'])
+    await instance.publish(tools, ['tools'])
+    // The alarm that publishing has set fires.
+    await state.storage.deleteAlarm()
+    await instance.alarm()
+    expect(await state.storage.getAlarm()).toBeGreaterThan(Date.now())
+    told.resolve(true)
+  })
 })
