@@ -127,16 +127,18 @@ export class State extends DurableObject implements StateRpc {
   /** Notes when it lapses, or was used: with the first thing that is kept, and then rarely. */
   #note({ name, ttl }: Declaration, expires: number | undefined, now: number, wrote: boolean): void {
     const { kv } = this.ctx.storage
-    const isNoted = kv.get('lapses') !== undefined || kv.get('used') !== undefined
+    const used = kv.get<Use>('used')
+    const isNoted = kv.get('lapses') !== undefined || used !== undefined
     if (!isNoted && !wrote) return
     this.#schema.store()
     if (expires !== undefined) {
       if (!isNoted) kv.put('lapses', expires)
     } else if (ttl !== undefined) {
-      const used = kv.get<Use>('used')
       if (!used || used.ttl !== ttl || now - used.at > ttl / 4) kv.put('used', { state: name, at: now, ttl })
     }
-    if (isNoted) return
+    // An alarm that is early sets the next one. One that was set for a longer ttl would be late.
+    const isShortened = used !== undefined && ttl !== undefined && ttl < used.ttl
+    if (isNoted && !isShortened) return
     const lapses = this.#lapses()
     if (lapses !== undefined) void this.ctx.storage.setAlarm(lapses)
   }

@@ -191,6 +191,17 @@ test('a state goes by the ttl it is declared with now', async () => {
   expect(await used('test_gone', day)()).toEqual({ isKept: true, isWatched: true })
 })
 
+test('a state whose ttl was shortened lapses by the new ttl after its next use', async () => {
+  const stub = fresh()
+  await run(stub, 'test_day', 'put', 'a', 1)
+  await runInDurableObject(stub, async (_, { storage }) => {
+    storage.kv.put('used', { state: 'test_day', at: Date.now(), ttl: 365 * day })
+    await storage.setAlarm(Date.now() + 365 * day)
+  })
+  await run(stub, 'test_day', 'get', 'a')
+  expect((await stored(stub)).alarm).toBeLessThanOrEqual(Date.now() + day)
+})
+
 test('a handle leads nowhere once it has lapsed or was forgotten, and nothing remains', async () => {
   const expires = Date.now() + day
   const [lapsing, forgotten] = [fresh(), fresh()]
