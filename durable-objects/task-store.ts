@@ -19,6 +19,7 @@
  */
 import { type Answer, emptyMemo, type Memo, withAnswers } from '../worker/engine/memo.ts'
 import { type ErrorKind, McpError } from '../worker/protocol/errors.ts'
+import { jsonText } from '../worker/protocol/json-text.ts'
 import type { ClientCapabilities, Implementation, InputRequest, Params, Result } from '../worker/protocol/types.ts'
 import { utf8 } from '../worker/protocol/utf8.ts'
 import { bytesOf, maxValueBytes, readParts, writeParts } from './parts.ts'
@@ -70,6 +71,8 @@ export type Kept = TaskTerms & {
   lastUpdatedAt: number
   status: TaskStatus
   statusMessage?: string | undefined
+  /** The status message is about a problem, and is removed when that is over. */
+  hasProblemMessage?: boolean
   /** Its client has heard of it. */
   isTask: boolean
   /** How often its handler has thrown. */
@@ -121,6 +124,11 @@ export class TaskStore {
     this.save(task)
   }
 
+  /** A later round of a call that is no task yet brings the principal again, sealed for longer. */
+  renewPrincipal({ principal }: TaskCall): void {
+    this.#storage.kv.put('call', { ...this.call, principal })
+  }
+
   save(task: Kept): void {
     this.#storage.kv.put('task', task)
   }
@@ -143,12 +151,14 @@ export class TaskStore {
 
   /** Why the result of `once` cannot be stored, if it cannot. */
   refuseEffect(key: string, value: unknown): McpError | undefined {
+    const what = `the result of once "${key}"`
     try {
-      const bytes = utf8(serialize({ value }, `the result of once "${key}"`)).length
-      return bytes > maxValueBytes ? tooLarge(`the result of once "${key}"`, bytes, maxValueBytes) : undefined
+      jsonText(value, `Cannot store ${what}:`)
     } catch (problem) {
-      return problem as McpError
+      return new McpError('internal_error', problem instanceof Error ? problem.message : String(problem))
     }
+    const bytes = utf8(JSON.stringify({ value })).length
+    return bytes > maxValueBytes ? tooLarge(what, bytes, maxValueBytes) : undefined
   }
 
   /** @param value that `refuseEffect` has not refused */

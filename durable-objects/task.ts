@@ -192,6 +192,7 @@ export class Task extends DurableObject implements TaskRpc {
       shards: [],
     }
     if (!this.#task) this.#store.begin(call, task)
+    else if (!task.isTask) this.#store.renewPrincipal(call)
     this.#task = task
     if (task.isTask) return { task: this.#view(task) }
     if (task.status === 'input_required') {
@@ -437,6 +438,7 @@ export class Task extends DurableObject implements TaskRpc {
   async #storeOutcome(task: Kept, came: Ended): Promise<void> {
     if ('wake' in came) return this.#rest(task, came.wake, true)
     if ('reauthorizeError' in came) return this.#retryReauthorize(task, came.reauthorizeError)
+    if (task.reauthorizeFailures) removeProblemMessage(task)
     task.reauthorizeFailures = 0
     if ('thrown' in came) {
       if (came.thrown instanceof InvalidInputResponse) return this.#askAgain(task, came.thrown)
@@ -459,7 +461,7 @@ export class Task extends DurableObject implements TaskRpc {
   /** The handler could not use an answer: without it, its question is open again. */
   async #askAgain(task: Kept, { key, message }: InvalidInputResponse): Promise<void> {
     this.#store.withdrawAnswer(key)
-    task.statusMessage = message
+    Object.assign(task, { statusMessage: message, hasProblemMessage: true })
     await this.#run(task).ended
   }
 
@@ -472,7 +474,8 @@ export class Task extends DurableObject implements TaskRpc {
     }
     task.reauthorizeFailures = failures
     const pauseMs = Math.min(1000 * 2 ** (failures - 1), 60_000)
-    task.statusMessage = `reauthorize failed, and is called again in ${pauseMs / 1000} s`
+    const statusMessage = `reauthorize failed, and is called again in ${pauseMs / 1000} s`
+    Object.assign(task, { statusMessage, hasProblemMessage: true })
     return this.#rest(task, Date.now() + pauseMs, false)
   }
 
@@ -541,7 +544,7 @@ export class Task extends DurableObject implements TaskRpc {
   /** A status message: at once in memory, and now and then on disk. */
   #note(task: Kept, message: string): void {
     if (isOver(task) || this.#task !== task) return
-    task.statusMessage = message.slice(0, maxStatusCharacters)
+    Object.assign(task, { statusMessage: message.slice(0, maxStatusCharacters), hasProblemMessage: false })
     task.lastUpdatedAt = Date.now()
     if (task.lastUpdatedAt - this.#noted < quietFor) return
     this.#noted = task.lastUpdatedAt
@@ -564,6 +567,7 @@ export class Task extends DurableObject implements TaskRpc {
   #take(task: Kept, answers: Answers): boolean {
     if (!this.#store.answer(answers)) return false
     task.due = undefined
+    removeProblemMessage(task)
     this.#become(task, 'working')
     return true
   }
@@ -608,6 +612,7 @@ export class Task extends DurableObject implements TaskRpc {
 
   async #finish(task: Kept, status: TaskStatus, end: End = {}): Promise<void> {
     this.#store.finish(end)
+    removeProblemMessage(task)
     this.#become(task, status)
     await this.#wake(task)
   }
@@ -628,6 +633,11 @@ export class Task extends DurableObject implements TaskRpc {
 }
 
 const isOver = ({ status }: Kept): boolean => status !== 'working' && status !== 'input_required'
+
+/** A message about a problem must not outlive it. */
+function removeProblemMessage(task: Kept): void {
+  if (task.hasProblemMessage) Object.assign(task, { statusMessage: undefined, hasProblemMessage: false })
+}
 
 const errorOf = ({ kind, message, data }: McpError): TaskError => ({
   kind,

@@ -50,6 +50,19 @@ describe('a round that is sent again', () => {
     expect(done((await answer()).result)).toBe(once)
   })
 
+  test('goes on for a signed-in caller who takes most of a day for each answer', async () => {
+    const ada = { user: 'ada' }
+    const params = { name: 'approvals', arguments: { key: key() } }
+    let asked = await client.result('tools/call', params, ada)
+    for (const name of ['one', 'two', 'three']) {
+      expect(asked).toMatchObject({ inputRequests: { [name]: {} } })
+      await later(15 * hour)
+      const inputResponses = { [name]: yes.sure }
+      asked = await client.result('tools/call', { ...params, requestState: asked.requestState, inputResponses }, ada)
+    }
+    expect(textIn(asked)).toBe('3 approvals')
+  })
+
   test('is refused when the call is forgotten, and does nothing', async () => {
     const it = key()
     const answer = await asked({ key: it })
@@ -99,12 +112,26 @@ describe('what cannot be stored', () => {
   })
 
   test.each([
-    ['bigint', 'Cannot store the result of once "charge": Do not know how to serialize a BigInt'],
+    [
+      'bigint',
+      'Cannot store the result of once "charge": a value that has no JSON form: Do not know how to serialize a BigInt',
+    ],
     ['text', 'Cannot store the result of once "charge": it has 2400012 bytes, and 1900000 is the most'],
   ])('fails a task once, without retries: a result of once that is a %s', async (of, message) => {
     const it = key()
     const task = await client.until(await client.begin('big_once', { key: it, of }), 'failed')
     expect(task.error).toMatchObject({ code: -32603, message: expect.stringContaining(message) })
+    expect(await tried(it)).toBe('1')
+  })
+
+  test.each([
+    ['map', 'a value of the class Map'],
+    ['nan', 'NaN at n'],
+    ['function', 'a function'],
+  ])('fails a task once, without retries: a result of once that JSON would change: %s', async (of, what) => {
+    const it = key()
+    const task = await client.until(await client.begin('lossy_once', { key: it, of }), 'failed')
+    expect(task.error).toMatchObject({ code: -32603, message: expect.stringContaining(what) })
     expect(await tried(it)).toBe('1')
   })
 

@@ -148,7 +148,9 @@ describe('a wrong use', () => {
       inputRequests: { number: { params: { message: 'Which?' } } },
     })
     await answer(4)
-    expect(textOf(await client.until(taskId, 'completed'))).toBe('4, charged 1 time')
+    const completed = await client.until(taskId, 'completed')
+    expect(textOf(completed)).toBe('4, charged 1 time')
+    expect(completed.statusMessage).toBeUndefined()
   })
 
   test('arguments that do not fit are told to the model, in the result of the task', async () => {

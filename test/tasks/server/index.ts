@@ -284,6 +284,34 @@ server.tool(
   },
 )
 
+server.tool(
+  'approvals',
+  { description: 'Asks three times', task: { after: '10s', ttl: '1s' }, input: z.object({ key: z.string() }) },
+  async ({ key }, ctx) => {
+    for (const name of ['one', 'two', 'three']) {
+      await ctx.elicit(name, `${name}?`, form)
+      await ctx.once(`did ${name}`, () => count(key))
+    }
+    return `${tries.get(key)} approvals`
+  },
+)
+
+server.tool(
+  'lossy_once',
+  {
+    description: 'Does something whose result is no JSON',
+    task: { retries: 3 },
+    input: z.object({ key: z.string(), of: z.enum(['map', 'nan', 'function']) }),
+  },
+  async ({ key, of }, ctx) => {
+    await ctx.once('charge', () => {
+      count(key)
+      return { map: new Map([[1, 2]]), nan: { n: Number.NaN }, function: () => 1 }[of] as never
+    })
+    return 'done'
+  },
+)
+
 const released = new Set<string>()
 
 server.tool(
