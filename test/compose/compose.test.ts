@@ -130,6 +130,15 @@ describe('the face for other Workers', () => {
       await fetch(new URL('/rpc', server.url), { method: 'POST', body: JSON.stringify({ method, params, token }) })
     ).json()) as Json
 
+  test('asks at the URL that it is given, from which bearer() takes the audience', async () => {
+    const body = JSON.stringify({ method: 'tools/list', params: {}, token: 'ada', face: 'McpUrlFace' })
+    expect(await (await fetch(new URL('/rpc', server.url), { method: 'POST', body })).json()).toMatchObject({
+      tools: expect.any(Array),
+    })
+    const asked = await fetch(new URL('/authenticated-url', server.url))
+    expect(await asked.text()).toBe('https://mcp.example.com/mcp')
+  })
+
   test('calls, reads and lists, as whoever has a token', async () => {
     const call = (name: string, args: Json = {}, token?: string) => rpc('tools/call', { name, arguments: args }, token)
     expect(await call('weather_now', { city: 'Bern' })).toMatchObject({ content: [{ text: 'Fine in Bern' }] })

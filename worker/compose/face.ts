@@ -10,6 +10,11 @@ export type FaceOptions = {
   token?: string
 }
 
+export type FaceEndpoint = {
+  /** The endpoint's public URL, which is the audience of its tokens. Default: `http://localhost` with the endpoint's path. */
+  url?: string
+}
+
 /** What another Worker may ask through a service binding. */
 export interface FaceRpc {
   /** Any method. @throws Error with the message of a JSON-RPC error */
@@ -28,14 +33,14 @@ const envelope = { capabilities: {}, client: { name: 'service binding', version:
  * any other: what takes a token takes it here too. What asks is refused: there is nobody to answer.
  *
  * @example
- * export const McpFace = face(worker)
+ * export const McpFace = face(worker, { url: 'https://notes.example.com/mcp' })
  * // the other Worker, whose binding NOTES has the entrypoint "McpFace"
  * const { content } = await env.NOTES.callTool('search', { words: 'tea' })
  */
-export const face = (worker: EdgeWorker): Face =>
+export const face = (worker: EdgeWorker, { url = `http://localhost${worker.paths.mcp}` }: FaceEndpoint = {}): Face =>
   class McpFace extends WorkerEntrypoint implements FaceRpc {
     async request(method: string, params: Params = {}, { token }: FaceOptions = {}): Promise<Result> {
-      const asked = new Request(`http://localhost${worker.paths.mcp}`, {
+      const asked = new Request(url, {
         method: 'POST',
         headers: {
           'Content-Type': 'application/json',

@@ -1,7 +1,7 @@
 /** edgemcp/compose: servers made of others, and Workers made of several. */
 
 export type { ForwardedEntry } from '../server/forwarded.ts'
-export { type Face, type FaceOptions, type FaceRpc, face } from './face.ts'
+export { type Face, type FaceEndpoint, type FaceOptions, type FaceRpc, face } from './face.ts'
 export { byHost } from './hosts.ts'
 export { type MountOptions, mount } from './mount.ts'
 export { proxy } from './proxy/proxy.ts'

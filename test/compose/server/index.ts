@@ -59,7 +59,9 @@ main.intercept(async ({ method, params }, next) => {
   return { ...result, tools: (result.tools as { name: string }[]).filter(({ name }) => name !== 'seen') }
 })
 
+let authenticatedUrl = ''
 const authenticate = async (request: Request) => {
+  authenticatedUrl = request.url
   const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
   return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
 }
@@ -70,9 +72,15 @@ const otherWorker = serve(weather, { path: '/other/mcp', objects })
 const app = new Hono()
 app.get('/', (context) => context.text('The application'))
 app.post('/mcp/about', (context) => context.text('About', 201))
+app.get('/authenticated-url', (context) => context.text(authenticatedUrl))
 app.all('/rpc', async (context) => {
-  const { method, params, token } = await context.req.json<{ method: string; params: object; token?: string }>()
-  const rpc = (exports as unknown as { McpFace: FaceRpc }).McpFace
+  const { method, params, token, face } = await context.req.json<{
+    method: string
+    params: object
+    token?: string
+    face?: 'McpUrlFace'
+  }>()
+  const rpc = (exports as unknown as Record<string, FaceRpc>)[face ?? 'McpFace'] as FaceRpc
   try {
     return context.json(await rpc.request(method, params as never, token === undefined ? {} : { token }))
   } catch (problem) {
@@ -85,3 +93,4 @@ export const { McpSession, McpUpdates } = mainWorker
 export const { McpTask } = tasks(main)
 export const { McpSession: OtherSession, McpUpdates: OtherUpdates } = otherWorker
 export const McpFace = face(mainWorker)
+export const McpUrlFace = face(mainWorker, { url: 'https://mcp.example.com/mcp' })
