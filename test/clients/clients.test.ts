@@ -85,7 +85,8 @@ describe.each(everyone)('$name, $revision', (generation) => {
     behaves('for every tool, page by page', always, async () => {
       const client = await connect()
       const names = await client.tools()
-      expect(client.heard.filter(({ result }) => result?.nextCursor !== undefined)).toHaveLength(1)
+      const pages = Math.ceil(names.length / 50)
+      expect(client.heard.filter(({ result }) => result?.nextCursor !== undefined)).toHaveLength(pages - 1)
       expect(new Set(names).size).toBe(names.length)
       expect(names[0]).toBe('echo')
       expect(names.slice(-60)).toEqual(Array.from({ length: 60 }, (_, index) => `many.tool_${index + 1}`))
