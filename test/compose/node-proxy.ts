@@ -8,6 +8,14 @@ export const nodeProxy =
   (url: string, fetch: RemotePlatform['fetch'] = globalThis.fetch, options: Partial<ProxiedOptions> = {}): Module =>
   ({ registry }) => {
     const remote = new Remote(url, { fetch, waitUntil: () => {} })
-    const all = { prefix: '', headers: () => ({}), timeout: 60_000, sharedSessions: false, scopes: [], ...options }
+    const all = {
+      prefix: '',
+      headers: () => ({}),
+      timeout: 60_000,
+      listTimeout: 10_000,
+      sharedSessions: false,
+      scopes: [],
+      ...options,
+    }
     standBefore(registry, [new Proxied(remote, all)])
   }

@@ -18,7 +18,7 @@ export class BoundedResponse {
           bytes += chunk.byteLength
           if (bytes <= maxAnswerBytes) return controller.enqueue(chunk)
           this.isTooLarge = true
-          controller.error(new Error('too large'))
+          controller.error(new RangeError())
         },
       }),
     )

@@ -1,6 +1,7 @@
 /** A server elsewhere, as a part of the one that stands before it. */
 import { isPermitted } from '../../engine/methods/lists.ts'
 import type { Asked } from '../../engine/methods/method.ts'
+import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
@@ -34,13 +35,18 @@ export const lists = {
 >
 export type List = keyof typeof lists
 
+/** An upstream that did not answer a list in time is left out of lists for this long. */
+const hungMs = 30_000
+
 /** Pages of a list that are read. */
 const mostPages = 20
 
 /** Entries of a list that are read. The URI of each resource is matched against every template. */
 const maxEntries = { tools: 10_000, prompts: 10_000, resources: 10_000, resourceTemplates: 1_000 }
 
-export type ProxiedOptions = Required<Pick<ProxyOptions, 'prefix' | 'headers' | 'timeout' | 'sharedSessions'>> &
+export type ProxiedOptions = Required<
+  Pick<ProxyOptions, 'prefix' | 'headers' | 'timeout' | 'listTimeout' | 'sharedSessions'>
+> &
   Pick<ProxyOptions, 'scopes'>
 
 /** The keys of upstream sessions that are for one call: nobody is signed in, and this server has no session either. */
@@ -52,6 +58,8 @@ export class Proxied implements Forwarded {
   readonly #remote: Remote
   readonly #options: ProxiedOptions
   readonly #mirrored = new Mirrored()
+  /** Until when lists leave the upstream out, by the headers with which it did not answer in time. */
+  readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000 })
   /** What stands around its calls besides what does around all of the server that it is a part of. */
   readonly around: Around
 
@@ -114,8 +122,8 @@ export class Proxied implements Forwarded {
     return this.#remote.capabilities(caller).finally(() => isCallKey(key) && this.#remote.end(key))
   }
 
-  async offers(asked: Asked, feature: Feature): Promise<boolean> {
-    const capabilities = await this.#remote.capabilities(this.#caller(asked))
+  async offers(asked: Asked, feature: Feature, signal = this.timed(asked)): Promise<boolean> {
+    const capabilities = await this.#remote.capabilities(this.#caller(asked, signal))
     return capabilities[feature] !== undefined
   }
 
@@ -127,14 +135,26 @@ export class Proxied implements Forwarded {
 
   /** All entries of a list, under the names that they have here; `undefined` when it offers none. */
   async list(asked: Asked, list: List): Promise<Params[] | undefined> {
+    const { timeout, listTimeout, headers } = this.#options
+    const key = JSON.stringify(headers(asked.call.principal))
+    if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out a moment ago')
+    const timer = AbortSignal.timeout(Math.min(timeout, listTimeout))
+    try {
+      return await this.#list(asked, list, AbortSignal.any([asked.context.signal, timer]))
+    } finally {
+      if (timer.aborted && !asked.context.signal.aborted) this.#hungUntilMs.set(key, Date.now() + hungMs)
+    }
+  }
+
+  async #list(asked: Asked, list: List, signal: AbortSignal): Promise<Params[] | undefined> {
     const { feature, member, id } = lists[list]
-    if (!(await this.offers(asked, feature))) return undefined
+    if (!(await this.offers(asked, feature, signal))) return undefined
     const found: Params[] = []
     const invalid: string[] = []
     const seen = new Set<string>()
     let cursor: string | undefined
     for (let page = 0; page < mostPages && (page === 0 || cursor !== undefined); page += 1) {
-      const result = await this.#page(asked, list, cursor).catch((problem): Params => {
+      const result = await this.#page(asked, list, cursor, signal).catch((problem): Params => {
         if (page === 0 || !(problem instanceof McpError)) throw problem
         asked.world.report(problem)
         return {}
@@ -168,8 +188,8 @@ export class Proxied implements Forwarded {
   }
 
   /** @throws McpError `unavailable` when the result has no list */
-  async #page(asked: Asked, list: List, cursor: string | undefined): Promise<Params> {
-    const result = await this.request(asked, list, cursor === undefined ? {} : { cursor })
+  async #page(asked: Asked, list: List, cursor: string | undefined, signal: AbortSignal): Promise<Params> {
+    const result = await this.request(asked, list, cursor === undefined ? {} : { cursor }, signal)
     const { member } = lists[list]
     if (result[member] !== undefined && !Array.isArray(result[member])) {
       throw this.#remote.invalidResult(list, `the member "${member}" must be a list`)
@@ -178,31 +198,31 @@ export class Proxied implements Forwarded {
   }
 
   /** @param params without `_meta`: of the client's nothing but its trace is passed on */
-  async request(asked: Asked, method: string, params: Params): Promise<Result> {
+  async request(asked: Asked, method: string, params: Params, signal = this.timed(asked)): Promise<Result> {
     try {
-      return await this.#send(asked, method, params)
+      return await this.#send(asked, method, params, signal)
     } catch (problem) {
       if (!isMismatch(problem)) throw problem
     }
     // Its list tells what is to be repeated in headers.
     await this.list(asked, 'tools/list')
-    return this.#send(asked, method, params).catch((problem) => {
+    return this.#send(asked, method, params, signal).catch((problem) => {
       // Not in the headers of whoever calls here.
       throw isMismatch(problem) ? new McpError('internal_error', problem.message) : problem
     })
   }
 
-  #send(asked: Asked, method: string, params: Params): Promise<Result> {
+  #send(asked: Asked, method: string, params: Params, signal: AbortSignal): Promise<Result> {
     const { traceparent, tracestate, baggage } = isObject(asked.call.params._meta) ? asked.call.params._meta : {}
     return this.#remote.request({
-      ...this.#caller(asked),
+      ...this.#caller(asked, signal),
       method,
       params: { ...params, _meta: { traceparent, tracestate, baggage } },
       mirrored: method === 'tools/call' ? this.#mirrored.headers(params) : {},
     })
   }
 
-  #caller({ call, context, world }: Asked): RemoteCaller {
+  #caller({ call, world }: Asked, signal: AbortSignal): RemoteCaller {
     const { roots, sampling, elicitation } = call.capabilities
     const headers = this.#options.headers(call.principal)
     const own = call.session && JSON.stringify(['session', call.session.id])
@@ -210,7 +230,7 @@ export class Proxied implements Forwarded {
       sessionKey: this.#sharedKey(call.principal, headers) ?? own ?? callKeyOf(world),
       capabilities: { roots, sampling, elicitation } as RemoteCaller['capabilities'], // undefined members are left out as JSON
       headers,
-      signal: this.#signal(context.signal),
+      signal,
     }
   }
 
@@ -218,6 +238,11 @@ export class Proxied implements Forwarded {
   #sharedKey(principal: Principal | undefined, headers: Readonly<Record<string, string>>): string | undefined {
     if (this.#options.sharedSessions) return JSON.stringify(['headers', headers])
     return principal && JSON.stringify(['principal', principalKey(principal)])
+  }
+
+  /** The call's signal, which also aborts when the upstream has taken too long for the call. */
+  timed({ context }: Asked): AbortSignal {
+    return this.#signal(context.signal)
   }
 
   #signal(signal: AbortSignal): AbortSignal {

@@ -9,8 +9,10 @@ export type ProxyOptions = {
    * protocol (`Content-Type`, `Accept`, `Mcp-*`) cannot be set.
    */
   headers?: (principal: Principal | undefined) => Readonly<Record<string, string>>
-  /** Milliseconds that it may take. Default 60,000. */
+  /** Milliseconds that it may take for a call, without the time in which the client is asked. Default 60,000. */
   timeout?: number
+  /** Milliseconds that it may take for a whole list, at most `timeout`. Default 10,000: clients wait a minute for all upstreams. */
+  listTimeout?: number
   /**
    * What a token must allow to use what the upstream has: all scopes of the list, or those that a function returns for one entry.
    * `[]` is for whoever is let in. Left out, everybody may use everything, and `bearer({ strict: true })` refuses to start.

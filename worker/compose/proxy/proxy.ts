@@ -17,7 +17,14 @@ import { Remote, type RemotePlatform } from './remote.ts'
  * server.use(proxy('https://weather.example/mcp', { prefix: 'weather_', scopes: ['weather:read'] }))
  */
 export function proxy(url: string, options: ProxyOptions = {}): Module {
-  const { prefix = '', headers = () => ({}), timeout = 60_000, sharedSessions = false, scopes } = options
+  const {
+    prefix = '',
+    headers = () => ({}),
+    timeout = 60_000,
+    listTimeout = 10_000,
+    sharedSessions = false,
+    scopes,
+  } = options
   if (!isSecureUrl(url)) {
     throw new Error(
       `proxy("${url}"): the URL of an upstream must be https, or http on this machine, as in "https://weather.example/mcp"`,
@@ -29,7 +36,14 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
     )
   }
   const platform: RemotePlatform = { fetch: options.fetch ?? ((to, init) => fetch(to, init)), waitUntil }
-  const proxied = new Proxied(new Remote(url, platform), { prefix, headers, timeout, sharedSessions, scopes })
+  const proxied = new Proxied(new Remote(url, platform), {
+    prefix,
+    headers,
+    timeout,
+    listTimeout,
+    sharedSessions,
+    scopes,
+  })
   return ({ registry, prefix: outer }) =>
     standBefore(registry, [outer ? proxied.within(outer, (asked, answer) => answer(asked)) : proxied])
 }

@@ -128,7 +128,7 @@ export class Remote {
       return await work()
     } catch (problem) {
       const isGone = signal.aborted && (signal.reason as Error | undefined)?.name !== 'TimeoutError'
-      throw isGone || problem instanceof McpError ? problem : this.#noAnswer(String(problem))
+      throw isGone || problem instanceof McpError ? problem : this.noAnswer(String(problem))
     }
   }
 
@@ -180,7 +180,7 @@ export class Remote {
     const code = message && 'error' in message ? message.error.code : undefined
     const isUnknown = code === errorTable.method_not_found.code || code === errorTable.invalid_request.code
     const isFailure = response.status === 500 || code === errorTable.internal_error.code
-    if (temporary.has(response.status) || (isFailure && !isUnknown)) throw this.#noAnswer(`HTTP ${response.status}`)
+    if (temporary.has(response.status) || (isFailure && !isUnknown)) throw this.noAnswer(`HTTP ${response.status}`)
     return undefined
   }
 
@@ -272,7 +272,7 @@ export class Remote {
     const isRedirect = response.status >= 300 && response.status < 400
     if (!isRefused && !isRedirect) return response
     await response.body?.cancel()
-    throw isRedirect ? this.#redirected(response) : this.#noAnswer(`HTTP ${response.status}`)
+    throw isRedirect ? this.#redirected(response) : this.noAnswer(`HTTP ${response.status}`)
   }
 
   /** Ends a session upstream. An upstream may refuse that: then the session ends in its own time. */
@@ -307,7 +307,7 @@ export class Remote {
     throw new McpError(kindOf(code, method), message, data)
   }
 
-  #noAnswer(reason: string): McpError {
+  noAnswer(reason: string): McpError {
     return new McpError('unavailable', `The server at ${this.#host} does not answer`, { reason })
   }
 

@@ -24,10 +24,12 @@ async function relay(asked: Asked, proxied: Proxied, there: Params, turn: number
   const { context, call } = asked
   const { inputResponses: _i, requestState: _r, task: _t, _meta, ...params } = call.params
   let more: Params = {}
+  // For all rounds in which the client is not asked.
+  const signal = proxied.timed(asked)
   for (let round = 1; round <= maxRounds; round += 1) {
     const sent = { ...params, ...there, ...more }
     const result: Result = await context.once(`\0remote ${turn} ${round}`, () =>
-      proxied.request(asked, call.method, sent),
+      proxied.request(asked, call.method, sent, signal),
     )
     if (!isInputRequired(result)) return result
     const { inputRequests, requestState } = result

@@ -1,0 +1,64 @@
+/** An upstream that takes too long. */
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { newServer, play, refusal, result } from '../engine/stage.ts'
+import { nodeProxy } from './node-proxy.ts'
+import { type ScriptedRequest, scripted } from './scripted.ts'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+
+const tool = (name: string) => ({ name, inputSchema: { type: 'object' } })
+const hang = ({ signal }: ScriptedRequest) =>
+  new Promise<never>((_, reject) => signal?.addEventListener('abort', () => reject(signal.reason)))
+const after = async (ms: number) => new Promise((resolve) => setTimeout(resolve, ms))
+
+test('one that hangs is left out of lists after listTimeout, and then at once for half a minute', async () => {
+  const good = scripted({ 'tools/list': { tools: [tool('good')] } })
+  const hanging = scripted({ 'tools/list': hang })
+  const server = newServer()
+  server.use(nodeProxy('https://good.example/mcp', good.fetch))
+  server.use(nodeProxy('https://hanging.example/mcp', hanging.fetch, { listTimeout: 100 }))
+  const list = async () => (await result(server, 'tools/list')).tools
+  expect(await list()).toMatchObject([{ name: 'good' }])
+  expect(await list()).toMatchObject([{ name: 'good' }])
+  expect(hanging.asked('tools/list')).toHaveLength(1)
+  vi.setSystemTime(Date.now() + 31_000)
+  expect(await list()).toMatchObject([{ name: 'good' }])
+  expect(hanging.asked('tools/list')).toHaveLength(2)
+})
+
+test('listTimeout is for all pages together', async () => {
+  const dripping = scripted({
+    'tools/list': async ({ params }) => {
+      await after(20)
+      const page = Number(params.cursor ?? 0)
+      return { tools: [tool(`t${page}`)], nextCursor: String(page + 1) }
+    },
+  })
+  const fetch: typeof dripping.fetch = (url, init) => {
+    init.signal?.throwIfAborted()
+    return dripping.fetch(url, init)
+  }
+  const server = newServer().use(nodeProxy('https://dripping.example/mcp', fetch, { listTimeout: 150 }))
+  const { outcome } = await play(server, 'tools/list', {})
+  const { tools } = ('done' in outcome ? outcome.done : {}) as { tools: unknown[] }
+  expect(tools.length).toBeLessThan(15)
+})
+
+test('timeout is for all rounds together in which the client is not asked', async () => {
+  const again = scripted({
+    'tools/call': async () => {
+      await after(20)
+      return { resultType: 'input_required', requestState: 's' }
+    },
+  })
+  const fetch: typeof again.fetch = (url, init) => {
+    init.signal?.throwIfAborted()
+    return again.fetch(url, init)
+  }
+  const server = newServer().use(nodeProxy('https://again.example/mcp', fetch, { timeout: 150 }))
+  expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
+    message: 'The server at again.example does not answer',
+  })
+  expect(again.asked('tools/call').length).toBeLessThan(15)
+})
