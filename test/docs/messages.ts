@@ -34,6 +34,7 @@ const parts = new Set([
   'The resource "…"',
   'The tool "…"',
   'Tool "…" returned',
+  'Cannot store …:',
   'Too many calls are running',
   'Too many calls of … are running',
   'Too many streams are open',
