@@ -144,9 +144,9 @@ const audiences: Attack[] = [
     anotherAudience,
   ),
   claiming(
-    'the endpoint of the older transport, which is the same server',
+    'the endpoint of the older transport, which takes a token of its own',
     ({ server }) => ({ aud: new URL('/sse', server.url).href }),
-    { status: 200, result: 'read' },
+    anotherAudience,
   ),
   claiming(
     'us among others: a token for several servers',
