@@ -95,39 +95,23 @@ const toolResultMembers = ['content', 'structuredContent', 'isError', '_meta'] a
 const promptResultMembers = ['description', 'messages', '_meta'] as const
 const resourceResultMembers = ['contents', '_meta'] as const
 
-/** Only the functions below make these, so no data can pass for one of them. */
-class ToolResult implements CallToolResult {
-  readonly content: ContentBlock[]
-  declare readonly structuredContent?: unknown
-  declare readonly isError?: boolean
-  declare readonly _meta?: Meta
+/** Results that a constructor function made. Membership cannot be written into data, so no data can pass for one of them. */
+class MadeResults<R extends object> {
+  readonly #results = new WeakSet<object>()
 
-  constructor({ content, ...rest }: CallToolResult) {
-    this.content = content
-    Object.assign(this, rest)
+  add(result: R): R {
+    this.#results.add(result)
+    return result
+  }
+
+  has(value: unknown): value is R {
+    return typeof value === 'object' && value !== null && this.#results.has(value)
   }
 }
 
-class PromptResult implements GetPromptResult {
-  readonly messages: PromptMessage[]
-  declare readonly description?: string
-  declare readonly _meta?: Meta
-
-  constructor({ messages, ...rest }: GetPromptResult) {
-    this.messages = messages
-    Object.assign(this, rest)
-  }
-}
-
-class ResourceResult implements ReadResourceResult {
-  readonly contents: ResourceContents[]
-  declare readonly _meta?: Meta
-
-  constructor({ contents, ...rest }: ReadResourceResult) {
-    this.contents = contents
-    Object.assign(this, rest)
-  }
-}
+const toolResults = new MadeResults<CallToolResult>()
+const promptResults = new MadeResults<GetPromptResult>()
+const resourceResults = new MadeResults<ReadResourceResult>()
 
 /**
  * Makes a full tool result, for a tool to return. `content` defaults to none.
@@ -142,7 +126,7 @@ export function toolResult(result: Partial<CallToolResult>): CallToolResult {
   const { content = [], structuredContent, isError, _meta } = taken('toolResult', result, toolResultMembers)
   refuseUnless(isList(content, isBlock), 'toolResult() needs "content" that is a list of content blocks')
   refuseUnless(isError === undefined || typeof isError === 'boolean', 'toolResult() needs "isError" that is a boolean')
-  return new ToolResult({
+  return toolResults.add({
     content,
     ...(structuredContent !== undefined && { structuredContent }),
     ...(isError !== undefined && { isError }),
@@ -158,7 +142,7 @@ export function toolResult(result: Partial<CallToolResult>): CallToolResult {
 export function promptResult(result: GetPromptResult): GetPromptResult {
   const known = taken('promptResult', result, promptResultMembers)
   refuseUnless(Array.isArray(known.messages), 'promptResult() needs "messages" that are a list')
-  return new PromptResult(known)
+  return promptResults.add(known)
 }
 
 /**
@@ -170,7 +154,7 @@ export function resourceResult(result: ReadResourceResult): ReadResourceResult {
   const known = taken('resourceResult', result, resourceResultMembers)
   const problem = 'resourceResult() needs "contents" that are a list of { uri, text } or { uri, blob }'
   refuseUnless(isList(known.contents, isContents), problem)
-  return new ResourceResult(known)
+  return resourceResults.add(known)
 }
 
 /** The members that a result may have. A result of another server may say that it is complete. @throws TypeError */
@@ -214,7 +198,7 @@ export async function callToolResult(
   output: Validator | undefined,
   name: string,
 ): Promise<CallToolResult> {
-  if (value instanceof ToolResult) return fullResult(value, output, name)
+  if (toolResults.has(value)) return fullResult(value, output, name)
   if (output) {
     // Data that the schema describes is data, even if it could be a result.
     const isResult = isWrittenResult(value) && (value.isError === true || 'structuredContent' in value)
@@ -241,7 +225,7 @@ const isWrittenResult = (value: unknown): value is CallToolResult =>
   isOwnMeta(value._meta) &&
   hasOnly(value, toolResultMembers)
 
-/** A copy without a class, so that whoever looks at it or changes it sees a result like any other. */
+/** Returns a copy: the handler's own object is not changed. */
 async function fullResult(
   result: CallToolResult,
   output: Validator | undefined,
@@ -275,7 +259,7 @@ const brokenOutput = (name: string, issues: Issues) =>
  * @throws McpError `internal_error` for anything else
  */
 export function getPromptResult(value: unknown, description: string | undefined, name: string): GetPromptResult {
-  const result = value instanceof PromptResult || isWrittenPrompt(value) ? value : { messages: [value].flat() }
+  const result = promptResults.has(value) || isWrittenPrompt(value) ? value : { messages: [value].flat() }
   return { description, ...result, messages: (result.messages as unknown[]).map((part) => promptMessage(part, name)) }
 }
 
@@ -301,7 +285,7 @@ function promptMessage(part: unknown, name: string): PromptMessage {
  * @throws McpError `resource_not_found` for `undefined` and `null`; `internal_error` for what is no contents
  */
 export function readResourceResult(value: unknown, uri: string, mimeType: string | undefined): ReadResourceResult {
-  const full = value instanceof ResourceResult || isWrittenResource(value) ? value : undefined
+  const full = resourceResults.has(value) || isWrittenResource(value) ? value : undefined
   const parts: readonly unknown[] = full ? full.contents : [value ?? []].flat()
   if (parts.length === 0) throw resourceNotFound(uri)
   return full ? { ...full } : { contents: parts.map((part) => contentsOf(part, uri, mimeType)) }
