@@ -2,6 +2,7 @@ import { Client } from '@modelcontextprotocol/sdk/client/index.js'
 import { StreamableHTTPClientTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startEverything, type TestServer } from '../support/server.ts'
+import { request, sendRaw } from './raw-messages.ts'
 
 let server: TestServer
 
@@ -12,24 +13,10 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-type Answer = { status: number; messages: Record<string, unknown>[] }
-
-/** Sends a body as it is. Returns the messages of the response, whether it is JSON or an event stream. */
-async function send(body: unknown, headers: Record<string, string> = {}, method = 'POST'): Promise<Answer> {
-  const response = await fetch(server.url, {
-    method,
-    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...headers },
-    ...(method === 'POST' && { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream')
-  const texts = isStream
-    ? text.split('\n').flatMap((line) => (line.startsWith('data: {') ? [line.slice(6)] : []))
-    : [text]
-  return { status: response.status, messages: texts.filter(Boolean).flatMap((each) => JSON.parse(each)) }
+async function send(body: unknown, headers?: Record<string, string>, method?: string) {
+  const { status, messages } = await sendRaw(server.url, body, headers, method)
+  return { status, messages }
 }
-
-const request = (id: number, method: string, params: object = {}) => ({ jsonrpc: '2.0', id, method, params })
 const notification = (method: string, params: object = {}) => ({ jsonrpc: '2.0', method, params })
 const hello = (protocolVersion: string) =>
   request(0, 'initialize', {

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { startServer, type TestServer } from '../support/server.ts'
+import { request, sendRaw } from './raw-messages.ts'
 
 let server: TestServer
 
@@ -12,25 +13,9 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-type Answer = { status: number; messages: Record<string, unknown>[]; headers: Headers }
+const send = (body: unknown, headers?: Record<string, string>, method?: string, path = '/mcp') =>
+  sendRaw(new URL(path, server.url), body, headers, method)
 
-/** Sends a body as it is. Returns the messages of the response, whether it is JSON or an event stream. */
-async function send(body: unknown, headers: Record<string, string> = {}, method = 'POST', path = '/mcp') {
-  const response = await fetch(new URL(path, server.url), {
-    method,
-    headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...headers },
-    ...(method === 'POST' && { body: JSON.stringify(body) }),
-  })
-  const text = await response.text()
-  const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream')
-  const texts = isStream
-    ? text.split('\n').flatMap((line) => (line.startsWith('data: {') ? [line.slice(6)] : []))
-    : [text]
-  const messages = texts.filter(Boolean).flatMap((each) => JSON.parse(each))
-  return { status: response.status, messages, headers: response.headers } satisfies Answer
-}
-
-const request = (id: number, method: string, params: object = {}) => ({ jsonrpc: '2.0', id, method, params })
 const call = (id: number, name: string, more: object = {}) => request(id, 'tools/call', { name, ...more })
 const response = { jsonrpc: '2.0', id: 'ask-1', result: {} }
 

@@ -5,10 +5,10 @@ import { EventLog } from '../../durable-objects/event-log.ts'
 import { Schema } from '../../durable-objects/schema.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import { readFeedMessage } from '../../worker/http/feed-codes.ts'
+import { post, postOf, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
-const week = 7 * 24 * 60 * 60_000
 
 /** What a session of schema version 1 has stored that waits for an answer. Not to be changed: later releases must read it. */
 const version1 = {
@@ -31,17 +31,7 @@ async function stored(): Promise<{ stub: Stub; name: string }> {
   const stub = namespace.getByName(name)
   // Its memo is taken from a call of this release, because it names the tool's questions.
   const other = namespace.getByName(crypto.randomUUID())
-  await other.post({
-    messages: [{ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'ask_name', arguments: {} } }],
-    batch: false,
-    handshake: { version: '2025-11-25', capabilities: { elicitation: {} }, client: { name: 'test', version: '1' } },
-    principal: undefined,
-    caller: undefined,
-    identity: 'test',
-    session: 'sealed',
-    expires: Date.now() + week,
-    streams: true,
-  })
+  await other.post(post('tools/call', { name: 'ask_name', arguments: {} }))
   const memo = await runInDurableObject(other, (_, { storage }) => {
     const [row] = storage.sql.exec<{ call: string }>('SELECT call FROM calls').toArray()
     return JSON.stringify(JSON.parse(row?.call ?? '{}').memo)
@@ -72,17 +62,7 @@ async function refusalOf(call: () => PromiseLike<unknown>): Promise<string> {
   }
 }
 
-const answer = (): Parameters<Stub['post']>[0] => ({
-  messages: [{ jsonrpc: '2.0', id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }],
-  batch: false,
-  handshake: { version: '2025-11-25', capabilities: { elicitation: {} }, client: { name: 'test', version: '1' } },
-  principal: undefined,
-  caller: undefined,
-  identity: 'test',
-  session: 'sealed',
-  expires: Date.now() + week,
-  streams: true,
-})
+const answer = () => postOf([{ jsonrpc: '2.0', id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }])
 
 describe('the stored data of schema version 1', () => {
   test('is read by this release: the call goes on and its stream is resumed', async () => {

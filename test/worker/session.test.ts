@@ -4,25 +4,12 @@ import { describe, expect, test, vi } from 'vitest'
 import type { Post, Posted, SessionRpc } from '../../durable-objects/session.ts'
 import { readFeedMessage } from '../../worker/http/feed-codes.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
+import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
 
-const week = 7 * 24 * 60 * 60_000
 const session = () => namespace.getByName(crypto.randomUUID())
-
-const post = (method: string, params: object = {}, more: Partial<Post> = {}): Post => ({
-  messages: [{ jsonrpc: '2.0', id: 1, method, params } as RequestMessage],
-  batch: false,
-  handshake: { version: '2025-11-25', capabilities: { elicitation: {} }, client: { name: 'test', version: '1' } },
-  principal: undefined,
-  caller: undefined,
-  session: 'sealed',
-  identity: 'test',
-  expires: Date.now() + week,
-  streams: true,
-  ...more,
-})
 
 const call = (name: string, args: object = {}) => post('tools/call', { name, arguments: args })
 

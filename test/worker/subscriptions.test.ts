@@ -1,27 +1,15 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { expect, test, vi } from 'vitest'
-import type { Post, SessionRpc } from '../../durable-objects/session.ts'
+import type { SessionRpc } from '../../durable-objects/session.ts'
 import { Updates, type UpdatesRpc } from '../../durable-objects/updates.ts'
+import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const { McpSession, McpUpdates } = exports as unknown as {
   McpSession: { getByName(name: string): Stub }
   McpUpdates: { getByName(name: string): DurableObjectStub & UpdatesRpc }
 }
-const week = 7 * 24 * 60 * 60_000
-
-const post = (method: string, params: object): Post => ({
-  messages: [{ jsonrpc: '2.0', id: 1, method, params: params as Record<string, unknown> }],
-  batch: false,
-  handshake: { version: '2025-11-25', capabilities: {}, client: { name: 'test', version: '1' } },
-  principal: undefined,
-  caller: undefined,
-  session: 'sealed',
-  identity: 'test',
-  expires: Date.now() + week,
-  streams: true,
-})
 
 test('a subscription made while a narrower token ends the older ones is kept', async () => {
   const name = crypto.randomUUID()
