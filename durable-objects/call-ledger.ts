@@ -30,7 +30,7 @@ export type LedgerCall = {
   identity: string
   /** Somebody is signed in, but not written down. */
   isPersonal: boolean
-  /** What a token needs to answer its input requests; left out when it needs nothing. */
+  /** What a token needs to answer its input requests, or to cancel it; left out when it needs nothing. */
   scopes?: readonly string[]
   /** How often it was run again because the object was lost. */
   repeats: number
@@ -116,6 +116,12 @@ export class CallLedger {
     const id = questionRow(question)
     if (id === undefined) return []
     const [found] = this.#select('id = (SELECT call FROM questions WHERE id = ?)', id)
+    return found?.call.scopes ?? []
+  }
+
+  /** What a token needs to cancel a call that waits. */
+  scopesToCancel(request: RequestId): readonly string[] {
+    const [found] = this.#select('request = ?', requestKey(request))
     return found?.call.scopes ?? []
   }
 

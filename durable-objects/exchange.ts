@@ -20,7 +20,7 @@ export type Job = {
   /** Whom limits count it for; `undefined`: nobody counts it. */
   readonly caller: string | undefined
   readonly expires: number
-  /** What a token needs to answer its input requests; left out when it needs nothing. */
+  /** What a token needs to answer its input requests, or to cancel it; left out when it needs nothing. */
   readonly scopes?: readonly string[] | undefined
   readonly memo: Memo
   /** Its row in the ledger, once it has a stream. */

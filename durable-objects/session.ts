@@ -53,7 +53,7 @@ import {
   resultText,
 } from '../worker/protocol/jsonrpc.ts'
 import { isLogLevel } from '../worker/protocol/meta.ts'
-import type { Principal } from '../worker/protocol/principal.ts'
+import { holdsScopes, type Principal } from '../worker/protocol/principal.ts'
 import { oldestRevision, revisionOf } from '../worker/protocol/revisions/index.ts'
 import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/types.ts'
 import { logLevels } from '../worker/protocol/types.ts'
@@ -102,7 +102,7 @@ export type Posted =
   | ({ stream: number } & PostedRefusals)
   /** There is no such session. */
   | { gone: true }
-  /** It answers an input request of a call that took these scopes, and its token lacks one of them. */
+  /** It answers an input request of a call that took these scopes, or cancels the call, and its token lacks one of them. */
   | { lacks: readonly string[] }
 
 /** The requests of the POST that a limit refused, by their place among its messages. Their errors are in the answer as well. */
@@ -236,8 +236,8 @@ export class Session extends DurableObject implements SessionRpc {
     this.#touch()
     const handshake = post.handshake ?? this.#values.get<Handshake | null>('handshake') ?? undefined
     const revision = handshake && revisionOf(handshake.version)
-    const lacks = this.#scopesToAnswer(post)
-    if (!holdsAll(post.principal?.scopes, lacks)) return { lacks }
+    const lacks = this.#scopesOfOpenCalls(post)
+    if (!holdsScopes(post.principal?.scopes, lacks)) return { lacks }
 
     for (const message of post.messages) {
       if (isResponse(message)) this.#receive(message, post)
@@ -294,7 +294,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#schema.check()
     // It may be registering right now. One without an id has ended without a trace.
     if (this.#isOver() || !this.#id) return false
-    const isTold = scopes.length === 0 || holdsAll(this.#values.get<Reader>('reader')?.scopes, scopes)
+    const isTold = scopes.length === 0 || holdsScopes(this.#values.get<Reader>('reader')?.scopes, scopes)
     if (isTold && this.#log.find(standingStream)) {
       const isScoped = 'resource' in news && this.#scopesOf('resources/subscribe', { uri: news.resource }).length > 0
       const scoped = scopes.length > 0 ? 'task' : isScoped ? 'resource' : undefined
@@ -316,7 +316,7 @@ export class Session extends DurableObject implements SessionRpc {
     const isRevoked = await this.#permit(scopes)
     const id = after === undefined ? undefined : readEventId(after)
     const lacks = id ? this.#log.scopesOf(id.stream) : []
-    if (!holdsAll(scopes, lacks)) return { lacks }
+    if (!holdsScopes(scopes, lacks)) return { lacks }
     if (feed !== undefined) this.#admitted.set(feed, scopes)
     if (!id || id.stream === standingStream) this.#restrictReader(scopes)
     if (after !== undefined && !isRevoked) return { admitted: true }
@@ -531,11 +531,10 @@ export class Session extends DurableObject implements SessionRpc {
       this.#values.put('level', level)
       return {}
     },
-    'resources/subscribe': async (params, { principal, expires }, signal) => {
+    'resources/subscribe': async (params, { principal, expires, scopes = [] }, signal) => {
       const uri = await readSubscription(this.#host.server.registry, { principal }, params)
       signal.throwIfAborted()
       this.#arm(expires)
-      const scopes = this.#scopesOf('resources/subscribe', params)
       const topics = topicsFor([{ resource: uri }], principal ?? {})
       const hasRoom = await this.#oneByOne(async () => {
         const isThere = await this.#listen(principal)
@@ -675,10 +674,18 @@ export class Session extends DurableObject implements SessionRpc {
     return entryOf(this.#host.server.registry, method, params)?.scopes ?? []
   }
 
-  /** What a token needs to answer the input requests that a POST answers. */
-  #scopesToAnswer({ messages }: Post): string[] {
-    const answers = messages.filter(isResponse)
-    return [...new Set(answers.flatMap(({ id }) => (isRequestId(id) ? this.#ledger.scopesOf(id) : [])))]
+  /** What a token needs for the calls of this session that a POST goes on with or ends: it answers their input requests or cancels them. */
+  #scopesOfOpenCalls({ messages }: Post): string[] {
+    const scopes = messages.flatMap((message) => {
+      if (isResponse(message)) return isRequestId(message.id) ? this.#ledger.scopesOf(message.id) : []
+      return message.method === 'notifications/cancelled' ? this.#scopesToCancel(message.params?.requestId) : []
+    })
+    return [...new Set(scopes)]
+  }
+
+  #scopesToCancel(id: unknown): readonly string[] {
+    if (!isRequestId(id)) return []
+    return this.#running.get(requestKey(id))?.job.scopes ?? this.#ledger.scopesToCancel(id)
   }
 
   /** A response of the client: the answer to a question, or nothing of ours. */
@@ -856,7 +863,7 @@ export class Session extends DurableObject implements SessionRpc {
    */
   #permit(scopes: readonly string[]): Promise<boolean> {
     return this.#oneByOne(async () => {
-      if (holdsAll(scopes, this.#takes)) return false
+      if (holdsScopes(scopes, this.#takes)) return false
       // A failure fails the request: what is still registered must not be forgotten.
       await this.#updates?.leave(this.#name)
       this.#log.eraseScoped('resource')
@@ -876,12 +883,12 @@ export class Session extends DurableObject implements SessionRpc {
    * gets only what the new reader and the one before may read.
    */
   #restrictReader(scopes: readonly string[]): void {
-    if (!holdsAll(scopes, this.#told)) {
+    if (!holdsScopes(scopes, this.#told)) {
       this.#log.eraseScoped('task')
       this.#values.delete('told')
     }
     const reader = this.#values.get<Reader>('reader')
-    if (!reader || holdsAll(scopes, reader.scopes)) return
+    if (!reader || holdsScopes(scopes, reader.scopes)) return
     this.#values.put('reader', { ...reader, scopes: reader.scopes.filter((scope) => scopes.includes(scope)) })
   }
 
@@ -1041,9 +1048,6 @@ function fitted<R extends Reply & { id: RequestId }>(exchange: Exchange, reply: 
   const numbers = exchange.revision.error(error.kind)
   return { status: numbers.status, text: errorText(reply.id, error, numbers) }
 }
-
-const holdsAll = (held: readonly string[] = [], needed: readonly string[]): boolean =>
-  needed.every((scope) => held.includes(scope))
 
 /** Names a question in its session, for good. */
 const elicitationId = (row: number | undefined, key: string) => `${row}-${key}`

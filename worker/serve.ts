@@ -9,7 +9,7 @@ import type { Shards, Updates, UpdatesHost, UpdatesOptions, UpdatesRpc } from '.
 import type { Audit, Auth, Limiter, Visit } from './auth/auth.ts'
 import { DocumentCache } from './auth/document-cache.ts'
 import * as developing from './development/index.ts'
-import { lackedScopes } from './engine/scopes.ts'
+import { lackedScopes, scopesOf } from './engine/scopes.ts'
 import { guardHost, guardOrigin, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, sealsOf, type Updating } from './http/host.ts'
 import { lastOf } from './http/last-of.ts'
@@ -165,9 +165,8 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       updating: objects && updates && { shards, listen: updates.listen },
       state,
       lackedScopes: (principal, message) =>
-        lackedScopes(server.registry, principal, message, (purpose, sealed) =>
-          sealsOf(host(), principal).open(purpose, sealed),
-        ),
+        lackedScopes(server.registry, principal, message, sealsOf(host(), principal).open),
+      scopesOf: (principal, message) => scopesOf(server.registry, message, sealsOf(host(), principal).open, principal),
       round: (name) => object(names.session, `round ${name}`, sessions),
       waitUntil,
       identity,

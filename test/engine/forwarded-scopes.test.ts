@@ -32,6 +32,12 @@ test('a stream of a call takes no scopes of servers that refuse its caller', asy
   expect(await scopesOf(registry, call, open, principal(['x', 'y', 'z']))).toEqual(['x', 'y'])
 })
 
-test('the audit log names the scopes of every server that may answer a call', () => {
-  expect(subjectsOf(registry, call)).toEqual([{ name: 'slow', scopes: ['x', 'y'] }])
+test('a stream of a call takes the scopes of every server when all of them refuse its caller', async () => {
+  expect(await scopesOf(registry, call, open, principal([]))).toEqual(['x', 'y'])
+})
+
+test('the audit log names the scopes of every server that may answer a call', async () => {
+  const told = (scopes: string[]) => subjectsOf(call, (asked) => scopesOf(registry, asked, open, principal(scopes)))
+  expect(await told([])).toEqual([{ name: 'slow', scopes: ['x', 'y'] }])
+  expect(await told(['x'])).toEqual([{ name: 'slow', scopes: ['x'] }])
 })

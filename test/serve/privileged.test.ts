@@ -14,6 +14,11 @@ class Client {
   session = ''
   #id = 0
 
+  /** Of the request that was sent last. */
+  get lastId(): number {
+    return this.#id
+  }
+
   static async open(token: string): Promise<Client> {
     const client = new Client()
     const response = await client.post(token, {
@@ -146,6 +151,107 @@ describe('the stream of a call that takes scopes', () => {
     expect((await client.post(high, answer)).status).toBe(202)
     await ended
     expect(events.at(-1)?.data).toContain('raised: true')
+  })
+})
+
+describe('a call that takes scopes', () => {
+  const cancellation = (requestId: unknown) => ({ method: 'notifications/cancelled', params: { requestId } })
+
+  /** A message without an id. */
+  const notify = (client: Client, token: string, message: object) => client.post(token, { ...message, id: undefined })
+
+  test('is not cancelled by a token that lacks them while it runs', async () => {
+    const client = await Client.open(high)
+    const events: SentEvent[] = []
+    const ended = eventsOf(await client.call(high, 'watch'), undefined, events)
+    await vi.waitFor(() => expect(events.at(-1)?.data).toContain('watching'))
+    await expectScopeChallenge(await notify(client, low, cancellation(client.lastId)), 'hr.read')
+    await (await client.call(low, 'finish')).text()
+    await ended
+    expect(events.at(-1)?.data).toContain('watched')
+  })
+
+  test('is not cancelled by a token that lacks them while it waits for its client', async () => {
+    const client = await Client.open(high)
+    const events: SentEvent[] = []
+    const ended = eventsOf(await client.call(high, 'raise'), undefined, events)
+    const requestId = client.lastId
+    await vi.waitFor(() => expect(events.at(-1)?.data).toContain('elicitation/create'))
+    await expectScopeChallenge(await notify(client, 'ada~hr.read', cancellation(requestId)), 'hr.read hr.write')
+    const { id } = JSON.parse(events.at(-1)?.data ?? '{}') as { id: string }
+    await client.post(high, { id, result: { action: 'accept', content: { sure: true } } })
+    await ended
+    expect(events.at(-1)?.data).toContain('raised: true')
+  })
+
+  test('is cancelled by a token that has them', async () => {
+    const client = await Client.open(high)
+    const events: SentEvent[] = []
+    const ended = eventsOf(await client.call(high, 'raise'), undefined, events)
+    const requestId = client.lastId
+    await vi.waitFor(() => expect(events.at(-1)?.data).toContain('elicitation/create'))
+    expect((await notify(client, high, cancellation(requestId))).status).toBe(202)
+    await ended
+    expect(events.at(-1)?.data).toContain('notifications/cancelled')
+  })
+
+  test('is not cancelled over HTTP+SSE by a token that lacks them', async () => {
+    const stop = new AbortController()
+    const stream = await fetch(new URL('/sse', server.url), {
+      headers: { Authorization: `Bearer ${high}` },
+      signal: stop.signal,
+    })
+    const events: SentEvent[] = []
+    void eventsOf(stream, undefined, events).catch(() => {})
+    await vi.waitFor(() => expect(events[0]?.data).toContain('/messages'))
+    const post = (token: string, message: object) =>
+      fetch(new URL(events[0]?.data ?? '', server.url), {
+        method: 'POST',
+        headers: { Authorization: `Bearer ${token}`, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+      })
+    const params = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    await post(high, { id: 1, method: 'initialize', params })
+    const _meta = { progressToken: 1 }
+    await post(high, { id: 2, method: 'tools/call', params: { name: 'watch', arguments: {}, _meta } })
+    await vi.waitFor(() => expect(events.map(({ data }) => data).join()).toContain('notifications/progress'))
+    await expectScopeChallenge(await post(low, cancellation(2)), 'hr.read')
+    await post(low, { id: 3, method: 'tools/call', params: { name: 'finish', arguments: {} } })
+    await vi.waitFor(() => expect(events.map(({ data }) => data).join()).toContain('watched'))
+    stop.abort()
+  })
+})
+
+describe('the audit log names the scopes', () => {
+  type Told = { outcome: string; what: { method: string }[]; scopes: string[] }
+  const toldOf = async (method: string, outcome: string): Promise<Told | undefined> => {
+    const events = (await (await fetch(new URL('/audited', server.url))).json()) as Told[]
+    return events.findLast((event) => event.outcome === outcome && event.what.some((what) => what.method === method))
+  }
+
+  test('of a task that is polled', async () => {
+    const client = await Client.open(high)
+    const taskId = await client.beginTask(high, 'report')
+    const poll = { method: 'tasks/result', params: { taskId } }
+    await (await client.post(high, poll)).text()
+    await vi.waitFor(async () => expect((await toldOf('tasks/result', 'allowed'))?.scopes).toEqual(['hr.read']))
+    await expectScopeChallenge(await client.post(low, poll), 'hr.read')
+    await vi.waitFor(async () => expect((await toldOf('tasks/result', 'refused'))?.scopes).toEqual(['hr.read']))
+  })
+
+  test('of a call that a token without them cancels', async () => {
+    const client = await Client.open(high)
+    const events: SentEvent[] = []
+    const ended = eventsOf(await client.call(high, 'raise'), undefined, events)
+    const requestId = client.lastId
+    await vi.waitFor(() => expect(events.at(-1)?.data).toContain('elicitation/create'))
+    const cancelled = { id: undefined, method: 'notifications/cancelled', params: { requestId } }
+    await expectScopeChallenge(await client.post(low, cancelled), 'hr.read hr.write')
+    await vi.waitFor(async () =>
+      expect((await toldOf('notifications/cancelled', 'refused'))?.scopes).toEqual(['hr.read', 'hr.write']),
+    )
+    await (await client.post(high, cancelled)).text()
+    await ended
   })
 })
 

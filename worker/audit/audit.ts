@@ -30,7 +30,8 @@ export function audit({ to, address: isAddressTold = true }: AuditOptions): Audi
       const session = sessionOf(request, site)
       const write = writer(request, session)
       const at = new Date().toISOString()
-      const tellAll = async (findings: readonly Finding[]) => {
+      const tellAll = async (finding: Promise<readonly Finding[]>) => {
+        const findings = await finding
         if (findings.length === 0) return
         const mark = await sessionMark(session)
         const circumstances = { at, status: response.status, session: mark, ...circumstancesOf(visit, site, write) }
@@ -39,12 +40,11 @@ export function audit({ to, address: isAddressTold = true }: AuditOptions): Audi
       const inBackground = (work: Promise<void>) => site.waitUntil(work.catch((problem) => site.report(problem)))
       const { refusals } = visit
       // Which messages a limit refused may be known only after a response that is no refusal has begun.
-      if (refusals && !isRefusal(visit, response)) {
-        return inBackground(refusals.then((known) => tellAll(findingsOf(visit, response, site, write, known))))
-      }
-      // The body of a refusal can be read only now.
-      const findings = findingsOf(visit, response, site, write, new Map())
-      if (findings.length > 0) inBackground(tellAll(findings))
+      const findings =
+        refusals && !isRefusal(visit, response)
+          ? refusals.then((known) => findingsOf(visit, response, site, write, known))
+          : findingsOf(visit, response, site, write, new Map())
+      inBackground(tellAll(findings))
     } catch (problem) {
       site.report(problem)
     }

@@ -1,8 +1,9 @@
 /** What there is to tell of one request. */
 import type { Site, Visit } from '../auth/auth.ts'
+import { isPermitted } from '../engine/methods/lists.ts'
 import { insufficientScope } from '../engine/scopes.ts'
 import type { McpError } from '../protocol/errors.ts'
-import { isRequest, type Message } from '../protocol/jsonrpc.ts'
+import { isObject, isRequest, type Message } from '../protocol/jsonrpc.ts'
 import type { AuditEvent, Why } from './event.ts'
 import { type RawSubject, subjectsOf } from './subjects.ts'
 import { whyFrom, whyOf } from './why.ts'
@@ -23,37 +24,42 @@ type Named = RawSubject & { readonly method: string }
  *
  * @param refusals messages that a limit refused, if the response is no refusal
  */
-export function findingsOf(
+export async function findingsOf(
   visit: Visit,
   response: Response,
-  { server }: Site,
+  site: Site,
   write: Write,
   refusals: ReadonlyMap<Message, McpError>,
-): Finding[] {
+): Promise<Finding[]> {
   const { error, principal, messages = [] } = visit
+  // Before anything is awaited: the body of a refusal can be read only now.
+  const why = isRefusal(visit, response) ? (error ? whyFrom(error) : whyOf(response)) : undefined
   const asked = messages.filter((message) => 'method' in message)
-  const about = (message: (typeof asked)[number]): Named[] =>
-    subjectsOf(server.registry, message).map((subject) => ({ method: message.method, ...subject }))
-
-  if (isRefusal(visit, response)) {
-    const subjects = asked.slice(0, most).flatMap(about)
-    const refusal = found('refused', subjects, error ? whyFrom(error) : whyOf(response))
-    return [{ ...refusal, more: refusal.more + Math.max(0, asked.length - most) }]
+  const about = async (message: (typeof asked)[number]): Promise<Named[]> => {
+    const subjects = await subjectsOf(message, (request) => site.scopesOf(principal, request))
+    return subjects.map((subject) => ({ method: message.method, ...subject }))
   }
 
-  const calls = asked.filter(isRequest).flatMap((message) => {
+  if (why) {
+    const subjects = (await Promise.all(asked.slice(0, most).map(about))).flat()
+    const refusal = found('refused', subjects, why)
+    const scopes = [...new Set([...refusal.scopes, ...neededBy(error)])].slice(0, most)
+    return [{ ...refusal, scopes, more: refusal.more + Math.max(0, asked.length - most) }]
+  }
+
+  const toCall = async (message: (typeof asked)[number]): Promise<Finding[]> => {
     const limit = refusals.get(message)
-    if (limit) return [found('refused', about(message), whyFrom(limit))]
-    const privileged = about(message).filter(({ scopes }) => scopes.length > 0)
-    const isHeld = (scope: string) => principal?.scopes.includes(scope)
-    const held = privileged.filter(({ scopes }) => scopes.every(isHeld))
+    if (limit) return [found('refused', await about(message), whyFrom(limit))]
+    const privileged = (await about(message)).filter(({ scopes }) => scopes.length > 0)
+    const held = privileged.filter(({ scopes }) => isPermitted({ scopes }, { principal }))
     // Not every refusal is a response of its own: one message of a batch, one of the URIs to listen to.
     const lacked = privileged.filter((subject) => !held.includes(subject))
     return [
       ...(held.length > 0 ? [found('allowed', held, undefined)] : []),
       ...(lacked.length > 0 ? [found('refused', lacked, whyFrom(insufficientScope(scopesIn(lacked))))] : []),
     ]
-  })
+  }
+  const calls = (await Promise.all(asked.filter(isRequest).map(toCall))).flat()
   const told = calls.slice(0, most)
   const last = told.at(-1)
   if (last) told[told.length - 1] = { ...last, more: last.more + calls.length - told.length }
@@ -75,3 +81,9 @@ export function findingsOf(
 }
 
 const scopesIn = (subjects: readonly RawSubject[]) => [...new Set(subjects.flatMap(({ scopes }) => scopes))]
+
+/** What a refusal says that its request takes: those of a call that the request names by its id are known to its session only. */
+const neededBy = (error: McpError | undefined): readonly string[] =>
+  error?.kind === 'insufficient_scope' && isObject(error.data) && Array.isArray(error.data.scopes)
+    ? error.data.scopes.filter((scope) => typeof scope === 'string')
+    : []

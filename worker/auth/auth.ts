@@ -18,6 +18,11 @@ export interface Site {
     principal: Principal | undefined,
     request: Pick<RequestMessage, 'method' | 'params'>,
   ): Promise<readonly string[]>
+  /** All scopes that a request takes, whether the principal has them or not. */
+  scopesOf(
+    principal: Principal | undefined,
+    request: Pick<RequestMessage, 'method' | 'params'>,
+  ): Promise<readonly string[]>
   /** The object that keeps a state. */
   state(name: string): StateRpc
   /** Returns the cache of issuers' documents that isolates share; `undefined` without `EDGEMCP_KEYS`. @throws Error when these are malformed */

@@ -8,7 +8,7 @@
  */
 import { decodeJwt } from 'jose'
 import type { McpError } from '../protocol/errors.ts'
-import type { Principal } from '../protocol/principal.ts'
+import { holdsScopes, type Principal } from '../protocol/principal.ts'
 import type { Server } from '../server/server.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { Auth, MadeUpUser, Site, Visit } from './auth.ts'
@@ -150,7 +150,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   function withRequiredScopes(principal: Principal, request: Request, site: Site, visit: Visit): Principal {
     // Who was refused is known, too.
     visit.principal = principal
-    if (required.every((scope) => principal.scopes.includes(scope))) return principal
+    if (holdsScopes(principal.scopes, required)) return principal
     throw refusedScopes(required, principal, request, site)
   }
 

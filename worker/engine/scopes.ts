@@ -18,6 +18,8 @@ import { findResource } from './methods/resources.ts'
 
 const none: readonly string[] = []
 
+type Asked = { readonly method: string; readonly params?: Params }
+
 /**
  * All scopes of what a request is about, if the caller lacks one of them. What is hidden from it needs none: it is not there.
  *
@@ -26,36 +28,38 @@ const none: readonly string[] = []
 export async function lackedScopes(
   registry: Registry,
   principal: Principal | undefined,
-  { method, params = {} }: { method: string; params?: Params },
+  asked: Asked,
   open: Open,
 ): Promise<readonly string[]> {
-  // Each is an engine's `Method`.
-  const own = await (registry.methods.get(method) as Method | undefined)?.scopes?.(params, open)
-  if (own) return isPermitted({ scopes: own }, { principal }) ? none : own
-  const [entry, ...others] = entriesOf(registry, method, params)
+  const [entry, ...others] = await guardedBy(registry, asked, open)
   // Of several servers the one that has it decides, when it is asked.
   if (!entry || others.length > 0 || isPermitted(entry, { principal })) return none
   return (await isVisible(entry, { principal })) ? (entry.scopes ?? none) : none
 }
 
 /**
- * All scopes that a request takes: for streams and input requests of its call, which need them too.
+ * Returns all scopes that a request takes, whether the caller has them or not. Its stream, the answers to its input requests, its
+ * cancellation and the audit log take the same ones.
  *
  * @param open of the caller's seals
- * @param principal of the caller; of several servers that may have what it names, those that refuse the caller do not count
+ * @param principal of the caller; of several servers that may have what the request names, those that refuse the caller do not count
  */
 export async function scopesOf(
   registry: Registry,
-  { method, params = {} }: { method: string; params?: Params },
+  asked: Asked,
   open: Open,
   principal?: Principal,
 ): Promise<readonly string[]> {
+  const entries = await guardedBy(registry, asked, open)
+  const permitted = principal ? entries.filter((entry) => isPermitted(entry, { principal })) : []
+  return anyOf(permitted.length > 0 ? permitted : entries).scopes ?? none
+}
+
+/** Everything that a request may be about, also through a handle. */
+async function guardedBy(registry: Registry, { method, params = {} }: Asked, open: Open): Promise<readonly Guarded[]> {
   // Each is an engine's `Method`.
-  const own = await (registry.methods.get(method) as Method | undefined)?.scopes?.(params, open)
-  if (own) return own
-  const entries = entriesOf(registry, method, params)
-  if (entries.length < 2 || !principal) return anyOf(entries).scopes ?? none
-  return anyOf(entries.filter((entry) => isPermitted(entry, { principal }))).scopes ?? none
+  const scopes = await (registry.methods.get(method) as Method | undefined)?.scopes?.(params, open)
+  return scopes ? [{ enabled: undefined, scopes }] : entriesOf(registry, method, params)
 }
 
 /**
@@ -67,7 +71,7 @@ export function entryOf(registry: Registry, method: string, params: Params): Gua
   return first && others.length > 0 ? anyOf([first, ...others]) : first
 }
 
-/** Everything that a request may be about. */
+/** Everything that a request may be about, by the names in its params. */
 function entriesOf(registry: Registry, method: string, params: Params): readonly Guarded[] {
   const entry = namedBy(method, params)
   if (!entry) return []

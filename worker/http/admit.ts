@@ -41,7 +41,7 @@ export async function refused(messages: readonly Message[], host: Host, visit: V
 }
 
 /**
- * The refusal of a request that resumes a stream or answers an input request: it needs the scopes of the call that it
+ * The refusal of a request that resumes a stream, answers an input request or cancels a call: it needs the scopes of the call that it
  * belongs to, which only the session knows.
  */
 export async function refusedScopes(scopes: readonly string[], host: Host, visit: Visit): Promise<Response> {

@@ -6,7 +6,6 @@
 import type { Admission, PostedRefusals } from '../../durable-objects/session.ts'
 import type { Visit } from '../auth/auth.ts'
 import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
-import { scopesOf } from '../engine/scopes.ts'
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
@@ -18,7 +17,7 @@ import type { Accepts } from './accept.ts'
 import { refusedScopes } from './admit.ts'
 import { eventFrame, eventStreamHeaders } from './event-stream.ts'
 import { type FeedOptions, openFeed } from './feed.ts'
-import { type Host, type Objects, sealsOf } from './host.ts'
+import type { Host, Objects } from './host.ts'
 import { idOf, noBatches, notAllowed, refusal, sessionRequired } from './refusal.ts'
 import { type Answer, jsonResponse } from './reply.ts'
 
@@ -101,13 +100,8 @@ export const scopesOfEach = (
   messages: readonly Message[],
   host: Host,
   principal: Principal | undefined,
-): Promise<(readonly string[])[]> => {
-  const { open } = sealsOf(host, principal)
-  const { registry } = host.server
-  return Promise.all(
-    messages.map((message) => ('method' in message ? scopesOf(registry, message, open, principal) : [])),
-  )
-}
+): Promise<(readonly string[])[]> =>
+  Promise.all(messages.map((message) => ('method' in message ? host.scopesOf(principal, message) : [])))
 
 /** For whoever reports what was refused: see `Visit.refusals`. */
 export function keepRefusals(visit: Visit, messages: readonly Message[], { refusals }: PostedRefusals): void {

@@ -29,3 +29,7 @@ export interface Claims {}
 /** One text per principal, to bind sealed things to. Nobody is the empty text. */
 export const principalKey = (principal: Principal | undefined): string =>
   principal ? JSON.stringify([principal.issuer, principal.subject, principal.client ?? '', principal.tenant ?? '']) : ''
+
+/** Whether a token that holds some scopes may use what takes others. Every decision on scopes is this one. */
+export const holdsScopes = (held: readonly string[] = [], needed: readonly string[] = []): boolean =>
+  needed.every((scope) => held.includes(scope))

@@ -1,5 +1,6 @@
 /** A server whose calls take scopes. The token `ada~a~b` is Ada's, with the scopes a and b and the tenant "acme". */
 import { createServer, serve } from 'edgemcp'
+import { type AuditEvent, audit } from 'edgemcp/audit'
 import { bearer } from 'edgemcp/auth'
 import { tasks } from 'edgemcp/tasks'
 import { updates } from 'edgemcp/updates'
@@ -15,6 +16,21 @@ server.tool('salaries', { description: 'Reports salaries', scopes: ['hr.read'] }
 server.tool('raise', { description: 'Asks, then raises a salary', scopes: ['hr.read', 'hr.write'] }, async (_, ctx) => {
   const { content } = await ctx.elicit('sure', 'Sure?', z.object({ sure: z.boolean() }))
   return `raised: ${content?.sure}`
+})
+
+/** Ends the call of `watch` that runs. */
+let finish: (() => void) | undefined
+server.tool('watch', { description: 'Runs until `finish` is called', scopes: ['hr.read'] }, async (_, ctx) => {
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve
+  })
+  ctx.progress(1, 2, 'watching')
+  await finished
+  return 'watched'
+})
+server.tool('finish', { description: 'Ends a call of `watch`', scopes: [] }, () => {
+  finish?.()
+  return 'finished'
 })
 
 server.tool('greet', { description: 'Greets', input: z.object({ name: z.string() }), scopes: [] }, ({ name }, ctx) => {
@@ -46,7 +62,10 @@ server.tool(
 const requests: string[] = []
 server.tool('requests', { description: 'Lists requests to Session objects', scopes: [] }, () => requests.join('\n'))
 
+const events: AuditEvent[] = []
+
 const worker = serve(server, {
+  audit: audit({ to: (event) => events.push(event) }),
   updates: updates(),
   auth: bearer({
     verify(token) {
@@ -56,7 +75,12 @@ const worker = serve(server, {
     tenant: 'org',
   }),
 })
-export default worker
+export default {
+  fetch(request, env, ctx) {
+    const { pathname } = new URL(request.url)
+    return pathname === '/audited' ? Response.json(events) : worker.fetch(request, env, ctx)
+  },
+} satisfies ExportedHandler
 export const { McpUpdates } = worker
 export const { McpTask } = tasks(server)
 

@@ -5,6 +5,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
  */
 import { McpError } from '../../protocol/errors.ts'
+import { holdsScopes } from '../../protocol/principal.ts'
 import type { Caching, Result } from '../../protocol/types.ts'
 import type { Caller, Visibility } from '../../server/caller.ts'
 import type { Asked } from './method.ts'
@@ -12,8 +13,8 @@ import type { Asked } from './method.ts'
 export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }
 
 /** Has it the scopes? */
-export const isPermitted = ({ scopes = [] }: Visibility, { principal }: Caller): boolean =>
-  scopes.every((scope) => principal?.scopes.includes(scope))
+export const isPermitted = ({ scopes }: Visibility, { principal }: Caller): boolean =>
+  holdsScopes(principal?.scopes, scopes)
 
 /** The entries this caller may see, in the order they were registered. */
 export async function visible<E extends Visibility>(entries: Iterable<E>, caller: Caller): Promise<E[]> {
