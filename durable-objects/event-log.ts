@@ -7,11 +7,18 @@
  * |           | `unanswered` | requests of the POST that have no answer yet; 0: the stream is over |                      |
  * |           | `at`         | milliseconds: when the last of them was answered                    |                      |
  * |           | `scopes`     | JSON list: what a token needs to resume the stream; NULL: nothing    |                      |
- * | `events`  | `stream`, `seq` | the event's id, written `<stream>.<seq>`                         | the newest `log.count` of a stream, and no more than `log.bytes` |
+ * |           | `droppedNotification` | `seq` of the newest notification that was deleted for newer ones; NULL: none was | |
+ * |           | `droppedMessage` | the same, of responses and requests                             |                      |
+ * | `events`  | `stream`, `seq` | the event's id, written `<stream>.<seq>`                         | of a stream, the newest notifications within `log.count` and `log.bytes`, and the newest responses and requests within `log.responseCount` and `log.responseBytes` |
  * |           | `data`       | one JSON-RPC message                                                |                      |
  * |           | `total`      | characters of the stream up to and with this event, ever            |                      |
  * |           | `scoped`     | about what takes scopes, 1: a resource, 2: a task; `data` is '' once it was revoked |     |
  * |           | `call`, `said` | of a notification: whose it is, by its row, and how many that call has come to |           |
+ * |           | `isMessage`  | 1: a response or a request, so that no notification may displace it; NULL: a notification | |
+ * |           | `messages`, `messageTotal` | responses and requests of the stream up to and with this event, and their characters; counted from any number | |
+ *
+ * A client waits for responses and requests, so they have bounds of their own. When those are exceeded, a client that has not read the
+ * deleted ones cannot resume the stream: it ends, instead of going on with a gap.
  *
  * The ids of streams, and of the events of the standing stream, begin above those of an earlier life of the session. The first event of
  * such a standing stream has no `data`: it holds the place.
@@ -37,23 +44,79 @@ const scopedNumbers: Readonly<Record<ScopedEvent, number>> = { resource: 1, task
 export type LogBounds = {
   /** Milliseconds after its last event that a finished stream can be resumed. Default one hour. */
   age: number
-  /** Events of one stream. Default 1,000. */
+  /** Notifications of one stream. Beyond it, the oldest are deleted. Default 1,000. */
   count: number
-  /** Characters of one stream. Default 4 million. */
+  /** Characters of the notifications of one stream. Beyond it, the oldest are deleted. Default 4 million. */
   bytes: number
+  /** Responses and input requests of one stream. Beyond it, the stream ends for a client that has not read the oldest. Default 10,000. */
+  responseCount: number
+  /** Characters of the responses and input requests of one stream, with the same effect. Default 32 million. */
+  responseBytes: number
 }
 
-export const defaultLogBounds: LogBounds = { age: 60 * 60_000, count: 1000, bytes: 4_000_000 }
+export const defaultLogBounds: LogBounds = {
+  age: 60 * 60_000,
+  count: 1000,
+  bytes: 4_000_000,
+  responseCount: 10_000,
+  responseBytes: 32_000_000,
+}
+
+/** What is known of an event besides its text. */
+export type EventOptions = {
+  /** Of a notification: see `Said`. */
+  said?: Said | undefined
+  /** It is about a resource, or a task, that takes scopes. */
+  scoped?: ScopedEvent | undefined
+  /** It is a response or a request: its client waits for it. */
+  isMessage?: boolean
+}
 
 export const standingStream = 0
 
 const schema = `
-  CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, unanswered INTEGER, at INTEGER, scopes TEXT);
+  CREATE TABLE streams (
+    id INTEGER PRIMARY KEY AUTOINCREMENT, unanswered INTEGER, at INTEGER, scopes TEXT,
+    droppedNotification INTEGER, droppedMessage INTEGER
+  );
   CREATE TABLE events (
     stream INTEGER, seq INTEGER, data TEXT, total INTEGER, call INTEGER, said INTEGER, scoped INTEGER,
+    isMessage INTEGER, messages INTEGER, messageTotal INTEGER,
     PRIMARY KEY (stream, seq)
   ) WITHOUT ROWID;
 `
+
+/**
+ * From schema version 1 to 2: version 1 did not tell responses and requests from notifications, and deleted the oldest of all. What it
+ * has deleted of a stream may have been a response.
+ */
+export function separateMessages({ sql }: DurableObjectStorage): void {
+  if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'events'").toArray().length === 0) return
+  sql.exec(`
+    ALTER TABLE streams ADD COLUMN droppedNotification INTEGER;
+    ALTER TABLE streams ADD COLUMN droppedMessage INTEGER;
+    ALTER TABLE events ADD COLUMN isMessage INTEGER;
+    ALTER TABLE events ADD COLUMN messages INTEGER;
+    ALTER TABLE events ADD COLUMN messageTotal INTEGER;
+    UPDATE events SET isMessage = 1 WHERE data <> '' AND data ->> '$.id' IS NOT NULL;
+    UPDATE events SET messages = counted.messages, messageTotal = counted.characters FROM (
+      SELECT stream, seq, count(isMessage) OVER before AS messages,
+        ifnull(sum(CASE WHEN isMessage THEN length(data) END) OVER before, 0) AS characters
+      FROM events WINDOW before AS (PARTITION BY stream ORDER BY seq)
+    ) AS counted WHERE events.stream = counted.stream AND events.seq = counted.seq;
+    UPDATE streams SET droppedNotification = oldest.seq - 1, droppedMessage = oldest.seq - 1 FROM (
+      SELECT stream, min(seq) AS seq FROM events GROUP BY stream
+    ) AS oldest WHERE oldest.stream = streams.id AND oldest.seq > 1;
+  `)
+}
+
+const position =
+  'seq, ifnull(total, 0) AS total, ifnull(messages, 0) AS messages, ifnull(messageTotal, 0) AS messageTotal'
+
+/** Where an event is in its stream: see the columns. */
+type Position = { seq: number; total: number; messages: number; messageTotal: number }
+
+type Oldest = Position & { characters: number }
 
 export class EventLog {
   readonly tables: Tables
@@ -96,6 +159,7 @@ export class EventLog {
     const skipped = opened.length > 0 ? this.#skippedIds() : 0
     if (skipped === 0) return
     this.#sql.exec("INSERT INTO events (stream, seq, data, total) VALUES (?, ?, '', 0)", standingStream, skipped)
+    this.#sql.exec('UPDATE streams SET droppedNotification = ? WHERE id = ?', skipped - 1, standingStream)
   }
 
   #create(): void {
@@ -114,10 +178,10 @@ export class EventLog {
     this.tables.query("UPDATE events SET data = '' WHERE stream = ? AND scoped = ?", standingStream, scoped)
   }
 
-  /** The events of a stream that are kept, and whether no more will come; `undefined` for a stream that is not here. */
-  find(stream: number): { first: number; last: number; over: number } | undefined {
-    const [found] = this.tables.query<{ first: number; last: number; over: number }>(
-      'SELECT ifnull((SELECT min(seq) FROM events WHERE stream = id), 1) AS first, ifnull((SELECT max(seq) FROM events WHERE stream = id), 0) AS last, unanswered = 0 AS over FROM streams WHERE id = ?',
+  /** The newest event of a stream, and whether no more will come; `undefined` for a stream that is not here. */
+  find(stream: number): { last: number; over: number } | undefined {
+    const [found] = this.tables.query<{ last: number; over: number }>(
+      'SELECT ifnull((SELECT max(seq) FROM events WHERE stream = id), 0) AS last, unanswered = 0 AS over FROM streams WHERE id = ?',
       stream,
     )
     return found
@@ -126,36 +190,77 @@ export class EventLog {
   /**
    * One row for each event, whatever is known of its stream.
    *
-   * @param call the row of the call that says it, and how many notifications it has come to with this one
-   * @param scoped it is about a resource, or a task, that takes scopes
    * @returns `undefined`: there is no such stream any more
    * @throws McpError when the event is larger than a row
    */
-  append(stream: number, data: string, [call, said]: Said = [null, null], scoped?: ScopedEvent): EventId | undefined {
+  append(
+    stream: number,
+    data: string,
+    { said: [call, said] = [null, null], scoped, isMessage = false }: EventOptions = {},
+  ): EventId | undefined {
     checkSize('The message', data, maxRowBytes)
-    const [event] = this.tables.query<{ seq: number; total: number }>(
-      'INSERT INTO events SELECT id, ifnull(seq, 0) + 1, ?1, ifnull(total, 0) + length(?1), ?2, ?3, ?5 FROM streams LEFT JOIN (SELECT seq, total FROM events WHERE stream = ?4 ORDER BY seq DESC LIMIT 1) WHERE id = ?4 RETURNING seq, total',
+    const [event] = this.tables.query<Position>(
+      `INSERT INTO events
+       SELECT id, ifnull(seq, 0) + 1, ?1, ifnull(total, 0) + length(?1), ?2, ?3, ?5,
+         ?6, ifnull(messages, 0) + ifnull(?6, 0), ifnull(messageTotal, 0) + ifnull(?6 * length(?1), 0)
+       FROM streams LEFT JOIN (
+         SELECT seq, total, messages, messageTotal FROM events WHERE stream = ?4 ORDER BY seq DESC LIMIT 1
+       ) WHERE id = ?4 RETURNING ${position}`,
       data,
       call,
       said,
       stream,
       scoped ? scopedNumbers[scoped] : null,
+      isMessage ? 1 : null,
     )
     if (!event) return undefined
-    const { seq, total } = event
+    if (isMessage) this.#trimMessages(stream, event)
+    else this.#trimNotifications(stream, event)
+    return { stream, seq: event.seq }
+  }
+
+  #trimNotifications(stream: number, { seq, total, messages, messageTotal }: Position): void {
     const { count, bytes } = this.#bounds
+    const [countNow, totalNow] = [seq - messages, total - messageTotal]
     // What a stream ever had is no less than what it keeps. The newest always stays.
-    while (seq > count || total > bytes) {
+    if (countNow <= count && totalNow <= bytes) return
+    this.#trim(stream, 'droppedNotification', 'isMessage IS NULL', seq, (oldest) => {
+      const before = oldest.total - oldest.messageTotal - oldest.characters
+      return countNow - (oldest.seq - oldest.messages) < count && totalNow - before <= bytes
+    })
+  }
+
+  #trimMessages(stream: number, { seq, messages, messageTotal }: Position): void {
+    const { responseCount, responseBytes } = this.#bounds
+    if (messages <= responseCount && messageTotal <= responseBytes) return
+    this.#trim(stream, 'droppedMessage', 'isMessage = 1', seq, (oldest) => {
+      const before = oldest.messageTotal - oldest.characters
+      return messages - oldest.messages < responseCount && messageTotal - before <= responseBytes
+    })
+  }
+
+  /** Deletes the oldest events of one kind until what is left fits, and notes in the stream which were deleted. */
+  #trim(
+    stream: number,
+    dropped: 'droppedNotification' | 'droppedMessage',
+    kind: string,
+    newest: number,
+    fits: (oldest: Oldest) => boolean,
+  ): void {
+    for (;;) {
+      // The oldest of a kind are deleted first, so that the search begins after them.
       const oldest = this.#sql
-        .exec<{ seq: number; before: number }>(
-          'SELECT seq, total - length(data) AS before FROM events WHERE stream = ? ORDER BY seq LIMIT 1',
+        .exec<Oldest>(
+          `SELECT ${position}, length(data) AS characters FROM events
+           WHERE stream = ?1 AND seq > ifnull((SELECT ${dropped} FROM streams WHERE id = ?1), 0) AND ${kind}
+           ORDER BY seq LIMIT 1`,
           stream,
         )
         .one()
-      if (oldest.seq === seq || (seq - oldest.seq < count && total - oldest.before <= bytes)) break
+      if (oldest.seq === newest || fits(oldest)) return
       this.#sql.exec('DELETE FROM events WHERE stream = ? AND seq = ?', stream, oldest.seq)
+      this.#sql.exec(`UPDATE streams SET ${dropped} = ? WHERE id = ?`, oldest.seq, stream)
     }
-    return { stream, seq }
   }
 
   /** How many notifications a call has come to, as far as the last of them is still kept. */
@@ -181,15 +286,19 @@ export class EventLog {
   }
 
   /**
-   * From where a stream can go on after an event: `undefined` when what came after it is not known, or not any more.
+   * The event after which a stream can go on; `undefined`: what came after it is not known, or not any more.
    *
-   * @param isLenient from the oldest event that is kept, if need be
+   * @param isLenient goes on although notifications were deleted; never when a response or a request was
    */
   onFrom({ stream, seq }: EventId, isLenient = false): EventId | undefined {
-    const found = this.find(stream)
-    if (!found || seq > found.last) return undefined
-    const oldest = found.first - 1
-    return seq >= oldest || isLenient ? { stream, seq: Math.max(seq, oldest) } : undefined
+    const [found] = this.tables.query<{ last: number; dropped: number }>(
+      `SELECT ifnull((SELECT max(seq) FROM events WHERE stream = id), 0) AS last,
+         max(ifnull(droppedMessage, 0), iif(?2, 0, ifnull(droppedNotification, 0))) AS dropped
+       FROM streams WHERE id = ?1`,
+      stream,
+      isLenient ? 1 : 0,
+    )
+    return found && seq <= found.last && seq >= found.dropped ? { stream, seq } : undefined
   }
 
   *after({ stream, seq }: EventId): Generator<{ id: EventId; data: string }> {

@@ -4,7 +4,7 @@
  */
 import { eventFrame, primingFrame, retryFrame } from '../worker/http/event-stream.ts'
 import { feedClosed, feedMessage, feedRests } from '../worker/http/feed-codes.ts'
-import { type EventId, type EventLog, eventIdText, readEventId, type Said, type ScopedEvent } from './event-log.ts'
+import { type EventId, type EventLog, type EventOptions, eventIdText, readEventId } from './event-log.ts'
 
 /** Milliseconds after which a client that lost its stream should come back. */
 const retryAfter = 1000
@@ -63,8 +63,7 @@ export class Feeds {
    */
   resume(after: string, options: FeedOptions): Response | undefined {
     const id = readEventId(after)
-    // A client that has noticed nothing has had all that was kept until a moment ago. Answers are the newest of it: what is
-    // lost was only said.
+    // A client that has not noticed the loss of its connection goes on without notifications that are not kept any more.
     const start = id && this.#log.onFrom(id, options.again)
     if (!start) return undefined
     const found = this.#log.find(start.stream)
@@ -74,13 +73,12 @@ export class Feeds {
   }
 
   /**
-   * Written first, sent second, in one turn: what a client has seen is in the log.
+   * Writes a notification to the log, then sends it, in one turn: what a client has seen is in the log.
    *
-   * @param said see `EventLog.append`
-   * @param scoped see `EventLog.append`
+   * @param options see `EventLog.append`
    */
-  send(stream: number, text: string, said?: Said, scoped?: ScopedEvent): void {
-    const id = this.#log.append(stream, text, said, scoped)
+  send(stream: number, text: string, options?: EventOptions): void {
+    const id = this.#log.append(stream, text, options)
     if (!id) return
     const sockets = this.#sockets(stream)
     const floods = sockets.length > 0 && this.#floods(text.length)
@@ -88,6 +86,11 @@ export class Feeds {
       if (floods) socket.close(feedRests)
       else socket.send(messageOf(text, id))
     }
+  }
+
+  /** Does the same with a response or a request, which its client waits for. */
+  sendMessage(stream: number, text: string): void {
+    this.send(stream, text, { isMessage: true })
   }
 
   /** Everything has been said on this stream. */

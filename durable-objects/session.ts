@@ -62,7 +62,7 @@ import type { Admitted } from '../worker/server/endpoints.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
-import { EventLog, type LogBounds, readEventId, standingStream } from './event-log.ts'
+import { EventLog, type LogBounds, readEventId, separateMessages, standingStream } from './event-log.ts'
 import { Exchange, type Job, type Reply } from './exchange.ts'
 import { Feeds, isOverSse } from './feeds.ts'
 import { maxRowBytes, maxRpcBytes, tooLarge } from './message-size.ts'
@@ -219,7 +219,7 @@ export class Session extends DurableObject implements SessionRpc {
   constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
     super(ctx, env)
     this.#host = host
-    this.#schema = new Schema(ctx.storage)
+    this.#schema = new Schema(ctx.storage, [separateMessages])
     this.#log = new EventLog(ctx.storage.sql, host.log, () => this.#skippedIds)
     this.#feeds = new Feeds(ctx, this.#log)
     this.#rounds = new Rounds(ctx.storage, this.#schema)
@@ -299,7 +299,7 @@ export class Session extends DurableObject implements SessionRpc {
       const isScoped = 'resource' in news && this.#scopesOf('resources/subscribe', { uri: news.resource }).length > 0
       const scoped = scopes.length > 0 ? 'task' : isScoped ? 'resource' : undefined
       if (scopes.length > 0) this.#values.put('told', [...new Set([...this.#told, ...scopes])])
-      this.#feeds.send(standingStream, notificationText(newsNotification(news)), undefined, scoped)
+      this.#feeds.send(standingStream, notificationText(newsNotification(news)), { scoped })
     }
     if (over) {
       const [taskId, problem] = over
@@ -353,7 +353,10 @@ export class Session extends DurableObject implements SessionRpc {
       if (overSse) await this.#finish()
       return new Response(null, { status: 400 })
     }
-    if (stream) return this.#feeds.open({ stream: Number(stream), seq: 0 }, options)
+    if (stream) {
+      const start = this.#log.onFrom({ stream: Number(stream), seq: 0 }, true)
+      return start ? this.#feeds.open(start, options) : new Response(null, { status: 400 })
+    }
     this.#arm(Number(searchParams.get('expires')))
     if (overSse && this.#values.get('handshake') === undefined) this.#values.put('handshake', null)
     const isListening = overSse || searchParams.has('admitted') || (await this.#listen())
@@ -649,7 +652,8 @@ export class Session extends DurableObject implements SessionRpc {
         void this.#wakeBy(due)
         for (const [name, ask] of Object.entries(outcome.asks)) {
           const written = revision.ask(ask, elicitationId(row, name))
-          if (written) this.#feeds.send(stream, requestText(ids.get(name) as string, written.method, written.params))
+          if (written)
+            this.#feeds.sendMessage(stream, requestText(ids.get(name) as string, written.method, written.params))
         }
       } catch (thrown) {
         if (!abort.signal.aborted) this.#fail(exchange, request.id, thrown, job)
@@ -765,7 +769,7 @@ export class Session extends DurableObject implements SessionRpc {
     const { stream } = exchange
     this.#leave(exchange, job)
     if (stream === undefined) return exchange.keep({ ...reply, id })
-    this.#feeds.send(stream, fitted(exchange, { ...reply, id }, maxRowBytes).text)
+    this.#feeds.sendMessage(stream, fitted(exchange, { ...reply, id }, maxRowBytes).text)
     this.#settle(stream)
   }
 
@@ -789,7 +793,8 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   #say(exchange: Exchange, text: string, job: Job, said: number): void {
-    if (exchange.streams) this.#feeds.send(this.#streamOf(exchange, job.expires), text, [job.row as number, said])
+    if (exchange.streams)
+      this.#feeds.send(this.#streamOf(exchange, job.expires), text, { said: [job.row as number, said] })
   }
 
   /** The exchange's stream, opened now if it was silent so far. */
@@ -801,7 +806,7 @@ export class Session extends DurableObject implements SessionRpc {
     const stream = this.#log.open(exchange.unanswered, Date.now(), exchange.scopes)
     exchange.become(stream)
     for (const job of exchange.jobs) this.#enter(job, stream)
-    for (const reply of exchange.replies) this.#feeds.send(stream, fitted(exchange, reply, maxRowBytes).text)
+    for (const reply of exchange.replies) this.#feeds.sendMessage(stream, fitted(exchange, reply, maxRowBytes).text)
     return stream
   }
 

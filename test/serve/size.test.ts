@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
+import { events } from '../../worker/testing/wire.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -53,4 +54,33 @@ test('a large request and a large result that fit in one response are served', a
   await using client = await connect(server.url, { revision: '2025-11-25' })
   const result = await client.callTool('fill', { padding: 'x'.repeat(3 * megabyte), result: 5 * megabyte })
   expect((result.content[0] as { text: string }).text).toHaveLength(5 * megabyte)
+})
+
+test('every response arrives over HTTP+SSE, although its client reads late and notifications are deleted meanwhile', async () => {
+  const opened = await fetch(new URL('/sse', server.url), { headers: { Accept: 'text/event-stream' } })
+  const incoming = events(opened)
+  const { value: endpoint } = await incoming.next()
+  const post = (id: number, method: string, params: object) =>
+    fetch(new URL(endpoint?.data ?? '', server.url), {
+      method: 'POST',
+      headers: { 'Content-Type': 'application/json' },
+      body: JSON.stringify({ jsonrpc: '2.0', id, method, params }),
+    })
+  await post(1, 'initialize', {
+    protocolVersion: '2024-11-05',
+    capabilities: {},
+    clientInfo: { name: 'test', version: '1' },
+  })
+  const ids = Array.from({ length: 36 }, (_, index) => index + 2)
+  const args = { log: megabyte, result: megabyte / 2 }
+  for (const id of ids)
+    expect(await post(id, 'tools/call', { name: 'fill', arguments: args })).toHaveProperty('ok', true)
+  await post(100, 'ping', {})
+  const answered = new Set<number>()
+  for await (const { data } of incoming) {
+    const { id } = JSON.parse(data)
+    if (id !== undefined) answered.add(id)
+    if (answered.has(100) && answered.has(ids.at(-1) as number)) break
+  }
+  expect([...answered].filter((id) => id > 1 && id < 100)).toEqual(ids)
 })

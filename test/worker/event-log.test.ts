@@ -1,14 +1,14 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import { EventLog, type LogBounds } from '../../durable-objects/event-log.ts'
+import { defaultLogBounds, EventLog, type LogBounds } from '../../durable-objects/event-log.ts'
 
 const namespace = (exports as unknown as { McpSession: DurableObjectNamespace }).McpSession
 
 /** A log of its own, in the storage of an object that nothing else uses. */
 const withLog = (bounds: Partial<LogBounds>, use: (log: EventLog, sql: SqlStorage) => void) =>
   runInDurableObject(namespace.getByName(crypto.randomUUID()), (_, { storage: { sql } }) =>
-    use(new EventLog(sql, { age: 1000, count: 100, bytes: 1000, ...bounds }), sql),
+    use(new EventLog(sql, { ...defaultLogBounds, age: 1000, count: 100, bytes: 1000, ...bounds }), sql),
   )
 
 const seqs = (log: EventLog, stream: number, seq: number) => [...log.after({ stream, seq })].map(({ id }) => id.seq)
@@ -18,7 +18,7 @@ test('a stream keeps its newest events, and knows which it has forgotten', () =>
     const stream = log.open(1, 0)
     for (let event = 1; event <= 5; event++) log.append(stream, `event ${event}`)
     expect(seqs(log, stream, 2)).toEqual([3, 4, 5])
-    expect(log.onFrom({ stream, seq: 0 }, true)).toEqual({ stream, seq: 2 })
+    expect(log.onFrom({ stream, seq: 0 }, true)).toEqual({ stream, seq: 0 })
     expect(log.onFrom({ stream, seq: 4 }, true)).toEqual({ stream, seq: 4 })
     expect(log.onFrom({ stream, seq: 6 }, true)).toBeUndefined()
     expect([0, 1, 2, 3, 4, 5, 6].map((seq) => log.onFrom({ stream, seq }) !== undefined)).toEqual([
@@ -49,6 +49,37 @@ test('a stream that is full keeps as much of one script as of another', () =>
     })
     expect(kept).toEqual([20, 20, 20])
   }))
+
+test('a notification displaces no response or request', () =>
+  withLog({ count: 2, bytes: 20 }, (log) => {
+    const stream = log.open(3, 0)
+    for (const round of [1, 2, 3]) {
+      log.append(stream, `note ${round}`)
+      log.append(stream, `{"id":${round},"result":"${'x'.repeat(30)}"}`, { isMessage: true })
+    }
+    for (const round of [4, 5, 6]) log.append(stream, `note ${round}`)
+    expect(seqs(log, stream, 0)).toEqual([2, 4, 6, 8, 9])
+    log.append(stream, 'y'.repeat(100))
+    expect(seqs(log, stream, 0)).toEqual([2, 4, 6, 10])
+    expect(log.onFrom({ stream, seq: 0 }, true)).toEqual({ stream, seq: 0 })
+    expect([8, 9, 10].map((seq) => log.onFrom({ stream, seq }) !== undefined)).toEqual([false, true, true])
+  }))
+
+test.each([
+  ['many', { responseCount: 2 }],
+  ['large', { responseBytes: 10 }],
+])('a client that has not read a response goes on with no gap when there are too %s of them', (_, bounds) =>
+  withLog(bounds, (log) => {
+    const stream = log.open(4, 0)
+    log.append(stream, 'note')
+    for (const response of ['aaaa', 'bbbb', 'cccc', 'dddd']) log.append(stream, response, { isMessage: true })
+    expect(seqs(log, stream, 0)).toEqual([1, 4, 5])
+    for (const isLenient of [true, false]) {
+      const resumable = [0, 1, 2, 3, 4, 5].map((seq) => log.onFrom({ stream, seq }, isLenient) !== undefined)
+      expect(resumable).toEqual([false, false, false, true, true, true])
+    }
+  }),
+)
 
 test('one stream takes nothing from another', () =>
   withLog({ count: 2 }, (log) => {

@@ -1,10 +1,13 @@
+import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { createParser } from 'eventsource-parser'
-import { expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import { openFeed } from '../../worker/http/feed.ts'
 import { feedRequest } from '../../worker/http/sessions.ts'
+import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { separators } from '../support/hostile-text.ts'
+import { post, postOf } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
@@ -100,3 +103,90 @@ test.each(['id: 999.1', 'id: 0.0', 'id: 1.0', 'retry: 0', 'data: {}'])(
     expect(dials).toBeLessThanOrEqual(61)
   },
 )
+
+describe('responses of calls that share a stream whose client reads late', () => {
+  const toolCall = (id: string, name: string, args: object): RequestMessage => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name, arguments: args },
+  })
+  /** Logs more than its share of what a stream keeps of notifications. */
+  const pour = (index: number) => toolCall(`pour ${index}`, 'pour', { lines: 300, characters: 10 })
+  /** More than sixteen of these responses are more than a stream keeps of responses. */
+  const large = 'x'.repeat(1_900_000)
+  const echo = (index: number) => toolCall(`echo ${index}`, 'echo', { text: large })
+  const ping = (id: string): RequestMessage => ({ jsonrpc: '2.0', id, method: 'ping' })
+
+  const handshake = undefined
+
+  /** A session over HTTP+SSE. Nothing is read of its stream yet. */
+  async function openSse() {
+    const stub = session()
+    const settings = { sse: '1', feed: crypto.randomUUID(), expires: String(Date.now() + week) }
+    const dial = (after: string | undefined, again: boolean) => stub.fetch(feedRequest(settings, after, again))
+    const response = await openFeed({ keepAlive: 15_000, backlog: 5_000, dial })
+    const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    await stub.post(post('initialize', hello, { handshake }))
+    return { stub, response }
+  }
+
+  const answered = (stub: Stub) => vi.waitFor(async () => expect(await openCalls(stub)).toBe(0))
+
+  /** The ids of the results that were read, in order, without that of `initialize`. */
+  function answeredIn(text: string): string[] {
+    const ids: string[] = []
+    createParser({
+      onEvent({ data }) {
+        const message = JSON.parse(data)
+        if ('result' in message && message.id !== 1) ids.push(message.id)
+      },
+    }).feed(text)
+    return ids
+  }
+
+  test('all arrive, however many notifications were deleted between them', async () => {
+    const { stub, response } = await openSse()
+    const indices = Array.from({ length: 18 }, (_, index) => index + 1)
+    for (const index of indices) {
+      await stub.post(postOf([pour(index)], { handshake }))
+      await answered(stub)
+    }
+    await stub.post(postOf([ping('last')], { handshake }))
+    const read = reading(response)
+    await vi.waitFor(() => expect(read.text).toContain('"id":"last"'))
+    expect(answeredIn(read.text)).toEqual([...indices.map((index) => `pour ${index}`), 'last'])
+  })
+
+  test('end the session over HTTP+SSE when they are more than a stream keeps of responses', async () => {
+    const { stub, response } = await openSse()
+    for (let index = 1; index <= 18; index += 1) {
+      await stub.post(postOf([echo(index)], { handshake }))
+      await answered(stub)
+    }
+    const read = reading(response)
+    await vi.waitFor(() => expect(read.ended).toBe(true))
+    const ids = answeredIn(read.text)
+    expect(ids).toEqual(Array.from({ length: ids.length }, (_, index) => `echo ${index + 1}`))
+    expect(ids.length).toBeLessThan(18)
+    expect(await stub.post(postOf([ping('late')], { handshake }))).toEqual({ gone: true })
+  })
+
+  test('end the stream of a batch, also before it was opened, when they are more than a stream keeps', async () => {
+    const stub = session()
+    const messages = [pour(1), ...Array.from({ length: 17 }, (_, index) => echo(index + 1))]
+    const since20250326 = { version: '2025-03-26', capabilities: {}, client: { name: 'test', version: '1' } }
+    expect(await stub.post(postOf(messages, { batch: true, handshake: since20250326 }))).toEqual({ stream: 1 })
+    await answered(stub)
+    const settings = { stream: '1', feed: crypto.randomUUID(), expires: String(Date.now() + week) }
+    expect((await stub.fetch(feedRequest(settings, undefined, false))).status).toBe(400)
+    expect((await stub.fetch(feedRequest(settings, '1.1', true))).status).toBe(400)
+  })
+})
+
+/** Calls of a session that have no answer yet. */
+const openCalls = (stub: Stub) =>
+  runInDurableObject(stub, (_, { storage }) => {
+    const tables = storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'calls'").toArray()
+    return tables.length === 0 ? 0 : storage.sql.exec('SELECT 1 FROM calls').toArray().length
+  })

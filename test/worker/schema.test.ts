@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
-import { EventLog } from '../../durable-objects/event-log.ts'
+import { defaultLogBounds, EventLog, separateMessages } from '../../durable-objects/event-log.ts'
 import { Schema } from '../../durable-objects/schema.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import { readFeedMessage } from '../../worker/http/feed-codes.ts'
@@ -25,8 +25,45 @@ const version1 = {
   ],
 }
 
+/**
+ * What a session of schema version 1 has stored of streams that lost their oldest events. Not to be changed: later releases must
+ * read it.
+ */
+const version1Streams = {
+  values: version1.values,
+  statements: [
+    ...version1.statements.slice(0, 4),
+    'INSERT INTO streams (id, unanswered) VALUES (0, 1)',
+    `INSERT INTO events VALUES (0, 3, '{"jsonrpc":"2.0","id":"ask-1","method":"roots/list"}', 156, NULL, NULL, NULL)`,
+    `INSERT INTO events VALUES (0, 4, '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}', 217, NULL, NULL, NULL)`,
+    `INSERT INTO events VALUES (0, 5, '{"jsonrpc":"2.0","id":7,"result":{}}', 253, NULL, NULL, NULL)`,
+    "INSERT INTO events VALUES (0, 6, '', 400, NULL, NULL, 1)",
+    `INSERT INTO events VALUES (0, 7, '{"jsonrpc":"2.0","id":8,"error":{"code":-32603,"message":"x"}}', 463, NULL, NULL, NULL)`,
+    'INSERT INTO streams (id, unanswered, at) VALUES (1, 0, 4102444800000)',
+    `INSERT INTO events VALUES (1, 1, '{"jsonrpc":"2.0","id":1,"result":{}}', 36, NULL, NULL, NULL)`,
+  ],
+}
+
+/** What a session of schema version 2 has stored of the same streams. Not to be changed: later releases must read it. */
+const version2Streams = {
+  values: (name: string, now: number) => ({ ...version1.values(name, now), schema: 2 }),
+  statements: [
+    'CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, unanswered INTEGER, at INTEGER, scopes TEXT, droppedNotification INTEGER, droppedMessage INTEGER)',
+    'CREATE TABLE events (stream INTEGER, seq INTEGER, data TEXT, total INTEGER, call INTEGER, said INTEGER, scoped INTEGER, isMessage INTEGER, messages INTEGER, messageTotal INTEGER, PRIMARY KEY (stream, seq)) WITHOUT ROWID',
+    ...version1.statements.slice(2, 4),
+    'INSERT INTO streams (id, unanswered, droppedNotification, droppedMessage) VALUES (0, 1, 2, 2)',
+    `INSERT INTO events VALUES (0, 3, '{"jsonrpc":"2.0","id":"ask-1","method":"roots/list"}', 156, NULL, NULL, NULL, 1, 1, 52)`,
+    `INSERT INTO events VALUES (0, 4, '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}', 217, NULL, NULL, NULL, NULL, 1, 52)`,
+    `INSERT INTO events VALUES (0, 5, '{"jsonrpc":"2.0","id":7,"result":{}}', 253, NULL, NULL, NULL, 1, 2, 88)`,
+    "INSERT INTO events VALUES (0, 6, '', 400, NULL, NULL, 1, NULL, 2, 88)",
+    `INSERT INTO events VALUES (0, 7, '{"jsonrpc":"2.0","id":8,"error":{"code":-32603,"message":"x"}}', 463, NULL, NULL, NULL, 1, 3, 150)`,
+    'INSERT INTO streams (id, unanswered, at) VALUES (1, 0, 4102444800000)',
+    `INSERT INTO events VALUES (1, 1, '{"jsonrpc":"2.0","id":1,"result":{}}', 36, NULL, NULL, NULL, 1, 1, 36)`,
+  ],
+}
+
 /** A session whose object has the data of version 1, not in memory. */
-async function stored(): Promise<{ stub: Stub; name: string }> {
+async function stored({ values, statements }: typeof version1 = version1): Promise<{ stub: Stub; name: string }> {
   const name = crypto.randomUUID()
   const stub = namespace.getByName(name)
   // Its memo is taken from a call of this release, because it names the tool's questions.
@@ -37,9 +74,8 @@ async function stored(): Promise<{ stub: Stub; name: string }> {
     return JSON.stringify(JSON.parse(row?.call ?? '{}').memo)
   })
   await runInDurableObject(stub, (_, { storage }) => {
-    for (const statement of version1.statements)
-      storage.sql.exec(statement.replace('MEMO', () => memo.replaceAll("'", "''")))
-    for (const [key, value] of Object.entries(version1.values(name, Date.now()))) storage.kv.put(key, value)
+    for (const statement of statements) storage.sql.exec(statement.replace('MEMO', () => memo.replaceAll("'", "''")))
+    for (const [key, value] of Object.entries(values(name, Date.now()))) storage.kv.put(key, value)
   })
   await evictDurableObject(stub)
   return { stub, name }
@@ -96,11 +132,13 @@ describe('the stored data of schema version 1', () => {
       const fail = () => {
         throw new Error('This migration fails')
       }
-      expect(() => new Schema(storage, [addColumn, rename, fail])).toThrow('This migration fails')
-      expect(storage.kv.get('schema')).toBe(1)
+      // The object has migrated it to version 2 as it woke.
+      const done = separateMessages
+      expect(() => new Schema(storage, [done, addColumn, rename, fail])).toThrow('This migration fails')
+      expect(storage.kv.get('schema')).toBe(2)
       expect(storage.kv.get('level')).toBe('info')
-      for (let wake = 0; wake < 2; wake += 1) new Schema(storage, [addColumn, rename]).check()
-      const log = new EventLog(storage.sql, { age: 1000, count: 100, bytes: 10_000 })
+      for (let wake = 0; wake < 2; wake += 1) new Schema(storage, [done, addColumn, rename]).check()
+      const log = new EventLog(storage.sql, defaultLogBounds)
       return {
         schema: storage.kv.get('schema'),
         least: storage.kv.get('least'),
@@ -108,16 +146,52 @@ describe('the stored data of schema version 1', () => {
         events: [...log.after({ stream: 1, seq: 0 })].length,
       }
     })
-    expect(versions).toEqual({ schema: 3, least: 'info', streams: [{ id: 1, label: 'none' }], events: 1 })
+    expect(versions).toEqual({ schema: 4, least: 'info', streams: [{ id: 1, label: 'none' }], events: 1 })
+  })
+})
+
+describe.each([
+  ['1', version1Streams],
+  ['2', version2Streams],
+])('the stored streams of schema version %s', (_, version) => {
+  test('have marks on their responses and requests, and are read', async () => {
+    const { stub } = await stored(version)
+    await runInDurableObject(stub, (_, { storage }) => {
+      expect(storage.kv.get('schema')).toBe(2)
+      const rows = [...storage.sql.exec('SELECT stream, seq, isMessage, messages, messageTotal FROM events').raw()]
+      expect(rows).toEqual([
+        [0, 3, 1, 1, 52],
+        [0, 4, null, 1, 52],
+        [0, 5, 1, 2, 88],
+        [0, 6, null, 2, 88],
+        [0, 7, 1, 3, 150],
+        [1, 1, 1, 1, 36],
+      ])
+      const dropped = 'SELECT id, droppedNotification, droppedMessage FROM streams'
+      expect([...storage.sql.exec(dropped).raw()]).toEqual([
+        [0, 2, 2],
+        [1, null, null],
+      ])
+    })
+  })
+
+  test('take notifications beyond the bound in the place of other notifications only', async () => {
+    const { stub } = await stored(version)
+    await runInDurableObject(stub, (_, { storage }) => {
+      const log = new EventLog(storage.sql, { ...defaultLogBounds, count: 2 })
+      for (const data of ['one', 'two', 'three']) log.append(0, data)
+      expect([...log.after({ stream: 0, seq: 2 })].map(({ id }) => id.seq)).toEqual([3, 5, 7, 9, 10])
+      expect([1, 2].map((seq) => log.onFrom({ stream: 0, seq }, true) !== undefined)).toEqual([false, true])
+    })
   })
 })
 
 test('an object that a newer release has stored refuses everything, loses nothing, and works again with that release', async () => {
   const { stub } = await stored()
-  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 2))
+  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 3))
   await evictDurableObject(stub)
   const before = await dump(stub)
-  const refusal = /stored by a newer release \(schema 2; this release reads up to 1\)/
+  const refusal = /stored by a newer release \(schema 3; this release reads up to 2\)/
   expect(await refusalOf(() => stub.post(answer()))).toMatch(refusal)
   expect(await refusalOf(() => stub.end(Date.now() + week))).toMatch(refusal)
   expect(await refusalOf(() => stub.changed({ list: 'tools' }))).toMatch(refusal)
@@ -129,7 +203,7 @@ test('an object that a newer release has stored refuses everything, loses nothin
   expect(alarm).toBeGreaterThan(Date.now())
   expect(alarm).toBeLessThan(Date.now() + 2 * 60 * 60_000)
   expect(await dump(stub)).toEqual(before)
-  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 1))
+  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 2))
   await evictDurableObject(stub)
   expect(await stub.post(answer())).toEqual({ status: 202 })
 })
@@ -142,6 +216,6 @@ test('a session stores its version with the first thing it stores', async () => 
   expect(await runInDurableObject(fresh, (_, { storage }) => [...storage.kv.list()])).toEqual([])
   const level = { jsonrpc: '2.0' as const, id: 2, method: 'logging/setLevel', params: { level: 'info' } }
   await fresh.post({ ...ping, messages: [level] })
-  expect(await runInDurableObject(fresh, (_, { storage }) => storage.kv.get('schema'))).toBe(1)
-  expect(await runInDurableObject(stub, (_, { storage }) => storage.kv.get('schema'))).toBe(1)
+  expect(await runInDurableObject(fresh, (_, { storage }) => storage.kv.get('schema'))).toBe(2)
+  expect(await runInDurableObject(stub, (_, { storage }) => storage.kv.get('schema'))).toBe(2)
 })

@@ -216,7 +216,7 @@ describe('a stream', () => {
     expect((await open(stub, 'after=1.1&feed=a')).status).toBe(400)
     const again = await open(stub, 'after=1.1&feed=a&again=1')
     expect(await again.closed).toBe(1000)
-    expect(again.frames).toHaveLength(1000)
+    expect(again.frames).toHaveLength(1001)
     expect(again.frames.at(-1)).toContain('"id":1,"result"')
   })
 

@@ -209,8 +209,16 @@ async function relay(
   return unknownEvent(after)
 }
 
+/** @param after left out: the stream of a POST was to be opened, whose responses are more than its log keeps */
 const unknownEvent = (after: string | undefined): Response =>
-  refusal(new McpError('invalid_request', `Last-Event-ID ${after} is not in the log of this session any more`))
+  refusal(
+    after === undefined
+      ? new McpError(
+          'internal_error',
+          'The responses to this POST are more than the log of its stream keeps: send fewer requests in one batch',
+        )
+      : new McpError('invalid_request', `Last-Event-ID ${after} is not in the log of this session any more`),
+  )
 
 /**
  * The request that opens a session's socket. Platforms log URLs: no arguments, claims or session ids may be in one.
