@@ -1,0 +1,236 @@
+/**
+ * What tasks, lists of tasks, subscriptions, states and rounds of schema version 1 have stored, and that this release reads it. For
+ * sessions see `schema.test.ts`.
+ */
+import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { createServer } from 'edgemcp'
+import { state } from 'edgemcp/state'
+import { describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import type { RoundRpc } from '../../durable-objects/rounds.ts'
+import type { SessionRpc } from '../../durable-objects/session.ts'
+import { Task, type TaskHost } from '../../durable-objects/task.ts'
+import type { UpdatesRpc } from '../../durable-objects/updates.ts'
+import type { StateRpc } from '../../worker/server/state.ts'
+import { post, week } from './session-post.ts'
+
+type Namespace<Rpc> = { getByName(name: string): DurableObjectStub & Rpc }
+const { McpSession, McpUpdates, McpState } = exports as unknown as {
+  McpSession: Namespace<SessionRpc & RoundRpc>
+  McpUpdates: Namespace<UpdatesRpc>
+  McpState: Namespace<StateRpc>
+}
+
+/** `values`: of key-value storage, at a time in milliseconds. */
+type Stored = {
+  readonly values: (now: number) => Readonly<Record<string, unknown>>
+  readonly statements?: readonly string[]
+}
+
+// Each of these is what version 1 has stored. Not to be changed: later releases must read it.
+
+const taskCall = {
+  params: { name: 'book', arguments: { room: 'blue' } },
+  capabilities: { elicitation: { form: {} } },
+  identity: 'test',
+}
+
+const taskValues = (now: number) => ({
+  schema: 1,
+  call: taskCall,
+  task: {
+    ...{ after: 0, ttl: 1_000_000_000, poll: 1000, retries: 0, name: 'task x', taskId: 'sealed', isTask: true },
+    ...{ createdAt: now, lastUpdatedAt: now, failures: 0, rounds: 1, shards: [], reauthorizeFailures: 0, lostRuns: 0 },
+    ...{ status: 'input_required', due: now + 86_400_000, asleep: false },
+  },
+})
+
+const taskEffects = [
+  'CREATE TABLE effects (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID',
+  `INSERT INTO effects VALUES ('hold', '{"value":"hold of version 1"}')`,
+]
+
+const askingTask: Stored = {
+  values: (now) => ({
+    ...taskValues(now),
+    'asks:0':
+      '{"guests":{"method":"elicitation/create","params":{"mode":"form","message":"How many guests?","requestedSchema":{"type":"object","properties":{"guests":{"type":"number"}},"required":["guests"]}}}}',
+    'memo:0':
+      '{"answers":{},"effects":{},"said":0,"asked":{"guests":"3yEoWCyTnF2krgCgPjrRClljcSxauMVvl64I9qIIgFY"},"rounds":1,"strays":0}',
+  }),
+  statements: [...taskEffects, `INSERT INTO effects VALUES (char(0) || 'sleep soon', '{"value":1795370598006}')`],
+}
+
+const sleepingTask: Stored = {
+  values: (now) => {
+    const { task, ...values } = taskValues(now)
+    return { ...values, task: { ...task, status: 'working', due: 1_795_370_598_006, asleep: true, rounds: 0 } }
+  },
+  statements: [...taskEffects, `INSERT INTO effects VALUES (char(0) || 'sleep soon', '{"value":1795370598006}')`],
+}
+
+const completedTask: Stored = {
+  values: (now) => {
+    const { task, ...values } = taskValues(now)
+    const end = '{"result":{"content":[{"type":"text","text":"hold of version 1 for 2"}]}}'
+    return { ...values, task: { ...task, status: 'completed', due: undefined }, 'end:0': end }
+  },
+  statements: taskEffects.slice(0, 1),
+}
+
+const taskList: Stored = {
+  values: () => ({ schema: 1 }),
+  statements: [
+    'CREATE TABLE tasks (seq INTEGER PRIMARY KEY, task TEXT, expires INTEGER)',
+    `INSERT INTO tasks VALUES (1, '{"name":"x","taskId":"sealed"}', 4102444800000)`,
+  ],
+}
+
+const keyRing = {
+  current: 'k1',
+  keys: { k1: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' },
+}
+
+const subscriptions = (session: string): Stored => ({
+  values: () => ({ schema: 1, keys: keyRing, shards: 2, turned: { 'tools echo': false }, listeners: true, pruned: 3 }),
+  statements: [
+    'CREATE TABLE subscriptions (topic TEXT, session TEXT, PRIMARY KEY (topic, session)) WITHOUT ROWID',
+    'CREATE INDEX by_session ON subscriptions (session)',
+    'CREATE TABLE changes (seq INTEGER PRIMARY KEY, change TEXT, topics TEXT, at INTEGER, told TEXT)',
+    'CREATE INDEX untold ON changes (seq) WHERE told IS NOT NULL',
+    'CREATE INDEX waiting ON changes (seq) WHERE at IS NULL',
+    `INSERT INTO subscriptions VALUES ('resource:note://1', '${session}'), ('tools', '${session}')`,
+    `INSERT INTO changes VALUES (4, '{"resource":"note://1"}', '["resource:note://1"]', 4102444800000, '')`,
+    `INSERT INTO changes VALUES (5, '{"list":"tools"}', '["tools"]', NULL, '')`,
+  ],
+})
+
+const usedState: Stored = {
+  values: (now) => ({
+    schema: 1,
+    'of:a': { count: 1 },
+    tables: 1,
+    used: { state: 'test_stored', at: now, ttl: 86_400_000 },
+  }),
+  statements: ['CREATE TABLE things (name TEXT)', "INSERT INTO things VALUES ('stored')"],
+}
+
+const endedState: Stored = { values: (now) => ({ schema: 1, ended: now + 86_400_000 }) }
+
+const round: Stored = { values: () => ({ schema: 1, use: 'yes', lease: 0, 'kept:0': 'paid' }) }
+
+/** Puts stored data into an object, which is then not in memory. */
+async function put(stub: DurableObjectStub, { values, statements = [] }: Stored): Promise<void> {
+  await runInDurableObject(stub, (_, { storage }) => {
+    for (const statement of statements) storage.sql.exec(statement)
+    for (const [key, value] of Object.entries(values(Date.now()))) storage.kv.put(key, value)
+  })
+  await evictDurableObject(stub)
+}
+
+/** Runs a task on stored data, in an object that nothing else uses. */
+async function withTask(stored: Stored, use: (task: Task) => Promise<void>): Promise<void> {
+  const server = createServer({ name: 'stored', version: '1.0.0' })
+  const guests = z.object({ guests: z.number() })
+  server.tool('book', { description: 'Books a room', task: true }, async (_, ctx) => {
+    const hold = await ctx.once('hold', () => 'a second hold')
+    await ctx.sleep('soon', '1d')
+    const answer = await ctx.elicit('guests', 'How many guests?', guests)
+    return `${hold} for ${answer.content?.guests}`
+  })
+  const host = {
+    serverOf: () => server,
+    seals: () => ({}),
+    principalOf: async () => ({ principal: undefined, isCurrent: true }),
+    problemOf: () => undefined,
+    tell: async () => {},
+    report: (problem: unknown) => expect.unreachable(String(problem)),
+  } as unknown as TaskHost
+  await runInDurableObject(McpState.getByName(crypto.randomUUID()), async (_, context) => {
+    for (const statement of stored.statements ?? []) context.storage.sql.exec(statement)
+    for (const [key, value] of Object.entries(stored.values(Date.now()))) context.storage.kv.put(key, value)
+    await use(new Task(context, {} as never, host))
+    await context.storage.deleteAll()
+  })
+}
+
+const booked = { status: 'completed', result: { content: [{ type: 'text', text: 'hold of version 1 for 2' }] } }
+
+describe('the stored data of schema version 1', () => {
+  test('of a task that asks: it takes the answer and keeps its effects', () =>
+    withTask(askingTask, async (task) => {
+      expect(await task.get()).toMatchObject({ status: 'input_required', inputRequests: { guests: expect.anything() } })
+      await task.update({ guests: { result: { action: 'accept', content: { guests: 2 } } } })
+      await task.alarm()
+      expect(await task.get()).toMatchObject(booked)
+    }))
+
+  test('of a task that sleeps: it goes on', () =>
+    withTask(sleepingTask, async (task) => {
+      await task.alarm()
+      expect(await task.get()).toMatchObject({ status: 'input_required' })
+    }))
+
+  test('of a task that is completed: its result is there', () =>
+    withTask(completedTask, async (task) => expect(await task.get()).toMatchObject(booked)))
+
+  test('of a list of tasks: they are listed', () =>
+    withTask(taskList, async (task) => {
+      const listed = { tasks: [{ name: 'x', taskId: 'sealed' }], next: undefined }
+      expect(await task.listed(0, 10)).toEqual(listed)
+    }))
+
+  test('of subscriptions: sessions get what they were not sent, and the keys are the same', async () => {
+    const session = McpSession.getByName(crypto.randomUUID())
+    const sent = await opened(session)
+    const name = session.id.name ?? ''
+    const updates = McpUpdates.getByName(crypto.randomUUID())
+    await put(updates, subscriptions(name))
+    await runInDurableObject(updates, (_, { storage }) => storage.setAlarm(Date.now()))
+    await runDurableObjectAlarm(updates)
+    await vi.waitFor(() => expect(sent()).toContain('notifications/tools/list_changed'))
+    expect(sent()).toContain('"uri":"note://1"')
+    expect(await updates.keys()).toEqual(keyRing)
+    expect(await updates.turned()).toEqual({ 'tools echo': false })
+    expect(await updates.leave(name)).toBe(true)
+  })
+
+  test('of a state: its values and tables are read', async () => {
+    state('test_stored', { scope: 'user', ttl: 86_400_000, tables: ['CREATE TABLE things (name TEXT)'] }, (store) => ({
+      read: () => [store.get('a'), store.sql('SELECT name FROM things')],
+    }))
+    const stub = McpState.getByName(crypto.randomUUID())
+    await put(stub, usedState)
+    const read = { state: 'test_stored', operation: 'read', args: [], expires: undefined }
+    expect(await stub.run(read)).toEqual({ value: [{ count: 1 }, [{ name: 'stored' }]] })
+  })
+
+  test('of a state that was forgotten: its handle stays worthless', async () => {
+    const stub = McpState.getByName(crypto.randomUUID())
+    await put(stub, endedState)
+    expect(await stub.run({ state: 'any', operation: 'read', args: [], expires: undefined })).toEqual({ gone: true })
+  })
+
+  test('of a used request state: the same use gets the same outcome', async () => {
+    const stub = McpSession.getByName(`round ${crypto.randomUUID()}`)
+    await put(stub, round)
+    expect(await stub.claim('yes', Date.now() + week)).toEqual({ is: 'answered', text: 'paid' })
+    expect(await stub.claim('no', Date.now() + week)).toEqual({ is: 'other' })
+  })
+})
+
+/** Opens the standing stream of a session. Returns what has come on it. */
+async function opened(stub: DurableObjectStub & SessionRpc): Promise<() => string> {
+  await stub.post(post('ping'))
+  const request = new Request(`https://session/feed?expires=${Date.now() + week}`, {
+    headers: { Upgrade: 'websocket' },
+  })
+  const { webSocket } = await stub.fetch(request)
+  let text = ''
+  webSocket?.addEventListener('message', ({ data }) => {
+    text += data
+  })
+  webSocket?.accept()
+  return () => text
+}
