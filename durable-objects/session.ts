@@ -11,6 +11,7 @@
  * | `level`     | the least severe log line the client wants                  | the session                        |
  * | `unheard`   | a question's time was over when nobody was there to hear it | the session                        |
  * | `listening` | the shard of the Updates objects it is registered with      | the session                        |
+ * | `tenant`    | the key of the tenant whose changes it is registered for    | the session                        |
  * | `takes`     | scopes of what it has subscribed to                         | until a stream is opened without them |
  * | `reader`    | `Reader`: which scopes the token has that opened the standing stream | the session               |
  * | `told`      | scopes of tasks whose status was sent on the standing stream | until it is opened without them    |
@@ -38,7 +39,15 @@ import { entryOf } from '../worker/engine/scopes.ts'
 import { readSubscription } from '../worker/engine/subscribing.ts'
 import { clientGone } from '../worker/http/feed-codes.ts'
 import { BoundedMap } from '../worker/protocol/bounded-map.ts'
-import { listChanges, type News, newsNotification, type Scope, topicsFor } from '../worker/protocol/changes.ts'
+import {
+  listChanges,
+  type News,
+  newsNotification,
+  renamedTopics,
+  type Scope,
+  tenantKey,
+  topicsFor,
+} from '../worker/protocol/changes.ts'
 import { asMcpError, type ErrorKind, McpError } from '../worker/protocol/errors.ts'
 import {
   errorText,
@@ -119,6 +128,8 @@ export type PostedRefusals = {
 export type Opening = {
   /** Milliseconds: when the session's id is worth nothing. */
   expires: number
+  /** Of the tenant. A Worker of an older release leaves it out: then the stream hears of what is for everybody. */
+  issuer?: string
   tenant: string | undefined
   scopes: readonly string[]
   /** The event id to continue from; `undefined` for the standing stream from now on. */
@@ -308,7 +319,7 @@ export class Session extends DurableObject implements SessionRpc {
     return true
   }
 
-  async admit({ expires, tenant, scopes, after, feed }: Opening): Promise<Admission> {
+  async admit({ expires, issuer, tenant, scopes, after, feed }: Opening): Promise<Admission> {
     this.#schema.check()
     if (this.#isOver()) return { gone: true }
     this.#recover()
@@ -319,9 +330,10 @@ export class Session extends DurableObject implements SessionRpc {
     if (!holdsScopes(scopes, lacks)) return { lacks }
     if (feed !== undefined) this.#admitted.set(feed, scopes)
     if (!id || id.stream === standingStream) this.#restrictReader(scopes)
-    if (after !== undefined && !isRevoked) return { admitted: true }
+    const isListening = this.#values.get('listening') !== undefined
+    if (after !== undefined && !isRevoked && !isListening) return { admitted: true }
     this.#arm(expires)
-    return (await this.#listen({ tenant })) ? { admitted: true } : { gone: true }
+    return (await this.#listen(issuer === undefined ? {} : { issuer, tenant })) ? { admitted: true } : { gone: true }
   }
 
   /**
@@ -548,6 +560,7 @@ export class Session extends DurableObject implements SessionRpc {
       throw new McpError('too_many_requests', 'Too many subscriptions: unsubscribe from a resource, then try again')
     },
     'resources/unsubscribe': async (params, { principal }) => {
+      if (this.#values.get('listening') !== undefined) await this.#listen(principal)
       const topics = topicsFor([{ resource: readText(params, 'uri') }], principal ?? {})
       await this.#updates?.unsubscribe(this.#name, topics)
       return {}
@@ -842,19 +855,25 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   /**
-   * Registers this session for list changes, once. Written down afterwards: what failed half-way is done again. False
-   * when the session ended meanwhile.
+   * Registers this session for list changes, once, and once more if an older release registered it for a tenant without its issuer. Written
+   * down afterwards: what failed half-way is done again. False when the session ended meanwhile.
    */
   async #listen(scope: Scope = {}): Promise<boolean> {
     const { shards } = this.#host
-    if (!shards || this.#values.get('listening') !== undefined) return true
+    const tenant = tenantKey(scope)
+    const known = this.#values.get<number>('listening')
+    const isKnown = known !== undefined && (tenant === undefined || this.#values.get('tenant') === tenant)
+    if (!shards || isKnown) return true
     const life = this.#life
-    const shard = shards.of(this.#name)
-    await shards.at(shard).subscribe(this.#name, topicsFor(listChanges, scope))
-    const isThere = life === this.#life
-    if (isThere) this.#values.put('listening', shard)
-    else await this.#deregister()
-    return isThere
+    const shard = known ?? shards.of(this.#name)
+    await shards.at(shard).subscribe(this.#name, topicsFor(listChanges, scope), renamedTopics(scope))
+    if (life !== this.#life) {
+      await this.#deregister()
+      return false
+    }
+    this.#values.put('listening', shard)
+    if (tenant !== undefined) this.#values.put('tenant', tenant)
+    return true
   }
 
   /** What its subscriptions take. */

@@ -38,8 +38,12 @@ export interface UpdatesRpc extends KeysRpc {
    * @param shards how many objects it goes to: known to the first, told to the others
    */
   publish(change: News, topics: readonly string[], shards?: number): Promise<void>
-  /** False when the session, or this object, has too many subscriptions to resources to take another one. */
-  subscribe(session: string, topics: readonly string[]): Promise<boolean>
+  /**
+   * False when the session, or this object, has too many subscriptions to resources to take another one.
+   *
+   * @param renamed how the topics of the session's tenant began in an older release, and how they begin now
+   */
+  subscribe(session: string, topics: readonly string[], renamed?: { from: string; to: string }): Promise<boolean>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
   /** Forgets a session. True when it was subscribed to resources. */
   leave(session: string): Promise<boolean>
@@ -102,17 +106,18 @@ const retryAfter = 10_000
 
 /** Headers of the request that opens a feed. */
 export const topicsHeader = 'Edgemcp-Topics'
-export const tenantHeader = 'Edgemcp-Tenant'
+/** See `tenantKey`. A Worker of an older release sends a header of another name, which is ignored: its streams hear of what is for everybody. */
+export const tenantKeyHeader = 'Edgemcp-Tenant-Key'
 /** How `?listener=` begins for a client without a principal; its network follows. */
 export const anonymousListener = 'address '
 
-/** How the topics of resources begin. Those of a tenant begin with its name. */
+/** How the topics of resources begin that are for everybody: whoever subscribes to a resource has one. */
 const resourcePrefix = 'resource:'
 
-/** What a socket listens to. */
-type Attachment = { topics: string[]; tenant?: string }
+/** What a socket listens to. `tenantKey`: see there. Sockets of an older release have a `tenant` without its issuer, which names nobody. */
+type Attachment = { topics: string[]; tenantKey?: string }
 
-const topicsIn = ({ topics, tenant }: Attachment): string[] => withTenant(topics, tenant)
+const topicsIn = ({ topics, tenantKey }: Attachment): string[] => withTenant(topics, tenantKey)
 
 export class Updates extends Keys implements UpdatesRpc {
   readonly #host: UpdatesHost
@@ -149,17 +154,32 @@ export class Updates extends Keys implements UpdatesRpc {
     ])
   }
 
-  async subscribe(session: string, topics: readonly string[]): Promise<boolean> {
+  async subscribe(
+    session: string,
+    topics: readonly string[],
+    renamed?: { from: string; to: string },
+  ): Promise<boolean> {
     this.schema.check()
     this.schema.store()
     await this.#join()
     this.#tables.create()
+    if (renamed) this.#rename(session, renamed)
     const resource = topics.find((topic) => topic.startsWith(resourcePrefix))
     if (resource !== undefined && !this.#hasRoom(session, resource)) return false
     for (const topic of topics) {
       this.#tables.query('INSERT OR IGNORE INTO subscriptions (topic, session) VALUES (?, ?)', topic, session)
     }
     return true
+  }
+
+  /** Topics of an older release, which named a tenant without its issuer. */
+  #rename(session: string, { from, to }: { from: string; to: string }): void {
+    const old = 'session = ? AND substr(topic, 1, ?) = ?'
+    this.#tables.query(
+      `UPDATE OR IGNORE subscriptions SET topic = ? || substr(topic, ?) WHERE ${old}`,
+      ...[to, from.length + 1, session, from.length, from],
+    )
+    this.#tables.query(`DELETE FROM subscriptions WHERE ${old}`, session, from.length, from)
   }
 
   /** Each URI has one topic for everybody, and may have another one for a tenant. */
@@ -188,7 +208,7 @@ export class Updates extends Keys implements UpdatesRpc {
       'DELETE FROM subscriptions WHERE session = ? RETURNING topic',
       session,
     )
-    return left.some(({ topic }) => topic.includes('resource:'))
+    return left.some(({ topic }) => topic.startsWith(resourcePrefix))
   }
 
   async turn(key: string, on: boolean): Promise<boolean> {
@@ -214,8 +234,8 @@ export class Updates extends Keys implements UpdatesRpc {
     this.schema.check()
     const { searchParams } = new URL(request.url)
     const topics: string[] = JSON.parse(request.headers.get(topicsHeader) ?? '[]')
-    const tenant = request.headers.get(tenantHeader)
-    const attachment: Attachment = { topics, ...(tenant !== null && { tenant: decodeURIComponent(tenant) }) }
+    const tenantKey = request.headers.get(tenantKeyHeader)
+    const attachment: Attachment = { topics, ...(tenantKey !== null && { tenantKey }) }
     const [after, listener] = [searchParams.get('after'), searchParams.get('listener')]
     await this.#join()
     const isFull = this.#listeners.all.size >= this.#host.options.listeners

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { mayHear, topicsAbout } from '../../worker/engine/subscribing.ts'
-import type { Change, Scope } from '../../worker/protocol/changes.ts'
+import { type Change, type Scope, tenantKey } from '../../worker/protocol/changes.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Caller } from '../../worker/server/caller.ts'
 import { newServer, play, refusal, result } from './stage.ts'
@@ -139,7 +139,8 @@ test('a change is for those who listen to it, and to the templates that its reso
   server.resource('other://fixed', { description }, () => '')
   const about = (change: Change, scope?: Scope) => topicsAbout(server.registry, change, scope)
   expect(about({ resource: 'note://1' })).toEqual(['resource:note://1', 'resource:note://{id}'])
-  expect(about({ resource: 'third://1' }, { tenant: 'acme' })).toEqual(['"acme" resource:third://1'])
+  const scope = { issuer: 'https://one.example', tenant: 'acme' }
+  expect(about({ resource: 'third://1' }, scope)).toEqual([`tenant:${tenantKey(scope)} resource:third://1`])
   expect(about({ list: 'tools' })).toEqual(['tools'])
   // What serves it counts, and nothing that would fit it too.
   server.resource('note://{+all}', { description }, () => '')

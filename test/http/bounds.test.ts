@@ -239,7 +239,7 @@ describe('the table of docs/limits.md', () => {
     'resources that a session subscribes to': 'sessionSubscriptions',
     'URIs that a session subscribes to, together': 'sessionSubscriptionCharacters',
     'values of one completion, in its result': 'completionValues',
-    'what a stream of `subscriptions/listen` listens to, with its tasks and tenant': 'topicBytes',
+    'what a stream of `subscriptions/listen` listens to, with its tasks': 'topicBytes',
   }
 
   test('has a case for each row, with its number and its error', () => {

@@ -26,8 +26,9 @@ test('a change is told in the words of the protocol', () => {
 })
 
 describe('a listener', () => {
+  const issuer = 'https://one.example'
   const hears = (filter: SubscriptionFilter, change: Change, tenant?: string, scope?: Scope) =>
-    topicsFor(changesIn(filter), { tenant }).includes(topicOf(change, scope))
+    topicsFor(changesIn(filter), { issuer, tenant }).includes(topicOf(change, scope))
 
   test('hears the lists it asked for', () => {
     expect(hears({ toolsListChanged: true }, { list: 'tools' })).toBe(true)
@@ -54,22 +55,40 @@ describe('a listener', () => {
     const filter = { toolsListChanged: true, resourceSubscriptions: ['note://1'] }
     for (const change of [{ list: 'tools' }, resource] as const) {
       expect(hears(filter, change, 'acme')).toBe(true)
-      expect(hears(filter, change, 'acme', { tenant: 'acme' })).toBe(true)
-      expect(hears(filter, change, 'acme', { tenant: 'other' })).toBe(false)
-      expect(hears(filter, change, undefined, { tenant: 'acme' })).toBe(false)
-      expect(hears(filter, change, '', { tenant: '' })).toBe(true)
-      expect(hears(filter, change, undefined, { tenant: '' })).toBe(false)
+      expect(hears(filter, change, 'acme', { issuer, tenant: 'acme' })).toBe(true)
+      expect(hears(filter, change, 'acme', { issuer, tenant: 'other' })).toBe(false)
+      expect(hears(filter, change, undefined, { issuer, tenant: 'acme' })).toBe(false)
+      expect(hears(filter, change, '', { issuer, tenant: '' })).toBe(true)
+      expect(hears(filter, change, undefined, { issuer, tenant: '' })).toBe(false)
     }
+  })
+
+  test('hears nothing that is for a tenant of the same name of another issuer', () => {
+    const other = { issuer: 'https://two.example', tenant: 'acme' }
+    expect(hears({ toolsListChanged: true }, { list: 'tools' }, 'acme', other)).toBe(false)
   })
 
   test('of a tenant with an odd name hears nothing that is for another', () => {
     for (const tenant of ['tools', 'a" tools', '"acme"', 'resource:note://1', '\n']) {
-      const topics = topicsFor(listChanges, { tenant })
+      const topics = topicsFor(listChanges, { issuer, tenant })
       expect(topics).toHaveLength(6)
-      expect(topics).not.toContain(topicOf({ list: 'tools' }, { tenant: 'acme' }))
+      expect(topics).not.toContain(topicOf({ list: 'tools' }, { issuer, tenant: 'acme' }))
       expect(hears({ toolsListChanged: true }, resource, tenant)).toBe(false)
     }
   })
+})
+
+test('a change for a tenant without its issuer is refused', () => {
+  // As from JavaScript, or from another Worker: the type does not admit it.
+  const scope = { tenant: 'acme' } as unknown as Scope
+  expect(() => topicOf({ list: 'tools' }, scope)).toThrow('A change for the tenant "acme" needs its issuer')
+})
+
+test('the topics of a tenant have the same length for claims of any length', () => {
+  const lengths = ['a', '日'.repeat(9_000), '\ud800'].map(
+    (tenant) => topicOf({ list: 'tools' }, { issuer: 'https://one.example', tenant }).length,
+  )
+  expect(new Set(lengths).size).toBe(1)
 })
 
 test('every change has a topic of its own', () => {

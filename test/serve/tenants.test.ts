@@ -10,7 +10,7 @@ import { count } from '../support/full.ts'
 import { chance } from '../support/random.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Case } from './tenants/case.ts'
-import { HttpEar, Listener } from './tenants/ears.ts'
+import { HttpEar, Listener, SseEar } from './tenants/ears.ts'
 
 /** Servers that schedules are played on at once. */
 const lanes = [0, 1, 2, 3]
@@ -37,6 +37,34 @@ test('whoever listens to a template hears of what it serves, not of what another
   expect(ears.map(({ heard, complaints }) => ({ heard, complaints }))).toEqual(
     ears.map(() => ({ heard: ['memo://0/plain'], complaints: [] })),
   )
+})
+
+test('a change for a tenant is not heard by a tenant of the same name of another issuer', async () => {
+  const url = new URL('/1/mcp', server.url)
+  const announce = (change: object) =>
+    fetch(new URL('announce', url), { method: 'POST', body: JSON.stringify([change]) })
+  const issuers = ['https://one.example', 'https://two.example']
+  const ears = issuers.flatMap((issuer) => {
+    const person = { issuer, subject: 'ada', tenant: 'acme' }
+    return [
+      new Listener('a listener', person, url),
+      new HttpEar('a session', person, url, '2025-11-25'),
+      new SseEar('over HTTP+SSE', person, url),
+    ]
+  })
+  try {
+    for (const ear of ears) await ear.open(['tools', 'note://0/1', 'note://0/2', 'note://0/3'])
+    await announce({ uri: 'note://0/1', issuer: 'https://one.example', tenant: 'acme' })
+    await announce({ uri: 'note://0/2', issuer: 'https://two.example', tenant: 'acme' })
+    await announce({ list: 'tools', issuer: 'https://two.example', tenant: 'acme' })
+    await announce({ uri: 'note://0/3' })
+    for (const ear of ears) await ear.until(() => ear.heard.includes('note://0/3'))
+  } finally {
+    for (const ear of ears) await ear.end()
+  }
+  const one = ['note://0/1', 'note://0/3']
+  const two = ['note://0/2', 'note://0/3', 'tools']
+  expect(ears.map(({ heard }) => heard.toSorted())).toEqual([one, one, one, two, two, two])
 })
 
 function seeds(usual: number): number[] {

@@ -6,8 +6,10 @@ const McpPublisher = publisher(createServer({ name: 'n', version: '1' }))
 
 export async function announce(env: { NOTES: Service<typeof McpPublisher>; PLAIN: Updates }) {
   await env.NOTES.resource('note://1')
-  await env.NOTES.tools({ tenant: 'acme' })
+  await env.NOTES.tools({ issuer: 'https://auth.example', tenant: 'acme' })
   await env.PLAIN.resources()
+  // @ts-expect-error a tenant needs its issuer
+  await env.NOTES.tools({ tenant: 'acme' })
   // @ts-expect-error a list has no name
   await env.NOTES.tools('shout')
 }

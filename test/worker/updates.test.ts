@@ -3,7 +3,7 @@ import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
 import { topicsHeader, Updates, type UpdatesHost, type UpdatesRpc } from '../../durable-objects/updates.ts'
 import { readFeedMessage } from '../../worker/http/feed-codes.ts'
-import { type Change, topicOf } from '../../worker/protocol/changes.ts'
+import { type Change, topicOf, topicsFor } from '../../worker/protocol/changes.ts'
 
 type Stub = DurableObjectStub & UpdatesRpc
 const namespace = (exports as unknown as { McpUpdates: { getByName(name: string): Stub } }).McpUpdates
@@ -160,10 +160,12 @@ describe('a change', () => {
 
   test('of one tenant is heard by that tenant only', async () => {
     const stub = updates()
-    const acme = await listen(stub, ['tools', '"acme" tools'])
-    const other = await listen(stub, ['tools', '"other" tools'])
+    const issuer = 'https://one.example'
+    const topics = (tenant: string) => topicsFor([tools], { issuer, tenant })
+    const acme = await listen(stub, topics('acme'))
+    const other = await listen(stub, topics('other'))
     const nobody = await listen(stub, ['tools'])
-    await publish(stub, tools, { tenant: 'acme' })
+    await publish(stub, tools, { issuer, tenant: 'acme' })
     await publish(stub, tools)
     await hears(acme, [tools, tools])
     await hears(other, [tools])

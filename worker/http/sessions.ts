@@ -126,10 +126,10 @@ export async function streamSession(request: Request, host: Host, visit: Visit):
   if (after !== undefined && !/^[0-9.]+$/.test(after)) return unknownEvent(after)
   if (!principal) return relay(session, host, {}, after)
   const { name, expires } = session
-  const { tenant, scopes } = principal
+  const { issuer, tenant, scopes } = principal
   const feed = crypto.randomUUID()
   const admit = (after: string | undefined) =>
-    (host.objects as Objects).session(name).admit({ expires, tenant, scopes, after, feed })
+    (host.objects as Objects).session(name).admit({ expires, issuer, tenant, scopes, after, feed })
   const admission = await admit(after)
   if ('gone' in admission) return unknownSession([])
   if ('lacks' in admission) return refusedScopes(admission.lacks, host, visit)

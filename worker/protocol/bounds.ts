@@ -48,7 +48,7 @@ export const bounds = {
   filterTaskIds: 100,
   /** All URIs of a filter together, percent-encoded. */
   filterCharacters: 6 * 1024,
-  /** What a stream of changes listens to: URIs, tasks and the tenant. The attachment of a socket holds 16,384 bytes. */
+  /** What a stream of changes listens to: URIs and tasks. The attachment of a socket holds 16,384 bytes. */
   topicBytes: 12 * 1024,
   /** Resources that one session subscribes to. */
   sessionSubscriptions: 1000,

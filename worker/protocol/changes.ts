@@ -5,6 +5,7 @@
  */
 import { McpError } from './errors.ts'
 import { isObject } from './jsonrpc.ts'
+import { sha256 } from './sha256.ts'
 import type { Notification, Params, SubscriptionFilter } from './types.ts'
 import { normalizeUri } from './uri.ts'
 
@@ -27,15 +28,34 @@ export const newsNotification = (news: News): Notification =>
       ? { method: `notifications/${news.list}/list_changed` }
       : { method: 'notifications/resources/updated', params: { uri: news.resource } }
 
-/** Who hears of a change: everybody, or those of one tenant only. */
-export type Scope = { readonly tenant?: string | undefined }
+/**
+ * Who hears of a change: everybody, or those of one tenant of an issuer only. Issuers name their tenants independently, so a tenant needs its
+ * issuer. `ctx.principal` is one: of its tenant or, without a tenant, everybody.
+ */
+export type Scope =
+  | { readonly issuer: string; readonly tenant?: string | undefined }
+  | { readonly issuer?: undefined; readonly tenant?: undefined }
+
+/**
+ * Returns a text that names the tenant among those of all issuers; `undefined`: everybody. All have the same length, whatever the claims are.
+ *
+ * @throws Error for a tenant without its issuer
+ */
+export function tenantKey({ issuer, tenant }: Scope): string | undefined {
+  if (tenant === undefined) return undefined
+  if (typeof issuer === 'string') return sha256(JSON.stringify([issuer, tenant]))
+  const given = JSON.stringify(tenant)
+  throw new Error(
+    `A change for the tenant ${given} needs its issuer, because issuers name their tenants independently: write { issuer: 'https://auth.example.com', tenant: ${given} }, or pass ctx.principal`,
+  )
+}
 
 /**
  * One text per change and scope: by it those who want to hear of it are found. A URI has one spelling, so that
  * `note://%31` is `note://1`, as it is to a template. ASCII, so that a character is a byte wherever topics are kept.
  */
-export const topicOf = (change: Change, { tenant }: Scope = {}): string =>
-  `${tenantPrefix(tenant)}${'list' in change ? change.list : `resource:${spelled(change.resource)}`}`
+export const topicOf = (change: Change, scope: Scope = {}): string =>
+  `${tenantPrefix(tenantKey(scope))}${'list' in change ? change.list : `resource:${spelled(change.resource)}`}`
 
 /** Braces are those of a template. In the normal form of a URI they are encoded, so that no URI is a template's topic. */
 const spelled = (resource: string) =>
@@ -45,25 +65,34 @@ const spelled = (resource: string) =>
     .map((part) => (part === '{' || part === '}' ? part : normalizeUri(part)))
     .join('')
 
-const tenantPrefix = (tenant: string | undefined) => (tenant === undefined ? '' : `${asciiJson(tenant)} `)
+const tenantPrefix = (key: string | undefined) => (key === undefined ? '' : `tenant:${key} `)
 
-/** JSON with each character beyond ASCII escaped. */
-const asciiJson = (text: string) =>
-  JSON.stringify(text).replace(/[^ -~]/g, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
+/**
+ * How releases that named tenants without their issuer began a tenant's topics, and how they begin now. `undefined`: there are none for
+ * everybody.
+ */
+export function renamedTopics(scope: Scope): { readonly from: string; readonly to: string } | undefined {
+  if (scope.tenant === undefined) return undefined
+  const name = JSON.stringify(scope.tenant).replace(
+    /[^ -~]/g,
+    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
+  )
+  return { from: `${name} `, to: tenantPrefix(tenantKey(scope)) }
+}
 
 /** What somebody of a tenant listens to who wants to hear of these changes. */
-export const topicsFor = (changes: readonly Change[], { tenant }: Scope): string[] => [
+export const topicsFor = (changes: readonly Change[], scope: Scope): string[] => [
   ...new Set(
     withTenant(
       changes.map((change) => topicOf(change)),
-      tenant,
+      tenantKey(scope),
     ),
   ),
 ]
 
-/** These topics, and each for the tenant. */
-export const withTenant = (topics: readonly string[], tenant: string | undefined): string[] =>
-  tenant === undefined ? [...topics] : topics.flatMap((topic) => [topic, `${tenantPrefix(tenant)}${topic}`])
+/** These topics, and each for the tenant. @param key see `tenantKey` */
+export const withTenant = (topics: readonly string[], key: string | undefined): string[] =>
+  key === undefined ? [...topics] : topics.flatMap((topic) => [topic, `${tenantPrefix(key)}${topic}`])
 
 export const listChanges: readonly Change[] = listTopics.map((list) => ({ list }))
 

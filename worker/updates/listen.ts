@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions
  */
-import { anonymousListener, type Shards, tenantHeader, topicsHeader } from '../../durable-objects/updates.ts'
+import { anonymousListener, type Shards, tenantKeyHeader, topicsHeader } from '../../durable-objects/updates.ts'
 import { hasResources } from '../engine/methods/resources.ts'
 import { mayHear } from '../engine/subscribing.ts'
 import { eventFrame } from '../http/event-stream.ts'
@@ -12,7 +12,15 @@ import { type Host, sealsOf } from '../http/host.ts'
 import { networkOf } from '../protocol/address.ts'
 import { encodeBase64 } from '../protocol/base64.ts'
 import { bounds } from '../protocol/bounds.ts'
-import { changesIn, honoured, type News, newsNotification, readFilter, topicOf } from '../protocol/changes.ts'
+import {
+  changesIn,
+  honoured,
+  type News,
+  newsNotification,
+  readFilter,
+  tenantKey,
+  topicOf,
+} from '../protocol/changes.ts'
 import { McpError } from '../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
 import { subscriptionIdKey } from '../protocol/meta.ts'
@@ -36,16 +44,16 @@ export async function listen(
   const { registry } = host.server
   const asked = readFilter(message.params)
   // Measured before anything is asked about any of its URIs.
-  topicsText(topicsOf(asked), principal)
+  topicsText(topicsOf(asked))
   const filter = await permitted(asked, registry, principal)
   const besides = await registry.listens?.(message.params as Params, sealsOf(host, principal).open, principal)
-  const topics = topicsText([...topicsOf(filter), ...(besides?.topics ?? [])], principal)
+  const topics = topicsText([...topicsOf(filter), ...(besides?.topics ?? [])])
   const _meta = { [subscriptionIdKey]: message.id }
   const tagged = ({ method, params }: Notification) =>
     eventFrame(notificationText({ method, params: { ...params, _meta } } as Notification))
   const shard = shards.of(principalKey(principal))
   const listener = await listenerOf(principal, address)
-  const tenant = principal?.tenant
+  const tenant = principal && tenantKey(principal)
   const feed = await openFeed({
     ...host.limits,
     dial: (after = '') => {
@@ -54,7 +62,7 @@ export async function listen(
       const headers = {
         Upgrade: 'websocket',
         [topicsHeader]: topics,
-        ...(tenant !== undefined && { [tenantHeader]: encodeURIComponent(tenant.toWellFormed()) }),
+        ...(tenant !== undefined && { [tenantKeyHeader]: tenant }),
       }
       return shards.at(shard).fetch(new Request(`https://updates/listen?${query}`, { headers }))
     },
@@ -74,14 +82,13 @@ export async function listen(
 
 const topicsOf = (filter: SubscriptionFilter) => changesIn(filter).map((change) => topicOf(change))
 
-/** The topics as JSON. They are ASCII; a tenant need not be. @throws McpError `out_of_bounds` */
-function topicsText(topics: readonly string[], principal: Principal | undefined): string {
+/** The topics as JSON, in ASCII. @throws McpError `out_of_bounds` */
+function topicsText(topics: readonly string[]): string {
   const text = JSON.stringify([...new Set(topics)])
-  const bytes = text.length + 2 * (principal?.tenant?.length ?? 0)
-  if (bytes <= bounds.topicBytes) return text
+  if (text.length <= bounds.topicBytes) return text
   throw new McpError(
     'out_of_bounds',
-    `A stream for params.notifications and its tenant takes ${bytes} bytes: this server accepts at most ${bounds.topicBytes}. Open several streams`,
+    `A stream for params.notifications takes ${text.length} bytes: this server accepts at most ${bounds.topicBytes}. Open several streams`,
   )
 }
 

@@ -32,7 +32,7 @@ export function updates(options: Partial<UpdatesOptions> = {}): UpdatesFeature {
 
 /** Lets a server tell of changes, and be changed, through the first of the objects. */
 function attach(registry: Registry, first: () => UpdatesRpc): void {
-  registry.publish = (change, scope) => first().publish(change, topicsAbout(registry, change, scope))
+  registry.publish = async (change, scope) => first().publish(change, topicsAbout(registry, change, scope))
   registry.turn = async (list, name, on) => {
     if (await first().turn(switchOf(list, name), on)) await registry.publish({ list })
   }

@@ -96,8 +96,8 @@ server.tool('touch', { description: 'Touches', scopes: [] }, async () => {
   return 'touched'
 })
 
-server.tool('touch_tenant', { description: 'Touches for one tenant', scopes: [] }, async () => {
-  await server.updates.prompts({ tenant: 'acme' })
+server.tool('touch_tenant', { description: 'Touches for one tenant', scopes: [] }, async (_, { principal }) => {
+  await server.updates.prompts({ issuer: principal?.issuer ?? '', tenant: 'acme' })
   await server.updates.tools()
   return 'touched'
 })

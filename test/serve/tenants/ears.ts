@@ -2,7 +2,8 @@
 import type { Event } from '../../../worker/testing/wire.ts'
 import { Stream } from './stream.ts'
 
-export type Person = { subject: string; tenant: string | undefined }
+/** `issuer`: left out, the one that all people of the random schedules have. */
+export type Person = { issuer?: string; subject: string; tenant: string | undefined }
 
 /** A list's name, or a URI. */
 export type Word = string

@@ -2,7 +2,10 @@
 import { createServer, McpError, type Principal, serve } from 'edgemcp'
 import { updates } from 'edgemcp/updates'
 
-type Announcement = { list?: 'tools' | 'prompts' | 'resources'; uri?: string; tenant?: string }
+/** Who vouches for people, where no other issuer does. */
+const names = 'https://names.example'
+
+type Announcement = { list?: 'tools' | 'prompts' | 'resources'; uri?: string; issuer?: string; tenant?: string }
 
 const lanes = [0, 1, 2, 3].map((lane) => {
   const server = createServer({ name: 'tenants', version: '1.0.0' })
@@ -62,14 +65,14 @@ const lanes = [0, 1, 2, 3].map((lane) => {
       async authenticate(request): Promise<Principal> {
         const [, token] = /^Bearer (\S+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
         if (!token) throw new McpError('unauthorized', 'Say who you are')
-        const { subject, tenant } = JSON.parse(atob(token))
-        return { issuer: 'https://names.example', subject, tenant, scopes: [], claims: {} }
+        const { issuer = names, subject, tenant } = JSON.parse(atob(token))
+        return { issuer, subject, tenant, scopes: [], claims: {} }
       },
     },
   })
 
-  const announce = ({ list, uri, tenant }: Announcement): Promise<void> => {
-    const scope = tenant === undefined ? undefined : { tenant }
+  const announce = ({ list, uri, issuer = names, tenant }: Announcement): Promise<void> => {
+    const scope = tenant === undefined ? undefined : { issuer, tenant }
     if (list) return server.updates[list](scope)
     const [, seed, id] = /^note:\/\/(.*)\/(.*)$/.exec(uri ?? '') ?? []
     return seed && id ? note.updated({ seed, id }, scope) : server.updates.resource(uri ?? '', scope)
