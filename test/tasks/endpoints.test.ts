@@ -63,6 +63,30 @@ describe('a task of a mounted server', () => {
     expect(await outcome(at('/refusing'), 'part_claims')).toContain(refused)
     expect(await outcome(at('/keeping'), 'part_claims')).toBe('{"email":"ada@example.com"}')
   })
+
+  test.each([
+    ['mounted', '/keeping', 'part_claims'],
+    ['mounted in a mounted server, behind a proxy', '/nested', 'middle_part_claims'],
+  ])('is declared, begun, listed and listened to at the server that is served: %s', async (_, path, name) => {
+    await using session = await connect(at(path), { revision: '2025-11-25', token })
+    expect(session.welcome.capabilities).toMatchObject({ tasks: { requests: { tools: { call: {} } } } })
+    const { tools } = await session.request('tools/list')
+    expect(tools).toContainEqual(expect.objectContaining({ name, execution: { taskSupport: 'optional' } }))
+
+    const client = new TaskClient(at(path))
+    const taskId = await client.begin(name, {}, ada)
+    await using stream = await client.listen({ notifications: { taskIds: [taskId] } }, ada)
+    expect((await stream.next()).params.notifications).toEqual({ taskIds: [taskId] })
+    expect(await stream.next()).toMatchObject({ method: 'notifications/tasks', params: { taskId } })
+  })
+
+  test('declares its experimental capabilities', async () => {
+    await using session = await connect(at('/nested'), { revision: '2025-11-25', token })
+    const experimental = { 'com.example/own': { level: 1 }, 'com.example/trial': { level: 2 } }
+    expect(session.welcome.capabilities).toMatchObject({ experimental })
+    await using stateless = await connect(at('/nested'), { revision: '2026-07-28', token })
+    expect(stateless.welcome.capabilities).toMatchObject({ experimental })
+  })
 })
 
 test('a task of a tenant has the auth of its endpoint where the endpoints of all tenants have one identity', async () => {

@@ -11,8 +11,8 @@ export type MountOptions = {
 }
 
 /**
- * Another server as a part of this one: its tools, resources, prompts and extensions, as far as they are declared by now,
- * with the middleware that stands around them. Changes that it announces are heard by those who listen to this one.
+ * Another server as a part of this one: its tools, resources, prompts, extensions, tasks and experimental capabilities, as far as
+ * they are declared by now, with the middleware that stands around them. Changes that it announces are heard by those who listen to this one.
  *
  * @throws Error when both declare the same, or the prefix makes no names of tools
  *
@@ -21,7 +21,8 @@ export type MountOptions = {
  */
 export const mount =
   (mounted: Server, options: MountOptions = {}): Module =>
-  ({ registry, prefix: outer }) => {
+  (server) => {
+    const { registry, prefix: outer } = server
     const part = mounted.registry
     const prefix = outer + (options.prefix ?? '')
     const within = under(prefix, part.around)
@@ -48,8 +49,11 @@ export const mount =
       })
     const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix, within))
     if (proxies.length > 0) standBefore(registry, proxies)
+    // After the proxies: a feature wraps the methods that answer for them.
+    for (const [name, install] of part.features) if (!registry.features.has(name)) install(server)
     for (const [name, method] of part.methods) if (!registry.methods.has(name)) registry.methods.set(name, method)
     registry.extensions = { ...part.extensions, ...registry.extensions }
+    if (part.experimental) registry.experimental = { ...part.experimental, ...registry.experimental }
     part.mountedIn = [...(part.mountedIn ?? []), registry]
     registry.lists.clear()
     // What it announces, and switches on and off, is this server's to tell.

@@ -73,6 +73,10 @@ export type Registry = {
   readonly prompts: Map<string, Prompt>
   /** Servers whose tools, resources and prompts this server has as well. */
   readonly forwarded: Forwarded[]
+  /** Features that wrap or add methods, such as tasks, by name. A server that mounts this one installs each of them for itself, once. */
+  readonly features: Map<string, (server: Server) => void>
+  /** Experimental capabilities to declare, by name: those of the options, and those of mounted servers. */
+  experimental?: Readonly<Record<string, Params>> | undefined
   /** Settings of extensions, by name: what is offered besides the protocol itself. */
   extensions?: Record<string, Params>
   /** What a session's server can do besides, where a revision has words of its own for what is an extension to others. */
@@ -292,6 +296,8 @@ function newRegistry(options: ServerOptions): Registry {
     templates: new Map(),
     prompts: new Map(),
     forwarded: [],
+    features: new Map(),
+    experimental: options.experimental,
     methods: new Map(),
     lists: new Map(),
     around: (asked, answer) => answer(asked),

@@ -154,6 +154,7 @@ type Work = (asked: Asked, site: Site) => Promise<Result>
 
 function attach(server: Server, site: Site): void {
   const { registry } = server
+  registry.features.set(extended.tasksExtension, (other) => attach(other, site))
   const { capabilities } = registry
   // Servers behind this one may have tools too.
   const calls = (registry.methods.get('tools/call') ?? callTool) as Method

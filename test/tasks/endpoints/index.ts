@@ -1,7 +1,7 @@
 /** One server at the addresses of several tenants, each with an auth of its own, and a server with mounted parts. */
 import { createServer, serve } from 'edgemcp'
 import { bearer, ofTenant } from 'edgemcp/auth'
-import { byTenant, first, mount, own } from 'edgemcp/compose'
+import { byTenant, first, mount, own, proxy } from 'edgemcp/compose'
 import { limits } from 'edgemcp/limits'
 import { McpState } from 'edgemcp/state'
 import { tasks } from 'edgemcp/tasks'
@@ -54,10 +54,31 @@ const keeping = serve(whole, {
   path: '/keeping',
   objects: wholeObjects,
   auth: bearer({ verify, storedClaims: ['email'] }),
+  updates: updates(),
+})
+// Two levels of mounted servers, and a proxy that stands before the tools of all of them.
+const gateway = createServer({ name: 'gateway', version: '1.0.0', experimental: { 'com.example/own': { level: 1 } } })
+gateway.use(proxy('http://127.0.0.1:1/mcp', { prefix: 'far_', scopes: [] }))
+const middle = createServer({ name: 'middle', version: '1.0.0', experimental: { 'com.example/trial': { level: 2 } } })
+gateway.use(mount(middle.use(mount(part, { prefix: 'part_' })), { prefix: 'middle_' }))
+const gatewayObjects = { session: 'GatewaySession' }
+const nested = serve(gateway, {
+  path: '/nested',
+  objects: gatewayObjects,
+  auth: bearer({ verify }),
+  updates: updates(),
 })
 
-export default first(own(refusing), own(keeping), sameIdentity, byPath, () => new Response(null, { status: 404 }))
+export default first(
+  own(refusing),
+  own(keeping),
+  own(nested),
+  sameIdentity,
+  byPath,
+  () => new Response(null, { status: 404 }),
+)
 export const { McpSession, McpUpdates } = serve(shared, { updates: updates(), limit: limits() })
 export const { McpSession: BareSession } = serve(shared, { objects: bareObjects })
 export const { McpSession: WholeSession } = keeping
+export const { McpSession: GatewaySession } = nested
 export { McpState }

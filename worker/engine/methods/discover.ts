@@ -29,7 +29,7 @@ export function capabilitiesOf(registry: Registry, { updates }: Pick<World, 'upd
     ...(registry.tools.size > 0 && { tools: { listChanged: updates } }),
     ...(hasResources(registry) && { resources: { subscribe: updates, listChanged: updates } }),
     extensions: registry.extensions,
-    ...(registry.options.experimental && { experimental: registry.options.experimental }),
+    ...(registry.experimental && { experimental: registry.experimental }),
     ...(registry.prompts.size > 0 && { prompts: { listChanged: updates } }),
   }
 }
