@@ -111,6 +111,8 @@ describe('tools', () => {
     api = createServer(async (request, response) => {
       const { method, url, headers } = request
       heard.push({ method, url, headers, body: await text(request) })
+      const status = /^\/v1\/pets\/large-(\d+)$/.exec(url ?? '')?.[1]
+      if (status) return void response.writeHead(Number(status)).end(' '.repeat(17 * 1024 * 1024))
       if (method === 'DELETE') return void response.writeHead(403).end('{"problem":"Not yours"}')
       response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"name":"Rex"}')
     }).listen(0, '127.0.0.1')
@@ -158,6 +160,14 @@ describe('tools', () => {
       content: [{ text: `"${id}" cannot be a part of the path /pets/{pet id}` }],
     })
     expect(heard.length).toBe(before)
+  })
+
+  test.each([200, 500])('read at most 16 MiB of an answer with status %i', async (status) => {
+    const { content, isError } = await client.callTool('pets_get_pets_pet_id', { 'pet id': `large-${status}` })
+    expect((content as { text: string }[])[0]?.text.slice(0, 200)).toBe(
+      `GET /v1/pets/large-${status}: HTTP ${status} with a body of more than 16777216 bytes, which operations() does not read: ask for a smaller part`,
+    )
+    expect(isError).toBe(true)
   })
 
   test('tell the model what went wrong', async () => {

@@ -2,6 +2,7 @@
 import { once } from 'node:events'
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
+import { pipeline, Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
 import { unscoped } from '../../worker/auth/scopes.ts'
 import { type Operation, type OperationsOptions, operations, operationsOf } from '../../worker/openapi/index.ts'
@@ -39,6 +40,23 @@ const serverOf = (parameters: unknown[], options: OperationsOptions) =>
   newServer().use(operations(operationsOf(documentOf(parameters)), options))
 const echo = () => listen((request, response) => response.end(JSON.stringify(request.headers)))
 const sentBy = (answered: Result) => JSON.parse(textOf(answered)) as Record<string, string>
+
+test.each([200, 500])('an answer of more than 16 MiB is cancelled, with status %i', async (status) => {
+  const ended = Promise.withResolvers<void>()
+  const megabyte = ' '.repeat(1024 * 1024)
+  const endless = function* () {
+    for (;;) yield megabyte
+  }
+  const base = await listen((_, response) => {
+    pipeline(Readable.from(endless()), response.writeHead(status), () => ended.resolve())
+  })
+  const answered = await result(serverOf([], { base }), 'tools/call', { name: 'mail', arguments: {} })
+  expect(textOf(answered)).toBe(
+    `GET /mail: HTTP ${status} with a body of more than 16777216 bytes, which operations() does not read: ask for a smaller part`,
+  )
+  expect(answered).toMatchObject({ isError: true })
+  await ended.promise
+})
 
 test('the developer’s value of a header wins over an argument’s, in any spelling', async () => {
   const headers = (principal?: Principal) => ({ 'x-user-id': principal?.subject ?? 'nobody' })

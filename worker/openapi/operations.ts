@@ -1,3 +1,4 @@
+import { BoundedBody, maxAnswerBytes } from '../protocol/bounded-body.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import { isSecureUrl } from '../protocol/secure-url.ts'
@@ -130,9 +131,15 @@ async function call(
     if (problem instanceof UnfollowedRedirect) throw problem
     throw new Error(`${url.host} does not answer`, { cause: problem })
   })
-  const text = await response.text()
+  const where = `${method} ${url.pathname}: HTTP ${response.status}`
+  const text = await boundedText(response)
+  if (text === undefined) {
+    throw new Error(
+      `${where} with a body of more than ${maxAnswerBytes} bytes, which operations() does not read: ask for a smaller part`,
+    )
+  }
   if (response.ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${response.status}` }] }
-  const told = `${method} ${url.pathname}: HTTP ${response.status}. ${text.slice(0, maxErrorCharacters)}`.trim()
+  const told = `${where}. ${text.slice(0, maxErrorCharacters)}`.trim()
   return { content: [{ type: 'text' as const, text: told }], isError: true }
 
   function inPath(name: string): string {
@@ -142,6 +149,18 @@ async function call(
     // Encoded or not, it would be another path.
     if (/^\.{0,2}$/.test(text)) throw new Error(`"${text}" cannot be a part of the path ${path}`)
     return encodeURIComponent(text)
+  }
+}
+
+/** The text of a body; `undefined` for a body that is too large, which is cancelled. */
+async function boundedText({ body }: Response): Promise<string | undefined> {
+  if (!body) return ''
+  const bounded = new BoundedBody(body)
+  try {
+    return await new Response(bounded.stream).text()
+  } catch (problem) {
+    if (bounded.isTooLarge) return undefined
+    throw problem
   }
 }
 

@@ -1,7 +1,7 @@
+import { BoundedBody } from '../../protocol/bounded-body.ts'
 import { isRequestId, isResponse, type Parsed, parse, type ResponseMessage } from '../../protocol/jsonrpc.ts'
 import type { RequestId } from '../../protocol/types.ts'
 import { events, isEventStream } from '../../testing/wire.ts'
-import { BoundedResponse } from './bounded-response.ts'
 
 type ErrorMessage = Extract<ResponseMessage, { error: unknown }>
 
@@ -22,11 +22,11 @@ export type Match =
  * @see https://www.jsonrpc.org/specification#response_object
  */
 export async function matchResponse(given: Response, id: RequestId): Promise<Match> {
-  const bounded = new BoundedResponse(given)
+  const bounded = given.body && new BoundedBody(given.body)
   try {
-    return await matchIn(bounded.response, id)
+    return await matchIn(bounded ? new Response(bounded.stream, given) : given, id)
   } catch (problem) {
-    if (bounded.isTooLarge) return { kind: 'too large' }
+    if (bounded?.isTooLarge) return { kind: 'too large' }
     throw problem
   }
 }

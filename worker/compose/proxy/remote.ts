@@ -1,12 +1,12 @@
 /** An upstream MCP server, of which this server is a client: of the newest version where it speaks that, and else in sessions. */
 
+import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { type ErrorKind, errorTable, McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { negotiate, newestStateless } from '../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../protocol/stateless-request.ts'
 import type { ClientCapabilities, Params, Result, ServerCapabilities } from '../../protocol/types.ts'
-import { maxAnswerBytes } from './bounded-response.ts'
 import { type Match, matchResponse } from './match-response.ts'
 import { type InputRequired, invalidResult, readResult } from './results.ts'
 import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
