@@ -89,6 +89,8 @@ export type Kept = TaskTerms & {
   asleep?: boolean
   /** Shards of the Updates objects where somebody listens to it. */
   shards: readonly number[]
+  /** Its status may not have reached its session or those who listen: how often the delivery has failed. Left out once it has. */
+  undelivered?: number | undefined
 }
 
 /** What it came to: neither, when it was cancelled. */

@@ -142,6 +142,8 @@ const maxTimerMs = 2 ** 31 - 1
 const quietFor = 1000
 /** Milliseconds that a call is stored beyond the time at which it can be resumed: requests and alarms may be late. */
 const graceMs = 60_000
+/** Milliseconds until a status that may not have been delivered is delivered again: the first time, and the most. */
+const [firstRedeliveryMs, maxRedeliveryMs] = [10_000, 60 * 60_000]
 /** Milliseconds that somebody waits here for the end of a run. */
 const patience = 20_000
 
@@ -159,6 +161,8 @@ export class Task extends DurableObject implements TaskRpc {
   #change = Promise.withResolvers<void>()
   /** What is told is told in order. */
   #told = Promise.resolve()
+  /** Deliveries of its status that were begun, and how many of them are over. */
+  readonly #deliveries = { begun: 0, over: 0 }
 
   constructor(ctx: DurableObjectState, env: never, host: TaskHost) {
     super(ctx, env)
@@ -255,11 +259,11 @@ export class Task extends DurableObject implements TaskRpc {
   async watch(shard: number): Promise<void> {
     const task = this.#known
     if (!task) return
-    if (!task.shards.includes(shard)) {
-      task.shards = [...task.shards, shard]
-      this.#store.save(task)
-    }
+    if (!task.shards.includes(shard)) task.shards = [...task.shards, shard]
+    task.undelivered ??= 0
+    this.#store.save(task)
     this.#tell(task)
+    if (!this.#running) await this.#wake(task)
   }
 
   // An object of this class that is no task may keep a list of tasks.
@@ -283,6 +287,8 @@ export class Task extends DurableObject implements TaskRpc {
       const late = new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
       return this.#finish(task, 'failed', { error: errorOf(late) })
     }
+    const isDelivering = this.#deliveries.begun > this.#deliveries.over
+    if (task.undelivered !== undefined && !isDelivering) this.#tell(task)
     if (!this.#isDue(task)) return this.#wake(task)
     // An alarm that is lost is run again so many times; this one, always.
     await this.ctx.storage.setAlarm(Math.min(Date.now() + lostFor, expiryOf(task)))
@@ -306,7 +312,7 @@ export class Task extends DurableObject implements TaskRpc {
     if (this.#task !== task) return
     // A task that is over needs no alarm before it expires, even while its handler goes on: the alarm could not end the handler.
     const soon = isOver(task) ? Number.POSITIVE_INFINITY : (task.due ?? Date.now())
-    await this.ctx.storage.setAlarm(Math.min(soon, expiryOf(task)))
+    await this.ctx.storage.setAlarm(Math.min(soon, redeliveryOf(task), expiryOf(task)))
   }
 
   // Running
@@ -574,6 +580,8 @@ export class Task extends DurableObject implements TaskRpc {
 
   #become(task: Kept, status: TaskStatus): void {
     Object.assign(task, { status, lastUpdatedAt: Date.now(), asleep: false, lostRuns: 0 })
+    // Stored with the status: an instance that is lost before the delivery leaves it to the next one.
+    if (isFollowed(task)) task.undelivered = 0
     this.#store.save(task)
     this.#changed()
     this.#tell(task)
@@ -590,12 +598,38 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   #tell(task: Kept): void {
-    if (!task.isTask || !(task.session || task.shards.length > 0)) return
+    if (!isFollowed(task)) return
     const view = this.#view(task)
     // One that an older release has stored has the scopes that its tool has now.
     if (task.session) task.scopes ??= this.#scopesNow
-    this.#told = this.#told.then(() => this.#host.tell(view, task)).catch(this.#host.report)
+    this.#deliveries.begun += 1
+    const delivery = this.#deliveries.begun
+    this.#told = this.#told
+      .then(() => this.#host.tell(view, task))
+      .then(
+        () => this.#noteDelivery(task, delivery),
+        (problem) => {
+          this.#host.report(problem)
+          return this.#noteDelivery(task, delivery, (task.undelivered ?? 0) + 1)
+        },
+      )
+      .catch(this.#host.report)
     this.ctx.waitUntil(this.#told)
+  }
+
+  /**
+   * A delivery is over. A later one has the newer status, so only the last one decides.
+   *
+   * @param undelivered how often the delivery has failed; left out when it has not
+   */
+  async #noteDelivery(task: Kept, delivery: number, undelivered?: number): Promise<void> {
+    this.#deliveries.over = delivery
+    const isLast = delivery === this.#deliveries.begun
+    if (!isLast || this.#task !== task || task.undelivered === undelivered) return
+    task.undelivered = undelivered
+    this.#store.save(task)
+    // A run that goes on has an alarm, and sets the next one as it ends.
+    if (!this.#running || isOver(task)) await this.#wake(task)
   }
 
   /**
@@ -633,6 +667,16 @@ export class Task extends DurableObject implements TaskRpc {
 }
 
 const isOver = ({ status }: Kept): boolean => status !== 'working' && status !== 'input_required'
+
+/** Does a session get its status, or does anybody listen to it? */
+const isFollowed = ({ isTask, session, shards }: Kept): boolean =>
+  isTask && (session !== undefined || shards.length > 0)
+
+/** Milliseconds: when a status that may not have been delivered is delivered again. Each pause is twice the one before. */
+const redeliveryOf = ({ undelivered }: Kept): number =>
+  undelivered === undefined
+    ? Number.POSITIVE_INFINITY
+    : Date.now() + Math.min(firstRedeliveryMs * 2 ** undelivered, maxRedeliveryMs)
 
 /** A message about a problem must not outlive it. */
 function removeProblemMessage(task: Kept): void {

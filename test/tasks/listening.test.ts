@@ -84,6 +84,20 @@ describe('a stream of changes', () => {
     expect((await stream.next()).params.notifications).toEqual({ taskIds: [], toolsListChanged: true })
   })
 
+  test('a status that is too large for a notification is in the log, and in tasks/get', async () => {
+    const taskId = await client.begin('asks', { key: key() })
+    await using stream = await listen({ taskIds: [taskId] })
+    await client.until(taskId, 'input_required')
+    const answer = { action: 'accept', content: { name: 'x'.repeat(600_000) } }
+    await client.result('tasks/update', { taskId, inputResponses: { one: answer, two: named('Eve') } })
+    const completed = await client.until(taskId, 'completed')
+    expect(JSON.stringify(completed).length).toBeGreaterThan(600_000)
+    const logged = () => server.harness.getLogs().map(({ message }) => message)
+    const problem = /The status "completed" of a task of the tool "asks" has 60\d{4} characters as a notification/
+    await expect.poll(() => logged().find((message) => problem.test(message))).toBeDefined()
+    expect((await stream.next()).method).toBe('notifications/subscriptions/acknowledged')
+  })
+
   test.each<[string, Json, Json, object]>([
     ['a client that knows no tasks', { taskIds: [] }, { elicitation: {} }, { status: 400, error: { code: -32021 } }],
     ['ids that are a text', { taskIds: 'x' }, knowing, { error: { code: -32602 } }],

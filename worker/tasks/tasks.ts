@@ -1,7 +1,7 @@
 import type { KeysRpc } from '../../durable-objects/keys.ts'
 import type { Placement } from '../../durable-objects/placement.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
-import { Task, type TaskHost, type TaskRpc } from '../../durable-objects/task.ts'
+import { Task, type TaskHost, type TaskRpc, type TaskView } from '../../durable-objects/task.ts'
 import type { TaskCall, TaskTerms } from '../../durable-objects/task-store.ts'
 import type { UpdatesRpc } from '../../durable-objects/updates.ts'
 import { isVisible } from '../engine/methods/lists.ts'
@@ -103,6 +103,7 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
       }
     },
   }
+  const report = (problem: unknown) => console.error(problem)
   const host: TaskHost = {
     serverOf: (call) => endpointFor(call)?.server ?? { registry: outermost(server.registry) },
     seals,
@@ -119,14 +120,15 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
       }
       if (shards.length === 0) return
       const news = extended.taskNotification(task)
-      if (JSON.stringify(news).length > mostTold) return
+      const { length } = JSON.stringify(news)
+      if (length > maxNotificationCharacters) return report(tooLargeToNotify(task, length))
       // What is told under the same first topic in one breath is told once: a topic that nobody else has comes first.
       const topics = [crypto.randomUUID(), topicOf(name)]
       const shardOf = (shard: number) =>
         object<UpdatesRpc>(names.updates, `updates${shard ? ` ${shard}` : ''}`, options).publish(news, topics, 1)
       await Promise.all(shards.map(shardOf))
     },
-    report: (problem) => console.error(problem),
+    report,
   }
   attach(server, site)
   return {
@@ -147,8 +149,13 @@ function outermost(registry: Registry): Registry {
 const day = 86_400_000
 /** Characters of a call: it is kept as a value, which may have two million bytes. */
 const mostKept = 900_000
-/** Characters of what is told to those who listen: what is larger they hear of when they ask. */
-const mostTold = 500_000
+/** Characters of a notification about a task. A larger status is only in the response to `tasks/get`. */
+const maxNotificationCharacters = 500_000
+
+const tooLargeToNotify = ({ status, tool = 'unknown' }: TaskView, length: number): Error =>
+  new Error(
+    `The status "${status}" of a task of the tool "${tool}" has ${length} characters as a notification, and ${maxNotificationCharacters} is the most: clients that listen are not notified, and get it with tasks/get. Return a reference to what is large instead`,
+  )
 
 type Work = (asked: Asked, site: Site) => Promise<Result>
 
