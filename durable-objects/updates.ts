@@ -15,6 +15,7 @@
  * |-------------|----------------------------------------------------------------|--------------------------------|
  * | `shards`    | how many objects there are; first object                       | as the server: it only grows   |
  * | `turned`    | what was enabled or disabled while the server ran; first object | as the server                 |
+ * | `unannounced` | `Unannounced`: lists whose change by `turn` has not been published everywhere yet, by topic; first object | until it has |
  * | `joined`    | the first object knows of this one                             | as the server                  |
  * | `listeners` | somebody listens, or did a moment ago                          | until nobody has for `keptFor` |
  * | `pruned`    | the last change that is not kept any more                      | as the server                  |
@@ -47,8 +48,13 @@ export interface UpdatesRpc extends KeysRpc {
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
   /** Forgets a session. True when it was subscribed to resources. */
   leave(session: string): Promise<boolean>
-  /** Enables or disables what is in a list of the server: first object only. True when it was not so before. */
-  turn(key: string, on: boolean): Promise<boolean>
+  /**
+   * Enables or disables what is in a list of the server, and publishes the change of that list when it was not so before: first object
+   * only. A Worker of an older release leaves the change out.
+   *
+   * @returns true when the caller has to publish the change
+   */
+  turn(key: string, on: boolean, change?: News, topics?: readonly string[]): Promise<boolean>
   /** What was enabled or disabled: first object only. */
   turned(): Promise<Readonly<Record<string, boolean>>>
   /** The first object hears that there is another one. */
@@ -113,6 +119,9 @@ export const anonymousListener = 'address '
 
 /** How the topics of resources begin that are for everybody: whoever subscribes to a resource has one. */
 const resourcePrefix = 'resource:'
+
+/** `version`: tells a change from a later one of the same topic. */
+type Unannounced = Readonly<Record<string, { change: News; topics: readonly string[]; version: number }>>
 
 /** What a socket listens to. `tenantKey`: see there. Sockets of an older release have a `tenant` without its issuer, which names nobody. */
 type Attachment = { topics: string[]; tenantKey?: string }
@@ -211,12 +220,42 @@ export class Updates extends Keys implements UpdatesRpc {
     return left.some(({ topic }) => topic.startsWith(resourcePrefix))
   }
 
-  async turn(key: string, on: boolean): Promise<boolean> {
+  async turn(key: string, on: boolean, change?: News, topics: readonly string[] = []): Promise<boolean> {
     this.schema.check()
     this.schema.store()
     const turned = this.#turned
+    const isChanged = turned[key] !== on
     this.ctx.storage.kv.put('turned', { ...turned, [key]: on })
-    return turned[key] !== on
+    if (!change) return isChanged
+    if (isChanged) {
+      // Stored with the change itself: when publishing fails, the next call or an alarm publishes it.
+      const unannounced = this.#unannounced
+      const [topic = ''] = topics
+      const version = (unannounced[topic]?.version ?? 0) + 1
+      this.#unannounced = { ...unannounced, [topic]: { change, topics, version } }
+      await this.#wakeBy(Date.now() + retryAfter)
+    }
+    await this.#announce()
+    return false
+  }
+
+  /** Publishes what `turn` has changed and not published everywhere. @throws what publishing threw */
+  async #announce(): Promise<void> {
+    for (const [topic, { change, topics, version }] of Object.entries(this.#unannounced)) {
+      await this.publish(change, topics)
+      // The list may have changed again meanwhile.
+      const { [topic]: announced, ...rest } = this.#unannounced
+      if (announced?.version === version) this.#unannounced = rest
+    }
+  }
+
+  get #unannounced(): Unannounced {
+    return this.ctx.storage.kv.get<Unannounced>('unannounced') ?? {}
+  }
+
+  set #unannounced(unannounced: Unannounced) {
+    if (Object.keys(unannounced).length > 0) this.ctx.storage.kv.put('unannounced', unannounced)
+    else this.ctx.storage.kv.delete('unannounced')
   }
 
   async turned(): Promise<Readonly<Record<string, boolean>>> {
@@ -279,8 +318,10 @@ export class Updates extends Keys implements UpdatesRpc {
   override async alarm(): Promise<void> {
     if (await this.schema.putOffAlarm()) return
     this.#recover()
+    await this.#announce().catch(this.#host.report)
     await this.#tell()
     const now = Date.now()
+    if (Object.keys(this.#unannounced).length > 0) return this.#wakeBy(now + retryAfter)
     // Another turn may still be telling sessions. When this object is lost meanwhile, only an alarm goes on with the rest.
     if (this.#log.untold([])) return this.#wakeBy(now + retryAfter)
     // What is left may be kept for longer, so that an alarm is for many.

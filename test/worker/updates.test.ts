@@ -1,6 +1,8 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
-import { describe, expect, test, vi } from 'vitest'
+import { createServer } from 'edgemcp'
+import { updates as plugin } from 'edgemcp/updates'
+import { describe, expect, type Mock, test, vi } from 'vitest'
 import { topicsHeader, Updates, type UpdatesHost, type UpdatesRpc } from '../../durable-objects/updates.ts'
 import { readFeedMessage } from '../../worker/http/feed-codes.ts'
 import { type Change, topicOf, topicsFor } from '../../worker/protocol/changes.ts'
@@ -263,4 +265,48 @@ test('an alarm that finds sessions being told leaves another alarm', async () =>
     expect(await state.storage.getAlarm()).toBeGreaterThan(Date.now())
     told.resolve(true)
   })
+})
+
+describe('what is enabled while an object with listeners is out of reach', () => {
+  /** The first of two objects: publishing to the second one fails as often as this says. */
+  const withFailures = (failures: number, use: (turned: Turned) => Promise<void>) =>
+    runInDurableObject(updates(), async (_, state) => {
+      const publish = vi.fn<UpdatesRpc['publish']>(async () => {})
+      for (let failure = 0; failure < failures; failure++) publish.mockRejectedValueOnce(new Error('out of reach'))
+      const host = { options: {}, shards: { at: () => ({ publish }) }, report: () => {} } as unknown as UpdatesHost
+      state.storage.kv.put('shards', 2)
+      const instance = () => new Updates(state, {} as never, host)
+      const { registry } = createServer({ name: 'turned', version: '1.0.0' })
+      plugin().attach(registry, instance)
+      await use({ publish, instance, enable: () => registry.turn('tools', 'hammer', true), storage: state.storage })
+    })
+  type Turned = {
+    publish: Mock<UpdatesRpc['publish']>
+    instance(): Updates
+    enable(): Promise<void>
+    storage: DurableObjectStorage
+  }
+
+  test('is announced when it is enabled again', () =>
+    withFailures(1, async ({ enable, publish }) => {
+      await expect(enable()).rejects.toThrow('out of reach')
+      await enable()
+      expect(publish).toHaveBeenCalledTimes(2)
+      expect(publish).toHaveBeenLastCalledWith(tools, ['tools'], 2)
+      await enable()
+      expect(publish).toHaveBeenCalledTimes(2)
+    }))
+
+  test('is announced by an alarm, also of another instance', () =>
+    withFailures(2, async ({ enable, publish, instance, storage }) => {
+      await expect(enable()).rejects.toThrow('out of reach')
+      for (const calls of [2, 3]) {
+        expect(await storage.getAlarm()).toBeLessThan(Date.now() + 60_000)
+        await storage.deleteAlarm()
+        await instance().alarm()
+        expect(publish).toHaveBeenCalledTimes(calls)
+      }
+      await instance().alarm()
+      expect(publish).toHaveBeenCalledTimes(3)
+    }))
 })

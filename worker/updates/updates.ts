@@ -34,7 +34,10 @@ export function updates(options: Partial<UpdatesOptions> = {}): UpdatesFeature {
 function attach(registry: Registry, first: () => UpdatesRpc): void {
   registry.publish = async (change, scope) => first().publish(change, topicsAbout(registry, change, scope))
   registry.turn = async (list, name, on) => {
-    if (await first().turn(switchOf(list, name), on)) await registry.publish({ list })
+    const change = { list }
+    const turned = first().turn(switchOf(list, name), on, change, topicsAbout(registry, change))
+    // An object of an older release leaves it to its caller to publish the change.
+    if (await turned) await registry.publish(change)
   }
   let asked: Promise<Readonly<Record<string, boolean>>> | undefined
   registry.turned = () => {
