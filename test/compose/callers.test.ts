@@ -127,6 +127,24 @@ describe('sessions of an upstream', () => {
   })
 })
 
+test.each([
+  ['2026-07-28', 'hangs up'],
+  ['2025-11-25', 'cancels'],
+])('an upstream is told that a caller of %s %s', async (revision) => {
+  const arrived = Promise.withResolvers<StubRequest>()
+  stub.call = (request) => arrived.resolve(request)
+  await using client = await at('/mcp', 'ada', revision)
+  const stop = new AbortController()
+  const { signal } = stop
+  const called = client.request('tools/call', { name: 'secret_of', arguments: { who: 'ada' } }, { signal })
+  const ended = called.catch((thrown: unknown) => thrown)
+  const { id, session } = await arrived.promise
+  stop.abort()
+  await ended
+  const cancelled = () => stub.requests.filter(({ method }) => method === 'notifications/cancelled')
+  await expect.poll(cancelled, { timeout: 10_000 }).toMatchObject([{ session, params: { requestId: id } }])
+})
+
 test('the developer’s headers are sent, and never in place of those of the protocol', async () => {
   await secretOf('/mcp', 'ada', 'ada')
   const [call] = callsOf(stub)

@@ -11,6 +11,7 @@ export type StubRequest = {
   readonly id: unknown
   readonly method: string | undefined
   readonly params: Record<string, unknown>
+  readonly body: unknown
 }
 
 export type Stub = {
@@ -21,7 +22,9 @@ export type Stub = {
   unknown: { status: number; body: string }
   /** What it lists. */
   tools: unknown[]
-  /** Answers `tools/call`. Default: the text `who`, an argument, with the request's id. */
+  /** Events on the stream of the answer to `initialize`, before the response. Default: it is JSON. */
+  beforeInitialized: string
+  /** Answers `tools/call`, and whatever the stub does not know, such as GET. Default: the text `who`, an argument, with the request's id. */
   call: (request: StubRequest, response: ServerResponse) => unknown
   close(): void
 }
@@ -36,9 +39,18 @@ export const textResult = (said: string) => ({ content: [{ type: 'text', text: s
 export async function startStub(): Promise<Stub> {
   const listener = createServer(async (incoming, response) => {
     const body = await text(incoming)
-    const { id, method, params = {} } = body ? JSON.parse(body) : {}
+    const message = body ? JSON.parse(body) : {}
+    const { id, method, params = {} } = message
     const session = incoming.headers['mcp-session-id'] as string | undefined
-    const request = { http: incoming.method ?? '', headers: incoming.headers, session, id, method, params }
+    const request = {
+      http: incoming.method ?? '',
+      headers: incoming.headers,
+      session,
+      id,
+      method,
+      params,
+      body: message,
+    }
     stub.requests.push(request)
     const result = (value: unknown) => sendJson(response, { jsonrpc: '2.0', id, result: value })
     if (method === 'initialize') {
@@ -46,7 +58,11 @@ export async function startStub(): Promise<Stub> {
       stub.sessions.add(made)
       response.setHeader('Mcp-Session-Id', made)
       const capabilities = { tools: {}, resources: {} }
-      return result({ protocolVersion: '2025-06-18', capabilities, serverInfo: { name: 'stub', version: '1' } })
+      const welcome = { protocolVersion: '2025-06-18', capabilities, serverInfo: { name: 'stub', version: '1' } }
+      if (!stub.beforeInitialized) return result(welcome)
+      const event = `data: ${JSON.stringify({ jsonrpc: '2.0', id, result: welcome })}\n\n`
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      return void response.end(stub.beforeInitialized + event)
     }
     if (!session) return void response.writeHead(400, { 'Content-Type': 'application/json' }).end(refusal)
     if (!stub.sessions.has(session)) {
@@ -72,6 +88,7 @@ export async function startStub(): Promise<Stub> {
     requests: [],
     sessions: new Set(),
     tools: ['secret_of', 'other'].map((name) => ({ name, description: 'd', inputSchema: schema })),
+    beforeInitialized: '',
     unknown: { status: 404, body: refusal },
     call: answerAsAsked,
     close() {
@@ -82,7 +99,9 @@ export async function startStub(): Promise<Stub> {
   return stub
 }
 
-export function answerAsAsked({ id, params }: StubRequest, response: ServerResponse): void {
+export function answerAsAsked({ id, method, params }: StubRequest, response: ServerResponse): void {
+  // A response of the client.
+  if (method === undefined) return void response.writeHead(202).end()
   const { who } = params.arguments as { who: string }
   sendJson(response, { jsonrpc: '2.0', id, result: textResult(`the secret of ${who}`) })
 }

@@ -35,6 +35,9 @@ export type Wire = {
 
 export type Event = { id: string | undefined; event: string | undefined; data: string; retry: number | undefined }
 
+/** Fields of an event stream besides its data. */
+export type EventFields = { onRetry?: (milliseconds: number) => void; onId?: (id: string) => void }
+
 export function wireTo(target: Target, where: InProcess, onMessage: Wire['onMessage']): Wire {
   const { url, fetch: ask } = reach(target, where)
   return {
@@ -87,13 +90,20 @@ export const isEventStream = (response: Response): boolean =>
  * The events of a stream, priming events included, until it ends.
  *
  * @param signal of its request: inside one process it would not end a response that has begun
+ * @param fields called for fields as the stream is parsed, also where no event with data follows
  */
-export async function* events(response: Response, signal?: AbortSignal): AsyncGenerator<Event> {
+export async function* events(
+  response: Response,
+  signal?: AbortSignal,
+  { onRetry, onId }: EventFields = {},
+): AsyncGenerator<Event> {
   let retry: number | undefined
   const parser = new EventSourceParserStream({
     onRetry(value) {
       retry = value
+      onRetry?.(value)
     },
+    ...(onId && { onId }),
   })
   const decoder = new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>
   const stream = (response.body as ReadableStream<Uint8Array>).pipeThrough(decoder).pipeThrough(parser)

@@ -3,11 +3,11 @@
 import { maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { type ErrorKind, errorTable, McpError } from '../../protocol/errors.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
+import { isObject, type RequestMessage } from '../../protocol/jsonrpc.ts'
 import { negotiate, newestStateless } from '../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../protocol/stateless-request.ts'
 import type { ClientCapabilities, Params, Result, ServerCapabilities } from '../../protocol/types.ts'
-import { type Match, matchResponse } from './match-response.ts'
+import { type Match, matchResponse, type Peer } from './match-response.ts'
 import { type InputRequired, invalidResult, readResult } from './results.ts'
 import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
 
@@ -127,7 +127,7 @@ export class Remote {
     try {
       return await work()
     } catch (problem) {
-      const isGone = signal.aborted && (signal.reason as Error | undefined)?.name !== 'TimeoutError'
+      const isGone = signal.aborted && !isTimeout(signal)
       throw isGone || problem instanceof McpError ? problem : this.noAnswer(String(problem))
     }
   }
@@ -193,18 +193,69 @@ export class Remote {
     const id = newRequestId()
     const message = { id, method, params: enveloped(params, date, { capabilities, client: clientInfo }) }
     const response = await this.#post(message, call, { ...mirrored, ...requestHeaders(date, method, params) })
-    return { response, match: await matchResponse(response, id) }
+    return { response, match: await matchResponse(response, id, call.signal) }
   }
 
   async #sendInSession(session: UpstreamSession, call: RemoteCall): Promise<Answered> {
-    const { method, params } = call
+    const { method, params, signal } = call
+    const id = newRequestId()
+    const headers = sessionHeaders(session)
+    const peer = { ...this.#peer(call, headers), resume: (after: string) => this.#resume(after, call, headers) }
     try {
-      const id = newRequestId()
-      const response = await this.#post({ id, method, params }, call, sessionHeaders(session))
-      return { response, match: await matchResponse(response, id) }
-    } finally {
+      const response = await this.#post({ id, method, params }, call, headers)
+      const match = await matchResponse(response, id, signal, peer)
       this.#sessions.release(session)
+      return { response, match }
+    } catch (problem) {
+      const release = () => this.#sessions.release(session)
+      if (signal.aborted) this.#platform.waitUntil(this.#cancel(id, call, headers).finally(release))
+      else release()
+      throw problem
     }
+  }
+
+  /**
+   * Continues a stream that ended before its response.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
+   */
+  #resume(lastEventId: string, caller: RemoteCaller, session: Readonly<Record<string, string>>): Promise<Response> {
+    const own = { Accept: 'text/event-stream', 'Last-Event-ID': lastEventId, ...session }
+    return this.#platform.fetch(this.url, {
+      method: 'GET',
+      redirect: 'manual',
+      signal: caller.signal,
+      headers: withProtocolHeaders(caller.headers, own),
+    })
+  }
+
+  /**
+   * Tells the upstream that nobody waits for a response any more. It may be too late for that, so no failure counts.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation
+   */
+  #cancel(requestId: string, caller: RemoteCaller, session: Readonly<Record<string, string>>): Promise<void> {
+    const reason = isTimeout(caller.signal) ? 'The request timed out' : 'The caller cancelled the request'
+    return this.#notify({ method: 'notifications/cancelled', params: { requestId, reason } }, caller, session)
+  }
+
+  /** Answers requests of the upstream: this client declares no capabilities, so it knows `ping` alone. */
+  #peer(caller: RemoteCaller, session: Readonly<Record<string, string>>): Peer {
+    return {
+      onRequest: ({ id, method }: RequestMessage) => {
+        const error = { code: errorTable.method_not_found.code, message: `Method not found: ${method}` }
+        const answer = method === 'ping' ? { result: {} } : { error }
+        this.#platform.waitUntil(this.#notify({ id, ...answer }, caller, session))
+      },
+    }
+  }
+
+  /** Sends a message that has no response, also when the caller has gone. Never rejects. */
+  async #notify(message: object, caller: RemoteCaller, session: Readonly<Record<string, string>>): Promise<void> {
+    const sender = { ...caller, signal: AbortSignal.timeout(endTimeoutMs) }
+    await this.#post(message, sender, session)
+      .then((response) => response.body?.cancel())
+      .catch(() => {})
   }
 
   /**
@@ -234,10 +285,12 @@ export class Remote {
     const id = newRequestId()
     const params = { protocolVersion: newestSession, capabilities: {}, clientInfo }
     const response = await this.#post({ id, method: 'initialize', params }, caller, {})
-    const result = this.#resultOf(await matchResponse(response, id), 'initialize', false)
+    const sessionId = response.headers.get('Mcp-Session-Id')
+    const peer = this.#peer(caller, sessionId === null ? {} : { 'Mcp-Session-Id': sessionId })
+    const result = this.#resultOf(await matchResponse(response, id, caller.signal, peer), 'initialize', false)
     const { protocolVersion, capabilities } = result as Result
     const session: UpstreamSession = {
-      id: response.headers.get('Mcp-Session-Id'),
+      id: sessionId,
       version: String(protocolVersion),
       capabilities: isObject(capabilities) ? capabilities : {},
       headers: caller.headers,
@@ -331,6 +384,8 @@ function newRequestId(): string {
   requestCount += 1
   return `${requestIdPrefix}-${requestCount}`
 }
+
+const isTimeout = ({ reason }: AbortSignal): boolean => (reason as Error | undefined)?.name === 'TimeoutError'
 
 const descriptionKey = ({ headers }: RemoteCaller): string => JSON.stringify(headers)
 
