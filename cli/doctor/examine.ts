@@ -6,15 +6,19 @@ import { declared } from './rules/declared.ts'
 import { platform, tested } from './rules/platform.ts'
 import { secrets } from './rules/secrets.ts'
 import { weight } from './rules/weight.ts'
-import { wranglerOf } from './wrangler.ts'
+import { type Wrangler, wranglerOf } from './wrangler.ts'
 
 /**
  * Looks at a project: its configuration, what would be deployed of it, and its servers as they describe themselves when they
  * are run.
  *
+ * @param wranglerFor finds the wrangler that reads, builds and runs the project. Default: the one in its node_modules.
  * @throws Refusal when it cannot be looked at
  */
-export async function examine(folder: string): Promise<Finding[]> {
+export async function examine(
+  folder: string,
+  wranglerFor: (folder: string) => Wrangler = wranglerOf,
+): Promise<Finding[]> {
   const file = configFileIn(folder)
   if (file === undefined) {
     return [
@@ -27,7 +31,7 @@ export async function examine(folder: string): Promise<Finding[]> {
       },
     ]
   }
-  const wrangler = wranglerOf(folder)
+  const wrangler = wranglerFor(folder)
   const given = attempt(() => wrangler.readConfig(file))
   if ('problem' in given) return [unreadable(file, given.problem)]
   const config = configOf(folder, file, given.value)
