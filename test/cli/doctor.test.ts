@@ -443,7 +443,12 @@ function noise(length: number): string {
 }
 
 describe('a planted mistake is found with its fix, and nothing else:', () => {
-  test.each(sample(representatives(mistakes, ({ found: [rule] }) => rule), 2))(
+  test.each(
+    sample(
+      representatives(mistakes, ({ found: [rule] }) => rule),
+      2,
+    ),
+  )(
     '$what',
     async ({ files, found: [rule, level, file, line], fix, mends }) => {
       const [first, ...others] = await examined(files)
