@@ -148,9 +148,7 @@ describe('a server that knows no keys yet', () => {
 
   test.each([metadataPath, keysPath])('does not wait for ever for an issuer that hangs: %s', async (path) => {
     issuer.instead.set(path, path === keysPath ? (_, response) => void response.writeHead(200).write('{') : () => {})
-    const started = performance.now()
     expect(await many(3, ask)).toEqual(all(3, 503))
-    expect(performance.now() - started).toBeLessThan(20 * second)
     expect(issuer.asked.get(path)).toBe(1)
   })
 
@@ -254,6 +252,16 @@ describe('a server that knows no keys yet', () => {
 
 describe('a server that knows the keys', () => {
   const hangs: RequestListener = () => {}
+
+  /** Sends one request. Returns what came first: its answer, or the end of the server's wait for an issuer that hangs. */
+  async function firstOf(path: string): Promise<Answered | 'the server gave the issuer up'> {
+    const givenUp = Promise.withResolvers<'the server gave the issuer up'>()
+    issuer.instead.set(path, (_, response) => {
+      response.once('close', () => givenUp.resolve('the server gave the issuer up'))
+    })
+    return await Promise.race([ask(), givenUp.promise])
+  }
+
   test.each([
     ['is well', undefined],
     ['closes connections', resets],
@@ -270,14 +278,19 @@ describe('a server that knows the keys', () => {
   test.each([
     ['closes connections', resets],
     ['answers with 500', fails],
-    ['hangs', hangs],
-  ] as const)('waits for nobody when they are no longer fresh and the issuer %s', async (_, misbehaviour) => {
+  ] as const)('does not need the issuer when they are no longer fresh and the issuer %s', async (_, misbehaviour) => {
     await warm()
     misbehaves(misbehaviour)
     await ahead(50 * minute)
-    const started = performance.now()
     expect(await many(10, ask)).toEqual(all(10, 200))
-    expect(performance.now() - started).toBeLessThan(5 * second)
+    expect(asked()).toEqual([2, 1])
+  })
+
+  test('does not wait when they are no longer fresh and the issuer hangs', async () => {
+    await warm()
+    await ahead(50 * minute)
+    expect(await firstOf(metadataPath)).toMatchObject({ status: 200 })
+    expect(await many(10, ask)).toEqual(all(10, 200))
     expect(asked()).toEqual([2, 1])
   })
 
@@ -326,9 +339,7 @@ describe('a server that knows the keys', () => {
     await ahead(2 * hour)
     expect(await ask()).toMatchObject({ status: 200 })
     await ahead(2 * hour + 10 * second)
-    const started = performance.now()
-    expect(await ask()).toMatchObject({ status: 200 })
-    expect(performance.now() - started).toBeLessThan(5 * second)
+    expect(await firstOf(metadataPath)).toMatchObject({ status: 200 })
   })
 
   test('survives an issuer of which every second answer fails', async () => {

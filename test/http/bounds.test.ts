@@ -203,15 +203,12 @@ describe('a filter of subscriptions/listen', () => {
     ['of Latin-1', 'ä'],
   ])('is measured with its URIs percent-encoded: characters %s', async (_, character) => {
     const before = await counts()
-    const began = performance.now()
-    expect(await listenTo([`note://${character.repeat(4_000)}`, 'note://日'])).toMatchObject(
-      character === ' '
-        ? { status: 200 }
-        : { status: 400, code: -32602, message: expect.stringMatching(isBeyondBound) },
-    )
-    if (character !== ' ') expect(await counts()).toBe(before)
-    // Dials that fail are made again for seconds.
-    expect(performance.now() - began).toBeLessThan(2_000)
+    expect(await listenTo([`note://${character.repeat(4_000)}`, 'note://日'])).toMatchObject({
+      status: 400,
+      code: -32602,
+      message: expect.stringMatching(isBeyondBound),
+    })
+    expect(await counts()).toBe(before)
   })
 
   test('as large as there is room for opens a stream', async () => {

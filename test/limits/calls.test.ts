@@ -1,3 +1,4 @@
+import { once } from 'node:events'
 import { connect as connectSocket } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
@@ -213,14 +214,15 @@ describe('a stateless call whose client hangs up', () => {
     for (let call = 0; call < 3; call++) await expect.poll(() => statusOfNext(token)).toBe(200)
   })
 
-  test('gives its slot back after the connection was reset', async () => {
+  test('gives its slot back when the connection of its stream is reset', async () => {
     const token = newCaller()
     const before = await handlersHeld()
-    const body = JSON.stringify(silent({}))
+    const body = JSON.stringify(silent({ isAnnounced: true }))
     const head = { ...statelessHeaders('tools/call', 'silent'), Authorization: `Bearer ${token}` }
     const lines = Object.entries({ ...head, Host: server.url.host, 'Content-Length': String(body.length) })
     const socket = connectSocket({ host: server.url.hostname, port: Number(server.url.port) })
     socket.write(`POST /mcp HTTP/1.1\r\n${lines.map((line) => line.join(': ')).join('\r\n')}\r\n\r\n${body}`)
+    await once(socket, 'data')
     await expect.poll(handlersHeld).toBe(before + 1)
     expect(await statusOfNext(token)).toBe(429)
     socket.resetAndDestroy()

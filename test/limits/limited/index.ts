@@ -70,7 +70,7 @@ const worker = serve(server, {
   audit: [audit({ to: (event) => void audited.push(event) }), messages({ to: (event) => void observed.push(event) })],
   updates: updates(),
   limit: limits({ quota: '40/h', streams: 2, time: Number(TIME), arguments: 1_000 }),
-  limits: { depth: 20, batch: 10, keepAlive: 100, patience: 500 },
+  limits: { depth: 20, batch: 10, keepAlive: 100, patience: 5_000 },
   auth: {
     async authenticate(request) {
       const subject = /^Bearer (\w+)$/.exec(request.headers.get('Authorization') ?? '')?.[1]

@@ -478,7 +478,7 @@ server.use(many, { prefix: 'many.' })
 const worker = serve(server, {
   page,
   updates: updates(),
-  limits: { body: 1_000_000, bodyTimeout: 1_500, patience: 2_000, keepAlive: 200 },
+  limits: { body: 1_000_000, bodyTimeout: 4_000, patience: 2_000, keepAlive: 200 },
 })
 export default worker
 export const { McpSession, McpUpdates } = worker
