@@ -69,6 +69,11 @@ export const bodies: Row[] = [
 
   // Not UTF-8
   row('one byte order mark is skipped', discover(`\ufeff${text}`), discovered),
+  row(
+    'one byte order mark before a replacement character is skipped',
+    discover(`\ufeff${text.replace(/\{/, '{"\ufffd":"\ufffd",')}`),
+    discovered,
+  ),
   row('a second one cannot be parsed', discover(`\ufeff\ufeff${text}`), refused(400, -32700)),
   row('UTF-16 with its mark cannot be parsed', discover(Buffer.from(`\ufeff${text}`, 'utf16le')), refused(400, -32700)),
   row('UTF-16 without its mark cannot be parsed', discover(Buffer.from(text, 'utf16le')), refused(400, -32700)),

@@ -30,8 +30,8 @@ export async function readBody(request: Request, limits: Limits): Promise<string
   const body = await read(request, /^\d+$/.test(announced) ? Number(announced) : Number.NaN, limits)
   if (body.length > limits.body) throw tooLarge(limits)
   // What is not UTF-8 has become a replacement character, which has another length. Three bytes of a character of four
-  // have the same one, and pass for it.
-  if (body.text.includes('\ufffd') && utf8(body.text).length !== body.length) {
+  // have the same one, and pass for it. A byte order mark is in the body and not in the text.
+  if (body.text.includes('\ufffd') && ![0, markBytes].includes(body.length - utf8(body.text).length)) {
     throw new McpError('parse_error', 'The body is not valid UTF-8')
   }
   return body.text
@@ -42,6 +42,9 @@ const isJson = lastOf((header) => {
   if (type !== 'application/json') return false
   return parameters.every((parameter) => !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter))
 })
+
+/** Bytes of a byte order mark in UTF-8. */
+const markBytes = 3
 
 /** A text that was decoded, and how many bytes it was before. */
 type Body = { text: string; length: number }
