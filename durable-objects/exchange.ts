@@ -1,4 +1,5 @@
 /** One POST on its way through a session: silent until something must be said before its answer, then a stream. */
+import { BatchAnswers } from '../worker/engine/batch-answers.ts'
 import type { Handshake } from '../worker/engine/handshake.ts'
 import type { Memo } from '../worker/engine/memo.ts'
 import { McpError } from '../worker/protocol/errors.ts'
@@ -41,6 +42,8 @@ export class Exchange {
   readonly scopes: readonly string[]
   /** Answers kept back while silent. */
   readonly replies: (Reply & { id: RequestId })[] = []
+  /** Bounds the replies of a batch together. */
+  readonly #batch: BatchAnswers | undefined
   readonly #refusals: CallRefusal[] = []
   readonly #counting: Promise<void>[] = []
   readonly #settling = Promise.withResolvers<void>()
@@ -49,12 +52,13 @@ export class Exchange {
 
   constructor(
     revision: Revision,
-    options: { streams: boolean; unanswered: number; stream?: number; scopes?: readonly string[] },
+    options: { streams: boolean; unanswered: number; batch?: boolean; stream?: number; scopes?: readonly string[] },
   ) {
     this.revision = revision
     this.streams = options.streams
     this.stream = options.stream
     this.unanswered = options.unanswered
+    this.#batch = options.batch ? new BatchAnswers() : undefined
     this.scopes = options.scopes ?? []
   }
 
@@ -90,7 +94,11 @@ export class Exchange {
   /** One request has its answer, or, when it was cancelled, none. */
   keep(reply: (Reply & { id: RequestId }) | undefined): void {
     this.unanswered -= 1
-    if (reply) this.replies.push(reply)
+    if (reply) this.replies.push(this.#batch ? this.#fit(this.#batch, reply) : reply)
     if (this.unanswered === 0) this.#settling.resolve()
+  }
+
+  #fit(batch: BatchAnswers, reply: Reply & { id: RequestId }): Reply & { id: RequestId } {
+    return { ...reply, text: batch.fit(reply.id, reply.text, this.revision) }
   }
 }

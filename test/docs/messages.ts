@@ -21,7 +21,6 @@ const parts = new Set([
   'The address of the keys',
   'In a response of a session',
   'On a stream of a session',
-  'The batch',
   'The call',
   'The call with its answers',
   'The duration of the sleep "…"',

@@ -1,4 +1,5 @@
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { maxBatchCharacters } from '../../worker/engine/batch-answers.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { events } from '../../worker/testing/wire.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -83,4 +84,43 @@ test('every response arrives over HTTP+SSE, although its client reads late and n
     if (answered.has(100) && answered.has(ids.at(-1) as number)) break
   }
   expect([...answered].filter((id) => id > 1 && id < 100)).toEqual(ids)
+})
+
+describe('the answers of a batch', () => {
+  const count = 60
+  const batch = Array.from({ length: count }, (_, id) => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name: 'fill', arguments: { result: megabyte } },
+  }))
+  const json = { 'Content-Type': 'application/json', Accept: 'application/json' }
+
+  async function startSession(): Promise<Record<string, string>> {
+    const params = { protocolVersion: '2025-03-26', capabilities: {}, clientInfo: { name: 'large', version: '1' } }
+    const body = JSON.stringify({ jsonrpc: '2.0', id: 'first', method: 'initialize', params })
+    const { headers } = await fetch(server.url, { method: 'POST', headers: json, body })
+    return { 'Mcp-Session-Id': String(headers.get('Mcp-Session-Id')) }
+  }
+
+  test.each([
+    ['without a session', async () => ({})],
+    ['in a session', startSession],
+  ])('have a bound together: those beyond it are errors, %s', async (_, session) => {
+    const headers = { ...json, ...(await session()) }
+    const response = await fetch(server.url, { method: 'POST', headers, body: JSON.stringify(batch) })
+    const text = await response.text()
+    const answers = JSON.parse(text) as { id: number; result?: object; error?: { code: number; message: string } }[]
+    expect(answers.map(({ id }) => id).sort((one, other) => one - other)).toEqual(batch.map(({ id }) => id))
+    const results = answers.filter(({ result }) => result)
+    const fitting = Math.floor(maxBatchCharacters / JSON.stringify(results[0]).length)
+    expect(results).toHaveLength(fitting)
+    for (const { error } of answers.filter(({ result }) => !result)) {
+      expect(error).toEqual({
+        code: -32603,
+        message: expect.stringMatching(/^The answers of a batch have at most 8388608/),
+      })
+    }
+    expect(text.length).toBeLessThan(maxBatchCharacters + count * 300)
+  })
 })

@@ -2,6 +2,7 @@
 
 import type { Visit } from '../auth/auth.ts'
 import { answerText } from '../engine/answer-text.ts'
+import { BatchAnswers } from '../engine/batch-answers.ts'
 import type { Call, World } from '../engine/call.ts'
 import { emptyMemo } from '../engine/memo.ts'
 import { implementationOf } from '../engine/methods/discover.ts'
@@ -57,14 +58,17 @@ export async function serveAlone(
 ): Promise<Response> {
   // Nothing was agreed on, and an answer could not find its way back here. Only a server with sessions declares `logging`.
   const envelope: Envelope = { capabilities: {}, ...(host.objects && { logLevel: 'info' }) }
+  const answerTo = (message: RequestMessage, line: Line) =>
+    answer(message, callOf(message, revision, principal, envelope, host), host, line, counting)
+  const [first] = requests as [RequestMessage]
+  if (!batch) return reply(request, forms, host.limits, (line) => answerTo(first, line))
+  const answers = new BatchAnswers()
   return reply(request, forms, host.limits, async (line) => {
-    const answers = await Promise.all(
-      requests.map((message) =>
-        answer(message, callOf(message, revision, principal, envelope, host), host, line, counting),
-      ),
-    )
-    const [first] = answers as [Answer]
-    return batch ? { status: 200, text: `[${answers.map(({ text }) => text).join(',')}]` } : first
+    const texts = requests.map(async (message) => {
+      const { text } = await answerTo(message, line)
+      return answers.fit(message.id, text, revision)
+    })
+    return { status: 200, text: `[${(await Promise.all(texts)).join(',')}]` }
   })
 }
 

@@ -33,13 +33,12 @@ export type Bounds = {
   /** Levels of nesting. Default 128, deeper than any honest client; recursion over what passes stays far from the stack's end. */
   depth: number
   /**
-   * Messages in one batch. Default 1,000: a short message can ask for a long answer, and many of them for more than fits in
-   * memory.
+   * Messages in one batch. Default 100: all of them run at once, whatever each of them costs.
    */
   batch: number
 }
 
-export const defaultBounds: Bounds = { depth: 128, batch: 1000 }
+export const defaultBounds: Bounds = { depth: 128, batch: 100 }
 
 /** Reads a body. Never throws: what is wrong with it is part of the answer. */
 export function parse(text: string, { depth, batch } = defaultBounds): Parsed {
@@ -49,13 +48,13 @@ export function parse(text: string, { depth, batch } = defaultBounds): Parsed {
   } catch {
     return { malformed: new McpError('parse_error', 'The body is not valid JSON') }
   }
+  const entries = Array.isArray(value) ? value : undefined
+  if (entries?.length === 0) return refuse('A batch must not be empty')
+  if (entries && entries.length > batch) return refuse(`A batch holds at most ${batch} messages`)
   if (text.length > 2 * depth && deeperThan(value, depth)) {
     return refuse(`The body is nested deeper than ${depth} levels`, idOf(value))
   }
-  if (!Array.isArray(value)) return shape(value)
-  if (value.length === 0) return refuse('A batch must not be empty')
-  if (value.length > batch) return refuse(`A batch holds at most ${batch} messages`)
-  return { batch: value.map(shape) }
+  return entries ? { batch: entries.map(shape) } : shape(value)
 }
 
 /** Every message of a body that could be read, refused ones included. */
@@ -108,6 +107,8 @@ const isErrorBody = (value: unknown) =>
 function deeperThan(value: unknown, levels: number): boolean {
   if (typeof value !== 'object' || value === null) return false
   if (levels === 0) return true
+  // The names of an array's members would be made into strings first.
+  if (Array.isArray(value)) return value.some((member) => deeperThan(member, levels - 1))
   for (const name in value) if (deeperThan((value as Params)[name], levels - 1)) return true
   return false
 }

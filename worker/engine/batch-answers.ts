@@ -1,0 +1,26 @@
+import { McpError } from '../protocol/errors.ts'
+import { errorText } from '../protocol/jsonrpc.ts'
+import type { Revision } from '../protocol/revision.ts'
+import type { RequestId } from '../protocol/types.ts'
+
+/** Characters of all answers of one batch, as `length` counts them. */
+export const maxBatchCharacters = 8 * 1024 * 1024
+
+/**
+ * Bounds the answers of one batch, which wait in memory for one another: a short request can ask for a long answer, and a
+ * batch can ask for it many times. Size is counted as each answer is made, so that the ones beyond the bound are not kept.
+ */
+export class BatchAnswers {
+  #characters = 0
+
+  /** Returns the text of an answer; that of an error when the answers of the batch have no room for it. */
+  fit(id: RequestId, text: string, revision: Revision): string {
+    if (this.#characters + text.length <= maxBatchCharacters) {
+      this.#characters += text.length
+      return text
+    }
+    const message = `The answers of a batch have at most ${maxBatchCharacters} characters together, and there is no room for this one of ${text.length}: send its request on its own`
+    const error = new McpError('internal_error', message)
+    return errorText(id, error, revision.error(error.kind))
+  }
+}
