@@ -307,7 +307,10 @@ export class Session extends DurableObject implements SessionRpc {
       const isScoped = 'resource' in news && this.#scopesOf('resources/subscribe', { uri: news.resource }).length > 0
       const scoped = scopes.length > 0 ? 'task' : isScoped ? 'resource' : undefined
       if (scopes.length > 0) this.#values.put('told', [...new Set([...this.#told, ...scopes])])
-      this.#feeds.send(standingStream, notificationText(newsNotification(news)), { scoped })
+      const text = notificationText(newsNotification(news))
+      // What an extension has to say may depend on its order.
+      if ('method' in news) this.#feeds.send(standingStream, text, { scoped })
+      else this.#feeds.sendChange(standingStream, text, { scoped })
     }
     if (over) {
       const [taskId, problem] = over

@@ -238,6 +238,41 @@ describe('sessions', () => {
   })
 })
 
+test('a session that answers late is told of a change once', async () => {
+  await runInDurableObject(updates(), async (_, state) => {
+    const told = Promise.withResolvers<boolean>()
+    const changed = vi.fn(() => told.promise)
+    const report = vi.fn()
+    const host = { options: { storageBytes: 1e9 }, session: () => ({ changed }), report } as unknown as UpdatesHost
+    const instance = new Updates(state, {} as never, host)
+    await instance.subscribe('slow', ['tools'])
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+    try {
+      await instance.publish(tools, ['tools'])
+      await vi.advanceTimersByTimeAsync(60_000)
+    } finally {
+      vi.useRealTimers()
+    }
+    expect(report).toHaveBeenCalledWith(new Error('The session slow does not answer'))
+    // The others are not kept waiting.
+    expect(state.storage.sql.exec('SELECT told FROM changes').toArray()).toEqual([{ told: null }])
+    told.resolve(true)
+    expect(changed).toHaveBeenCalledTimes(1)
+  })
+})
+
+test('a session whose object is lost while it is told is told again', async () => {
+  await runInDurableObject(updates(), async (_, state) => {
+    const changed = vi.fn(async () => true)
+    changed.mockRejectedValueOnce(new Error('lost'))
+    const host = { options: { storageBytes: 1e9 }, session: () => ({ changed }) } as unknown as UpdatesHost
+    const instance = new Updates(state, {} as never, host)
+    await instance.subscribe('unlucky', ['tools'])
+    await instance.publish(tools, ['tools'])
+    await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(2))
+  })
+})
+
 test('the key ring is minted once', async () => {
   const stub = updates()
   const [first, second] = await Promise.all([stub.keys(), stub.keys()])
