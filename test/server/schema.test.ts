@@ -283,3 +283,24 @@ test('issues are one text', () => {
     ]),
   ).toBe('no; a.0: never')
 })
+
+describe('issues of a value that is wrong in many places', () => {
+  const schema = z.object({ tags: z.array(z.string()) })
+
+  test('are the first 20', async () => {
+    const text = await check(schema, { tags: Array.from({ length: 10_000 }, () => 1) })
+    expect(String(text).split('; ')).toHaveLength(20)
+    expect(text).toContain('tags.19: ')
+  })
+
+  test('are cut after 500 characters each', async () => {
+    expect(await check(z.strictObject({}), { ['x'.repeat(10_000)]: 1 })).toMatch(/^.{500}…$/)
+  })
+
+  test('are one issue when the library runs out of stack', async () => {
+    const recurse = (): never => recurse()
+    const endless = { '~standard': { ...schema['~standard'], validate: () => recurse() } }
+    const problem = /^The value has too many issues, or is too deep, to be checked: Maximum call/
+    expect(await check(endless, {})).toMatch(problem)
+  })
+})

@@ -9,7 +9,7 @@
  */
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
-import { type Issues, issuesText } from '../server/schema.ts'
+import { type Issues, issuesText, mostIssues } from '../server/schema.ts'
 import { formats } from './formats.ts'
 
 /** @param seen collects the properties and items that were looked at; given when an `unevaluated…` wants to know */
@@ -37,9 +37,6 @@ export const accept: Check = () => none
 export const refuse: Check = () => issue('is not allowed')
 /** What a schema finds that hands a value back to itself. */
 export const circle = issue('cannot be checked, because its schema goes round in a circle')
-
-/** More issues than these help nobody. */
-const mostIssues = 20
 
 /** The issues of several things. */
 export function gather<T>(things: Iterable<T>, look: (thing: T) => Issues): Issues {

@@ -90,9 +90,18 @@ type Flat<T> = { [K in keyof T]: T[K] } & {}
 export type Issue = { path: string; message: string }
 export type Issues = readonly Issue[]
 
-/** Issues as one text that a model can act on. */
-export const issuesText = (issues: Issues): string =>
-  issues.map(({ path, message }) => (path ? `${path}: ${message}` : message)).join('; ')
+/** More issues than these help nobody, and a client decides how many there are. */
+export const mostIssues = 20
+/** Characters of one issue: its path can hold what a client wrote, and its message, too. */
+const longestIssue = 500
+
+/** Issues as one text that a model can act on: the first 20, each cut after 500 characters. */
+export function issuesText(issues: Issues): string {
+  const texts = issues.slice(0, mostIssues).map(({ path, message }) => (path ? `${path}: ${message}` : message))
+  return texts.map(cut).join('; ')
+}
+
+const cut = (text: string): string => (text.length > longestIssue ? `${text.slice(0, longestIssue)}…` : text)
 
 /**
  * Reads a plain JSON Schema into a check: what is wrong with a value, which is nothing when it fits.
@@ -145,15 +154,29 @@ function readStandard(schema: StandardSchema, side: 'input' | 'output'): Validat
   return {
     jsonSchema: describe({ target: 'draft-2020-12' }),
     async check(value) {
-      const result = await standard.validate(value)
+      const result = await validate(standard, value)
       if (!result.issues) return { value: result.value }
       return {
-        issues: result.issues.map(({ message, path }) => ({
+        issues: result.issues.slice(0, mostIssues).map(({ message, path }) => ({
           path: (path ?? []).map((key) => String(typeof key === 'object' ? key.key : key)).join('.'),
           message,
         })),
       }
     },
+  }
+}
+
+/** Validates with a library. Some run out of stack while they gather the issues of a large value: that is an issue, too. */
+async function validate(standard: StandardSchema['~standard'], value: unknown) {
+  try {
+    return await standard.validate(value)
+  } catch (thrown) {
+    if (!(thrown instanceof RangeError)) throw thrown
+    return {
+      issues: [
+        { message: `The value has too many issues, or is too deep, to be checked: ${thrown.message}`, path: [] },
+      ],
+    }
   }
 }
 
