@@ -121,14 +121,15 @@ type Oldest = Position & { characters: number }
 export class EventLog {
   readonly tables: Tables
   readonly #sql: SqlStorage
-  readonly #bounds: LogBounds
+  readonly #boundsNow: () => LogBounds
 
   readonly #skippedIds: SkippedIds
 
-  constructor(sql: SqlStorage, bounds: LogBounds, skippedIds: SkippedIds = () => 0) {
+  /** @param bounds asked again before each use */
+  constructor(sql: SqlStorage, bounds: () => LogBounds, skippedIds: SkippedIds = () => 0) {
     this.#skippedIds = skippedIds
     this.#sql = sql
-    this.#bounds = bounds
+    this.#boundsNow = bounds
     this.tables = new Tables(sql, 'streams', schema)
   }
 
@@ -141,7 +142,7 @@ export class EventLog {
     this.#create()
     const old = this.tables.query<{ id: number }>(
       'DELETE FROM streams WHERE unanswered = 0 AND at < ? RETURNING id',
-      now - this.#bounds.age,
+      now - this.#boundsNow().age,
     )
     for (const { id } of old) this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
     return this.#sql
@@ -220,7 +221,7 @@ export class EventLog {
   }
 
   #trimNotifications(stream: number, { seq, total, messages, messageTotal }: Position): void {
-    const { count, bytes } = this.#bounds
+    const { count, bytes } = this.#boundsNow()
     const [countNow, totalNow] = [seq - messages, total - messageTotal]
     // What a stream ever had is no less than what it keeps. The newest always stays.
     if (countNow <= count && totalNow <= bytes) return
@@ -231,7 +232,7 @@ export class EventLog {
   }
 
   #trimMessages(stream: number, { seq, messages, messageTotal }: Position): void {
-    const { responseCount, responseBytes } = this.#bounds
+    const { responseCount, responseBytes } = this.#boundsNow()
     if (messages <= responseCount && messageTotal <= responseBytes) return
     this.#trim(stream, 'droppedMessage', 'isMessage = 1', seq, (oldest) => {
       const before = oldest.messageTotal - oldest.characters

@@ -12,6 +12,7 @@
  * | `unheard`   | a question's time was over when nobody was there to hear it | the session                        |
  * | `listening` | the shard of the Updates objects it is registered with      | the session                        |
  * | `tenant`    | the key of the tenant whose changes it is registered for    | the session                        |
+ * | `terms`     | `SessionTerms` of its endpoint as a text, if its class has others | the session                   |
  * | `takes`     | scopes of what it has subscribed to                         | until a stream is opened without them |
  * | `reader`    | `Reader`: which scopes the token has that opened the standing stream | the session               |
  * | `told`      | scopes of tasks whose status was sent on the standing stream | until it is opened without them    |
@@ -71,13 +72,15 @@ import type { Admitted } from '../worker/server/endpoints.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
-import { EventLog, type LogBounds, readEventId, separateMessages, standingStream } from './event-log.ts'
+import { EventLog, readEventId, separateMessages, standingStream } from './event-log.ts'
 import { Exchange, type Job, type Reply } from './exchange.ts'
 import { Feeds, isOverSse } from './feeds.ts'
 import { maxRowBytes, maxRpcBytes, tooLarge } from './message-size.ts'
 import { type Claim, type RoundRpc, Rounds } from './rounds.ts'
 import { Schema } from './schema.ts'
-import type { Shards, UpdatesRpc } from './updates.ts'
+import { sessionAddress } from './session-address.ts'
+import { readTerms, type SessionTerms } from './session-terms.ts'
+import type { UpdatesRpc } from './updates.ts'
 import { Values } from './values.ts'
 
 /** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
@@ -98,6 +101,8 @@ export type Post = {
   identity: string
   /** What the endpoint says that admitted it. A Worker of an older release leaves it out. */
   admitted?: Admitted
+  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release leaves it out. */
+  terms?: string
   /** Milliseconds: when the session's id is worth nothing. */
   expires: number
   /** The client takes streams. */
@@ -126,6 +131,8 @@ export type PostedRefusals = {
 
 /** A GET for a stream of a session whose client is signed in. */
 export type Opening = {
+  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release leaves it out. */
+  terms?: string
   /** Milliseconds: when the session's id is worth nothing. */
   expires: number
   /** Of the tenant. A Worker of an older release leaves it out: then the stream hears of what is for everybody. */
@@ -164,17 +171,15 @@ export type Over = readonly [taskId: string, problem: string]
 /** What a session needs from the server it belongs to. */
 export type SessionHost = {
   readonly server: Server
-  /** Milliseconds a silent call may take before its answer becomes a stream. */
-  readonly patience: number
-  /** Milliseconds after which an idle session is over. */
-  readonly ttl: number
   /** Milliseconds from `initialize` until a session's id is worth nothing, however much it is used. */
   readonly life: number
-  readonly log: LogBounds
+  /** `SessionTerms` of a session of this class's own endpoint, by its name, as a text. */
+  termsOf(name: string): string
   seals(principal: Principal | undefined, identity: string): Seals
   state(name: string): StateRpc
-  /** `undefined`: nobody is told of changes. */
-  readonly shards: Shards | undefined
+  /** The name under which the Worker exports the class. */
+  readonly className: string
+  updatesAt(shard: number): UpdatesRpc
   /**
    * Counts a round of a call by the limits of the endpoint that admitted it; `undefined`: it has none.
    *
@@ -223,6 +228,9 @@ export class Session extends DurableObject implements SessionRpc {
   #isEnding = false
   /** Scopes of the tokens that were admitted and have not opened their feed, by feed. */
   readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
+  /** What its endpoint said last. */
+  #termsText: string | undefined
+  #termsNow: SessionTerms | undefined
   /** How often it has ended. */
   #life = 0
   #isNew = true
@@ -231,7 +239,11 @@ export class Session extends DurableObject implements SessionRpc {
     super(ctx, env)
     this.#host = host
     this.#schema = new Schema(ctx.storage, [separateMessages])
-    this.#log = new EventLog(ctx.storage.sql, host.log, () => this.#skippedIds)
+    this.#log = new EventLog(
+      ctx.storage.sql,
+      () => this.#terms.log,
+      () => this.#skippedIds,
+    )
     this.#feeds = new Feeds(ctx, this.#log)
     this.#rounds = new Rounds(ctx.storage, this.#schema)
     this.#values = new Values(ctx.storage.kv, this.#schema)
@@ -243,6 +255,7 @@ export class Session extends DurableObject implements SessionRpc {
     if (this.#isOver()) return { gone: true }
     const overSse = post.handshake === undefined
     if (overSse && !this.#id) return { gone: true }
+    this.#agree(post.terms)
     this.#recover()
     this.#touch()
     const handshake = post.handshake ?? this.#values.get<Handshake | null>('handshake') ?? undefined
@@ -272,7 +285,7 @@ export class Session extends DurableObject implements SessionRpc {
     const life = this.#life
     await atOnce(() => exchange.isSettled)
     const waits = post.streams && !exchange.isSettled
-    const timer = waits ? setTimeout(() => this.#becomeStream(exchange, post.expires), this.#host.patience) : null
+    const timer = waits ? setTimeout(() => this.#becomeStream(exchange, post.expires), this.#terms.patience) : null
     await exchange.settled
     clearTimeout(timer)
     if (life !== this.#life) return { gone: true }
@@ -319,9 +332,10 @@ export class Session extends DurableObject implements SessionRpc {
     return true
   }
 
-  async admit({ expires, issuer, tenant, scopes, after, feed }: Opening): Promise<Admission> {
+  async admit({ terms, expires, issuer, tenant, scopes, after, feed }: Opening): Promise<Admission> {
     this.#schema.check()
     if (this.#isOver()) return { gone: true }
+    this.#agree(terms)
     this.#recover()
     this.#touch()
     const isRevoked = await this.#permit(scopes)
@@ -338,7 +352,7 @@ export class Session extends DurableObject implements SessionRpc {
 
   /**
    * Opens a feed: `?after=<event id>` goes on after an event, `?stream=<number>` starts a stream; without either it is the
-   * standing stream from now on. `?admitted`: the Worker has called `admit`. `feed`, `again`, `polling`, `sse`: see
+   * standing stream from now on. `?admitted`: the Worker has called `admit`. `terms`: see `Opening`. `feed`, `again`, `polling`, `sse`: see
    * `FeedOptions`. Nothing in the URL may be secret, because platforms log it.
    */
   override async fetch(request: Request): Promise<Response> {
@@ -354,6 +368,7 @@ export class Session extends DurableObject implements SessionRpc {
       overSse,
     }
     if (this.#isOver()) return new Response(null, { status: 404 })
+    this.#agree(searchParams.get('terms') ?? undefined)
     this.#recover()
     this.#touch()
     this.#aloneSince = undefined
@@ -486,7 +501,7 @@ export class Session extends DurableObject implements SessionRpc {
       this.#aloneSince ??= now
       return Math.min(expires, this.#aloneSince + aloneFor)
     }
-    return Math.min(expires, Math.max(this.#seen, this.#values.get<number>('seen') ?? 0) + this.#host.ttl)
+    return Math.min(expires, Math.max(this.#seen, this.#values.get<number>('seen') ?? 0) + this.#terms.ttl)
   }
 
   // Calls
@@ -514,9 +529,9 @@ export class Session extends DurableObject implements SessionRpc {
       }
       if (!handshake) throw new McpError('invalid_request', 'The first request must be initialize')
       const { method } = request
-      const { server, shards } = this.#host
+      const { server } = this.#host
       const isKnown = exchange.revision.requests.has(method) || server.registry.methods.has(method)
-      if (!isKnown || (method.endsWith('subscribe') && !(shards && hasResources(server.registry)))) {
+      if (!isKnown || (method.endsWith('subscribe') && !(this.#hearsChanges && hasResources(server.registry)))) {
         throw new McpError('method_not_found', `Method not found: ${method}`)
       }
       this.#work(exchange, { ...post, request, handshake, memo: emptyMemo, scopes: this.#scopesIn(post, request) })
@@ -534,7 +549,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#values.put('handshake', handshake)
     // What fails now is done when its client next subscribes or, if it never does, not missed.
     await this.#listen(post.principal).catch(this.#host.report)
-    return welcome(this.#host.server.registry, revision, { updates: this.#host.shards !== undefined }, post.principal)
+    return welcome(this.#host.server.registry, revision, { updates: this.#hearsChanges }, post.principal)
   }
 
   /** What a session does itself. What they wait for may outlast it. */
@@ -554,7 +569,7 @@ export class Session extends DurableObject implements SessionRpc {
       const hasRoom = await this.#oneByOne(async () => {
         const isThere = await this.#listen(principal)
         if (scopes.length > 0) this.#values.put('takes', [...new Set([...this.#takes, ...scopes])])
-        return !isThere || (await this.#updates?.subscribe(this.#name, topics)) !== false
+        return !isThere || (await this.#updates?.subscribe(this.#address, topics)) !== false
       })
       if (hasRoom) return {}
       throw new McpError('too_many_requests', 'Too many subscriptions: unsubscribe from a resource, then try again')
@@ -562,7 +577,7 @@ export class Session extends DurableObject implements SessionRpc {
     'resources/unsubscribe': async (params, { principal }) => {
       if (this.#values.get('listening') !== undefined) await this.#listen(principal)
       const topics = topicsFor([{ resource: readText(params, 'uri') }], principal ?? {})
-      await this.#updates?.unsubscribe(this.#name, topics)
+      await this.#updates?.unsubscribe(this.#address, topics)
       return {}
     },
   }
@@ -627,7 +642,7 @@ export class Session extends DurableObject implements SessionRpc {
         object: this.#host.state,
         session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires, life) },
       },
-      updates: this.#host.shards !== undefined,
+      updates: this.#hearsChanges,
       known: ({ method }) => (method === 'roots/list' ? this.#values.get<Answer>('roots') : undefined),
       notify,
       disconnect: (retry) => {
@@ -859,14 +874,14 @@ export class Session extends DurableObject implements SessionRpc {
    * down afterwards: what failed half-way is done again. False when the session ended meanwhile.
    */
   async #listen(scope: Scope = {}): Promise<boolean> {
-    const { shards } = this.#host
+    const { shard: own } = this.#terms
     const tenant = tenantKey(scope)
     const known = this.#values.get<number>('listening')
     const isKnown = known !== undefined && (tenant === undefined || this.#values.get('tenant') === tenant)
-    if (!shards || isKnown) return true
+    if (own === undefined || isKnown) return true
     const life = this.#life
-    const shard = known ?? shards.of(this.#name)
-    await shards.at(shard).subscribe(this.#name, topicsFor(listChanges, scope), renamedTopics(scope))
+    const shard = known ?? own
+    await this.#host.updatesAt(shard).subscribe(this.#address, topicsFor(listChanges, scope), renamedTopics(scope))
     if (life !== this.#life) {
       await this.#deregister()
       return false
@@ -889,7 +904,7 @@ export class Session extends DurableObject implements SessionRpc {
     return this.#oneByOne(async () => {
       if (holdsScopes(scopes, this.#takes)) return false
       // A failure fails the request: what is still registered must not be forgotten.
-      await this.#updates?.leave(this.#name)
+      await this.#updates?.leave(this.#address)
       this.#log.eraseScoped('resource')
       this.#values.delete('takes')
       this.#values.delete('listening')
@@ -937,11 +952,37 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** Where it is registered, or would be. More shards later do not move it. */
   get #updates(): UpdatesRpc | undefined {
-    const { shards } = this.#host
-    return shards?.at(this.#values.get<number>('listening') ?? shards.of(this.#name))
+    const shard = this.#values.get<number>('listening') ?? this.#terms.shard
+    return shard === undefined ? undefined : this.#host.updatesAt(shard)
   }
 
   // Life and death
+
+  /** The endpoint says with each request what holds for its session. Alarms go by what it said last. */
+  #agree(text: string | undefined): void {
+    if (text === undefined || text === this.#termsText) return
+    this.#termsText = text
+    this.#termsNow = undefined
+    if (this.#id) this.#storeTerms()
+  }
+
+  #storeTerms(): void {
+    const text = this.#termsText
+    if (text === undefined || text === this.#values.get('terms')) return
+    // Nothing is stored of what is known without it.
+    if (text !== this.#host.termsOf(this.#name)) this.#values.put('terms', text)
+    else if (this.#values.get('terms') !== undefined) this.#values.delete('terms')
+  }
+
+  get #terms(): SessionTerms {
+    this.#termsNow ??= readTerms(this.#termsText ?? this.#values.get<string>('terms') ?? this.#host.termsOf(this.#name))
+    return this.#termsNow
+  }
+
+  /** Its endpoint has `updates`. */
+  get #hearsChanges(): boolean {
+    return this.#terms.shard !== undefined
+  }
 
   /** `undefined` until something is stored. */
   get #id(): Id | undefined {
@@ -952,12 +993,18 @@ export class Session extends DurableObject implements SessionRpc {
     return this.ctx.id.name ?? (this.#id as Id).name
   }
 
+  /** How Updates objects call it: they tell the sessions of several classes. */
+  get #address(): string {
+    return sessionAddress(this.#host.className, this.#name)
+  }
+
   /**
    * Ids up to this one may have been handed out before: an idle session forgets everything after `ttl`, and its client may use it
    * again. What it stores next comes at least a `ttl` later, so the time since `initialize` tells its lives apart.
    */
   get #skippedIds(): number {
-    const { ttl, life } = this.#host
+    const { life } = this.#host
+    const { ttl } = this.#terms
     const ageMs = this.#id ? Date.now() + life - this.#id.expires : 0
     // Clients see small numbers in a session that was never idle for so long.
     return ageMs < ttl ? 0 : ageMs * idsPerMs
@@ -981,7 +1028,7 @@ export class Session extends DurableObject implements SessionRpc {
     const now = Date.now()
     this.#seen = now
     const seen = this.#values.get<number>('seen')
-    if (seen !== undefined && now - seen > this.#host.ttl / 4) this.#values.put('seen', now)
+    if (seen !== undefined && now - seen > this.#terms.ttl / 4) this.#values.put('seen', now)
   }
 
   /** The first row is about to be written: from now on an alarm watches over its removal. */
@@ -991,8 +1038,9 @@ export class Session extends DurableObject implements SessionRpc {
     if (this.#id) return
     const now = Date.now()
     this.#values.put('id', { name: this.#name, expires } satisfies Id)
+    this.#storeTerms()
     this.#values.put('seen', now)
-    void this.ctx.storage.setAlarm(Math.min(now + this.#host.ttl, expires))
+    void this.ctx.storage.setAlarm(Math.min(now + this.#terms.ttl, expires))
   }
 
   /** The alarm may be set to something earlier, such as holding a call. */
@@ -1041,7 +1089,7 @@ export class Session extends DurableObject implements SessionRpc {
   /** True when it was subscribed to resources, or may have been. */
   async #deregister(): Promise<boolean> {
     try {
-      return (await this.#updates?.leave(this.#name)) ?? false
+      return (await this.#updates?.leave(this.#address)) ?? false
     } catch (problem) {
       this.#host.report(problem)
       return true

@@ -9,7 +9,7 @@
  *
  * | table           | column             | meaning                                                    | lifetime                   |
  * |-----------------|--------------------|------------------------------------------------------------|----------------------------|
- * | `subscriptions` | `topic`, `session` | the session with this object name wants to hear of a topic | until it unsubscribes or ends |
+ * | `subscriptions` | `topic`, `session` | the session with this `sessionAddress` wants to hear of a topic | until it unsubscribes or ends |
  *
  * | key         | meaning                                                        | lifetime                       |
  * |-------------|----------------------------------------------------------------|--------------------------------|
@@ -61,7 +61,7 @@ export interface UpdatesRpc extends KeysRpc {
   join(shard: number): Promise<void>
   /**
    * Opens a feed of changes: each message has a `News` as JSON and its `seq` as id, see `feed-codes.ts`. `?topics=` is a JSON list,
-   * `?listener=` names whose it is, `?after=` goes on after a message. 410: it is not kept any more. 429: too many.
+   * `?listener=` names whose it is, `?most=` says how many these may have, `?after=` goes on after a message. 410: it is not kept any more. 429: too many.
    */
   fetch(request: Request): Promise<Response>
 }
@@ -90,7 +90,8 @@ export type UpdatesOptions = {
 export type UpdatesHost = {
   readonly options: UpdatesOptions
   readonly shards: Shards
-  session(name: string): SessionRpc
+  /** @param address see `sessionAddress` */
+  session(address: string): SessionRpc
   report(problem: unknown): void
 }
 
@@ -280,7 +281,9 @@ export class Updates extends Keys implements UpdatesRpc {
     const isFull = this.#listeners.all.size >= this.#host.options.listeners
     const tags = listener ? [listener] : []
     const { listenersEach, listenersPerAddress } = this.#host.options
-    const most = listener?.startsWith(anonymousListener) ? listenersPerAddress : listenersEach
+    const isAnonymous = listener?.startsWith(anonymousListener)
+    // A Worker of an older release does not say how many its endpoint allows.
+    const most = Number(searchParams.get('most') ?? (isAnonymous ? listenersPerAddress : listenersEach))
     const hasMany = tags.some((tag) => this.ctx.getWebSockets(tag).length >= most)
     if (isFull || hasMany) return new Response(null, { status: 429 })
     this.#recover()

@@ -5,6 +5,8 @@ import { defaultLogBounds, type LogBounds } from '../durable-objects/event-log.t
 import { Keys } from '../durable-objects/keys.ts'
 import type { Placement } from '../durable-objects/placement.ts'
 import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
+import { readSessionAddress } from '../durable-objects/session-address.ts'
+import { termsText } from '../durable-objects/session-terms.ts'
 import type { Shards, Updates, UpdatesHost, UpdatesOptions, UpdatesRpc } from '../durable-objects/updates.ts'
 import type { Audit, Auth, Limiter, Visit } from './auth/auth.ts'
 import { DocumentCache } from './auth/document-cache.ts'
@@ -110,6 +112,10 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const report = (problem: unknown) => console.error(problem)
   const sessions = options.sessions || {}
   const session = (name: string): SessionRpc => object(names.session, name, sessions)
+  const sessionAt = (address: string): SessionRpc => {
+    const { className, name } = readSessionAddress(address)
+    return hasClass(className) ? object(className, name, sessions) : session(name)
+  }
   const { updates } = options
   const shards: Shards = {
     of: (name) => updates?.of(name) ?? 0,
@@ -137,17 +143,22 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server, state }))
   const own = { server, auth: options.auth, enter }
   registerEndpoint(endpoint, own)
-  const admitted = admittedBy(endpoint, own)
+  const admitted = admittedBy(endpoint, own, options.limit?.handlerTimeMs)
 
-  const sessionHost: SessionHost = {
-    server,
+  const terms = {
     patience: limits.patience,
-    life: sessionLife,
     ttl: sessions.ttl ?? 24 * 60 * 60_000,
     log: { ...defaultLogBounds, ...sessions.log },
+  }
+  const termsOf = (session: string) => termsText({ ...terms, shard: updates?.of(session) })
+  const sessionHost: SessionHost = {
+    server,
+    className: names.session,
+    life: sessionLife,
+    termsOf,
     seals: (principal, identity) => sealsOf({ identity, sealer: () => keyed(identity) }, principal),
     state,
-    shards: updates && shards,
+    updatesAt: shards.at,
     enterOf: (admitted) => enterFor(admitted, enter),
     report,
   }
@@ -162,7 +173,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       limit: options.limit,
       paths,
       objects,
-      updating: objects && updates && { shards, listen: updates.listen },
+      updating: objects && updates && { shards, listen: updates.listen, options: updates.options },
       state,
       lackedScopes: (principal, message) =>
         lackedScopes(server.registry, principal, message, sealsOf(host(), principal).open),
@@ -171,6 +182,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       waitUntil,
       identity,
       admitted,
+      termsOf,
       sealer: once(() => keyed(identity)),
       documentCache: once(() => {
         const sealer = secretSealer(identity)
@@ -206,7 +218,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
         super(ctx, env, sessionHost)
       }
     },
-    McpUpdates: updates ? updatesClass(updates, { shards, session, report }) : Keys,
+    McpUpdates: updates ? updatesClass(updates, { shards, session: sessionAt, report }) : Keys,
   }
   if (globalThis.process?.env?.NODE_ENV === 'development') return developing.timed(worker)
   return worker

@@ -8,7 +8,7 @@ const namespace = (exports as unknown as { McpSession: DurableObjectNamespace })
 /** A log of its own, in the storage of an object that nothing else uses. */
 const withLog = (bounds: Partial<LogBounds>, use: (log: EventLog, sql: SqlStorage) => void) =>
   runInDurableObject(namespace.getByName(crypto.randomUUID()), (_, { storage: { sql } }) =>
-    use(new EventLog(sql, { ...defaultLogBounds, age: 1000, count: 100, bytes: 1000, ...bounds }), sql),
+    use(new EventLog(sql, () => ({ ...defaultLogBounds, age: 1000, count: 100, bytes: 1000, ...bounds })), sql),
   )
 
 const seqs = (log: EventLog, stream: number, seq: number) => [...log.after({ stream, seq })].map(({ id }) => id.seq)

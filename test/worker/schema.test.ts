@@ -138,7 +138,7 @@ describe('the stored data of schema version 1', () => {
       expect(storage.kv.get('schema')).toBe(2)
       expect(storage.kv.get('level')).toBe('info')
       for (let wake = 0; wake < 2; wake += 1) new Schema(storage, [done, addColumn, rename]).check()
-      const log = new EventLog(storage.sql, defaultLogBounds)
+      const log = new EventLog(storage.sql, () => defaultLogBounds)
       return {
         schema: storage.kv.get('schema'),
         least: storage.kv.get('least'),
@@ -178,7 +178,7 @@ describe.each([
   test('take notifications beyond the bound in the place of other notifications only', async () => {
     const { stub } = await stored(version)
     await runInDurableObject(stub, (_, { storage }) => {
-      const log = new EventLog(storage.sql, { ...defaultLogBounds, count: 2 })
+      const log = new EventLog(storage.sql, () => ({ ...defaultLogBounds, count: 2 }))
       for (const data of ['one', 'two', 'three']) log.append(0, data)
       expect([...log.after({ stream: 0, seq: 2 })].map(({ id }) => id.seq)).toEqual([3, 5, 7, 9, 10])
       expect([1, 2].map((seq) => log.onFrom({ stream: 0, seq }, true) !== undefined)).toEqual([false, true])

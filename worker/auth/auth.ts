@@ -52,6 +52,8 @@ export type Visit = {
 export interface Limiter {
   /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
   attach?(server: Server): void
+  /** Milliseconds that handlers of its endpoint may run; left out: no limit. `attach` sees to it. */
+  readonly handlerTimeMs?: number
   /** One text for each caller: a principal, or an address. */
   callerOf?(visit: Visit): string
   /**

@@ -1,7 +1,7 @@
 /** What the endpoint needs from where it runs. */
 import type { RoundRpc } from '../../durable-objects/rounds.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
-import type { Shards } from '../../durable-objects/updates.ts'
+import type { Shards, UpdatesOptions } from '../../durable-objects/updates.ts'
 import type { Auth, Limiter, Site } from '../auth/auth.ts'
 import type { Sealer } from '../auth/seal.ts'
 import type { Seals } from '../engine/call.ts'
@@ -25,6 +25,8 @@ export type Host = Site & {
   round(name: string): RoundRpc
   /** Names this endpoint among all that have the same keys: see `ServeOptions.identity`. */
   readonly identity: string
+  /** What holds for one of its sessions, by the name of its object: `SessionTerms` as a text. */
+  termsOf(session: string): string
   /** What is stored with work that outlives its request. */
   readonly admitted: Admitted
   /** Seals for this identity. */
@@ -38,6 +40,7 @@ export type Objects = {
 /** What a server does whose changes are told: see `edgemcp/updates`. */
 export type Updating = {
   readonly shards: Shards
+  readonly options: UpdatesOptions
   /** @param address of the client, where the platform states it */
   listen(
     message: RequestMessage,

@@ -83,6 +83,7 @@ export async function postToSession(
     session: id,
     identity: host.identity,
     admitted: host.admitted,
+    terms: host.termsOf(name),
     expires,
     streams: forms.stream,
   })
@@ -129,7 +130,9 @@ export async function streamSession(request: Request, host: Host, visit: Visit):
   const { issuer, tenant, scopes } = principal
   const feed = crypto.randomUUID()
   const admit = (after: string | undefined) =>
-    (host.objects as Objects).session(name).admit({ expires, issuer, tenant, scopes, after, feed })
+    (host.objects as Objects)
+      .session(name)
+      .admit({ terms: host.termsOf(name), expires, issuer, tenant, scopes, after, feed })
   const admission = await admit(after)
   if ('gone' in admission) return unknownSession([])
   if ('lacks' in admission) return refusedScopes(admission.lacks, host, visit)
@@ -192,6 +195,7 @@ async function relay(
   const query = {
     feed: crypto.randomUUID(),
     ...settings,
+    terms: host.termsOf(name),
     expires: String(expires),
     ...(revisionOf(handshake.version)?.polling && { polling: '1' }),
   }

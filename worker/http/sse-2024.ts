@@ -32,7 +32,8 @@ export async function openSse(request: Request, host: Host, visit: Visit): Promi
   const session: SseSession = { name: crypto.randomUUID(), expires: Date.now() + sessionLife }
   const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
   const { objects } = host
-  const settings = { sse: '1', feed: crypto.randomUUID(), expires: String(session.expires) }
+  const terms = host.termsOf(session.name)
+  const settings = { sse: '1', feed: crypto.randomUUID(), terms, expires: String(session.expires) }
   return openFeed({
     ...host.limits,
     dial: (after, again) => objects.session(session.name).fetch(feedRequest(settings, after, again)),
@@ -75,6 +76,7 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
     session: id,
     identity,
     admitted,
+    terms: host.termsOf(name),
     expires,
     streams: true,
   })

@@ -61,6 +61,8 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
       if (time < Number.POSITIVE_INFINITY) limitTime(server.registry, time)
     },
 
+    ...(time < Number.POSITIVE_INFINITY && { handlerTimeMs: time }),
+
     callerOf,
 
     async enter(attempt, { server, state }) {

@@ -6,16 +6,20 @@ import type { Registry } from '../server/server.ts'
 const timed = new WeakSet<Registry>()
 
 /**
- * From now on a handler that runs for longer ends with an error, and its signal says so. Waiting for a client does not count,
- * and neither do runs of tasks, which have a time of their own.
+ * From now on a handler that runs for longer than its endpoint allows ends with an error, and its signal says so. Waiting for a client does
+ * not count, and neither do runs of tasks, which have a time of their own.
+ *
+ * @param unknownMs of calls that say nothing of their endpoint, such as those that run again after their object was lost
  */
-export function limitTime(registry: Registry, milliseconds: number): void {
+export function limitTime(registry: Registry, unknownMs: number): void {
   // A server may be served at several addresses.
   if (timed.has(registry)) return
   timed.add(registry)
   const { around } = registry
   registry.around = (asked, answer) => {
-    if (asked.call.isTask) return around(asked, answer)
+    const { admitted, isTask } = asked.call
+    const milliseconds = admitted ? admitted.handlerTimeMs : unknownMs
+    if (isTask || milliseconds === undefined) return around(asked, answer)
     const { promise: late, reject } = Promise.withResolvers<never>()
     late.catch(() => {})
     const abort = new AbortController()

@@ -24,6 +24,8 @@ export type Admitted = {
   readonly isReauthorized: boolean
   /** The endpoint counts rounds of calls. */
   readonly isLimited: boolean
+  /** Milliseconds that handlers of the endpoint may run; left out: no limit. */
+  readonly handlerTimeMs?: number | undefined
 }
 
 /** Endpoints made on demand, such as those of `byTenant`, are made again when they are asked again. */
@@ -41,10 +43,15 @@ export function registerEndpoint(key: string, endpoint: Endpoint): void {
 /** `undefined`: the endpoint was not made in this isolate. */
 export const endpointOf = (key: string): Endpoint | undefined => endpoints.get(key)
 
-export const admittedBy = (key: string, { auth, enter }: Pick<Endpoint, 'auth' | 'enter'>): Admitted => ({
+export const admittedBy = (
+  key: string,
+  { auth, enter }: Pick<Endpoint, 'auth' | 'enter'>,
+  handlerTimeMs: number | undefined,
+): Admitted => ({
   ...storingTerms(auth),
   endpoint: key,
   isLimited: enter !== undefined,
+  handlerTimeMs,
 })
 
 export const storingTerms = (

@@ -54,10 +54,12 @@ export async function listen(
   const shard = shards.of(principalKey(principal))
   const listener = await listenerOf(principal, address)
   const tenant = principal && tenantKey(principal)
+  const { options } = host.updating ?? {}
+  const most = principal ? options?.listenersEach : options?.listenersPerAddress
   const feed = await openFeed({
     ...host.limits,
     dial: (after = '') => {
-      const query = new URLSearchParams({ listener, after })
+      const query = new URLSearchParams({ listener, after, ...(most !== undefined && { most: String(most) }) })
       // A URL has at most 16 KB, and lies in the logs of the platform.
       const headers = {
         Upgrade: 'websocket',

@@ -1,0 +1,136 @@
+/** Several endpoints of one server: each has its own options, whichever endpoint's class keeps its sessions. */
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/serve/endpoint-options')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const at = (name: string) => new URL(`/${name}/mcp`, server.url)
+const revision = '2025-11-25'
+
+/** A session, to post to as it is: what matters is whether an answer is a stream. */
+async function openSession(name: string) {
+  const post = (message: object, session?: string) =>
+    fetch(at(name), {
+      method: 'POST',
+      headers: {
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+        ...(session && { 'Mcp-Session-Id': session }),
+      },
+      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+    })
+  const params = { protocolVersion: revision, capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+  const opened = await post({ id: 0, method: 'initialize', params })
+  const { result } = (await opened.json()) as { result: { capabilities: { resources?: { subscribe?: boolean } } } }
+  const session = opened.headers.get('Mcp-Session-Id') as string
+  let id = 0
+  return {
+    capabilities: result.capabilities,
+    request: (method: string, params: object) => post({ id: ++id, method, params }, session),
+    call: (name: string, args: object = {}) =>
+      post(
+        { id: ++id, method: 'tools/call', params: { name, arguments: args, _meta: { progressToken: id } } },
+        session,
+      ),
+    get: (after: string) =>
+      fetch(at(name), {
+        headers: { Accept: 'text/event-stream', 'Mcp-Session-Id': session, 'Last-Event-ID': after },
+      }),
+  }
+}
+
+describe('limits.patience is that of the endpoint', () => {
+  const typeOf = (response: Response) => response.headers.get('Content-Type')?.split(';')[0]
+
+  test('when it is shorter than where the session is kept', async () => {
+    const session = await openSession('quick')
+    const waiting = await session.call('wait', { key: 'quick' })
+    expect(typeOf(waiting)).toBe('text/event-stream')
+    await (await session.call('release', { key: 'quick' })).text()
+    expect(await waiting.text()).toContain('waited')
+  })
+
+  test('when it is longer than where the session is kept', async () => {
+    const session = await openSession('slow')
+    const waiting = session.call('wait', { key: 'slow' })
+    // Its response would have begun, if it were a stream.
+    const first = await Promise.race([waiting, session.call('pause').then((response) => response.text())])
+    expect(first).toContain('paused')
+    await (await session.call('release', { key: 'slow' })).text()
+    expect(typeOf(await waiting)).toBe('application/json')
+  })
+})
+
+test('sessions.ttl is that of the endpoint', async () => {
+  await using session = await connect(at('quick'), { revision })
+  await session.request('logging/setLevel', { level: 'error' })
+  const [said] = (await session.callTool('alarm')).content
+  const alarmInMs = Number(said?.type === 'text' ? said.text : undefined)
+  const hour = 60 * 60_000
+  expect(alarmInMs).toBeGreaterThan(hour / 2)
+  expect(alarmInMs).toBeLessThanOrEqual(hour)
+})
+
+test('sessions.log is that of the endpoint', async () => {
+  const replayOf = async (name: string) => {
+    const session = await openSession(name)
+    const events = await (await session.call('count')).text()
+    const stream = /^id: (\d+)\./m.exec(events)?.[1]
+    return session.get(`${stream}.0`)
+  }
+  const whole = await replayOf('unlimited')
+  expect((await whole.text()).split('notifications/progress')).toHaveLength(11)
+  // The first events of this stream are not kept any more.
+  expect((await replayOf('quick')).status).toBe(400)
+})
+
+describe('updates is that of the endpoint', () => {
+  test('when the class that keeps its sessions has none', async () => {
+    await using session = await connect(at('telling'), { revision })
+    await session.watch({ resourceSubscriptions: ['note://1'] })
+    await session.callTool('touch')
+    expect((await session.next('notifications/resources/updated')).params).toEqual({ uri: 'note://1' })
+  })
+
+  test('when it has none, and the class that keeps its sessions has', async () => {
+    const session = await openSession('silent')
+    expect(session.capabilities.resources?.subscribe).not.toBe(true)
+    expect(await (await session.request('resources/subscribe', { uri: 'note://1' })).json()).toMatchObject({
+      error: { code: -32601 },
+    })
+  })
+
+  test('with as many streams as it allows', async () => {
+    await using one = await connect(at('telling'), { revision: '2026-07-28' })
+    await one.watch({ toolsListChanged: true })
+    await using two = await connect(at('telling'), { revision: '2026-07-28' })
+    await expect(two.watch({ toolsListChanged: true })).rejects.toMatchObject({ status: 429 })
+    await using three = await connect(at('crowded'), { revision: '2026-07-28' })
+    await three.watch({ toolsListChanged: true })
+  })
+})
+
+describe.each(['2026-07-28', revision])(
+  'the time of limits() is that of the endpoint, for a client of %s',
+  (revision) => {
+    const pauseAt = async (name: string) => {
+      await using client = await connect(at(name), { revision })
+      return await client.callTool('pause')
+    }
+    const paused = { content: [{ text: 'paused' }] }
+
+    test('when it is shorter than that of another endpoint', async () => {
+      await expect(pauseAt('short')).rejects.toThrow('This took longer than 0.05 seconds')
+    })
+
+    test('when it is longer, or there is none', async () => {
+      expect(await pauseAt('long')).toMatchObject(paused)
+      expect(await pauseAt('unlimited')).toMatchObject(paused)
+    })
+  },
+)
