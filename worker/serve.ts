@@ -92,6 +92,8 @@ export interface EdgeWorker {
   fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
   /** What it serves, besides the page at `/` and what `auth` publishes. */
   readonly paths: Host['paths']
+  /** The server that it serves. */
+  readonly server: Server
   readonly McpSession: SessionClass
   readonly McpUpdates: UpdatesClass
 }
@@ -196,6 +198,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
 
   const worker: EdgeWorker = {
     paths,
+    server,
     async fetch(request, _, context) {
       const site = host()
       const { auth, policy } = site

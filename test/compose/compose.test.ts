@@ -33,6 +33,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
       'weather_asked',
       'echo',
       'ask',
+      'placed',
       'long',
     ])
     expect(await namesOf(client, 'prompts')).toEqual(['weather_plan'])
@@ -148,6 +149,18 @@ describe('the face for other Workers', () => {
     expect(await call('seen')).toMatchObject({
       content: [{ text: 'outer tools/call echo 2026-07-28 ada, outer over' }],
     })
+  })
+
+  test.each<Json>([{ region: 'eu' }, { region: 'Zürich ', at: { floor: -3 } }])(
+    'calls a tool whose arguments are repeated in headers: %j',
+    async (args) => {
+      const { content } = await rpc('tools/call', { name: 'placed', arguments: args })
+      expect(JSON.parse((content as [{ text: string }])[0].text)).toEqual(args)
+    },
+  )
+
+  test('asks a method of an extension that names a member for Mcp-Name', async () => {
+    expect(await rpc('rooms/open', { room: 'Süd 1' })).toMatchObject({ opened: 'Süd 1' })
   })
 
   test.each<[string, Json, string]>([

@@ -1,8 +1,12 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
+import { methods } from '../engine/methods/index.ts'
+import type { Method } from '../engine/methods/method.ts'
+import { encodeHeader, mirroredHeaders } from '../protocol/mirror.ts'
 import { newestStateless } from '../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../protocol/stateless-request.ts'
 import type { CallToolResult, Params, Result } from '../protocol/types.ts'
 import type { EdgeWorker } from '../serve.ts'
+import type { Registry } from '../server/server.ts'
 
 /** Who asks. */
 export type FaceOptions = {
@@ -28,6 +32,17 @@ export type Face = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEnt
 const { date } = newestStateless
 const envelope = { capabilities: {}, client: { name: 'service binding', version: '1' } }
 
+/** The headers that repeat what a method of an extension, or the schema of a tool, names: the server refuses requests without. */
+function headersOfServer(registry: Registry, method: string, params: Params): Record<string, string> {
+  const { named } = (registry.methods.get(method) ?? methods[method] ?? {}) as Partial<Method>
+  const name = named && params[named]
+  const tool = method === 'tools/call' ? registry.tools.get(String(params.name)) : undefined
+  return {
+    ...(typeof name === 'string' && { 'Mcp-Name': encodeHeader(name) }),
+    ...mirroredHeaders(tool?.mirrored ?? [], params.arguments),
+  }
+}
+
 /**
  * An entrypoint by which other Workers of the same account call a server without HTTP of their own. They are clients like
  * any other: what takes a token takes it here too. What asks is refused: there is nobody to answer.
@@ -46,6 +61,7 @@ export const face = (worker: EdgeWorker, { url = `http://localhost${worker.paths
           'Content-Type': 'application/json',
           Accept: 'application/json',
           ...requestHeaders(date, method, params),
+          ...headersOfServer(worker.server.registry, method, params),
           ...(token && { Authorization: `Bearer ${token}` }),
         },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: enveloped(params, date, envelope) }),

@@ -2,6 +2,7 @@
 import { exports } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
 import { type FaceRpc, face, first, mount, own } from 'edgemcp/compose'
+import { extension } from 'edgemcp/extensions'
 import { tasks } from 'edgemcp/tasks'
 import { updates } from 'edgemcp/updates'
 import { Hono } from 'hono'
@@ -38,6 +39,19 @@ main.tool('ask', { description: 'Asks' }, async (_, ctx) => {
   const answer = await ctx.elicit('name', 'Name?', z.object({ name: z.string() }))
   return `Hello, ${answer.content?.name}`
 })
+const Placed = z.object({
+  region: z.string().meta({ 'x-mcp-header': 'Region' }),
+  at: z.object({ floor: z.int().meta({ 'x-mcp-header': 'Floor' }) }).optional(),
+})
+main.tool('placed', { description: 'Says where', input: Placed, annotations: { readOnlyHint: true } }, (where) =>
+  JSON.stringify(where),
+)
+main.use(
+  extension('com.example/rooms', {
+    methods: { 'rooms/open': ({ room }) => ({ opened: String(room) }) },
+    named: { 'rooms/open': 'room' },
+  }),
+)
 main.tool('long', { description: 'Takes its time', task: true }, () => 'done')
 main.tool('seen', { description: 'What was seen' }, () => seen.splice(0).join(', '))
 main.intercept(async ({ method, params, revision, principal }, next) => {
