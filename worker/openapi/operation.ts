@@ -1,5 +1,15 @@
 import type { JsonSchema, ToolAnnotations } from '../protocol/types.ts'
 
+export type OperationParameter = Operation['parameters'][string]
+
+/** Are these one parameter? Case means nothing in the name of a header. */
+export const isSamePlace = (one: OperationParameter, other: OperationParameter): boolean =>
+  one.in === other.in &&
+  (one.name === other.name || (one.in === 'header' && one.name.toLowerCase() === other.name.toLowerCase()))
+
+/** `fetch` sends no body with GET and HEAD. */
+export const canHaveBody = (method: string): boolean => !/^(?:get|head)$/i.test(method)
+
 /** One operation of an API, as `operationsOf` finds it. JSON. */
 export type Operation = {
   /** Of the tool. */

@@ -1,0 +1,301 @@
+/** Documents whose names, references and arguments are not as simple as they could be. */
+import { describe, expect, test } from 'vitest'
+import { jsonSchema } from '../../worker/json-schema/index.ts'
+import { type Operation, operations, operationsOf } from '../../worker/openapi/index.ts'
+import { newServer } from '../engine/stage.ts'
+
+type Json = Record<string, unknown>
+
+const json = (schema: unknown, required = true) => ({ required, content: { 'application/json': { schema } } })
+const parameter = (place: string, name: string, more: Json = {}) => ({
+  in: place,
+  name,
+  required: place === 'path',
+  schema: { type: 'string' },
+  ...more,
+})
+/** The operation that posts this schema, and whether arguments fit its input. */
+function posting(schema: unknown, document: Json = {}, openapi = '3.1.0') {
+  const paths = { '/a': { post: { operationId: 'a', requestBody: json(schema) } } }
+  const [operation] = operationsOf({ openapi, paths, ...document })
+  const { input } = operation as Operation
+  const issuesOf = jsonSchema(input, 'input')
+  return { input, isValid: (body: unknown) => issuesOf({ body }).length === 0 }
+}
+const namesOf = (paths: Json) => operationsOf({ openapi: '3.1.0', paths }).map(({ name }) => name)
+
+describe('names of operations', () => {
+  test('without ASCII letters are not empty, and do not collide', () => {
+    const names = namesOf({
+      '/get': { get: { operationId: '取得' }, post: { operationId: '作成' } },
+      '/猫': { get: {} },
+      '/犬': { get: {} },
+      '/empty': { get: { operationId: '' }, put: { operationId: '---' } },
+    })
+    expect(new Set(names).size).toBe(6)
+    for (const name of names) expect(name).toMatch(/^[\w.-]{1,128}$/)
+  })
+
+  test('that differ only in characters that tools cannot have do not collide', () => {
+    const names = namesOf({
+      '/a': {
+        get: { operationId: 'list_pets' },
+        put: { operationId: 'list pets' },
+        post: { operationId: 'list/pets' },
+      },
+    })
+    expect(names).toEqual([
+      'list_pets',
+      expect.stringMatching(/^list_pets_\w+$/),
+      expect.stringMatching(/^list_pets_\w+$/),
+    ])
+    expect(new Set(names).size).toBe(3)
+  })
+
+  test('that are longer than names of tools may be do not collide', () => {
+    const long = 'a'.repeat(128)
+    const names = namesOf({ '/a': { get: { operationId: `${long}b` }, put: { operationId: `${long}c` } } })
+    expect(new Set(names).size).toBe(2)
+    for (const name of names) expect(name.length).toBeLessThanOrEqual(128)
+  })
+
+  test('stay the same where their order does not', () => {
+    const paths = { '/猫': { get: { operationId: '猫' } }, '/犬': { get: { operationId: '犬' } } }
+    const reversed = Object.fromEntries(Object.entries(paths).reverse())
+    expect(namesOf(reversed)).toEqual(namesOf(paths).reverse())
+  })
+})
+
+describe('schemas of the same name', () => {
+  test('in several places of a document are each themselves', () => {
+    const { isValid } = posting(
+      {
+        type: 'object',
+        properties: {
+          one: { $ref: '#/components/schemas/A' },
+          two: { $ref: '#/components/schemas/A_2' },
+          three: { $ref: '#/components/schemas/B/$defs/A' },
+          four: { $ref: '#/components/schemas/%E7%8C%AB' },
+          five: { $ref: '#/components/schemas/%E7%8A%AC' },
+        },
+      },
+      {
+        components: {
+          schemas: {
+            A: { const: 1 },
+            A_2: { const: 2 },
+            B: { $defs: { A: { const: 3 } } },
+            猫: { const: 4 },
+            犬: { const: 5 },
+          },
+        },
+      },
+    )
+    expect(isValid({ one: 1, two: 2, three: 3, four: 4, five: 5 })).toBe(true)
+    for (const wrong of [{ one: 3 }, { two: 3 }, { three: 2 }, { three: 1 }, { four: 5 }, { five: 4 }]) {
+      expect(isValid(wrong), JSON.stringify(wrong)).toBe(false)
+    }
+  })
+
+  test.each([
+    ['with references from the schema that has them', {}],
+    ['in schemas with an $id', { $id: 'https://schemas.example/one' }],
+  ])('under $defs of several schemas are each themselves, %s', (_, more) => {
+    const own = (value: string, id: Json) => ({
+      ...id,
+      type: 'object',
+      properties: { item: { $ref: '#/$defs/Item' } },
+      $defs: { Item: { $ref: '#/$defs/Value' }, Value: { const: value } },
+    })
+    const { isValid } = posting(
+      { type: 'object', properties: { a: { $ref: '#/components/schemas/A' }, b: own('b', more) } },
+      { components: { schemas: { A: own('a', 'id' in more ? { $id: 'https://schemas.example/two' } : more) } } },
+    )
+    expect(isValid({ a: { item: 'a' }, b: { item: 'b' } })).toBe(true)
+    expect(isValid({ a: { item: 'b' } })).toBe(false)
+    expect(isValid({ b: { item: 'a' } })).toBe(false)
+  })
+})
+
+describe('members beside a $ref', () => {
+  const components = { schemas: { Name: { type: 'string' } } }
+  const schema = {
+    type: 'object',
+    properties: { name: { $ref: '#/components/schemas/Name', minLength: 2, description: 'Short' } },
+  }
+
+  test('of a schema count in OpenAPI 3.1', () => {
+    const { isValid, input } = posting(schema, { components })
+    expect(isValid({ name: 'ab' })).toBe(true)
+    expect(isValid({ name: 'a' })).toBe(false)
+    expect(isValid({ name: 12 })).toBe(false)
+    expect(JSON.stringify(input)).toContain('Short')
+  })
+
+  test('of a schema do not count in OpenAPI 3.0', () => {
+    expect(posting(schema, { components }, '3.0.3').isValid({ name: 'a' })).toBe(true)
+  })
+
+  test('hide a property that only responses have', () => {
+    const readOnly = {
+      type: 'object',
+      required: ['id'],
+      properties: { id: { $ref: '#/components/schemas/Name', readOnly: true } },
+    }
+    const { input, isValid } = posting(readOnly, { components })
+    expect(isValid({})).toBe(true)
+    expect(JSON.stringify(input)).not.toContain('"id"')
+  })
+
+  test.each(['3.0.3', '3.1.0'])('a parameter keeps its description in OpenAPI %s', (openapi) => {
+    const described = parameter('query', 'name', {
+      schema: { $ref: '#/components/schemas/Name' },
+      description: 'Of a pet',
+    })
+    const [operation] = operationsOf({ openapi, components, paths: { '/a': { get: { parameters: [described] } } } })
+    expect(operation?.input.properties).toMatchObject({ name: { description: 'Of a pet' } })
+  })
+
+  test('a parameter has the description beside its reference in OpenAPI 3.1', () => {
+    const parameters = [{ $ref: '#/components/parameters/Name', description: 'Of a dog' }]
+    const shared = { parameters: { Name: parameter('query', 'name', { description: 'Of a pet' }) } }
+    const inputOf = (openapi: string) =>
+      operationsOf({ openapi, components: shared, paths: { '/a': { get: { parameters } } } })[0]?.input.properties
+    expect(inputOf('3.1.0')).toMatchObject({ name: { description: 'Of a dog' } })
+    expect(inputOf('3.0.3')).toMatchObject({ name: { description: 'Of a pet' } })
+  })
+
+  test('a path has the operations beside its reference, too', () => {
+    const document = {
+      openapi: '3.1.0',
+      paths: { '/a': { $ref: '#/components/pathItems/A', put: { operationId: 'put' } } },
+      components: { pathItems: { A: { get: { operationId: 'get' } } } },
+    }
+    expect(
+      operationsOf(document)
+        .map(({ name }) => name)
+        .sort(),
+    ).toEqual(['get', 'put'])
+  })
+})
+
+describe('arguments of the same name', () => {
+  const operationAt = (path: string, parameters: unknown[], more: Json = {}) =>
+    operationsOf({
+      openapi: '3.1.0',
+      paths: { [path]: { post: { operationId: 'a', parameters, ...more } } },
+    })[0] as Operation
+
+  test('have a place before their names, and each its own name', () => {
+    const operation = operationAt(
+      '/{id}/{body}',
+      [
+        parameter('query', 'id'),
+        parameter('path', 'id'),
+        parameter('header', 'id'),
+        parameter('query', 'path_id'),
+        parameter('query', 'header_id'),
+        parameter('path', 'body'),
+        parameter('query', 'body'),
+        parameter('query', 'path_body'),
+      ],
+      { requestBody: json({ type: 'object' }) },
+    )
+    const places = Object.entries(operation.parameters).map(([argument, { in: place, name }]) => [
+      argument,
+      place,
+      name,
+    ])
+    expect(places).toEqual([
+      ['id', 'query', 'id'],
+      ['path_id', 'path', 'id'],
+      ['header_id', 'header', 'id'],
+      ['query_path_id', 'query', 'path_id'],
+      ['query_header_id', 'query', 'header_id'],
+      ['path_body', 'path', 'body'],
+      ['query_body', 'query', 'body'],
+      ['query_path_body', 'query', 'path_body'],
+    ])
+    expect(Object.keys(operation.input.properties as Json).sort()).toEqual(
+      [...places.map(([name]) => name), 'body'].sort(),
+    )
+  })
+
+  test('have a number where the place is not enough', () => {
+    const parameters = ['query_id', 'id'].map((name) => parameter('header', name))
+    const operation = operationAt('/a', [...parameters, parameter('query', 'id'), parameter('query', 'query_query_id')])
+    expect(operation.parameters).toEqual({
+      query_id: { in: 'header', name: 'query_id' },
+      id: { in: 'header', name: 'id' },
+      query_id_2: { in: 'query', name: 'id' },
+      query_query_id: { in: 'query', name: 'query_query_id' },
+    })
+  })
+
+  test('that objects inherit are names like any other', () => {
+    const operation = operationAt('/a', [parameter('query', 'constructor'), parameter('query', '__proto__')])
+    expect(Object.values(operation.parameters).map(({ name }) => name)).toEqual(['constructor', '__proto__'])
+    expect(Object.keys(operation.parameters)).toEqual(Object.keys(operation.input.properties as Json))
+    expect(Object.keys(operation.parameters)).toEqual(['constructor', 'query___proto__'])
+  })
+
+  test('of one header in two spellings are one argument', () => {
+    const operation = operationAt('/a', [parameter('header', 'X-Kind'), parameter('header', 'x-kind')])
+    expect(Object.values(operation.parameters)).toEqual([{ in: 'header', name: 'x-kind' }])
+  })
+})
+
+describe.each(['get', 'head'])('a body of %s, which cannot be sent,', (method) => {
+  const found = (requestBody: unknown) => {
+    const leftOut: string[] = []
+    const document = { openapi: '3.1.0', paths: { '/a': { [method]: { operationId: 'a', requestBody } } } }
+    const all = operationsOf(document, { leftOut: (sentence) => leftOut.push(sentence) })
+    return { all, leftOut }
+  }
+  const where = `${method.toUpperCase()} /a`
+
+  test('is no argument', () => {
+    const { all, leftOut } = found(json({ type: 'object' }, false))
+    expect(all).toMatchObject([{ hasBody: false, input: { properties: {} } }])
+    expect(leftOut).toEqual([`${where} without its body, which a request of this method cannot have`])
+  })
+
+  test('leaves its operation out where it is required', () => {
+    const { all, leftOut } = found(json({ type: 'object' }))
+    expect(all).toEqual([])
+    expect(leftOut).toEqual([`${where}, whose body a request of this method cannot have`])
+  })
+})
+
+describe('an operation that is written by hand', () => {
+  const written = (more: Partial<Operation>): Operation => ({
+    name: 'a',
+    description: 'd',
+    method: 'POST',
+    path: '/a',
+    parameters: {},
+    hasBody: false,
+    input: { type: 'object', properties: {} },
+    annotations: {},
+    ...more,
+  })
+  test.each<[string, Partial<Operation>, string]>([
+    [
+      'two arguments for one place',
+      { parameters: { one: { in: 'header', name: 'X-A' }, two: { in: 'header', name: 'x-a' } } },
+      'operations(): the arguments "one" and "two" of "a" would both be sent as the header "x-a": leave one out',
+    ],
+    [
+      'an argument for a parameter and the body',
+      { hasBody: true, parameters: { body: { in: 'query', name: 'body' } } },
+      'operations(): the argument "body" of "a" is its body and the query parameter "body": give the parameter another argument',
+    ],
+    [
+      'a body that cannot be sent',
+      { method: 'get', hasBody: true },
+      'operations(): "a" has a body, which a GET request cannot have: set hasBody to false, or use another method',
+    ],
+  ])('with %s is refused', (_, more, problem) => {
+    expect(() => newServer().use(operations([written(more)], { base: 'https://api.example' }))).toThrow(problem)
+  })
+})
