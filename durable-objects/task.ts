@@ -287,8 +287,7 @@ export class Task extends DurableObject implements TaskRpc {
       const late = new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
       return this.#finish(task, 'failed', { error: errorOf(late) })
     }
-    const isDelivering = this.#deliveries.begun > this.#deliveries.over
-    if (task.undelivered !== undefined && !isDelivering) this.#tell(task)
+    this.#redeliver(task)
     if (!this.#isDue(task)) return this.#wake(task)
     // An alarm that is lost is run again so many times; this one, always.
     await this.ctx.storage.setAlarm(Math.min(Date.now() + lostFor, expiryOf(task)))
@@ -628,8 +627,18 @@ export class Task extends DurableObject implements TaskRpc {
     if (!isLast || this.#task !== task || task.undelivered === undelivered) return
     task.undelivered = undelivered
     this.#store.save(task)
+    // As long as an alarm holds a run, no other one comes.
+    if (this.#running && undelivered !== undefined) {
+      setTimeout(() => this.#redeliver(task), redeliveryOf(task) - Date.now())
+    }
     // A run that goes on has an alarm, and sets the next one as it ends.
     if (!this.#running || isOver(task)) await this.#wake(task)
+  }
+
+  /** Delivers the status again that may not have been delivered, unless a delivery is under way. */
+  #redeliver(task: Kept): void {
+    const isUnderWay = this.#deliveries.begun > this.#deliveries.over
+    if (this.#task === task && task.undelivered !== undefined && !isUnderWay) this.#tell(task)
   }
 
   /**

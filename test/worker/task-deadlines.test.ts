@@ -1,0 +1,113 @@
+/** Deadlines of a task while its alarm holds it in memory: no other alarm runs meanwhile. */
+import { runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { type Context, createServer } from 'edgemcp'
+import { expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import { Task, type TaskHost } from '../../durable-objects/task.ts'
+
+const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
+
+type Running = { task: Task; storage: DurableObjectStorage; tell: ReturnType<typeof vi.fn<TaskHost['tell']>> }
+
+/** Begins a task whose session gets its status, in an object that nothing else uses. */
+const withTask = (
+  ttlMs: number,
+  handler: (input: unknown, ctx: Context) => Promise<string>,
+  use: (running: Running) => Promise<void>,
+): Promise<void> =>
+  runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
+    const server = createServer({ name: 'deadlines', version: '1.0.0' })
+    server.tool('work', { description: 'Works', task: true }, handler)
+    const tell = vi.fn<TaskHost['tell']>(async () => {})
+    const host = {
+      serverOf: () => server,
+      seals: () => ({}),
+      principalOf: async () => ({ principal: undefined, isCurrent: true }),
+      problemOf: () => undefined,
+      tell,
+      report: () => {},
+    } as unknown as TaskHost
+    const task = new Task(context, {} as never, host)
+    const capabilities = { elicitation: { form: {} } }
+    await task.start(
+      { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test' },
+      { after: 0, ttl: ttlMs, poll: 1000, retries: 0 },
+      { name: 'task x', taskId: 'sealed', session: 'a session' },
+      {},
+      false,
+    )
+    await use({ task, tell, storage: context.storage })
+    await context.storage.deleteAll()
+  })
+
+test('the ttl of a task whose handler never ends is kept', () =>
+  withTask(
+    300,
+    () => new Promise(() => {}),
+    async ({ task, storage }) => {
+      await task.alarm()
+      expect(await storage.getAlarm()).toBeLessThanOrEqual(Date.now())
+      await task.alarm()
+      expect(await task.get()).toBeUndefined()
+      expect([...storage.kv.list()]).toEqual([])
+    },
+  ))
+
+test('the timeout of a question that a run has asked while it was held is kept', () =>
+  withTask(
+    3_600_000,
+    async (_, ctx) => {
+      await ctx.once('work', () => scheduler.wait(50))
+      await ctx.elicit('sure', 'Sure?', z.object({ sure: z.boolean() }), { timeout: 2000 })
+      return 'done'
+    },
+    async ({ task, storage }) => {
+      await task.alarm()
+      expect(await task.get()).toMatchObject({ status: 'input_required' })
+      expect(await storage.getAlarm()).toBeLessThanOrEqual(Date.now() + 2000)
+    },
+  ))
+
+test('a sleep ends beside an effect that holds the task', async () => {
+  const woke = Promise.withResolvers<void>()
+  await withTask(
+    3_600_000,
+    async (_, ctx) => {
+      const sleep = ctx.sleep('short', 50).then(() => woke.resolve())
+      await Promise.all([sleep, ctx.once('long', () => woke.promise)])
+      return 'done'
+    },
+    async ({ task }) => {
+      await task.alarm()
+      expect(await task.get()).toMatchObject({ status: 'completed' })
+    },
+  )
+})
+
+test('a status whose delivery failed is delivered again while a cancelled handler goes on', () => {
+  const [begun, end] = [Promise.withResolvers<void>(), Promise.withResolvers<string>()]
+  return withTask(
+    3_600_000,
+    () => {
+      begun.resolve()
+      return end.promise
+    },
+    async ({ task, tell }) => {
+      const alarm = task.alarm()
+      await begun.promise
+      tell.mockRejectedValueOnce(new Error('The session does not answer'))
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
+      try {
+        expect(await task.cancel()).toMatchObject({ before: 'working' })
+        await vi.advanceTimersByTimeAsync(60_000)
+        expect(tell).toHaveBeenCalledTimes(2)
+        expect(tell).toHaveBeenLastCalledWith(expect.objectContaining({ status: 'cancelled' }), expect.anything())
+      } finally {
+        vi.useRealTimers()
+      }
+      end.resolve('late')
+      await alarm
+    },
+  )
+})
