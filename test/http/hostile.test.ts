@@ -66,6 +66,26 @@ test('a body that breaks off is the mistake of who sent it', async () => {
   await expect(readBody(broken, defaultLimits)).rejects.toMatchObject({ kind: 'parse_error' })
 })
 
+test('a body without a length is copied as it arrives: its pieces may be views of one buffer', async () => {
+  const text = JSON.stringify({ text: 'ab日'.repeat(3_000) })
+  const bytes = new TextEncoder().encode(text)
+  const window = new Uint8Array(1)
+  let at = 0
+  const source: UnderlyingDefaultSource<Uint8Array> = {
+    pull(controller) {
+      if (at === bytes.byteLength) return controller.close()
+      window.set(bytes.subarray(at, at + 1))
+      at += 1
+      controller.enqueue(window)
+    },
+  }
+  // Nothing is read ahead.
+  const body = new ReadableStream(source, { highWaterMark: 0 })
+  const headers = { 'Content-Type': 'application/json' }
+  const pieces = new Request(server.url, { method: 'POST', headers, body, duplex: 'half' } as RequestInit)
+  expect(await readBody(pieces, defaultLimits)).toBe(text)
+})
+
 /** The harness reads what is left of a body after the answer, and complains when the body broke off. */
 const fromTheHarness = /^Failed to drain the unused request body/
 

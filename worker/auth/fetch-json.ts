@@ -1,4 +1,5 @@
 /** Asking an authorization server something: at a safe address, in time, and no more than fits. */
+import { ByteBuffer } from '../protocol/byte-buffer.ts'
 import { isLoopback } from '../protocol/loopback.ts'
 import type { Params } from '../protocol/types.ts'
 
@@ -51,12 +52,12 @@ export function safeUrl(text: string, what: string, from = text): string {
 }
 
 async function textOf(response: Response, url: string): Promise<string> {
-  const chunks: Uint8Array<ArrayBuffer>[] = []
+  const bytes = new ByteBuffer()
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.byteLength
     if (length > longestAnswer) throw new Error(`${url} is longer than ${longestAnswer} bytes`)
-    chunks.push(chunk)
+    bytes.push(chunk)
   }
-  return new Blob(chunks).text()
+  return bytes.text()
 }

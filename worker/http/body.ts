@@ -1,4 +1,5 @@
 /** Reading a request body: of the right type, no larger than allowed, in time, and UTF-8. */
+import { ByteBuffer } from '../protocol/byte-buffer.ts'
 import { McpError } from '../protocol/errors.ts'
 import { type Parsed, parse } from '../protocol/jsonrpc.ts'
 import { measured } from '../protocol/measure.ts'
@@ -68,16 +69,16 @@ function read(request: Request, announced: number, limits: Limits): Promise<Body
 const patienceFactor = 16
 
 async function readPieces(body: AsyncIterable<Uint8Array<ArrayBuffer>> | null, limits: Limits): Promise<Body> {
-  const chunks: Uint8Array<ArrayBuffer>[] = []
+  const bytes = new ByteBuffer()
   let length = 0
   for await (const chunk of body ?? []) {
     length += chunk.byteLength
-    if (length <= limits.body) chunks.push(chunk)
+    if (length <= limits.body) bytes.push(chunk)
     // Hanging up on a client that still sends would cost it the answer, so a while longer what comes is thrown away.
-    else chunks.length = 0
+    else bytes.clear()
     if (length > patienceFactor * limits.body) break
   }
-  return { text: await new Blob(chunks).text(), length }
+  return { text: bytes.text(), length }
 }
 
 const tooLarge = ({ body }: Limits) => new McpError('content_too_large', `The body is larger than ${body} bytes`)

@@ -1,0 +1,29 @@
+/**
+ * Bytes that arrive in pieces, copied into one buffer. A piece of a body can be a view of a buffer of several kilobytes, so whoever
+ * keeps pieces of one byte keeps thousands of times as much.
+ */
+export class ByteBuffer {
+  #bytes = new Uint8Array(4096)
+  #length = 0
+
+  push(piece: Uint8Array): void {
+    const length = this.#length + piece.byteLength
+    if (length > this.#bytes.byteLength) {
+      const larger = new Uint8Array(Math.max(length, 2 * this.#bytes.byteLength))
+      larger.set(this.#bytes.subarray(0, this.#length))
+      this.#bytes = larger
+    }
+    this.#bytes.set(piece, this.#length)
+    this.#length = length
+  }
+
+  clear(): void {
+    this.#bytes = new Uint8Array(0)
+    this.#length = 0
+  }
+
+  /** The bytes as UTF-8, without a byte order mark. */
+  text(): string {
+    return new TextDecoder().decode(this.#bytes.subarray(0, this.#length))
+  }
+}
