@@ -45,7 +45,7 @@ export function watch<O extends Guards & Described & { page?: Page }>(
     timeHandlers(registry)
   }
   const { auth } = options
-  return { ...options, page: inspecting(options.page, env), auth: auth && withMadeUp(auth, env) }
+  return { ...options, page: inspecting(options.page, env, auth), auth: auth && withMadeUp(auth, env) }
 }
 
 /** What is declared and exported is known when somebody calls. */

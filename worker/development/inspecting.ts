@@ -7,13 +7,16 @@ import { isOwnPage } from './own-page.ts'
 
 export type Page = (request: Request, host: Host) => Promise<Response>
 
-/** @param page what a deployment has at `/`: it is at `/?page` */
+/**
+ * @param page what a deployment has at `/`: it is at `/?page`
+ * @param auth of the options of serve(), which made-up users are added to: the page gets it as in a deployment
+ */
 export const inspecting =
-  (page: Page | undefined, env: object): Page =>
+  (page: Page | undefined, env: object, auth: Host['auth']): Page =>
   async (request, host) => {
     const url = new URL(request.url)
     if (isInside(url)) return inside(request, env)
-    if (page && url.searchParams.has('page')) return page(request, host)
+    if (page && url.searchParams.has('page')) return page(request, { ...host, auth })
     const signedIn = signIn(request, env)
     if (signedIn) return signedIn
     const isOwn = isOwnPage(request, env)
