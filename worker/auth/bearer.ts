@@ -9,7 +9,7 @@
 import { decodeJwt } from 'jose'
 import type { McpError } from '../protocol/errors.ts'
 import { holdsScopes, type Principal } from '../protocol/principal.ts'
-import type { Server } from '../server/server.ts'
+import type { Registry, Server } from '../server/server.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { Auth, MadeUpUser, Site, Visit } from './auth.ts'
 import { BadToken } from './bad-token.ts'
@@ -27,7 +27,7 @@ import { checkTokenPrefixes } from './introspection.ts'
 import { Issuer, type IssuerOptions, unavailable } from './issuer.ts'
 import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
 import { describedAt, insufficient, lackedBy, type Refusal, refusalOf } from './refusal.ts'
-import { declaredScopes, unscoped } from './scopes.ts'
+import { countDeclared, declaredScopes, unscoped } from './scopes.ts'
 import { bearerToken, type Found } from './token.ts'
 import { VerifiedTokens } from './verified.ts'
 
@@ -95,6 +95,8 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     )
   }
   const verified = new VerifiedTokens(keptFor)
+  /** How much each server declared when all of it had scopes. */
+  const scopedEntries = new WeakMap<Registry, number>()
 
   const { storedClaims, reauthorize, tenant: tenantClaim } = options
   const stored = { storedClaims, ...(reauthorize && { reauthorize }) }
@@ -108,13 +110,22 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     ...(carrier.isDescribed && { respond }),
   }
 
+  /** @throws Error for what says nothing of its scopes, if the server is strict */
   function attach(server: Server): void {
-    const open = options.strict ? unscoped(server) : []
-    if (open.length === 0) return
+    if (!options.strict) return
+    const count = countDeclared(server)
+    // What is declared after serve() was called is looked at with the next request.
+    if (scopedEntries.get(server.registry) === count) return
+    const open = unscoped(server)
+    if (open.length === 0) {
+      scopedEntries.set(server.registry, count)
+      return
+    }
     throw new Error(`Without scopes: ${open.join(', ')}. Give each some, or scopes: [] for whoever is signed in`)
   }
 
   async function authenticate(request: Request, site: Site, visit: Visit): Promise<Principal | undefined> {
+    attach(site.server)
     const found = carrier.token(request)
     if (!found) {
       if (optional) return undefined
@@ -155,6 +166,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   }
 
   async function authenticateMadeUp(user: MadeUpUser, request: Request, site: Site, visit: Visit): Promise<Principal> {
+    attach(site.server)
     try {
       const claims = claimsOfMadeUp(user, request)
       audiencesOf(claims)

@@ -26,3 +26,7 @@ function declared({ registry: { tools, resources, templates, prompts, forwarded 
     ...forwarded,
   ]
 }
+
+/** How much a server declares, so that what is declared later is noticed: nothing is taken back. */
+export const countDeclared = ({ registry: { tools, resources, templates, prompts, forwarded } }: Server): number =>
+  tools.size + resources.size + templates.size + prompts.size + forwarded.length

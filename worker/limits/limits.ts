@@ -55,9 +55,8 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
   const releases = new WeakMap<Visit, () => void>()
 
   return {
-    // Of what is declared later only the common limits hold.
     attach(server) {
-      for (const { owner, what, limit } of limited(server.registry)) read.set(limit, readLimit(limit, what, owner))
+      readOwn(server.registry)
       if (time < Number.POSITIVE_INFINITY) limitTime(server.registry, time)
     },
 
@@ -116,9 +115,18 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
     },
   }
 
+  /** @throws Error with one sentence that names the fix */
+  function readOwn(registry: Registry): void {
+    for (const { owner, what, limit } of limited(registry)) {
+      if (!read.has(limit)) read.set(limit, readLimit(limit, what, owner))
+    }
+  }
+
   /** The limits of the server, and those of what a call is about. */
   function limitsOf(registry: Registry, { method, params = {} }: Pick<CallAttempt, 'method'> & Partial<CallAttempt>) {
     const limit = entryOf(registry, method, params)?.limit
+    // What is declared after serve() was called is read when it is first used.
+    if (limit && !read.has(limit)) readOwn(registry)
     const own = limit && read.get(limit)
     return own ? [common, own] : [common]
   }

@@ -1,0 +1,30 @@
+/** What is declared after serve() was called is held to the same rules as what was there before. */
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/auth/late')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const ada = (name: string) => connect(new URL(`/${name}/mcp`, server.url), { revision: '2026-07-28', token: 'ada' })
+
+test('strict refuses every request when a tool without scopes is declared after serve()', async () => {
+  const call = async (tool: string) => {
+    await using client = await ada('strict')
+    return await client.callTool(tool)
+  }
+  for (const tool of ['forgotten', 'scoped']) await expect(call(tool)).rejects.toMatchObject({ status: 500 })
+  const logs = server.harness.getLogs().map(({ message }) => message)
+  expect(logs.join('\n')).toContain(
+    'Without scopes: the tool "forgotten". Give each some, or scopes: [] for whoever is signed in',
+  )
+})
+
+test('the limit of a tool that is declared after serve() holds', async () => {
+  await using client = await ada('complete')
+  expect(await client.callTool('scoped')).toMatchObject({ content: [{ text: 'done' }] })
+  await expect(client.callTool('scoped')).rejects.toMatchObject({ status: 429 })
+})

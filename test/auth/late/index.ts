@@ -1,0 +1,20 @@
+/** Servers whose tools are declared after serve() was called. */
+import { createServer, serve } from 'edgemcp'
+import { bearer } from 'edgemcp/auth'
+import { first, own } from 'edgemcp/compose'
+import { limits } from 'edgemcp/limits'
+import { McpState } from 'edgemcp/state'
+
+const verify = (sub: string) => ({ iss: 'https://issuer.example', sub })
+
+const forgetful = createServer({ name: 'forgetful', version: '1.0.0' })
+const strict = serve(forgetful, { path: '/strict/mcp', auth: bearer({ verify, strict: true }) })
+forgetful.tool('scoped', { description: 'Says what it takes', scopes: [] }, () => 'done')
+forgetful.tool('forgotten', { description: 'Says nothing' }, () => 'done')
+
+const careful = createServer({ name: 'careful', version: '1.0.0' })
+const complete = serve(careful, { path: '/complete/mcp', auth: bearer({ verify, strict: true }), limit: limits() })
+careful.tool('scoped', { description: 'Says what it takes', scopes: [], limit: { quota: '1/h' } }, () => 'done')
+
+export default first(own(strict), own(complete), () => new Response(null, { status: 404 }))
+export { McpState }
