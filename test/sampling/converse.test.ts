@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { jsonSchema } from '../../worker/json-schema/index.ts'
 import type { InputRequest, SamplingMessage } from '../../worker/protocol/types.ts'
@@ -165,6 +165,73 @@ test.each<[string, { maxToolCalls?: number }, number]>([
     toolUseId: `${most}`,
     isError: true,
     content: [{ type: 'text', text: `Not run: one turn may call ${most} tools, and this one calls 20000` }],
+  })
+})
+
+describe('a tool_use that is malformed', () => {
+  type Block = Record<string, unknown>
+  const input = { a: 1, b: 2 }
+  const valid = { type: 'tool_use', id: 'valid', name: 'add', input }
+
+  /** What the model is told after it called these. */
+  async function answered(...blocks: Block[]) {
+    const runs: unknown[] = []
+    const counting = { ...add, run: (given: z.infer<typeof Sum>) => runs.push(given) }
+    const turn = { role: 'assistant', model: 'm', stopReason: 'toolUse', content: blocks }
+    const { asked, text } = await talk(
+      async (ctx) => (await converse(ctx, 'c', { ...request, tools: { add: counting } })).text,
+      turn,
+      says('Sorry'),
+    )
+    expect(text).toBe('"Sorry"')
+    const [calls, results] = (asked[1]?.messages.slice(-2) ?? []).map(({ content }) => content as unknown as Block[])
+    return { runs, calls, results }
+  }
+  const failed = (text: string) => ({ type: 'tool_result', isError: true, content: [{ type: 'text', text }] })
+
+  test.each<[string, Block, string]>([
+    ['without an id', { id: undefined }, 'the id of this tool_use is missing: it must be a string that is not empty'],
+    ['with an empty id', { id: '' }, 'the id of this tool_use is "": it must be a string that is not empty'],
+    ['with a number as its id', { id: 7 }, 'the id of this tool_use is 7: it must be a string that is not empty'],
+    ['without a name', { name: undefined }, 'the name of this tool_use is missing: it must be a string'],
+    ['without an input', { input: undefined }, 'the input of this tool_use is missing: it must be an object'],
+    [
+      'with a text as its input',
+      { input: '{"a":1}' },
+      'the input of this tool_use is "{\\"a\\":1}": it must be an object',
+    ],
+    ['with a list as its input', { input: [1, 2] }, 'the input of this tool_use is [1,2]: it must be an object'],
+    ['with null as its input', { input: null }, 'the input of this tool_use is null: it must be an object'],
+  ])('is answered with an error and not run, beside one that runs: %s', async (_, wrong, problem) => {
+    const { runs, calls, results } = await answered({ ...valid, id: 'wrong', ...wrong }, valid)
+    expect(runs).toEqual([input])
+    expect(results).toEqual([
+      { ...failed(`Not run: ${problem}`), toolUseId: calls?.[0]?.id },
+      { type: 'tool_result', toolUseId: 'valid', content: [{ type: 'text', text: '1' }] },
+    ])
+    expect(calls?.[1]).toEqual(valid)
+    // The client gets back what it could have sent: an id, a name and an object.
+    expect(calls?.[0]).toEqual({
+      type: 'tool_use',
+      id: expect.stringMatching(/./),
+      name: expect.any(String),
+      input: expect.any(Object),
+    })
+    expect(calls?.[0]?.id).not.toBe('valid')
+  })
+
+  test('with the id of another one is not run, and neither is the other', async () => {
+    const { runs, calls, results } = await answered(
+      valid,
+      { ...valid, input: { a: 3, b: 4 } },
+      { ...valid, id: 'c-1-0' },
+    )
+    expect(runs).toEqual([input])
+    const ids = calls?.map(({ id }) => id)
+    expect(new Set(ids).size).toBe(3)
+    const problem = 'Not run: 2 tool_use of one message have the id "valid": each must have its own'
+    expect(results).toMatchObject([failed(problem), failed(problem), { content: [{ text: '1' }] }])
+    expect(results?.map(({ toolUseId }) => toolUseId)).toEqual(ids)
   })
 })
 

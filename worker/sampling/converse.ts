@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#multi-turn-tool-loop
  */
-import type { CallToolResult, SamplingContent, SamplingMessage, ToolItem } from '../protocol/types.ts'
+import type { CallToolResult, SamplingMessage, ToolItem } from '../protocol/types.ts'
 import { callToolResult, failure, failureOf } from '../server/content.ts'
 import type { AskOptions, Awaitable, Context, Sampled, SampleRequest } from '../server/context.ts'
 import {
@@ -14,6 +14,7 @@ import {
   type Schema,
   type Validator,
 } from '../server/schema.ts'
+import { type ReadToolUse, readToolUses, type ToolUse } from './tool-uses.ts'
 
 /** What a model may call while it thinks. */
 export type ModelTool<S extends Schema = Schema> = {
@@ -46,11 +47,10 @@ export type Conversed = Sampled & {
   readonly messages: readonly SamplingMessage[]
 }
 
-type ToolUse = Extract<SamplingContent, { type: 'tool_use' }>
-
 /**
  * Asks the client's model, and lets it call tools until it has its answer. Tools that it calls together run together.
- * Arguments that do not fit, unknown names and failures are told to the model, which may do better.
+ * Arguments that do not fit, unknown names, failures and malformed calls are told to the model, which may do better. A malformed
+ * call, or one with the id of another, does not run.
  *
  * @param key names the conversation in this call; its questions are `<key>-1`, `<key>-2` …
  * @throws McpError `missing_client_capability` when the client's model cannot call tools; `client_refused` when the client
@@ -92,22 +92,23 @@ export async function converse<const S extends Record<string, Schema>>(
     const choice = turn === mostTurns ? { mode: 'none' as const } : turn === 1 ? toolChoice : undefined
     const asked = { ...request, messages: [...messages], tools: items, ...(choice && { toolChoice: choice }) }
     const answer = await ctx.sample(`${key}-${turn}`, asked, options)
-    messages.push({ role: 'assistant', content: answer.content })
-    const uses = [answer.content].flat().filter((block) => block.type === 'tool_use')
+    const { content, uses } = readToolUses(answer.content, (index) => `${key}-${turn}-${index}`)
+    messages.push({ role: 'assistant', content })
     if (uses.length === 0 || turn >= mostTurns) return { ...answer, turns: turn, messages }
     const results = await Promise.all(
-      uses.map((use, index) =>
-        index < maxToolCalls
+      uses.map(({ use, problem }, index) => {
+        if (problem !== undefined) return failure(`Not run: ${problem}`)
+        return index < maxToolCalls
           ? ctx.once(`${key}-${turn} ${use.name} ${index}`, () => call(use, tools, inputs))
-          : failure(`Not run: one turn may call ${maxToolCalls} tools, and this one calls ${uses.length}`),
-      ),
+          : failure(`Not run: one turn may call ${maxToolCalls} tools, and this one calls ${uses.length}`)
+      }),
     )
     messages.push({
       role: 'user',
       // Nothing else may stand beside results.
       content: results.map((result, index) => ({
         type: 'tool_result',
-        toolUseId: (uses[index] as ToolUse).id,
+        toolUseId: (uses[index] as ReadToolUse).use.id,
         ...result,
       })),
     })
