@@ -125,6 +125,15 @@ export class CallLedger {
     return found?.call.scopes ?? []
   }
 
+  /** The call and the key of an open question; `undefined` for one that is not open. */
+  question(question: RequestId): { key: string; call: LedgerCall } | undefined {
+    const id = questionRow(question)
+    if (id === undefined) return undefined
+    const [asked] = this.tables.query<{ call: number; key: string }>('SELECT call, key FROM questions WHERE id = ?', id)
+    const [found] = asked ? this.#select('id = ?', asked.call) : []
+    return asked && found && { key: asked.key, call: found.call }
+  }
+
   /**
    * Writes an answer down. Returns the call when it was the last one it waited for; `undefined` when it waits for
    * others, or nobody asked. `problem`: with the answer it is larger than a row, so it has to end.

@@ -30,6 +30,7 @@ import { answerText } from '../worker/engine/answer-text.ts'
 import { readRoots } from '../worker/engine/answers.ts'
 import { atOnce } from '../worker/engine/at-once.ts'
 import type { Call, Seals, World } from '../worker/engine/call.ts'
+import { fingerprint, rootsRequest } from '../worker/engine/context.ts'
 import { type Handshake, readHandshake, welcome } from '../worker/engine/handshake.ts'
 import { type Answer, emptyMemo } from '../worker/engine/memo.ts'
 import { readText } from '../worker/engine/methods/method.ts'
@@ -726,6 +727,7 @@ export class Session extends DurableObject implements SessionRpc {
     const answer: Answer = 'result' in message ? { result: message.result } : { error: message.error }
     // The alarm for them may not have come yet.
     this.#endOverdue()
+    this.#storeRoots(message.id, answer)
     const answered = this.#ledger.answer(message.id, answer)
     if (!answered) return
     const { row, call, problem } = answered
@@ -733,15 +735,21 @@ export class Session extends DurableObject implements SessionRpc {
       this.#withdraw(call.stream, this.#ledger.end(row), problem.message)
       return this.#fail(exchangeOn(call), call.request.id, problem)
     }
-    const { roots } = call.handshake.capabilities
-    if (roots?.listChanged === true && 'result' in answer && readRoots(answer.result)) {
-      // Roots that are too large are asked for again.
-      if (this.#values.fits(answer)) this.#values.put('roots', answer)
-      else this.#values.delete('roots')
-    }
     const { principal, caller, admitted, expires } = post
     this.#work(exchangeOn(call), { ...call, row, principal, caller, admitted, expires }, true)
     void this.#holdAwake()
+  }
+
+  /** Stores the roots of a client that sends `notifications/roots/list_changed`: later calls do not ask for them. */
+  #storeRoots(id: RequestId, answer: Answer): void {
+    if (!('result' in answer && readRoots(answer.result))) return
+    const question = this.#ledger.question(id)
+    const print = question?.call.memo.asked[question.key]
+    const isAboutRoots = print !== undefined && print === fingerprint(rootsRequest)
+    if (!isAboutRoots || question?.call.handshake.capabilities.roots?.listChanged !== true) return
+    // Roots that are too large are asked for again.
+    if (this.#values.fits(answer)) this.#values.put('roots', answer)
+    else this.#values.delete('roots')
   }
 
   /** A new instance finds calls that were running in the last one: each is run again, or ends with an error. */

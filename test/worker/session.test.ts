@@ -3,7 +3,7 @@ import { exports } from 'cloudflare:workers'
 import { describe, expect, test, vi } from 'vitest'
 import type { Post, Posted, SessionRpc } from '../../durable-objects/session.ts'
 import { readFeedMessage } from '../../worker/http/feed-codes.ts'
-import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
+import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
@@ -704,6 +704,41 @@ test('roots that are larger than a stored value may be reach their call, and are
     const params = { messages: [{ jsonrpc: '2.0' as const, method: 'notifications/roots/list_changed' }] }
     if (isStored) await stub.post({ ...asks, ...params })
   }
+})
+
+test('roots that are answered before the other questions of their call are not asked for again', async () => {
+  const stub = session()
+  const handshake = {
+    version: '2025-11-25',
+    capabilities: { roots: { listChanged: true }, elicitation: {} },
+    client: { name: 'test', version: '1' },
+  }
+  const asks = { ...call('ask_roots_and_name'), handshake }
+  const answer = (id: string, result: object) =>
+    stub.post({ ...asks, messages: [{ jsonrpc: '2.0', id, result } as Message] })
+  /** The ids of what is asked on a stream, by method. */
+  const questionsOn = async (stream: number, count: number) => {
+    const feed = await open(stub, `stream=${stream}`)
+    const questions = () => feed.frames.map((frame) => JSON.parse(frame.split('data: ')[1] ?? '{}'))
+    await vi.waitFor(() => expect(questions()).toHaveLength(count))
+    const ids: Record<string, string> = Object.fromEntries(questions().map(({ method, id }) => [method, id]))
+    return { feed, ids }
+  }
+  const named = { action: 'accept', content: { name: 'Ada' } }
+
+  expect(await stub.post(asks)).toEqual({ stream: 1 })
+  const first = await questionsOn(1, 2)
+  await answer(first.ids['roots/list'] as string, { roots: [{ uri: 'file:///a' }] })
+  // What another answer says besides is no list of roots.
+  await answer(first.ids['elicitation/create'] as string, { ...named, roots: [{ uri: 'file:///b' }] })
+  expect(await first.feed.closed).toBe(1000)
+  expect(first.feed.frames.at(-1)).toContain('Ada in file:///a')
+
+  expect(await stub.post(asks)).toEqual({ stream: 2 })
+  const second = await questionsOn(2, 1)
+  await answer(second.ids['elicitation/create'] as string, named)
+  expect(await second.feed.closed).toBe(1000)
+  expect(second.feed.frames.at(-1)).toContain('Ada in file:///a')
 })
 
 test('an id in use is not used twice', async () => {

@@ -273,8 +273,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
         return ask(key, { method: 'sampling/createMessage', params }, readSampled, options)
       }),
 
-    roots: (key = 'roots') =>
-      question('ctx.roots()', async () => ask(key, { method: 'roots/list', params: {} }, readRoots)),
+    roots: (key = 'roots') => question('ctx.roots()', async () => ask(key, rootsRequest, readRoots)),
 
     input(key) {
       checkQuestions()
@@ -407,7 +406,11 @@ const mostRounds = 100
 /** Rounds, one after another, in which nothing that was answered is asked again. One may be chance: branches race. */
 const mostStrays = 2
 
-const fingerprint = (request: InputRequest): string => sha256(canonicalJson(request))
+/** What `ctx.roots` asks. */
+export const rootsRequest: InputRequest = { method: 'roots/list', params: {} }
+
+/** Names a question in a memo. */
+export const fingerprint = (request: InputRequest): string => sha256(canonicalJson(request))
 
 /** The answer is to something else than is asked now: nobody may take it for an answer to this. */
 const changed = (key: string) =>

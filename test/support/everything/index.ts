@@ -249,6 +249,14 @@ server.tool('ask_roots', { description: 'Asks where the client works' }, async (
   return roots.map((root) => root.uri).join(' ')
 })
 
+server.tool('ask_roots_and_name', { description: 'Asks who is there, and where they work' }, async (_, ctx) => {
+  const [roots, name] = await Promise.all([
+    ctx.roots(),
+    ctx.elicit('name', 'What is your name?', z.object({ name: z.string() })),
+  ])
+  return `${name.content?.name} in ${roots.map((root) => root.uri).join(' ')}`
+})
+
 server.tool('ask_together', { description: 'Asks a person and a model at once' }, async (_, ctx) => {
   const [person, model] = await Promise.all([
     ctx.elicit('person', 'Your turn?', z.object({ value: z.string() })),
