@@ -187,6 +187,8 @@ export type SessionHost = {
    * @throws McpError when this class cannot know them
    */
   enterOf(admitted: Admitted | undefined): EnterCall | undefined
+  /** @throws McpError when the endpoint that admitted a call serves another server than that of this class */
+  checkServer(admitted: Admitted | undefined): void
   report(problem: unknown): void
 }
 
@@ -511,6 +513,7 @@ export class Session extends DurableObject implements SessionRpc {
     const answer = (result: Result) =>
       this.#answer(exchange, request.id, { status: 200, text: resultText(request.id, result) })
     try {
+      this.#host.checkServer(post.admitted)
       if (this.#running.has(requestKey(request.id)) || this.#ledger.has(request.id)) {
         throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
       }

@@ -24,7 +24,7 @@ import { openSse, postSse } from './http/sse-2024.ts'
 import { hasClass, keys, object, once, secretSealer } from './platform.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
 import type { CallAttempt } from './server/call-attempt.ts'
-import { admittedBy, endpointKey, enterFor, registerEndpoint } from './server/endpoints.ts'
+import { admittedBy, checkSessionServer, endpointKey, enterFor, registerEndpoint } from './server/endpoints.ts'
 import type { Registry, Server } from './server/server.ts'
 import type { StateRpc } from './server/state.ts'
 
@@ -162,6 +162,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
     state,
     updatesAt: shards.at,
     enterOf: (admitted) => enterFor(admitted, enter),
+    checkServer: (admitted) => checkSessionServer(admitted, server, names.session),
     report,
   }
 

@@ -19,6 +19,8 @@ export type Endpoint = {
 export type Admitted = {
   /** Of the endpoint: see `endpointKey`. */
   readonly endpoint: string
+  /** The name of the server that the endpoint serves. A Worker of an older release leaves it out. */
+  readonly serverName?: string
   readonly storedClaims: readonly string[]
   /** The auth has `reauthorize`, so a task of this call may not run without. */
   readonly isReauthorized: boolean
@@ -45,11 +47,12 @@ export const endpointOf = (key: string): Endpoint | undefined => endpoints.get(k
 
 export const admittedBy = (
   key: string,
-  { auth, enter }: Pick<Endpoint, 'auth' | 'enter'>,
+  { auth, enter, server }: Endpoint,
   handlerTimeMs: number | undefined,
 ): Admitted => ({
   ...storingTerms(auth),
   endpoint: key,
+  serverName: server.registry.options.name,
   isLimited: enter !== undefined,
   handlerTimeMs,
 })
@@ -75,5 +78,24 @@ export function enterFor(admitted: Admitted | undefined, own: EnterCall | undefi
     'internal_error',
     'The endpoint has limits, but the endpoint whose McpSession class keeps its sessions has none: give that one the same limit, as in ' +
       'export const { McpSession } = serve(server, { limit })',
+  )
+}
+
+/**
+ * Refuses a request of a session that the class of another server keeps: that server's handlers would run, whatever its own endpoints ask
+ * of a caller.
+ *
+ * @param own the server of the class
+ * @throws McpError `internal_error`
+ */
+export function checkSessionServer(admitted: Admitted | undefined, own: Server, className: string): void {
+  if (admitted?.serverName === undefined) return
+  const server = endpointOf(admitted.endpoint)?.server
+  const ownName = own.registry.options.name
+  if (server ? server === own : admitted.serverName === ownName) return
+  throw new McpError(
+    'internal_error',
+    `This endpoint serves the server "${admitted.serverName}", and the exported class ${className}, which keeps its sessions, belongs to the ` +
+      `server "${ownName}": give each server classes of its own, as in serve(server, { objects: { session: 'AdminSession', updates: 'AdminUpdates' } })`,
   )
 }
