@@ -127,6 +127,31 @@ describe('sessions of an upstream', () => {
   })
 })
 
+test('a stream that ends after a ping is resumed when the ping is answered', async () => {
+  let call: StubRequest | undefined
+  const pinged = Promise.withResolvers<unknown>()
+  stub.call = async (request, response) => {
+    if (request.method === 'tools/call') {
+      call = request
+      const ping = JSON.stringify({ jsonrpc: '2.0', id: 'ping', method: 'ping' })
+      response.writeHead(200, { 'Content-Type': 'text/event-stream' })
+      return response.end(`retry: 10\nid: one\ndata: ${ping}\n\n`)
+    }
+    if (request.http === 'POST') {
+      pinged.resolve(request.body)
+      return response.writeHead(202).end()
+    }
+    expect(await pinged.promise).toEqual({ jsonrpc: '2.0', id: 'ping', result: {} })
+    const late = JSON.stringify({ jsonrpc: '2.0', id: call?.id, result: textResult('late') })
+    response.writeHead(200, { 'Content-Type': 'text/event-stream' }).end(`id: two\ndata: ${late}\n\n`)
+  }
+  expect(await secretOf('/mcp', 'ada', 'ada')).toBe('late')
+  const resumed = stub.requests.filter(({ http }) => http === 'GET')
+  expect(resumed.map(({ session, headers }) => [session, headers['last-event-id'], headers['x-key']])).toEqual([
+    [call?.session, 'one', 'secret'],
+  ])
+})
+
 test.each([
   ['2026-07-28', 'hangs up'],
   ['2025-11-25', 'cancels'],

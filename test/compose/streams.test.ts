@@ -1,10 +1,15 @@
 /** Event streams of an upstream with sessions that carry more than the response: requests, and ends to resume after. */
-import type { ServerResponse } from 'node:http'
+import { once } from 'node:events'
+import { createServer, type ServerResponse } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { ProxiedOptions } from '../../worker/compose/proxy/proxied.ts'
+import type { Server } from '../../worker/server/server.ts'
 import { newServer, refusal, result, textOf } from '../engine/stage.ts'
 import { nodeProxy } from './node-proxy.ts'
-import { type Stub, type StubRequest, startStub, textResult } from './stub.ts'
+import { described } from './scripted.ts'
+import { type Stub, type StubRequest, sendJson, startStub, textResult } from './stub.ts'
 
 let stub: Stub
 beforeEach(async () => {
@@ -14,6 +19,11 @@ afterEach(() => stub.close())
 
 const call = { name: 'secret_of', arguments: { who: 'ada' } }
 const behind = (options: Partial<ProxiedOptions> = {}) => newServer().use(nodeProxy(stub.url, undefined, options))
+const refusedBy = (server: Server, signal: AbortSignal) =>
+  result(server, 'tools/call', call, { signal }).then(
+    () => expect.unreachable('The call ends without a result'),
+    (thrown: unknown) => thrown,
+  )
 const sent = (isSent: (request: StubRequest) => boolean) => stub.requests.filter(isSent)
 const gets = () => sent(({ http }) => http === 'GET')
 
@@ -193,7 +203,7 @@ describe('a call that ends before its response', () => {
   ])('because its caller cancels it is cancelled in the session of the upstream: %s', async (_, asStream) => {
     const stop = new AbortController()
     const arrived = hanging(asStream)
-    const called = result(behind(), 'tools/call', call, { signal: stop.signal }).catch((thrown: unknown) => thrown)
+    const called = refusedBy(behind(), stop.signal)
     const { id, session } = await arrived
     stop.abort()
     await called
@@ -207,6 +217,26 @@ describe('a call that ends before its response', () => {
     expect(await refusal(behind({ timeout: 300 }), 'tools/call', call)).toMatchObject({ kind: 'unavailable' })
     const { id } = await arrived
     await expect.poll(() => cancelled()).toMatchObject([{ params: { requestId: id } }])
+  })
+
+  test('closes its connection to an upstream without sessions', async () => {
+    const closed = Promise.withResolvers<void>()
+    const arrived = Promise.withResolvers<void>()
+    const upstream = createServer(async (incoming, response) => {
+      const { id, method } = (await json(incoming)) as { id: unknown; method: string }
+      if (method === 'server/discover') return sendJson(response, { jsonrpc: '2.0', id, result: described() })
+      response.on('close', () => closed.resolve())
+      stream(response, ': waiting\n\n')
+      arrived.resolve()
+    }).listen(0, '127.0.0.1')
+    await once(upstream, 'listening')
+    const url = `http://127.0.0.1:${(upstream.address() as AddressInfo).port}/mcp`
+    const stop = new AbortController()
+    const called = refusedBy(newServer().use(nodeProxy(url)), stop.signal)
+    await arrived.promise
+    stop.abort()
+    await Promise.all([called, closed.promise])
+    upstream.close()
   })
 
   test('is not cancelled when it is over', async () => {
