@@ -245,6 +245,16 @@ describe('arguments of the same name', () => {
   })
 })
 
+test('a parameter that its path does not have is left out', () => {
+  const leftOut: string[] = []
+  const parameters = [parameter('path', 'id'), parameter('path', 'other')]
+  const document = { openapi: '3.1.0', paths: { '/a/{id}': { get: { operationId: 'a', parameters } } } }
+  const [operation] = operationsOf(document, { leftOut: (sentence) => leftOut.push(sentence) })
+  expect(operation?.input).toMatchObject({ properties: { id: {} }, required: ['id'] })
+  expect(Object.keys(operation?.parameters ?? {})).toEqual(['id'])
+  expect(leftOut).toEqual(['GET /a/{id} without its parameter "other": its path has no {other}'])
+})
+
 describe.each(['get', 'head'])('a body of %s, which cannot be sent,', (method) => {
   const found = (requestBody: unknown) => {
     const leftOut: string[] = []
@@ -289,6 +299,21 @@ describe('an operation that is written by hand', () => {
       'an argument for a parameter and the body',
       { hasBody: true, parameters: { body: { in: 'query', name: 'body' } } },
       'operations(): the argument "body" of "a" is its body and the query parameter "body": give the parameter another argument',
+    ],
+    [
+      'an argument that has no place',
+      { path: '/a/{id}', input: { type: 'object', properties: { id: {}, lost: {} } } },
+      'operations(): the argument "lost" of "a" is sent nowhere: give it a place in "parameters", or set hasBody for "body"',
+    ],
+    [
+      'the argument "body" and no body',
+      { input: { type: 'object', properties: { body: {} } } },
+      'operations(): the argument "body" of "a" is sent nowhere: give it a place in "parameters", or set hasBody for "body"',
+    ],
+    [
+      'a parameter of another path',
+      { parameters: { id: { in: 'path', name: 'id' } } },
+      'operations(): the argument "id" of "a" is sent nowhere: its path "/a" has no {id}',
     ],
     [
       'a body that cannot be sent',

@@ -5,6 +5,7 @@
  */
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../protocol/types.ts'
+import { namesInPath } from './lost-arguments.ts'
 import { toolNames } from './names.ts'
 import { canHaveBody, isSamePlace, type Operation } from './operation.ts'
 import { followed, isVersion30 } from './references.ts'
@@ -72,6 +73,10 @@ function operationAt(
       if (!isIgnored) leftOut(`${where} without its parameter "${own}": only this server sets that header`)
       continue
     }
+    if (place === 'path' && !namesInPath(path).includes(own)) {
+      leftOut(`${where} without its parameter "${own}": its path has no {${own}}`)
+      continue
+    }
     const separator = separatorOf(parameter, document, where)
     if (separator === 'unsupported') {
       if (place === 'path' || parameter.required === true) {
@@ -91,9 +96,9 @@ function operationAt(
     if ((place === 'path' || parameter.required === true) && !required.includes(argument)) required.push(argument)
   }
   const places = Object.values(parameters).filter((parameter) => parameter.in === 'path')
-  const undeclared = [...path.matchAll(/\{([^}]+)\}/g)].find(([, own]) => !places.some((place) => place.name === own))
+  const undeclared = namesInPath(path).find((own) => !places.some((place) => place.name === own))
   if (undeclared) {
-    leftOut(`${where}, which does not declare the parameter "${undeclared[1]}" of its path`)
+    leftOut(`${where}, which does not declare the parameter "${undeclared}" of its path`)
     return undefined
   }
   const body = isObject(operation.requestBody) ? followed(operation.requestBody, document, where) : undefined

@@ -5,7 +5,8 @@ import { isSecureUrl } from '../protocol/secure-url.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Context } from '../server/context.ts'
 import type { Module } from '../server/server.ts'
-import { canHaveBody, isSamePlace, type Operation } from './operation.ts'
+import { refuseLostArguments } from './lost-arguments.ts'
+import type { Operation } from './operation.ts'
 import { headerKey, isReservedHeader } from './reserved-headers.ts'
 import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
 
@@ -73,29 +74,6 @@ export function operations(list: readonly Operation[], options: OperationsOption
       )
     }
   }
-}
-
-/** @throws Error for an operation with an argument that could not be sent */
-function refuseLostArguments({ name, method, parameters, hasBody }: Operation): void {
-  const given = Object.entries(parameters)
-  for (const [index, [argument, parameter]] of given.entries()) {
-    const [before] = given.slice(0, index).find(([, other]) => isSamePlace(other, parameter)) ?? []
-    if (before === undefined) continue
-    const where = `${parameter.in === 'path' ? 'path parameter' : parameter.in === 'query' ? 'query parameter' : 'header'} "${parameter.name}"`
-    throw new Error(
-      `operations(): the arguments "${before}" and "${argument}" of "${name}" would both be sent as the ${where}: leave one out`,
-    )
-  }
-  if (!hasBody) return
-  if (!canHaveBody(method)) {
-    throw new Error(
-      `operations(): "${name}" has a body, which a ${method.toUpperCase()} request cannot have: set hasBody to false, or use another method`,
-    )
-  }
-  if (!Object.hasOwn(parameters, 'body')) return
-  throw new Error(
-    `operations(): the argument "body" of "${name}" is its body and the ${parameters.body?.in} parameter "${parameters.body?.name}": give the parameter another argument`,
-  )
 }
 
 /** The operation without the arguments that would set a header which the model must not set. */
