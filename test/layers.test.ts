@@ -25,7 +25,8 @@ const builtins = builtinModules.map((name) => `node:${name}`)
 
 const rooms: Readonly<Record<string, Room>> = {
   'worker/protocol': { may: [], ignores: outside },
-  'worker/server': { may: ['worker/protocol'], ignores: outside },
+  'worker/options': { may: [], ignores: outside },
+  'worker/server': { may: ['worker/options', 'worker/protocol'], ignores: outside },
   // It asks whether it is a deployment, which bundlers answer.
   'worker/server/checking.ts': {
     may: ['worker/server', 'worker/protocol'],
@@ -33,15 +34,18 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/json-schema': { may: ['worker/protocol', 'worker/server/schema.ts'], ignores: outside },
   'worker/engine': { may: ['worker/server', 'worker/protocol'], ignores: outside },
-  'worker/auth': { may: ['worker/protocol', 'jose'], types: ['worker/server'] },
-  'worker/audit': { may: ['worker/engine', 'worker/protocol'], types: ['worker/auth', 'worker/server'] },
+  'worker/auth': { may: ['worker/options', 'worker/protocol', 'jose'], types: ['worker/server'] },
+  'worker/audit': {
+    may: ['worker/engine', 'worker/options', 'worker/protocol'],
+    types: ['worker/auth', 'worker/server'],
+  },
   'worker/http': {
-    may: ['worker/engine', 'worker/auth', 'worker/protocol'],
+    may: ['worker/engine', 'worker/auth', 'worker/options', 'worker/protocol'],
     types: ['worker/server', 'durable-objects'],
   },
   'worker/page': { may: ['worker/engine', 'worker/protocol'], types: ['worker/server', 'worker/http'] },
   'worker/inspector': {
-    may: ['worker/page/html.ts', 'worker/page/source-hash.ts'],
+    may: ['worker/options', 'worker/page/html.ts', 'worker/page/source-hash.ts'],
     types: ['worker/auth', 'worker/http'],
   },
   // A page: it knows the wire, as a client does.
@@ -55,11 +59,18 @@ const rooms: Readonly<Record<string, Room>> = {
     ],
   },
   'worker/updates': {
-    may: ['worker/http', 'worker/engine', 'worker/protocol', 'durable-objects/updates.ts', 'cloudflare:workers'],
+    may: [
+      'worker/http',
+      'worker/engine',
+      'worker/options',
+      'worker/protocol',
+      'durable-objects/updates.ts',
+      'cloudflare:workers',
+    ],
     types: ['worker/server', 'worker/serve.ts'],
   },
   'worker/limits': {
-    may: ['worker/engine', 'worker/protocol', 'worker/state/declaration.ts', 'cloudflare:workers'],
+    may: ['worker/engine', 'worker/options', 'worker/protocol', 'worker/state/declaration.ts', 'cloudflare:workers'],
     types: ['worker/auth', 'worker/server'],
   },
   'worker/tasks': {
@@ -68,6 +79,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'worker/extensions',
       'worker/http/host.ts',
       'worker/json-schema',
+      'worker/options',
       'worker/platform.ts',
       'worker/protocol',
       'worker/server',
@@ -78,6 +90,7 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/compose': {
     may: [
       'worker/engine',
+      'worker/options',
       'worker/protocol',
       'worker/server/checking.ts',
       'worker/server/uri-template.ts',
@@ -86,22 +99,26 @@ const rooms: Readonly<Record<string, Room>> = {
     ],
     types: ['worker/server', 'worker/serve.ts'],
   },
-  'worker/openapi': { may: ['worker/protocol'], types: ['worker/server'] },
+  'worker/openapi': { may: ['worker/options', 'worker/protocol'], types: ['worker/server'] },
   'worker/observe': {
     may: [
       'worker/audit',
       'worker/engine/methods/index.ts',
       'worker/engine/watching.ts',
+      'worker/options',
       'worker/protocol',
       'cloudflare:workers',
     ],
     types: ['worker/auth', 'worker/engine', 'worker/server', 'worker/serve.ts'],
   },
-  'worker/extensions': { may: [], types: ['worker/engine', 'worker/protocol', 'worker/server'] },
-  'worker/apps': { may: ['worker/extensions'], types: ['worker/protocol', 'worker/server'] },
-  'worker/skills': { may: ['worker/extensions', 'worker/protocol', 'yaml'], types: ['worker/server'] },
+  'worker/extensions': { may: ['worker/options'], types: ['worker/engine', 'worker/protocol', 'worker/server'] },
+  'worker/apps': { may: ['worker/extensions', 'worker/options'], types: ['worker/protocol', 'worker/server'] },
+  'worker/skills': {
+    may: ['worker/extensions', 'worker/options', 'worker/protocol', 'yaml'],
+    types: ['worker/server'],
+  },
   'worker/sampling': { may: ['worker/server', 'worker/protocol'], ignores: outside },
-  'worker/state': { may: ['worker/protocol'], types: ['worker/server'] },
+  'worker/state': { may: ['worker/options', 'worker/protocol'], types: ['worker/server'] },
   'worker/state/index.ts': { may: ['worker/state', 'durable-objects/state.ts'], types: ['worker/server'] },
   'durable-objects': {
     may: [

@@ -476,8 +476,9 @@ test.each(['This sink is broken', 'This sink breaks later', 'toAnalytics() found
 )
 
 test('an audit without a sink says what it needs', () => {
-  expect(() => audit({ to: [] })).toThrow('audit() needs somewhere to write: audit({ to: toLogs() })')
-  expect(() => audit({} as never)).toThrow('audit() needs somewhere to write')
+  const message = '"to" of audit() must be a sink such as toLogs() returns, or a list of sinks, not'
+  expect(() => audit({ to: [] })).toThrow(`${message} []`)
+  expect(() => audit({} as never)).toThrow(`${message} undefined`)
 })
 
 test('credentials, arguments and claims are in nothing that was written in all these tests', () => {

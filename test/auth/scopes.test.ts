@@ -137,6 +137,6 @@ describe('a server that is strict', () => {
 test.each([[['two words']], [['quote"']], [['']], ['text'], [[7]]])('scopes must be scopes: %j', (scopes) => {
   const server = createServer({ name: 'wrong', version: '1' })
   expect(() => server.tool('add', { description: 'd', scopes: scopes as string[] }, () => 'done')).toThrow(
-    `The tool "add" has the scopes ${JSON.stringify(scopes)}: write a list, as scopes: ['notes:read']`,
+    `"scopes" of tool "add" must be a list such as ['notes:read'], not ${JSON.stringify(scopes)}`,
   )
 })

@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { afterEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 
 import * as z from 'zod'
 import { jsonSchema } from '../../worker/json-schema/index.ts'
@@ -33,37 +33,37 @@ describe.each(['production', 'development'])(
       [
         'inputSchema',
         (s) => s.tool('t', { description, inputSchema: input }, text),
-        'The definition of tool "t" has the member "inputSchema", which means nothing here: write "input"',
+        'tool "t" does not take "inputSchema": write "input"',
       ],
       [
         'outputSchema',
         (s) => s.tool('t', { description, outputSchema: input }, text),
-        'The definition of tool "t" has the member "outputSchema", which means nothing here: write "output"',
+        'tool "t" does not take "outputSchema": write "output"',
       ],
       [
         'argsSchema',
         (s) => s.prompt('p', { description, argsSchema: input }, text),
-        'The definition of prompt "p" has the member "argsSchema", which means nothing here: write "args"',
+        'prompt "p" does not take "argsSchema": write "args"',
       ],
       [
         'a member of no name that is known',
         (s) => s.tool('t', { description, inptu: input }, text),
-        'The definition of tool "t" has the member "inptu", which means nothing here: it takes title, description, input, output, annotations, single, task, icons, _meta, scopes, limit, listed, enabled and initially',
+        'tool "t" does not take "inptu" (did you mean "input"?): it takes title, description, icons, _meta, input, output, annotations, single, task, scopes, limit, listed, enabled and initially',
       ],
       [
         'a handler in the definition',
         (s) => s.tool('t', { description, handler: text }, text),
-        'The definition of tool "t" has the member "handler", which means nothing here: give the handler as the third argument',
+        'tool "t" does not take "handler": give the handler as the third argument',
       ],
       [
         'a resource with a member of tools',
         (s) => s.resource('a://b', { description, input }, text),
-        'The definition of resource "a://b" has the member "input", which means nothing here: it takes name, title, description, mimeType, size, annotations, icons, _meta, caching, readable, list, complete, scopes, limit, listed, enabled and initially',
+        'resource "a://b" does not take "input": it takes name, title, description, icons, _meta, mimeType, size, annotations, caching, readable, list, complete, scopes, limit, listed, enabled and initially',
       ],
       [
         'tool(name, description, shape, handler)',
         (s) => s.tool('t', 'A tool', { a: z.string() }, text),
-        'The tool "t" has a text where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
+        'The tool "t" has "A tool" where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
       ],
       [
         'tool(name, handler)',
@@ -73,12 +73,12 @@ describe.each(['production', 'development'])(
       [
         'prompt(name, shape, handler) with a text',
         (s) => s.prompt('p', 'A prompt', text),
-        'The prompt "p" has a text where its definition belongs: write server.prompt("p", { description: "…", args: z.object({ … }) }, handler)',
+        'The prompt "p" has "A prompt" where its definition belongs: write server.prompt("p", { description: "…", args: z.object({ … }) }, handler)',
       ],
       [
         'resource(name, uri, handler)',
         (s) => s.resource('notes', 'note://1', text),
-        'The resource "notes" has a text where its definition belongs: write server.resource("note://1", { name: "notes", description: "…" }, handler)',
+        'The resource "notes" has "note://1" where its definition belongs: write server.resource("note://1", { name: "notes", description: "…" }, handler)',
       ],
       [
         'no definition',
@@ -116,6 +116,109 @@ describe.each(['production', 'development'])(
 
     test('an undefined member is no member', async () => {
       await expect(declare((s) => s.tool('t', { description, inputSchema: undefined }, text))).resolves.toBeDefined()
+    })
+  },
+)
+
+describe.each(['production', 'development'])(
+  'a member of a definition with a wrong value is refused: in %s',
+  (mode) => {
+    beforeEach(() => {
+      vi.stubEnv('NODE_ENV', mode)
+    })
+
+    const enabled = "a function of the caller; what can be switched has initially: 'disabled' instead"
+    const initially = "'enabled' or 'disabled'"
+    const duration = "milliseconds, or a string such as '2s', '10m', '1h' or '7d'"
+    const icons = "a list such as [{ src: 'https://…' }]"
+
+    test.each<['tool' | 'resource' | 'prompt', object, string]>([
+      ['tool', { enabled: false }, `"enabled" of tool "a" must be ${enabled}, not false`],
+      ['resource', { enabled: true }, `"enabled" of resource "a:{id}" must be ${enabled}, not true`],
+      ['prompt', { enabled: 'no' }, `"enabled" of prompt "a" must be ${enabled}, not "no"`],
+      ['tool', { initially: false }, `"initially" of tool "a" must be ${initially}, not false`],
+      ['tool', { initially: true }, `"initially" of tool "a" must be ${initially}, not true`],
+      ['prompt', { initially: 'off' }, `"initially" of prompt "a" must be ${initially}, not "off"`],
+      ['tool', { listed: () => false }, '"listed" of tool "a" must be true or false, not a function'],
+      ['tool', { scopes: 'read' }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not "read"'],
+      ['tool', { scopes: ['a b'] }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not ["a b"]'],
+      ['tool', { scopes: null }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not null'],
+      ['tool', { limit: '60/m' }, `"limit" of tool "a" must be an object such as { rate: '60/m' }, not "60/m"`],
+      [
+        'tool',
+        { limit: { rates: '60/m' } },
+        'tool "a" does not take "limit.rates" (did you mean "rate"?): "limit" takes rate, quota and concurrent',
+      ],
+      [
+        'tool',
+        { limit: { rate: '60 per minute' } },
+        `"limit.rate" of tool "a" must be a string such as '60/m' or '10/10s', not "60 per minute"`,
+      ],
+      [
+        'prompt',
+        { limit: { quota: '5/s' } },
+        `"limit.quota" of prompt "a" must be a string such as '10/m', '100/h' or '1000/d', not "5/s"`,
+      ],
+      ['tool', { limit: { concurrent: 0 } }, '"limit.concurrent" of tool "a" must be a number of 1 or more, not 0'],
+      ['tool', { single: 'yes' }, '"single" of tool "a" must be true or false, not "yes"'],
+      ['tool', { task: 'yes' }, `"task" of tool "a" must be true, false or an object such as { ttl: '1h' }, not "yes"`],
+      [
+        'tool',
+        { task: { retry: 3 } },
+        'tool "a" does not take "task.retry" (did you mean "retries"?): "task" takes required, after, ttl, poll and retries',
+      ],
+      ['tool', { task: { ttl: 'long' } }, `"task.ttl" of tool "a" must be ${duration}, not "long"`],
+      ['tool', { task: { ttl: -1 } }, `"task.ttl" of tool "a" must be ${duration}, not -1`],
+      ['tool', { task: { ttl: '7days' } }, `"task.ttl" of tool "a" must be ${duration}, not "7days"`],
+      ['tool', { task: { retries: '3' } }, '"task.retries" of tool "a" must be a whole number of 0 or more, not "3"'],
+      ['tool', { icons: 'x.png' }, `"icons" of tool "a" must be ${icons}, not "x.png"`],
+      [
+        'prompt',
+        { icons: [{ url: 'x.png' }] },
+        'prompt "a" does not take "icons.url": "icons" takes src, mimeType, sizes and theme',
+      ],
+      ['tool', { icons: [{}] }, '"icons.src" of tool "a" must be a string, not undefined'],
+      [
+        'tool',
+        { annotations: { readOnlyHint: 'yes' } },
+        '"annotations.readOnlyHint" of tool "a" must be true or false, not "yes"',
+      ],
+      [
+        'tool',
+        { annotations: { readonly: true } },
+        'tool "a" does not take "annotations.readonly" (did you mean "readOnlyHint"?): "annotations" takes title, readOnlyHint, destructiveHint, idempotentHint and openWorldHint',
+      ],
+      [
+        'resource',
+        { annotations: { audience: 'user' } },
+        `"annotations.audience" of resource "a:{id}" must be a list of 'user' and 'assistant', not "user"`,
+      ],
+      [
+        'resource',
+        { annotations: { priority: 5 } },
+        '"annotations.priority" of resource "a:{id}" must be a number from 0 to 1, not 5',
+      ],
+      ['resource', { list: [{ id: '1' }] }, '"list" of resource "a:{id}" must be a function, not [an object]'],
+      ['resource', { readable: true }, '"readable" of resource "a:{id}" must be a function, not true'],
+      [
+        'resource',
+        { complete: { id: ['a'] } },
+        '"complete" of resource "a:{id}" must be an object of functions, not an object',
+      ],
+      ['prompt', { complete: ['a'] }, '"complete" of prompt "a" must be an object of functions, not ["a"]'],
+      ['resource', { size: '5' }, '"size" of resource "a:{id}" must be a whole number of 0 or more, not "5"'],
+      ['resource', { mimeType: 5 }, '"mimeType" of resource "a:{id}" must be a string, not 5'],
+      ['tool', { title: 5 }, '"title" of tool "a" must be a string, not 5'],
+      ['tool', { description: 5 }, '"description" of tool "a" must be a string, not 5'],
+      ['tool', { _meta: 'x' }, '"_meta" of tool "a" must be an object, not "x"'],
+      ['tool', { input: null }, '"input" of tool "a" must be a schema, not null'],
+      ['prompt', { args: false }, '"args" of prompt "a" must be a schema, not false'],
+    ])('%s: %j', async (kind, members, message) => {
+      vi.resetModules()
+      const { createServer } = await import('../../worker/server/server.ts')
+      const server = createServer({ name: 'test', version: '1', jsonSchema })
+      const declare = () => loose(server)[kind](kind === 'resource' ? 'a:{id}' : 'a', { description, ...members }, text)
+      expect(declare).toThrow(new Error(message))
     })
   },
 )
@@ -320,36 +423,40 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
   })
 
   test.each<[string, unknown, string]>([
-    ['no options', undefined, 'name'],
-    ['no name', { version: '1' }, 'name'],
-    ['an empty name', { name: '', version: '1' }, 'name'],
-    ['no version', { name: 'a' }, 'version'],
-    ['a version that is a number', { name: 'a', version: 1 }, 'version'],
-  ])('a server with %s', (_, options, missing) => {
-    expect(() => createServer(options as never)).toThrow(
-      new Error(`createServer needs a ${missing}: createServer({ name: 'notes', version: '1.0.0' })`),
-    )
+    ['no name', { version: '1' }, '"name" of createServer() must be a non-empty string, not undefined'],
+    ['an empty name', { name: '', version: '1' }, '"name" of createServer() must be a non-empty string, not ""'],
+    ['no version', { name: 'a' }, '"version" of createServer() must be a non-empty string, not undefined'],
+    [
+      'a version that is a number',
+      { name: 'a', version: 1 },
+      '"version" of createServer() must be a non-empty string, not 1',
+    ],
+  ])('a server with %s', (_, options, message) => {
+    expect(() => createServer(options as never)).toThrow(new Error(message))
   })
 
   test.each([[0], [-1], [1.5], [Number.NaN], ['10'], [null]])('lists with pages of %j entries', (pageSize) => {
+    const shown = typeof pageSize === 'string' ? `"${pageSize}"` : pageSize
     expect(() => createServer({ name: 'a', version: '1', pageSize: pageSize as number })).toThrow(
-      new Error(`createServer has the pageSize ${pageSize}: use a whole number of at least 1`),
+      new Error(`"pageSize" of createServer() must be a whole number of 1 or more, not ${shown}`),
     )
   })
 
-  test.each<[unknown, unknown, string]>([
-    [-1, 'public', 'caching.ttlMs -1: use whole milliseconds, 0 or more'],
-    [1.5, 'public', 'caching.ttlMs 1.5: use whole milliseconds, 0 or more'],
-    [Number.NaN, 'private', 'caching.ttlMs NaN: use whole milliseconds, 0 or more'],
-    ['10', 'private', 'caching.ttlMs 10: use whole milliseconds, 0 or more'],
-    [undefined, 'private', 'caching.ttlMs undefined: use whole milliseconds, 0 or more'],
-    [1, 'everyone', 'caching.cacheScope "everyone": use "public" or "private"'],
-    [1, undefined, 'caching.cacheScope "undefined": use "public" or "private"'],
-  ])('caching for %j milliseconds, %j', (ttlMs, cacheScope, message) => {
+  test.each<[unknown, unknown, string, string]>([
+    [-1, 'public', 'ttlMs', 'whole milliseconds, 0 or more, not -1'],
+    [1.5, 'public', 'ttlMs', 'whole milliseconds, 0 or more, not 1.5'],
+    [Number.NaN, 'private', 'ttlMs', 'whole milliseconds, 0 or more, not NaN'],
+    ['10', 'private', 'ttlMs', 'whole milliseconds, 0 or more, not "10"'],
+    [undefined, 'private', 'ttlMs', 'whole milliseconds, 0 or more, not undefined'],
+    [1, 'everyone', 'cacheScope', "'public' or 'private', not \"everyone\""],
+    [1, undefined, 'cacheScope', "'public' or 'private', not undefined"],
+  ])('caching for %j milliseconds, %j', (ttlMs, cacheScope, member, message) => {
     const caching = { ttlMs, cacheScope } as Caching
-    expect(() => createServer({ name: 'a', version: '1', caching })).toThrow(new Error(`createServer has ${message}`))
+    expect(() => createServer({ name: 'a', version: '1', caching })).toThrow(
+      new Error(`"caching.${member}" of createServer() must be ${message}`),
+    )
     expect(() => newServer().resource('a:b', { description, caching }, text)).toThrow(
-      new Error(`The resource "a:b" has ${message}`),
+      new Error(`"caching.${member}" of resource "a:b" must be ${message}`),
     )
   })
 

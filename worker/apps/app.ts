@@ -1,4 +1,6 @@
 import { extension } from '../extensions/index.ts'
+import { checkOptions, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import type { Meta } from '../protocol/types.ts'
 import type { Awaitable } from '../server/context.ts'
 import type { Module } from '../server/server.ts'
@@ -25,6 +27,22 @@ export type AppOptions = {
   prefersBorder?: boolean
 }
 
+const kinds: KindsOf<AppOptions> = {
+  description: kind.required(kind.string),
+  name: kind.string,
+  title: kind.string,
+  html: kind.required(kind.stringOrFunction),
+  csp: kind.object({
+    connectDomains: kind.strings,
+    resourceDomains: kind.strings,
+    frameDomains: kind.strings,
+    baseUriDomains: kind.strings,
+  }),
+  permissions: kind.object(),
+  domain: kind.string,
+  prefersBorder: kind.flag,
+}
+
 /** An app: to plug in, and to show what tools return. */
 export type App = Module & {
   /**
@@ -48,6 +66,7 @@ export type App = Module & {
  * @see https://modelcontextprotocol.io/seps/1865-mcp-apps
  */
 export function app(uri: `ui://${string}`, options: AppOptions): App {
+  checkOptions('app()', options, kinds)
   const { description, name = uri, title, html, csp, permissions, domain, prefersBorder } = options
   if (!/^ui:\/\/./.test(uri)) throw new Error(`The app "${uri}" needs a URI that begins with ui://`)
   // What is undefined is not sent.

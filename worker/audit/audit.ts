@@ -1,5 +1,7 @@
 /** Tells of refusals, and of calls of what takes scopes: who, what, why. Never of what was said. */
 import type { Audit, Site, Visit } from '../auth/auth.ts'
+import { checkOptions, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import type { AuditEvent, Sink } from './event.ts'
 import { type Finding, findingsOf, isRefusal } from './findings.ts'
 import { sessionMark, sessionOf, type Write, writer } from './writing.ts'
@@ -11,6 +13,8 @@ export type AuditOptions = {
   address?: boolean
 }
 
+const kinds: KindsOf<AuditOptions> = { to: kind.sinks, address: kind.flag }
+
 /**
  * At most fifty events a request, each after the response. No sink can hold up a request or make it fail.
  *
@@ -18,11 +22,10 @@ export type AuditOptions = {
  * serve(server, { auth, audit: audit({ to: [toLogs(), toAnalytics(() => env.AUDIT)] }) })
  * @throws Error with one sentence that names the fix
  */
-export function audit({ to, address: isAddressTold = true }: AuditOptions): Audit {
-  const sinks = [to].flat() as Sink[]
-  if (sinks.length === 0 || sinks.some((sink) => typeof sink !== 'function')) {
-    throw new Error('audit() needs somewhere to write: audit({ to: toLogs() })')
-  }
+export function audit(options: AuditOptions): Audit {
+  checkOptions('audit()', options, kinds)
+  const { to, address: isAddressTold = true } = options
+  const sinks = [to].flat()
 
   return (visit, response, site) => {
     try {
@@ -95,3 +98,5 @@ export function audit({ to, address: isAddressTold = true }: AuditOptions): Audi
     )
   }
 }
+
+kind.mark('factory', audit)

@@ -7,6 +7,8 @@
  * @see https://www.rfc-editor.org/rfc/rfc9728 protected resource metadata
  */
 import { decodeJwt } from 'jose'
+import { checkOptions, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import type { McpError } from '../protocol/errors.ts'
 import { holdsScopes, type Principal } from '../protocol/principal.ts'
 import type { Registry, Server } from '../server/server.ts'
@@ -23,7 +25,7 @@ import {
   statedScopes,
 } from './claims.ts'
 import type { Fetch } from './fetch-json.ts'
-import { checkTokenPrefixes } from './introspection.ts'
+import { checkTokenPrefixes, type IntrospectionOptions } from './introspection.ts'
 import { Issuer, type IssuerOptions, unavailable } from './issuer.ts'
 import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
 import { describedAt, insufficient, lackedBy, type Refusal, refusalOf } from './refusal.ts'
@@ -72,13 +74,59 @@ export type Carrier = {
   isDescribed: boolean
 }
 
+const issuerKinds: KindsOf<Omit<IssuerOptions, 'issuer'>> = {
+  keys: [(value) => Object(value) === value || kind.string[0](value), 'a URL or a JSON Web Key Set'],
+  audience: [
+    (value) => value === false || kind.string[0](value) || kind.strings[0](value),
+    'a string, a list of strings, or false',
+  ],
+  algorithms: kind.strings,
+  introspection: kind.object({
+    url: kind.string,
+    clientId: kind.required(kind.string),
+    clientSecret: kind.required(kind.string),
+    tokenPrefix: kind.string,
+  } satisfies KindsOf<IntrospectionOptions>),
+}
+
+export const storedKinds: KindsOf<StoredPrincipals> = { storedClaims: kind.strings, reauthorize: kind.fn }
+
+export const bearerKinds: KindsOf<BearerOptions> = {
+  issuer: [
+    (value) => [value].flat().every((each) => Object(each) === each || kind.string[0](each)),
+    'a URL, an object with issuer, or a list of them',
+    { issuer: kind.required(kind.string), ...issuerKinds },
+  ],
+  ...issuerKinds,
+  verify: kind.fn,
+  resource: kind.string,
+  scopes: kind.strings,
+  strict: kind.flag,
+  required: kind.strings,
+  optional: kind.flag,
+  clockTolerance: kind.amount,
+  keptFor: kind.amount,
+  fetch: kind.fn,
+  name: kind.string,
+  documentation: kind.string,
+  tenant: kind.string,
+  scopesOf: kind.fn,
+  implies: [
+    (value) => kind.object()[0](value) && Object.values(Object(value)).every(kind.strings[0]),
+    'an object of lists of strings',
+  ],
+  ...storedKinds,
+}
+
 /**
  * @example
  * serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) })
  * @throws Error with one sentence that names the fix
  */
-export const bearer = (options: BearerOptions): Auth =>
-  resourceServer(options, { token: bearerToken, isDescribed: true })
+export function bearer(options: BearerOptions): Auth {
+  checkOptions('bearer()', options, bearerKinds)
+  return resourceServer(options, { token: bearerToken, isDescribed: true })
+}
 
 export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   const { verify, required = [], optional = false, clockTolerance = 30, keptFor = 60_000 } = options

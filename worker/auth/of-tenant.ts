@@ -1,3 +1,5 @@
+import { checkOptions, checkValue, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Auth } from './auth.ts'
@@ -20,7 +22,11 @@ export type OfTenantOptions = {
  * @example
  * serve(server, { auth: ofTenant('acme', bearer({ issuer: 'https://login.acme.example' })) })
  */
-export function ofTenant(tenant: string, auth: Auth, { allowMissingClaim = false }: OfTenantOptions = {}): Auth {
+export function ofTenant(tenant: string, auth: Auth, options: OfTenantOptions = {}): Auth {
+  checkValue('ofTenant()', 'tenant', tenant, kind.name)
+  checkValue('ofTenant()', 'auth', auth, kind.auth)
+  checkOptions('ofTenant()', options, { allowMissingClaim: kind.flag } satisfies KindsOf<OfTenantOptions>)
+  const { allowMissingClaim = false } = options
   const authenticateMadeUp = auth.authenticateMadeUp?.bind(auth)
 
   /** @throws McpError `forbidden` for a principal of another tenant, or of none where a claim has to name it */

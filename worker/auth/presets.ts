@@ -1,8 +1,10 @@
 /** Servers behind something that has checked who comes in. */
+import { checkOptions, checkValue, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { Auth } from './auth.ts'
-import { type BearerOptions, resourceServer } from './bearer.ts'
+import { type BearerOptions, bearerKinds, resourceServer, storedKinds } from './bearer.ts'
 import { describedAt, insufficient, lackedBy, refusalOf } from './refusal.ts'
 
 export type AccessOptions = Omit<BearerOptions, 'issuer' | 'keys' | 'audience' | 'introspection' | 'resource'> & {
@@ -12,12 +14,24 @@ export type AccessOptions = Omit<BearerOptions, 'issuer' | 'keys' | 'audience' |
   audience: string | readonly string[]
 }
 
+const { issuer: _issuer, keys: _keys, introspection: _introspection, resource: _resource, ...common } = bearerKinds
+const accessKinds: KindsOf<AccessOptions> = {
+  team: kind.required(kind.name),
+  ...common,
+  audience: kind.required([
+    (value) => (kind.name[0](value) || kind.strings[0](value)) && String(value) !== '',
+    'a non-empty string, or a list of strings',
+  ]),
+}
+
 /**
  * A server behind Cloudflare Access, which adds a signed assertion to each request.
  *
  * @see https://developers.cloudflare.com/cloudflare-one/identity/authorization-cookie/validating-json/
  */
-export function cloudflareAccess({ team, audience, ...options }: AccessOptions): Auth {
+export function cloudflareAccess(access: AccessOptions): Auth {
+  checkOptions('cloudflareAccess()', access, accessKinds)
+  const { team, audience, ...options } = access
   const issuer = `https://${team}.cloudflareaccess.com`
   const keys = `${issuer}/cdn-cgi/access/certs`
   return resourceServer(
@@ -42,21 +56,25 @@ export function cloudflareAccess({ team, audience, ...options }: AccessOptions):
  * oauthProvider((props: { id: string }, auth: { scope: string[] }) => (
  *   { issuer: 'https://mcp.example.com', subject: props.id, scopes: auth.scope, claims: {} }))
  */
-export const oauthProvider = <Props, Granted = unknown>(
+export function oauthProvider<Props, Granted = unknown>(
   principal: (props: Props, auth: Granted) => Principal | undefined,
   stored: StoredPrincipals = {},
-): Auth => ({
-  ...stored,
-  async authenticate(request, site, { context: { props, auth } }) {
-    const isGiven = typeof props === 'object' && props !== null && Object.keys(props).length > 0
-    const found = isGiven ? principal(props as Props, auth as Granted) : undefined
-    if (found) return found
-    const refused = { kind: 'unauthorized', message: 'Authorization is required', challenge: {} } as const
-    throw refusalOf(refused, describedAt(request, site))
-  },
-  async refuse(visit, site) {
-    const scopes = await lackedBy(visit, site)
-    if (scopes.length === 0) return undefined
-    return refusalOf(insufficient(scopes, visit.principal?.scopes ?? []), describedAt(visit.request, site))
-  },
-})
+): Auth {
+  checkValue('oauthProvider()', 'principal', principal, kind.fn)
+  checkOptions('oauthProvider()', stored, storedKinds)
+  return {
+    ...stored,
+    async authenticate(request, site, { context: { props, auth } }) {
+      const isGiven = typeof props === 'object' && props !== null && Object.keys(props).length > 0
+      const found = isGiven ? principal(props as Props, auth as Granted) : undefined
+      if (found) return found
+      const refused = { kind: 'unauthorized', message: 'Authorization is required', challenge: {} } as const
+      throw refusalOf(refused, describedAt(request, site))
+    },
+    async refuse(visit, site) {
+      const scopes = await lackedBy(visit, site)
+      if (scopes.length === 0) return undefined
+      return refusalOf(insufficient(scopes, visit.principal?.scopes ?? []), describedAt(visit.request, site))
+    },
+  }
+}

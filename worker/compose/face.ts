@@ -1,6 +1,8 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import { methods } from '../engine/methods/index.ts'
 import type { Method } from '../engine/methods/method.ts'
+import { checkOptions } from '../options/check.ts'
+import { string } from '../options/kinds.ts'
 import { encodeHeader, mirroredHeaders } from '../protocol/mirror.ts'
 import { newestStateless } from '../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../protocol/stateless-request.ts'
@@ -52,8 +54,10 @@ function headersOfServer(registry: Registry, method: string, params: Params): Re
  * // the other Worker, whose binding NOTES has the entrypoint "McpFace"
  * const { content } = await env.NOTES.callTool('search', { words: 'tea' })
  */
-export const face = (worker: EdgeWorker, { url = `http://localhost${worker.paths.mcp}` }: FaceEndpoint = {}): Face =>
-  class McpFace extends WorkerEntrypoint implements FaceRpc {
+export function face(worker: EdgeWorker, endpoint: FaceEndpoint = {}): Face {
+  checkOptions('face()', endpoint, { url: string })
+  const { url = `http://localhost${worker.paths.mcp}` } = endpoint
+  return class McpFace extends WorkerEntrypoint implements FaceRpc {
     async request(method: string, params: Params = {}, { token }: FaceOptions = {}): Promise<Result> {
       const asked = new Request(url, {
         method: 'POST',
@@ -80,3 +84,4 @@ export const face = (worker: EdgeWorker, { url = `http://localhost${worker.paths
       return this.request('resources/read', { uri }, options)
     }
   }
+}

@@ -1,4 +1,6 @@
 import { entryOf } from '../engine/scopes.ts'
+import { checkOptions, checkValue } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { type List, switchOf } from '../protocol/changes.ts'
 import { checks } from '../server/checking.ts'
 import type { Module, Server } from '../server/server.ts'
@@ -19,9 +21,10 @@ export type MountOptions = {
  * @example
  * server.use(mount(weather, { prefix: 'weather_' }))
  */
-export const mount =
-  (mounted: Server, options: MountOptions = {}): Module =>
-  (server) => {
+export function mount(mounted: Server, options: MountOptions = {}): Module {
+  checkValue('mount()', 'server', mounted, kind.server)
+  checkOptions('mount()', options, { prefix: kind.string })
+  return (server) => {
     const { registry, prefix: outer } = server
     const part = mounted.registry
     const prefix = outer + (options.prefix ?? '')
@@ -76,6 +79,7 @@ export const mount =
       ])
     }
   }
+}
 
 function add<E>(entries: Map<string, E>, name: string, entry: E): void {
   if (entries.has(name)) throw new Error(`"${name}" is declared by both servers: mount one with a prefix`)

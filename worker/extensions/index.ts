@@ -1,5 +1,7 @@
 /** edgemcp/extensions: what a server offers besides the protocol itself. */
 import type { Method } from '../engine/methods/method.ts'
+import { checkOptions, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import type { Params, Result } from '../protocol/types.ts'
 import type { Awaitable, Context } from '../server/context.ts'
 import type { Module } from '../server/server.ts'
@@ -15,6 +17,8 @@ export type Extension = {
   named?: Readonly<Record<string, string>>
 }
 
+const kinds: KindsOf<Extension> = { settings: kind.object(), methods: kind.functions, named: kind.object() }
+
 /**
  * An extension, to plug in: `server.use(extension('com.example/weather', { methods: { 'weather/now': … } }))`. Its methods are
  * served to clients of every revision.
@@ -24,7 +28,9 @@ export type Extension = {
  *
  * @see https://modelcontextprotocol.io/seps/2133-extensions
  */
-export function extension(name: string, { settings = {}, methods = {}, named = {} }: Extension): Module {
+export function extension(name: string, options: Extension): Module {
+  checkOptions('extension()', options, kinds)
+  const { settings = {}, methods = {}, named = {} } = options
   if (!/^[a-z][\w-]*(?:\.[a-z][\w-]*)*\/[a-z0-9][\w.-]*$/i.test(name)) {
     throw new Error(`The extension "${name}" needs a prefix that is yours, such as "com.example/${name}"`)
   }

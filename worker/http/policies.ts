@@ -1,3 +1,5 @@
+import { checkOptions, type KindsOf } from '../options/check.ts'
+import { required, strings } from '../options/kinds.ts'
 import { checks } from './checking.ts'
 import type { Policy } from './guard.ts'
 
@@ -7,6 +9,8 @@ export type BrowserPolicy = {
   /** Host names, without port, that the server is known under. Left out, every https host. */
   hosts?: readonly string[]
 }
+
+export const policyKinds: KindsOf<Policy> = { origins: strings, hosts: strings }
 
 /**
  * Who may call a server from where. Each is a part of the options of `serve`. What is no page may always call: its token says
@@ -25,8 +29,10 @@ export const policies = {
    */
   public: { origins: ['*'], hosts: [] },
 
-  /** These pages, and the server's own. @throws Error that says what to write instead, before it is deployed */
-  browser({ origins, hosts = [] }: BrowserPolicy): Policy {
+  /** These pages, and the server's own. @throws Error that says what to write instead */
+  browser(options: BrowserPolicy): Policy {
+    checkOptions('policies.browser()', options, { ...policyKinds, origins: required(policyKinds.origins) })
+    const { origins, hosts = [] } = options
     checks?.checkBrowserPolicy({ origins, hosts })
     return { origins, hosts }
   },

@@ -1,9 +1,18 @@
 /**
- * What is wrong with where a server is, and may be called from, told before it is deployed.
+ * Checks from where a server may be called, before it is deployed.
  *
  * @see https://html.spec.whatwg.org/multipage/browsers.html#ascii-serialisation-of-an-origin
  */
 import type { Policy } from './guard.ts'
+
+/** @throws Error that says what to write instead */
+export function checkPolicy({ origins = [], hosts = [] }: Partial<Policy>): void {
+  checkOrigins(origins)
+  for (const host of hosts) {
+    const { hostname } = URL.parse(host.includes('://') ? host : `https://${host}`) ?? {}
+    if (hostname !== host) throw new Error(`"${host}" is no host name: write "${hostname || 'mcp.example.com'}"`)
+  }
+}
 
 /** @throws Error that says what to write instead */
 export function checkOrigins(origins: readonly string[]): void {
@@ -28,14 +37,5 @@ export function checkBrowserPolicy({ origins, hosts }: Policy): void {
     throw new Error("policies.browser() needs pages: policies.browser({ origins: ['https://app.example.com'] })")
   }
   if (origins.includes('*')) throw new Error('"*" is every page there is: use policies.public')
-  checkOrigins(origins)
-  for (const host of hosts) {
-    const { hostname } = URL.parse(host.includes('://') ? host : `https://${host}`) ?? {}
-    if (hostname !== host) throw new Error(`"${host}" is no host name: write "${hostname || 'mcp.example.com'}"`)
-  }
-}
-
-/** Of the endpoint. @throws Error that says what to write instead */
-export function checkPath(path: string): void {
-  if (!/^\/[\w\-./]*$/.test(path)) throw new Error(`The path "${path}" must start with "/"`)
+  checkPolicy({ origins, hosts })
 }

@@ -1,6 +1,8 @@
 /** The inspector in a deployment. */
 import type { Auth } from '../auth/auth.ts'
 import type { Host } from '../http/host.ts'
+import { checkOptions } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { inspectorPage } from './page.ts'
 
 export type InspectorOptions =
@@ -18,6 +20,7 @@ export type InspectorOptions =
  * @throws Error when nothing guards the server and nobody has said that this is meant
  */
 export function inspector(options: InspectorOptions): (request: Request, host: Host) => Promise<Response> {
+  checkOptions('inspector()', options, { auth: kind.auth, open: kind.flag })
   const { auth, open } = options as { auth?: Auth; open?: boolean }
   if (!auth && open !== true) {
     throw new Error('inspector() lets everybody call everything: give it the auth of serve(), or say { open: true }')
@@ -29,3 +32,5 @@ export function inspector(options: InspectorOptions): (request: Request, host: H
     return inspectorPage(request, host, 'client')
   }
 }
+
+kind.mark('factory', inspector)

@@ -7,6 +7,8 @@
  */
 import type { Limiter, Site, Visit } from '../auth/auth.ts'
 import { entryOf } from '../engine/scopes.ts'
+import { checkOptions, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isRequest } from '../protocol/jsonrpc.ts'
 import type { CallAttempt } from '../server/call-attempt.ts'
@@ -45,8 +47,18 @@ const defaults = { concurrent: 50, streams: 50, time: 5 * 60_000 }
 /** Milliseconds that a call may take besides its handler's time. */
 const leaseMarginMs = 10_000
 
+const kinds: KindsOf<LimitsOptions> = {
+  rate: kind.string,
+  quota: kind.string,
+  concurrent: kind.atLeastOne,
+  streams: kind.amount,
+  time: kind.amount,
+  arguments: kind.amount,
+}
+
 /** @throws Error with one sentence that names the fix */
 export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<string, unknown>>): Limiter {
+  checkOptions('limits()', options, kinds)
   const { streams = defaults.streams, time = defaults.time, arguments: longest = Number.POSITIVE_INFINITY } = options
   const common = readLimit({ concurrent: defaults.concurrent, ...options }, '', 'limits()')
   const read = new WeakMap<Limit, Read>()
@@ -220,7 +232,6 @@ const crowded = (problem: string, most: number, reason: LimitReason): McpError =
   tooMany(`${problem}: at most ${most} at a time. Wait for one to end, then try again`, 1, reason)
 
 function readLimit({ rate, quota, concurrent = Number.POSITIVE_INFINITY }: Limit, what: string, owner: string): Read {
-  if (!(concurrent >= 1)) throw new Error(`${owner} has the concurrent ${concurrent}: use a whole number of at least 1`)
   return {
     what,
     rate: rate === undefined ? undefined : readRate(rate, owner),

@@ -2,6 +2,8 @@ import { whyOf } from '../audit/why.ts'
 import { sessionMark, sessionOf, writer } from '../audit/writing.ts'
 import type { Audit, Site, Visit } from '../auth/auth.ts'
 import { methods } from '../engine/methods/index.ts'
+import { checkOptions } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { type ErrorKind, errorTable, type McpError } from '../protocol/errors.ts'
 import { isRequest, isResponse, type Message } from '../protocol/jsonrpc.ts'
 import { claimedVersion } from '../protocol/meta.ts'
@@ -26,7 +28,9 @@ const most = 50
  * @example
  * serve(server, { audit: messages({ to: toLogs() }) })
  */
-export function messages({ to }: MessagesOptions): Audit {
+export function messages(options: MessagesOptions): Audit {
+  checkOptions('messages()', options, { to: kind.sinks })
+  const { to } = options
   const sinks = [to].flat()
   return (visit, response, site) => {
     const { status } = response
@@ -108,3 +112,5 @@ function revisionIn({ headers }: Request, params: Params) {
   const said = claimedVersion(params) ?? headers.get('MCP-Protocol-Version') ?? params.protocolVersion
   return typeof said === 'string' ? revisionOf(said) : undefined
 }
+
+kind.mark('factory', messages)

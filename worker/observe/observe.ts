@@ -2,6 +2,8 @@ import { waitUntil } from 'cloudflare:workers'
 import { sessionMark } from '../audit/writing.ts'
 import type { Call, Outcome } from '../engine/call.ts'
 import { isAsleep, watchCalls } from '../engine/watching.ts'
+import { checkOptions, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { asMcpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
@@ -25,7 +27,9 @@ export type ObserveOptions = {
  * @example
  * server.use(observe({ to: toLogs() }))
  */
-export function observe({ to, arguments: wanted = false }: ObserveOptions): Module {
+export function observe(options: ObserveOptions): Module {
+  checkOptions('observe()', options, { to: kind.sinks, arguments: kind.flag } satisfies KindsOf<ObserveOptions>)
+  const { to, arguments: wanted = false } = options
   const sinks = [to].flat()
   return ({ registry }) => {
     watchCalls(registry, (call) => {

@@ -1,3 +1,4 @@
+import { mark } from '../options/kinds.ts'
 import type { Sink } from './event.ts'
 
 /**
@@ -6,7 +7,9 @@ import type { Sink } from './event.ts'
  *
  * @see https://developers.cloudflare.com/workers/observability/logs/workers-logs/
  */
-export const toLogs = (): Sink => (event) => {
+export const toLogs = mark('factory', (): Sink => mark('sink', write))
+
+const write: Sink = (event) => {
   const line = JSON.stringify({ mcp: event })
   if (event.came.is === 'error' || event.came.is === 'failed') console.warn(line)
   else console.log(line)

@@ -3,6 +3,8 @@
  *
  * @see https://spec.openapis.org/oas/v3.1.1.html
  */
+import { checkOptions } from '../options/check.ts'
+import { fn } from '../options/kinds.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../protocol/types.ts'
 import { namesInPath } from './lost-arguments.ts'
@@ -29,7 +31,9 @@ export type OperationsOfOptions = {
  * @param document OpenAPI 3.0 or 3.1, whole: references within it are followed, others are not
  * @throws Error with one sentence that names what is wrong, and where
  */
-export function operationsOf(document: unknown, { leftOut = () => {} }: OperationsOfOptions = {}): Operation[] {
+export function operationsOf(document: unknown, options: OperationsOfOptions = {}): Operation[] {
+  checkOptions('operationsOf()', options, { leftOut: fn })
+  const { leftOut = () => {} } = options
   if (!isObject(document) || !/^3\.[01]\./.test(`${document.openapi}`)) {
     throw new Error('This is no OpenAPI 3.0 or 3.1 document: it has no "openapi" that says so')
   }

@@ -1,3 +1,5 @@
+import { checkOptions, checkValue, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { BoundedBody, maxAnswerBytes } from '../protocol/bounded-body.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
@@ -28,6 +30,14 @@ export type OperationsOptions = {
   scopes?: readonly string[] | ((operation: Operation) => readonly string[])
 }
 
+const kinds: KindsOf<OperationsOptions> = {
+  // Checked below, as a URL.
+  base: kind.anything,
+  headers: [(value) => Object(value) === value, 'an object or a function'],
+  prefix: kind.string,
+  scopes: kind.scopesOrFunction,
+}
+
 /** Characters of an error's body that the model gets. */
 const maxErrorCharacters = 1000
 
@@ -41,6 +51,8 @@ const maxErrorCharacters = 1000
  * server.use(operations(operationsOf(pets), { base: 'https://api.example/v1', scopes: ['pets'] }))
  */
 export function operations(list: readonly Operation[], options: OperationsOptions): Module {
+  checkValue('operations()', 'list', list, [Array.isArray, 'a list such as operationsOf(document) returns'])
+  checkOptions('operations()', options, kinds)
   const { base, headers = {}, prefix = '', scopes } = options
   if (!isSecureUrl(base)) {
     throw new Error(

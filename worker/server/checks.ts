@@ -4,25 +4,11 @@
  */
 import { isObject } from '../protocol/jsonrpc.ts'
 import { type Annotation, annotation, type MirroredParameter, mirroredParameters } from '../protocol/mirror.ts'
-import type { Caching, JsonSchema } from '../protocol/types.ts'
+import type { JsonSchema } from '../protocol/types.ts'
 import type { Prompt } from './prompt.ts'
 import type { Resource } from './resource.ts'
 import type { JsonSchemaReader, Schema, StandardSchema } from './schema.ts'
-import type { ServerOptions } from './server.ts'
 import type { Tool } from './tool.ts'
-
-export function checkServer(options: ServerOptions): void {
-  for (const member of ['name', 'version'] as const) {
-    if (typeof options?.[member] !== 'string' || options[member] === '') {
-      throw new Error(`createServer needs a ${member}: createServer({ name: 'notes', version: '1.0.0' })`)
-    }
-  }
-  const { pageSize, caching } = options
-  if (pageSize !== undefined && !(Number.isInteger(pageSize) && pageSize > 0)) {
-    throw new Error(`createServer has the pageSize ${pageSize}: use a whole number of at least 1`)
-  }
-  checkCaching(caching, 'createServer')
-}
 
 export function refuseTwice(word: string, name: string): never {
   const fix = word === 'resource' ? 'give one another URI' : 'rename one, or plug its module in with a prefix'
@@ -96,8 +82,7 @@ export function checkResource(uri: string, definition: Described, handler: unkno
   checkCommon(`The resource "${uri}"`, definition, handler)
 }
 
-export function checkTemplate(uri: string, { template, list, complete, caching }: Resource): void {
-  checkCaching(caching, `The resource "${uri}"`)
+export function checkTemplate(uri: string, { template, list, complete }: Resource): void {
   if (!template && list) throw new Error(`The resource "${uri}" has no variables, so it needs no list`)
   for (const variable of Object.keys(complete)) {
     if (!template?.names.includes(variable)) {
@@ -106,27 +91,11 @@ export function checkTemplate(uri: string, { template, list, complete, caching }
   }
 }
 
-type Described = { description: string; scopes?: readonly string[] | undefined; input?: Schema | undefined }
+type Described = { description: string; input?: Schema | undefined }
 
-function checkCommon(owner: string, { description, scopes }: Described, handler: unknown): void {
+function checkCommon(owner: string, { description }: Described, handler: unknown): void {
   if (typeof description !== 'string' || description === '') throw new Error(`${owner} needs a description`)
   if (typeof handler !== 'function') throw new Error(`${owner} needs a handler as its third argument`)
-  const areScopes =
-    Array.isArray(scopes) && scopes.every((scope) => typeof scope === 'string' && /^[!#-[\]-~]+$/.test(scope))
-  // RFC 6749, section 3.3.
-  if (scopes !== undefined && !areScopes) {
-    throw new Error(`${owner} has the scopes ${JSON.stringify(scopes)}: write a list, as scopes: ['notes:read']`)
-  }
-}
-
-function checkCaching(caching: Caching | undefined, owner: string): void {
-  if (!caching) return
-  if (!Number.isInteger(caching.ttlMs) || caching.ttlMs < 0) {
-    throw new Error(`${owner} has caching.ttlMs ${caching.ttlMs}: use whole milliseconds, 0 or more`)
-  }
-  if (caching.cacheScope !== 'public' && caching.cacheScope !== 'private') {
-    throw new Error(`${owner} has caching.cacheScope "${caching.cacheScope}": use "public" or "private"`)
-  }
 }
 
 export function checkSchema(

@@ -1,21 +1,96 @@
-/** Definitions have known members only: a member that is ignored is a mistake that nobody is told about. */
+/** Checks of definitions: members with known names only, each with a value of the right type. The same in deployments. */
+import { checkOptions, isObject, type Kind, type KindsOf, shown } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
+import type { Annotations, ToolAnnotations } from '../protocol/types.ts'
+import type { Limit, Visibility } from './caller.ts'
+import type { PromptDefinition } from './prompt.ts'
+import type { ResourceDefinition } from './resource.ts'
+import type { Schema } from './schema.ts'
 import type { Server } from './server.ts'
+import type { TaskOptions, ToolDefinition } from './tool.ts'
 
-type Kind = 'tool' | 'resource' | 'prompt'
+type Declared = 'tool' | 'resource' | 'prompt'
 
-const visibility = ['scopes', 'limit', 'listed', 'enabled', 'initially'] as const
+const matching = (pattern: RegExp, expected: string): Kind => [
+  (value) => typeof value === 'string' && pattern.test(value),
+  expected,
+]
 
-const members: Readonly<Record<Kind, readonly string[]>> = {
-  tool: ['title', 'description', 'input', 'output', 'annotations', 'single', 'task', 'icons', '_meta', ...visibility],
-  resource: [
-    ...['name', 'title', 'description', 'mimeType', 'size', 'annotations', 'icons', '_meta', 'caching'],
-    ...['readable', 'list', 'complete', ...visibility],
+const visibility: KindsOf<Visibility> = {
+  // RFC 6749, section 3.3.
+  scopes: [
+    (value) => Array.isArray(value) && value.every((scope) => typeof scope === 'string' && /^[!#-[\]-~]+$/.test(scope)),
+    "a list such as ['notes:read']",
   ],
-  prompt: ['title', 'description', 'args', 'complete', 'icons', '_meta', ...visibility],
+  limit: kind.object(
+    {
+      rate: matching(/^[1-9]\d{0,8}\/(10s|m)$/, "a string such as '60/m' or '10/10s'"),
+      quota: matching(/^[1-9]\d{0,8}\/[mhd]$/, "a string such as '10/m', '100/h' or '1000/d'"),
+      concurrent: kind.atLeastOne,
+    } satisfies KindsOf<Limit>,
+    "an object such as { rate: '60/m' }",
+  ),
+  listed: kind.flag,
+  enabled: [kind.fn[0], "a function of the caller; what can be switched has initially: 'disabled' instead"],
+  initially: matching(/^(en|dis)abled$/, "'enabled' or 'disabled'"),
+}
+
+/** A schema is read later. What is falsy would count as none. */
+const schema: Kind = [Boolean, 'a schema']
+const item = { title: kind.string, description: kind.string, icons: kind.icons, _meta: kind.object() }
+
+const kinds = {
+  tool: {
+    ...item,
+    input: schema,
+    output: schema,
+    annotations: kind.object({
+      title: kind.string,
+      readOnlyHint: kind.flag,
+      destructiveHint: kind.flag,
+      idempotentHint: kind.flag,
+      openWorldHint: kind.flag,
+    } satisfies KindsOf<ToolAnnotations>),
+    single: kind.flag,
+    task: [
+      (value) => typeof value === 'boolean' || isObject(value),
+      "true, false or an object such as { ttl: '1h' }",
+      {
+        required: kind.flag,
+        after: kind.duration,
+        ttl: kind.duration,
+        poll: kind.duration,
+        retries: kind.size,
+      } satisfies KindsOf<TaskOptions>,
+    ],
+    ...visibility,
+  } satisfies KindsOf<ToolDefinition<Schema, Schema>>,
+  resource: {
+    name: kind.name,
+    ...item,
+    mimeType: kind.string,
+    size: kind.size,
+    annotations: kind.object({
+      audience: [
+        (value) => Array.isArray(value) && value.every((role) => role === 'user' || role === 'assistant'),
+        "a list of 'user' and 'assistant'",
+      ],
+      priority: [(value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1'],
+      lastModified: kind.string,
+    } satisfies KindsOf<Annotations>),
+    caching: kind.caching,
+    readable: kind.fn,
+    list: kind.fn,
+    complete: kind.functions,
+    ...visibility,
+  } satisfies KindsOf<ResourceDefinition<string>>,
+  prompt: { ...item, args: schema, complete: kind.functions, ...visibility } satisfies KindsOf<
+    PromptDefinition<Schema>
+  >,
 }
 
 /** What other libraries call a member, and what it is called here. */
-const renamed: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
+const renamed: Readonly<Record<Declared, Readonly<Record<string, string>>>> = {
   tool: {
     inputSchema: 'write "input"',
     parameters: 'write "input"',
@@ -26,35 +101,25 @@ const renamed: Readonly<Record<Kind, Readonly<Record<string, string>>>> = {
   prompt: { argsSchema: 'write "args"', arguments: 'write "args"', name: 'give the name as the first argument' },
 }
 
-const handlers = new Set(['handler', 'execute', 'callback', 'run'])
+const handler = 'give the handler as the third argument'
+const handlers = { handler, execute: handler, callback: handler, run: handler }
 
-/** @throws Error for a definition that is no object, and for one with a member that has no meaning */
-export function checkDefinition(kind: Kind, name: string, definition: unknown): void {
-  if (typeof definition !== 'object' || definition === null) {
+/** @throws Error for a definition that is no object, and for a member with an unknown name or a wrong value */
+export function checkDefinition(declared: Declared, name: string, definition: unknown): void {
+  if (!isObject(definition)) {
     throw new Error(
-      `The ${kind} "${name}" has ${kindOf(definition)} where its definition belongs: ${call(kind, name, definition)}`,
+      `The ${declared} "${name}" has ${shown(definition)} where its definition belongs: ${call(declared, name, definition)}`,
     )
   }
-  const known = members[kind]
-  for (const [member, value] of Object.entries(definition)) {
-    if (value === undefined || known.includes(member)) continue
-    const advice = handlers.has(member) ? 'give the handler as the third argument' : renamed[kind][member]
-    const fix = advice ?? `it takes ${known.slice(0, -1).join(', ')} and ${known.at(-1)}`
-    throw new Error(`The definition of ${kind} "${name}" has the member "${member}", which means nothing here: ${fix}`)
-  }
-}
-
-function kindOf(value: unknown): string {
-  if (typeof value === 'string') return 'a text'
-  return value === undefined || value === null ? String(value) : `a ${typeof value}`
+  checkOptions(`${declared} "${name}"`, definition, kinds[declared], { ...handlers, ...renamed[declared] })
 }
 
 /** The call that was meant. */
-function call(kind: Kind, name: string, definition: unknown): string {
-  if (kind === 'tool') {
+function call(declared: Declared, name: string, definition: unknown): string {
+  if (declared === 'tool') {
     return `write server.tool("${name}", { description: "…", input: z.object({ … }) }, handler)`
   }
-  if (kind === 'prompt') {
+  if (declared === 'prompt') {
     return `write server.prompt("${name}", { description: "…", args: z.object({ … }) }, handler)`
   }
   // The official SDK takes the name first.

@@ -1,3 +1,5 @@
+import { checkOptions, checkValue, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { type Change, type List, type Scope, switchOf } from '../protocol/changes.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
@@ -215,7 +217,10 @@ export class Server {
    * @param options `prefix` goes before the names of its tools and prompts; URIs have their schemes. Default: none
    * @throws Error for a module that is async, and for middleware
    */
-  use(module: Module, { prefix = '' }: { prefix?: string } = {}): this {
+  use(module: Module, options: { prefix?: string } = {}): this {
+    checkValue('server.use()', 'module', module, [kind.fn[0], 'a function such as mount(server) returns'])
+    checkOptions('server.use()', options, { prefix: kind.string })
+    const { prefix = '' } = options
     const { registry } = this
     const part = prefix ? new Server(registry.options, { registry, prefix: this.prefix + prefix }) : this
     const returned: unknown = module(part)
@@ -241,6 +246,7 @@ export class Server {
    * })
    */
   intercept(middleware: Middleware): this {
+    checkValue('server.intercept()', 'middleware', middleware, kind.fn)
     this.registry.around = within(this.registry.around, middleware)
     return this
   }
@@ -287,8 +293,22 @@ async function nobodyHears(): Promise<never> {
   throw new Error(checks?.noUpdates ?? 'Nobody hears of changes')
 }
 
+const kinds: KindsOf<ServerOptions> = {
+  name: kind.required(kind.name),
+  version: kind.required(kind.name),
+  title: kind.string,
+  description: kind.string,
+  icons: kind.icons,
+  websiteUrl: kind.string,
+  instructions: kind.string,
+  experimental: kind.object(),
+  caching: kind.caching,
+  pageSize: kind.count,
+  jsonSchema: [kind.fn[0], 'jsonSchema of "edgemcp/json-schema"'],
+}
+
 function newRegistry(options: ServerOptions): Registry {
-  checks?.checkServer(options)
+  checkOptions('createServer()', options, kinds)
   return {
     options,
     tools: new Map(),

@@ -1,5 +1,7 @@
 import { parse } from 'yaml'
 import { extension } from '../extensions/index.ts'
+import { checkOptions } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { McpError } from '../protocol/errors.ts'
 import { toHex } from '../protocol/hex.ts'
 import type { Caching, Params } from '../protocol/types.ts'
@@ -45,10 +47,9 @@ const types: Readonly<Record<string, string>> = {
  *
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
-export function skills(
-  files: Readonly<Record<string, string | Uint8Array>>,
-  { caching = { ttlMs: 0, cacheScope: 'private' } }: SkillsOptions = {},
-): Module {
+export function skills(files: Readonly<Record<string, string | Uint8Array>>, options: SkillsOptions = {}): Module {
+  checkOptions('skills()', options, { caching: kind.caching })
+  const { caching = { ttlMs: 0, cacheScope: 'private' } } = options
   const paths = Object.keys(files).sort()
   const folders = paths.filter((path) => path.endsWith(`/${manifest}`)).map((path) => path.slice(0, -manifest.length))
   const described = new Map(folders.map((folder) => [folder, frontmatterOf(folder, files[folder + manifest])]))

@@ -1,3 +1,5 @@
+import { checkOptions, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { HandledState, ScopedState, StateAccess, StateCall } from '../server/state.ts'
@@ -53,6 +55,14 @@ export interface KeyValue<V extends object> extends Forgettable {
 
 type Values = Record<string, unknown>
 
+const kinds: KindsOf<SessionStateOptions | OwnStateOptions | HandledStateOptions> = {
+  // Checked by `checkLife`.
+  scope: kind.anything,
+  ttl: kind.anything,
+  tables: kind.strings,
+  scopes: kind.strings,
+}
+
 /**
  * Declares state that outlives a call. Handlers reach it with `ctx.state`.
  *
@@ -88,9 +98,11 @@ export function state<O extends object, V extends object = Values>(
 ): HandledState<Called<O>>
 export function state(
   name: string,
-  { scope, ttl, tables = [], scopes = [] }: SessionStateOptions | OwnStateOptions | HandledStateOptions,
+  options: SessionStateOptions | OwnStateOptions | HandledStateOptions,
   operations: (store: Store) => object = keyValue,
 ): unknown {
+  checkOptions('state()', options, kinds)
+  const { scope, ttl, tables = [], scopes = [] } = options
   checkLife(name, scope, ttl)
   const lasts = ttl === Number.POSITIVE_INFINITY ? undefined : ttl
   declare({ name, scope, ttl: lasts, tables, operations: operations as (store: Store) => Operations })

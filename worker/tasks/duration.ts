@@ -1,3 +1,5 @@
+import { durationPattern } from '../options/kinds.ts'
+
 const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
 
 /**
@@ -7,7 +9,7 @@ const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
  * @throws Error when it is neither, or negative
  */
 export function milliseconds(duration: number | string, owner: string): number {
-  const [, amount = '', unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(String(duration)) ?? []
+  const [, amount = '', unit = ''] = durationPattern.exec(String(duration)) ?? []
   const found = typeof duration === 'number' ? duration : Number(amount || Number.NaN) * (units[unit] as number)
   if (found >= 0 && Number.isFinite(found)) return Math.round(found)
   throw new Error(

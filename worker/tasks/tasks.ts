@@ -9,6 +9,8 @@ import type { Asked, Method } from '../engine/methods/method.ts'
 import { callTool, listTools } from '../engine/methods/tools.ts'
 import { extension } from '../extensions/index.ts'
 import { sealsOf } from '../http/host.ts'
+import { checkOptions, checkValue, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { keys, object } from '../platform.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
@@ -48,6 +50,19 @@ export type Tasks = {
   readonly McpTask: TaskClass
 }
 
+const kinds: KindsOf<TasksOptions> = {
+  jurisdiction: kind.string,
+  locationHint: kind.string,
+  auth: [
+    (value) =>
+      kind.auth[0](value) ||
+      (kind.object()[0](value) &&
+        Object.keys(Object(value)).every((name) => name === 'storedClaims' || name === 'reauthorize')),
+    'an auth, or an object with storedClaims and reauthorize',
+  ],
+  objects: kind.object({ task: kind.name, session: kind.name, updates: kind.name, state: kind.name }),
+}
+
 /**
  * Lets tools with the option `task` outlive every connection. Called once, after the server's declaration has begun.
  *
@@ -62,6 +77,8 @@ export type Tasks = {
  * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  */
 export function tasks(server: Server, options: TasksOptions = {}): Tasks {
+  checkValue('tasks()', 'server', server, kind.server)
+  checkOptions('tasks()', options, kinds)
   const names = {
     task: 'McpTask',
     session: 'McpSession',

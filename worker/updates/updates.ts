@@ -1,10 +1,20 @@
 import { Updates, type UpdatesOptions, type UpdatesRpc } from '../../durable-objects/updates.ts'
 import { topicsAbout } from '../engine/subscribing.ts'
+import { checkOptions, type KindsOf } from '../options/check.ts'
+import { count } from '../options/kinds.ts'
 import { switchOf } from '../protocol/changes.ts'
 import { hash } from '../protocol/hash.ts'
 import type { UpdatesFeature } from '../serve.ts'
 import type { Registry } from '../server/server.ts'
 import { listen } from './listen.ts'
+
+const kinds: KindsOf<UpdatesOptions> = {
+  shards: count,
+  listeners: count,
+  listenersEach: count,
+  listenersPerAddress: count,
+  storageBytes: count,
+}
 
 /**
  * Lets clients hear of changes: `serve(server, { updates: updates() })`. What changes is announced with
@@ -13,6 +23,7 @@ import { listen } from './listen.ts'
  * @throws Error when an option is not a whole number of at least 1
  */
 export function updates(options: Partial<UpdatesOptions> = {}): UpdatesFeature {
+  checkOptions('updates()', options, kinds)
   const all: UpdatesOptions = {
     shards: 1,
     listeners: 10_000,
@@ -20,11 +31,6 @@ export function updates(options: Partial<UpdatesOptions> = {}): UpdatesFeature {
     listenersPerAddress: 100,
     storageBytes: 2 ** 30,
     ...options,
-  }
-  for (const [name, value] of Object.entries(all)) {
-    if (!(Number.isInteger(value) && value > 0)) {
-      throw new Error(`updates has ${name} ${value}: use a whole number of at least 1`)
-    }
   }
   const of = (name: string) => (name ? hash(name) : Math.floor(Math.random() * 2 ** 32)) % all.shards
   return { Updates, options: all, of, listen, attach }

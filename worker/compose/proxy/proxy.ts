@@ -1,10 +1,23 @@
 import { waitUntil } from 'cloudflare:workers'
+import { checkOptions, type KindsOf } from '../../options/check.ts'
+import * as kind from '../../options/kinds.ts'
 import { isSecureUrl } from '../../protocol/secure-url.ts'
 import type { Module } from '../../server/server.ts'
 import { standBefore } from './front.ts'
 import { Proxied } from './proxied.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import { Remote, type RemotePlatform } from './remote.ts'
+
+const kinds: KindsOf<ProxyOptions> = {
+  prefix: kind.string,
+  headers: kind.fn,
+  timeout: kind.amount,
+  listTimeout: kind.amount,
+  // Checked below: the message names the upstream.
+  scopes: kind.anything,
+  sharedSessions: kind.flag,
+  fetch: kind.fn,
+}
 
 /**
  * The tools, prompts, resources and completions of a server elsewhere, as a part of this one: listed with its own, and asked for
@@ -17,6 +30,7 @@ import { Remote, type RemotePlatform } from './remote.ts'
  * server.use(proxy('https://weather.example/mcp', { prefix: 'weather_', scopes: ['weather:read'] }))
  */
 export function proxy(url: string, options: ProxyOptions = {}): Module {
+  checkOptions('proxy()', options, kinds)
   const {
     prefix = '',
     headers = () => ({}),

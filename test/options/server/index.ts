@@ -1,0 +1,586 @@
+/** Functions that are called as JavaScript may call them, each with what it has to say. */
+import { type Auth, createServer, policies, serve } from 'edgemcp'
+import { app } from 'edgemcp/apps'
+import { audit, toLogs } from 'edgemcp/audit'
+import { bearer, cloudflareAccess, oauthProvider, ofTenant } from 'edgemcp/auth'
+import { face, mount, proxy } from 'edgemcp/compose'
+import { extension } from 'edgemcp/extensions'
+import { inspector } from 'edgemcp/inspector'
+import { limits } from 'edgemcp/limits'
+import { messages, observe, toLogs as toCallLogs } from 'edgemcp/observe'
+import { operations, operationsOf } from 'edgemcp/openapi'
+import { page } from 'edgemcp/page'
+import { skills } from 'edgemcp/skills'
+import { state } from 'edgemcp/state'
+import { tasks } from 'edgemcp/tasks'
+import { updates } from 'edgemcp/updates'
+
+/** What a type checker would refuse. */
+const loose = (value?: unknown) => value as never
+
+const newServer = () => createServer({ name: 'options', version: '1.0.0' })
+const served = (options: unknown) => serve(newServer(), loose(options))
+const issuer = 'https://auth.example.com'
+const auth = bearer({ issuer })
+const base = 'https://api.example/v1'
+const upstream = 'https://weather.example/mcp'
+const document = { openapi: '3.1.0', paths: {} }
+
+const authExpected = 'an auth such as bearer({ issuer }) returns'
+const limiterExpected = 'what limits() of "edgemcp/limits" returns'
+const hookExpected = 'a hook such as audit({ to }) returns, or a list of hooks'
+const sinkExpected = 'a sink such as toLogs() returns, or a list of sinks'
+const limitsTake = '"limits" takes depth, batch, body, bodyTimeout, patience, keepAlive and backlog'
+const pathExpected = 'a path such as "/mcp", without patterns'
+
+type Case = readonly [title: string, run: () => unknown, message: string]
+
+const misspelt: readonly Case[] = [
+  [
+    'serve: nothing alike',
+    () => served({ cors: true }),
+    'serve() does not take "cors": it takes path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts',
+  ],
+  [
+    'serve: another beginning',
+    () => served({ authorization: auth }),
+    'serve() does not take "authorization" (did you mean "auth"?): it takes path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts',
+  ],
+  [
+    'serve: one letter',
+    () => served({ orgins: ['https://a.example'] }),
+    'serve() does not take "orgins" (did you mean "origins"?): it takes path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts',
+  ],
+  [
+    'serve: upper case',
+    () => served({ Auth: auth }),
+    'serve() does not take "Auth" (did you mean "auth"?): it takes path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts',
+  ],
+  [
+    'serve: a name that every object has',
+    () => served({ toString: 'x' }),
+    'serve() does not take "toString": it takes path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts',
+  ],
+  [
+    'serve: limits() in limits',
+    () => served({ limits: limits({ quota: '1/d' }) }),
+    `serve() does not take "limits.attach": ${limitsTake}`,
+  ],
+  [
+    'serve: options of limits() in limits',
+    () => served({ limits: { rate: '60/m' } }),
+    `serve() does not take "limits.rate": ${limitsTake}`,
+  ],
+  [
+    'serve: sessions',
+    () => served({ sessions: { tll: 1000 } }),
+    'serve() does not take "sessions.tll" (did you mean "ttl"?): "sessions" takes jurisdiction, locationHint, ttl and log',
+  ],
+  [
+    'serve: sessions.log',
+    () => served({ sessions: { log: { events: 5 } } }),
+    'serve() does not take "sessions.log.events": "sessions.log" takes age, count, bytes, responseCount and responseBytes',
+  ],
+  [
+    'serve: objects',
+    () => served({ objects: { sessions: 'Mine' } }),
+    'serve() does not take "objects.sessions" (did you mean "session"?): "objects" takes session, updates and state',
+  ],
+  [
+    'createServer',
+    () => createServer(loose({ name: 'a', version: '1', instruction: 'Hello' })),
+    'createServer() does not take "instruction" (did you mean "instructions"?): it takes name, version, title, description, icons, websiteUrl, instructions, experimental, caching, pageSize and jsonSchema',
+  ],
+  [
+    'createServer: caching',
+    () => createServer(loose({ name: 'a', version: '1', caching: { ttl: 1, cacheScope: 'public' } })),
+    'createServer() does not take "caching.ttl" (did you mean "ttlMs"?): "caching" takes ttlMs and cacheScope',
+  ],
+  [
+    'limits',
+    () => limits(loose({ rates: '60/m' })),
+    'limits() does not take "rates" (did you mean "rate"?): it takes rate, quota, concurrent, streams, time and arguments',
+  ],
+  [
+    'bearer',
+    () => bearer(loose({ issuer, audiences: 'x' })),
+    'bearer() does not take "audiences" (did you mean "audience"?): it takes issuer, keys, audience, algorithms, introspection, verify, resource, scopes, strict, required, optional, clockTolerance, keptFor, fetch, name, documentation, tenant, scopesOf, implies, storedClaims and reauthorize',
+  ],
+  [
+    'bearer: an issuer',
+    () => bearer(loose({ issuer: [{ issuer, audiences: 'x' }] })),
+    'bearer() does not take "issuer.audiences" (did you mean "audience"?): "issuer" takes issuer, keys, audience, algorithms and introspection',
+  ],
+  [
+    'bearer: introspection',
+    () => bearer(loose({ issuer, introspection: { id: 'a', clientSecret: 'b' } })),
+    'bearer() does not take "introspection.id": "introspection" takes url, clientId, clientSecret and tokenPrefix',
+  ],
+  [
+    'cloudflareAccess',
+    () => cloudflareAccess(loose({ team: 'a', audience: 'b', issuer })),
+    'cloudflareAccess() does not take "issuer": it takes team, audience, algorithms, verify, scopes, strict, required, optional, clockTolerance, keptFor, fetch, name, documentation, tenant, scopesOf, implies, storedClaims and reauthorize',
+  ],
+  [
+    'oauthProvider',
+    () => oauthProvider(() => undefined, loose({ reauthorise: () => undefined })),
+    'oauthProvider() does not take "reauthorise" (did you mean "reauthorize"?): it takes storedClaims and reauthorize',
+  ],
+  [
+    'ofTenant',
+    () => ofTenant('acme', auth, loose({ allowMissing: true })),
+    'ofTenant() does not take "allowMissing" (did you mean "allowMissingClaim"?): it takes allowMissingClaim',
+  ],
+  [
+    'updates',
+    () => updates(loose({ shard: 2 })),
+    'updates() does not take "shard" (did you mean "shards"?): it takes shards, listeners, listenersEach, listenersPerAddress and storageBytes',
+  ],
+  [
+    'tasks',
+    () => tasks(newServer(), loose({ reauthorize: () => undefined })),
+    'tasks() does not take "reauthorize": it takes jurisdiction, locationHint, auth and objects',
+  ],
+  [
+    'tasks: objects',
+    () => tasks(newServer(), loose({ objects: { tasks: 'Mine' } })),
+    'tasks() does not take "objects.tasks" (did you mean "task"?): "objects" takes task, session, updates and state',
+  ],
+  [
+    'proxy',
+    () => proxy(upstream, loose({ header: () => ({}) })),
+    'proxy() does not take "header" (did you mean "headers"?): it takes prefix, headers, timeout, listTimeout, scopes, sharedSessions and fetch',
+  ],
+  ['mount', () => mount(newServer(), loose({ name: 'a' })), 'mount() does not take "name": it takes prefix'],
+  [
+    'server.use',
+    () => newServer().use(() => {}, loose({ prefx: 'a' })),
+    'server.use() does not take "prefx" (did you mean "prefix"?): it takes prefix',
+  ],
+  [
+    'face',
+    () => face(served({ sessions: false }), loose({ uri: 'https://a.example/mcp' })),
+    'face() does not take "uri" (did you mean "url"?): it takes url',
+  ],
+  [
+    'operations',
+    () => operations([], loose({ base, scope: ['pets'] })),
+    'operations() does not take "scope" (did you mean "scopes"?): it takes base, headers, prefix and scopes',
+  ],
+  [
+    'operationsOf',
+    () => operationsOf(document, loose({ leftout: () => {} })),
+    'operationsOf() does not take "leftout" (did you mean "leftOut"?): it takes leftOut',
+  ],
+  [
+    'audit',
+    () => audit(loose({ to: toLogs(), addresses: false })),
+    'audit() does not take "addresses" (did you mean "address"?): it takes to and address',
+  ],
+  [
+    'observe',
+    () => observe(loose({ to: toCallLogs(), args: true })),
+    'observe() does not take "args": it takes to and arguments',
+  ],
+  ['messages', () => messages(loose({ to: toCallLogs(), all: true })), 'messages() does not take "all": it takes to'],
+  [
+    'inspector',
+    () => inspector(loose({ open: true, url: '/' })),
+    'inspector() does not take "url": it takes auth and open',
+  ],
+  [
+    'state',
+    () => state('misspelt', loose({ scope: 'user', ttl: 1, table: [] })),
+    'state() does not take "table" (did you mean "tables"?): it takes scope, ttl, tables and scopes',
+  ],
+  [
+    'app',
+    () => app('ui://a', loose({ description: 'd', html: '', CSP: {} })),
+    'app() does not take "CSP" (did you mean "csp"?): it takes description, name, title, html, csp, permissions, domain and prefersBorder',
+  ],
+  [
+    'app: csp',
+    () => app('ui://a', loose({ description: 'd', html: '', csp: { connect: [] } })),
+    'app() does not take "csp.connect" (did you mean "connectDomains"?): "csp" takes connectDomains, resourceDomains, frameDomains and baseUriDomains',
+  ],
+  [
+    'extension',
+    () => extension('com.example/a', loose({ method: {} })),
+    'extension() does not take "method" (did you mean "methods"?): it takes settings, methods and named',
+  ],
+  [
+    'skills',
+    () => skills({}, loose({ cache: {} })),
+    'skills() does not take "cache" (did you mean "caching"?): it takes caching',
+  ],
+  [
+    'policies.browser',
+    () => policies.browser(loose({ origin: 'https://a.example' })),
+    'policies.browser() does not take "origin" (did you mean "origins"?): it takes origins and hosts',
+  ],
+]
+
+const wrong: readonly Case[] = [
+  // Who may call.
+  ['auth: uncalled', () => served({ auth: bearer }), `"auth" of serve() must be ${authExpected}, not a function`],
+  [
+    'auth: a function',
+    () => served({ auth: () => false }),
+    `"auth" of serve() must be ${authExpected}, not a function`,
+  ],
+  ['auth: true', () => served({ auth: true }), `"auth" of serve() must be ${authExpected}, not true`],
+  ['auth: null', () => served({ auth: null }), `"auth" of serve() must be ${authExpected}, not null`],
+  ['auth: {}', () => served({ auth: {} }), `"auth" of serve() must be ${authExpected}, not an object`],
+  ['auth: options', () => served({ auth: { issuer } }), `"auth" of serve() must be ${authExpected}, not an object`],
+  [
+    'ofTenant: no tenant',
+    () => ofTenant(loose(), auth),
+    '"tenant" of ofTenant() must be a non-empty string, not undefined',
+  ],
+  ['ofTenant: no auth', () => ofTenant('acme', loose()), `"auth" of ofTenant() must be ${authExpected}, not undefined`],
+  [
+    'inspector: auth',
+    () => inspector(loose({ auth: {} })),
+    `"auth" of inspector() must be ${authExpected}, not an object`,
+  ],
+  [
+    'inspector: open',
+    () => inspector(loose({ open: 'yes' })),
+    '"open" of inspector() must be true or false, not "yes"',
+  ],
+  [
+    'tasks: auth',
+    () => tasks(newServer(), loose({ auth: { reauthorise: () => undefined } })),
+    '"auth" of tasks() must be an auth, or an object with storedClaims and reauthorize, not an object',
+  ],
+  [
+    'oauthProvider: no function',
+    () => oauthProvider(loose({ issuer })),
+    '"principal" of oauthProvider() must be a function, not an object',
+  ],
+  [
+    'bearer: issuer',
+    () => bearer(loose({ issuer: 5 })),
+    '"issuer" of bearer() must be a URL, an object with issuer, or a list of them, not 5',
+  ],
+  [
+    'bearer: required',
+    () => bearer(loose({ issuer, required: 'admin' })),
+    '"required" of bearer() must be a list of strings, not "admin"',
+  ],
+  [
+    'bearer: optional',
+    () => bearer(loose({ issuer, optional: 'false' })),
+    '"optional" of bearer() must be true or false, not "false"',
+  ],
+  [
+    'bearer: implies',
+    () => bearer(loose({ issuer, implies: { write: 'read' } })),
+    '"implies" of bearer() must be an object of lists of strings, not an object',
+  ],
+  [
+    'bearer: clockTolerance',
+    () => bearer(loose({ issuer, clockTolerance: '30s' })),
+    '"clockTolerance" of bearer() must be a number of 0 or more, not "30s"',
+  ],
+  [
+    'bearer: introspection',
+    () => bearer(loose({ issuer, introspection: { clientId: 'a' } })),
+    '"introspection.clientSecret" of bearer() must be a string, not undefined',
+  ],
+  // How much.
+  ['limit: uncalled', () => served({ limit: limits }), `"limit" of serve() must be ${limiterExpected}, not a function`],
+  [
+    'limit: options',
+    () => served({ limit: { rate: '1/m' } }),
+    `"limit" of serve() must be ${limiterExpected}, not an object`,
+  ],
+  ['limits: rate', () => limits(loose({ rate: 60 })), '"rate" of limits() must be a string, not 60'],
+  [
+    'limits: concurrent',
+    () => limits({ concurrent: 0 }),
+    '"concurrent" of limits() must be a number of 1 or more, not 0',
+  ],
+  ['limits: time', () => limits(loose({ time: '5m' })), '"time" of limits() must be a number of 0 or more, not "5m"'],
+  [
+    'limits: body',
+    () => served({ limits: { body: '1mb' } }),
+    '"limits.body" of serve() must be a number of 0 or more, not "1mb"',
+  ],
+  // What is written.
+  ['audit: uncalled', () => served({ audit }), `"audit" of serve() must be ${hookExpected}, not a function`],
+  ['audit: a sink', () => served({ audit: toLogs() }), `"audit" of serve() must be ${hookExpected}, not a function`],
+  [
+    'audit: one of several is no hook',
+    () => served({ audit: [audit({ to: toLogs() }), messages] }),
+    `"audit" of serve() must be ${hookExpected}, not [a function, a function]`,
+  ],
+  ['audit: no options', () => audit(loose()), 'audit() takes an object with to and address, not undefined'],
+  ['audit: nowhere', () => audit({ to: [] }), `"to" of audit() must be ${sinkExpected}, not []`],
+  [
+    'audit: a sink that is not called',
+    () => audit(loose({ to: toLogs })),
+    `"to" of audit() must be ${sinkExpected}, not a function`,
+  ],
+  ['observe: nowhere', () => observe(loose({})), `"to" of observe() must be ${sinkExpected}, not undefined`],
+  ['messages: nowhere', () => messages(loose({})), `"to" of messages() must be ${sinkExpected}, not undefined`],
+  // Where.
+  ['path: a wildcard', () => served({ path: '/mcp/*' }), `"path" of serve() must be ${pathExpected}, not "/mcp/*"`],
+  [
+    'path: a URL',
+    () => served({ path: 'https://a.example/mcp' }),
+    `"path" of serve() must be ${pathExpected}, not "https://a.example/mcp"`,
+  ],
+  [
+    'path: a pattern',
+    () => served({ path: '/{tenant}/mcp' }),
+    `"path" of serve() must be ${pathExpected}, not "/{tenant}/mcp"`,
+  ],
+  [
+    'origins: a text',
+    () => served({ origins: 'https://a.example' }),
+    '"origins" of serve() must be a list of strings, not "https://a.example"',
+  ],
+  ['origins: true', () => served({ origins: true }), '"origins" of serve() must be a list of strings, not true'],
+  [
+    'hosts: a text',
+    () => served({ hosts: 'mcp.example.com' }),
+    '"hosts" of serve() must be a list of strings, not "mcp.example.com"',
+  ],
+  [
+    'policies.browser: a text',
+    () => policies.browser(loose('https://a.example')),
+    'policies.browser() takes an object with origins and hosts, not "https://a.example"',
+  ],
+  [
+    'policies.browser: nothing',
+    () => policies.browser(loose({})),
+    '"origins" of policies.browser() must be a list of strings, not undefined',
+  ],
+  // The rest of serve().
+  [
+    'serve: no server',
+    () => serve(loose()),
+    '"server" of serve() must be a server that createServer() returned, not undefined',
+  ],
+  [
+    'serve: options of a server',
+    () => serve(loose({ name: 'a', version: '1' })),
+    '"server" of serve() must be a server that createServer() returned, not an object',
+  ],
+  [
+    'serve: text for options',
+    () => serve(newServer(), loose('/mcp')),
+    'serve() takes an object with path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts, not "/mcp"',
+  ],
+  [
+    'updates: uncalled',
+    () => served({ updates }),
+    '"updates" of serve() must be what updates() of "edgemcp/updates" returns, not a function',
+  ],
+  [
+    'updates: true',
+    () => served({ updates: true }),
+    '"updates" of serve() must be what updates() of "edgemcp/updates" returns, not true',
+  ],
+  ['updates: shards', () => updates({ shards: 0 }), '"shards" of updates() must be a whole number of 1 or more, not 0'],
+  [
+    'page: true',
+    () => served({ page: true }),
+    '"page" of serve() must be a page such as page of "edgemcp/page", not true',
+  ],
+  [
+    'page: called',
+    () => served({ page: page(new Request('https://a.example'), loose({})).catch(() => {}) }),
+    '"page" of serve() must be a page such as page of "edgemcp/page", not a promise',
+  ],
+  [
+    'page: inspector uncalled',
+    () => served({ page: inspector }),
+    '"page" of serve() must be a page such as page of "edgemcp/page", not a function',
+  ],
+  ['sessions: true', () => served({ sessions: true }), '"sessions" of serve() must be false or an object, not true'],
+  [
+    'sessions: ttl',
+    () => served({ sessions: { ttl: 'never' } }),
+    '"sessions.ttl" of serve() must be a number of 0 or more, not "never"',
+  ],
+  ['identity: empty', () => served({ identity: '' }), '"identity" of serve() must be a non-empty string, not ""'],
+  [
+    'objects: a class',
+    () => served({ objects: { session: class {} } }),
+    '"objects.session" of serve() must be a non-empty string, not a function',
+  ],
+  // Functions without their argument.
+  [
+    'createServer: nothing',
+    () => createServer(loose()),
+    'createServer() takes an object with name, version, title, description, icons, websiteUrl, instructions, experimental, caching, pageSize and jsonSchema, not undefined',
+  ],
+  [
+    'createServer: no version',
+    () => createServer(loose({ name: 'a' })),
+    '"version" of createServer() must be a non-empty string, not undefined',
+  ],
+  [
+    'createServer: icons',
+    () => createServer(loose({ name: 'a', version: '1', icons: 'a.png' })),
+    `"icons" of createServer() must be a list such as [{ src: 'https://…' }], not "a.png"`,
+  ],
+  [
+    'createServer: jsonSchema',
+    () => createServer(loose({ name: 'a', version: '1', jsonSchema: true })),
+    '"jsonSchema" of createServer() must be jsonSchema of "edgemcp/json-schema", not true',
+  ],
+  [
+    'bearer: nothing',
+    () => bearer(loose()),
+    'bearer() takes an object with issuer, keys, audience, algorithms, introspection, verify, resource, scopes, strict, required, optional, clockTolerance, keptFor, fetch, name, documentation, tenant, scopesOf, implies, storedClaims and reauthorize, not undefined',
+  ],
+  [
+    'cloudflareAccess: nothing',
+    () => cloudflareAccess(loose({})),
+    '"team" of cloudflareAccess() must be a non-empty string, not undefined',
+  ],
+  [
+    'tasks: nothing',
+    () => tasks(loose()),
+    '"server" of tasks() must be a server that createServer() returned, not undefined',
+  ],
+  [
+    'mount: nothing',
+    () => mount(loose()),
+    '"server" of mount() must be a server that createServer() returned, not undefined',
+  ],
+  [
+    'mount: a Worker',
+    () => mount(loose(served({ sessions: false }))),
+    '"server" of mount() must be a server that createServer() returned, not an object',
+  ],
+  [
+    'state: nothing',
+    () => state('nothing', loose()),
+    'state() takes an object with scope, ttl, tables and scopes, not undefined',
+  ],
+  [
+    'state: tables',
+    () => state('tabled', loose({ scope: 'user', ttl: 1, tables: 'CREATE' })),
+    '"tables" of state() must be a list of strings, not "CREATE"',
+  ],
+  [
+    'operations: nothing',
+    () => operations([], loose()),
+    'operations() takes an object with base, headers, prefix and scopes, not undefined',
+  ],
+  [
+    'operations: a document',
+    () => operations(loose(document), { base }),
+    '"list" of operations() must be a list such as operationsOf(document) returns, not an object',
+  ],
+  [
+    'app: nothing',
+    () => app('ui://a', loose()),
+    'app() takes an object with description, name, title, html, csp, permissions, domain and prefersBorder, not undefined',
+  ],
+  [
+    'app: html',
+    () => app('ui://a', loose({ description: 'd' })),
+    '"html" of app() must be a string or a function, not undefined',
+  ],
+  [
+    'extension: nothing',
+    () => extension('com.example/a', loose()),
+    'extension() takes an object with settings, methods and named, not undefined',
+  ],
+  [
+    'extension: methods',
+    () => extension('com.example/a', loose({ methods: { 'a/b': {} } })),
+    '"methods" of extension() must be an object of functions, not an object',
+  ],
+  [
+    'server.use: nothing',
+    () => newServer().use(loose()),
+    '"module" of server.use() must be a function such as mount(server) returns, not undefined',
+  ],
+  [
+    'server.use: a server',
+    () => newServer().use(loose(newServer())),
+    '"module" of server.use() must be a function such as mount(server) returns, not an object',
+  ],
+  [
+    'server.use: a text',
+    () => newServer().use(() => {}, loose('a_')),
+    'server.use() takes an object with prefix, not "a_"',
+  ],
+  [
+    'server.intercept: nothing',
+    () => newServer().intercept(loose()),
+    '"middleware" of server.intercept() must be a function, not undefined',
+  ],
+]
+
+/** Seen before a deployment, which does not carry these sentences. */
+const seenInDevelopment: readonly Case[] = [
+  [
+    'origins: a page',
+    () => served({ origins: ['https://a.example/x'] }),
+    '"https://a.example/x" is no origin: write "https://a.example"',
+  ],
+  [
+    'hosts: a URL',
+    () => served({ hosts: ['https://mcp.example.com'] }),
+    '"https://mcp.example.com" is no host name: write "mcp.example.com"',
+  ],
+  [
+    'hosts: a port',
+    () => served({ hosts: ['mcp.example.com:8080'] }),
+    '"mcp.example.com:8080" is no host name: write "mcp.example.com"',
+  ],
+  [
+    'hosts: upper case',
+    () => served({ hosts: ['MCP.example.com'] }),
+    '"MCP.example.com" is no host name: write "mcp.example.com"',
+  ],
+]
+
+/** What does not count as a mistake. */
+const own: Auth = { authenticate: async () => undefined }
+const right: readonly Case[] = [
+  ['undefined members', () => served({ sessions: false, auth: undefined, cors: undefined }), ''],
+  [
+    'an auth of a class',
+    () =>
+      served({
+        sessions: false,
+        auth: new (class {
+          authenticate() {}
+        })(),
+      }),
+    '',
+  ],
+  ['an auth of one function', () => serve(newServer(), { sessions: false, auth: own, audit: [() => {}] }), ''],
+  ['every host', () => served({ sessions: false, ...policies.public }), ''],
+  ['named hosts', () => served({ sessions: false, hosts: ['mcp.example.com', 'localhost', '[::1]'] }), ''],
+  ['tasks with an auth', () => tasks(newServer(), { auth }), ''],
+  ['tasks with terms of storing', () => tasks(newServer(), { auth: { storedClaims: ['email'] } }), ''],
+]
+
+const messageOf = (run: () => unknown): string => {
+  try {
+    run()
+    return ''
+  } catch (problem) {
+    return (problem as Error).message
+  }
+}
+
+const isDeployment = process.env.NODE_ENV === 'production'
+const answer = [...misspelt, ...wrong, ...right, ...(isDeployment ? [] : seenInDevelopment)].map(
+  ([title, run, expected]) => ({
+    title,
+    expected,
+    said: messageOf(run),
+  }),
+)
+
+export default { fetch: () => Response.json(answer) }

@@ -1,0 +1,86 @@
+/**
+ * Checks what a developer gives to a function: options with known names only, and each value of the right type. An option that is
+ * ignored in silence is worst where it decides who may call. The same in development and in production.
+ */
+
+/** What one option must be. */
+export type Kind = readonly [
+  accepts: (value: unknown) => boolean,
+  /** In words that follow "must be". */
+  expected: string,
+  /** The members of the value, if it is an object, or a list of objects. */
+  members?: Kinds | undefined,
+  /** Whether the value must be given. Default false. */
+  isRequired?: boolean,
+]
+
+/** By the option's name. */
+export type Kinds = Readonly<Record<string, Kind>>
+
+/** A table that has exactly the options of a type. */
+export type KindsOf<T> = { readonly [K in keyof T]-?: Kind }
+
+export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
+  typeof value === 'object' && value !== null && !Array.isArray(value)
+
+/**
+ * @param owner what takes the options, such as `serve()`
+ * @param hints what to write for a name that is known to be a mistake, in the place of the names that there are
+ * @throws Error that names the option, and what was expected
+ */
+export function checkOptions(
+  owner: string,
+  options: unknown,
+  kinds: Kinds,
+  hints: Readonly<Record<string, string>> = {},
+  path = '',
+): void {
+  const names = Object.keys(kinds)
+  const list = names.join(', ').replace(/, (\w+)$/, ' and $1')
+  if (!isObject(options)) throw new Error(`${owner} takes an object with ${list}, not ${shown(options)}`)
+  for (const key of Object.keys(options)) {
+    if (names.includes(key) || options[key] === undefined) continue
+    const place = path + key
+    const hint = Object.hasOwn(hints, place) ? hints[place] : undefined
+    const near = hint === undefined ? nearest(key, names) : undefined
+    const meant = near === undefined ? '' : ` (did you mean "${near}"?)`
+    const fix = hint ?? `${path ? `"${path.slice(0, -1)}"` : 'it'} takes ${list}`
+    throw new Error(`${owner} does not take "${place}"${meant}: ${fix}`)
+  }
+  for (const [key, kind] of Object.entries(kinds)) {
+    const value = options[key]
+    if (value === undefined && !kind[3]) continue
+    checkValue(owner, path + key, value, kind)
+    const members = kind[2]
+    if (!members) continue
+    for (const each of [value].flat()) {
+      if (isObject(each)) checkOptions(owner, each, members, hints, `${path}${key}.`)
+    }
+  }
+}
+
+/** @throws Error that names the value, and what was expected */
+export function checkValue(owner: string, key: string, value: unknown, [accepts, expected]: Kind): void {
+  if (!accepts(value)) throw new Error(`"${key}" of ${owner} must be ${expected}, not ${shown(value)}`)
+}
+
+/** A value, for an error: short, and nothing of an object, which may have secrets. */
+export function shown(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
+  if (isObject(value)) return value instanceof Promise ? 'a promise' : 'an object'
+  return typeof value === 'function' ? 'a function' : String(value)
+}
+
+/** The name that was meant, if that is obvious. */
+function nearest(given: string, names: readonly string[]): string | undefined {
+  const text = given.toLowerCase()
+  return names.find((known) => {
+    const other = known.toLowerCase()
+    let [start, end] = [0, 0]
+    while (start < text.length && text[start] === other[start]) start += 1
+    while (end < text.length - start && text.at(-1 - end) === other.at(-1 - end)) end += 1
+    // Two letters more, less, other or that changed places, or another ending.
+    return start > 3 || Math.max(text.length, other.length) - start - end < (start > 0 ? 3 : 2)
+  })
+}
