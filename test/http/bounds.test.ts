@@ -180,6 +180,23 @@ test('a batch with one message that exceeds a bound is refused whole', async () 
   expect(await counts()).toBe(before)
 })
 
+test('JSON is measured as JSON.stringify writes it: numbers grow', async () => {
+  const inText = (text: string) => `{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"_meta":{"n":[${text}]}}}`
+  const send = async (text: string) => {
+    const headers = { ...json, 'MCP-Protocol-Version': '2025-11-25' }
+    const response = await fetch(server.url, { method: 'POST', headers, body: inText(text) })
+    return { status: response.status, text: await response.text() }
+  }
+  const digits = (1e20).toString().length
+  const count = Math.ceil(bounds.metaCharacters / (digits + 1)) + 1
+  const refused = await send(Array.from({ length: count }, () => '1e20').join())
+  expect(refused).toMatchObject({
+    status: 400,
+    text: expect.stringMatching(/params\._meta has 65\d{3} characters of JSON/),
+  })
+  expect((await send(Array.from({ length: count }, () => '1').join())).status).toBe(200)
+})
+
 test('a Last-Event-ID beyond its bound is refused', async () => {
   const resume = async (id: string) => {
     const params = { protocolVersion: '2025-11-25', capabilities: {}, clientInfo: { name: 'bounds', version: '1' } }

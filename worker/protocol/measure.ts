@@ -137,9 +137,12 @@ function measureCount(entries: readonly unknown[], where: string, most: number):
   if (entries.length > most) throw tooLong('out_of_bounds', where, entries.length, most, 'entries')
 }
 
-/** @param characters of the whole text: JSON is no longer than what it was parsed from, but for the escapes of controls */
+/** How much longer JSON may be than the text that it was parsed from: `1e20` becomes 21 digits. */
+const longestGrowth = 6
+
+/** @param characters of the whole text that the value was parsed from */
 function measureJson(value: unknown, where: string, most: number, characters: number): void {
-  if (characters <= most) return
+  if (longestGrowth * characters <= most) return
   const { length } = JSON.stringify(value)
   if (length > most) throw tooLong('out_of_bounds', where, length, most, 'characters of JSON')
 }
