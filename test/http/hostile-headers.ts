@@ -46,6 +46,11 @@ export const headers: Row[] = [
     inSession(request('ping'), { Accept: 'text/event-stream' }),
     asStream(answered(1)),
   ),
+  row(
+    'an unknown method has its status for a client that takes nothing but a stream',
+    stateless('tools/forget', {}, { Accept: 'text/event-stream' }),
+    refused(404, -32601, 1),
+  ),
   ...['text/html', 'garbage', 'application/json;q=0', 'application/jsonp', ';;,,'].map((Accept) =>
     row(`an Accept of ${Accept} cannot be met`, acceptPost(Accept), refused(406, -32600, 1)),
   ),

@@ -56,7 +56,6 @@ export async function reply(
     wake()
     return stream
   }
-  if (!json) open()
   let patience: ReturnType<typeof setTimeout> | null = null
   let answer: Answer | undefined
 
@@ -68,6 +67,8 @@ export async function reply(
   }).then((given) => {
     answer = given
     clearTimeout(patience)
+    // An error before the stream has a status of its own, also for a client that takes nothing but a stream.
+    if (!json && given.status < 400) open()
     stream?.send(eventFrame(given.text))
     stream?.end()
     return given
