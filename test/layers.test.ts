@@ -161,7 +161,7 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/index.ts': { may: everything },
   'worker/main.ts': { may: everything },
   // Runs in Node, on the machine of whoever develops: it knows a server by what its bundle says, not by its code.
-  cli: { may: builtins },
+  cli: { may: [...builtins, 'worker/protocol/loopback.ts'] },
   // It does for a Worker what that would do itself when it starts.
   'cli/openapi': {
     may: [...builtins, 'yaml', 'cli/refusal.ts', 'worker/openapi/convert.ts'],

@@ -323,12 +323,14 @@ const mistakes: Mistake[] = [
     found: ['origins', 'hint', 'src/index.ts', 'serve(server'],
     fix: 'or write origins: []',
   },
-  {
-    what: 'pages of anybody’s machine',
-    files: inMain("['https://app.example.com']", "['https://app.example.com', 'http://localhost:6274']"),
-    found: ['local-origin', 'hint', 'src/index.ts', 'localhost'],
-    fix: 'Remove it',
-  },
+  ...['http://app.localhost:6274', 'http://localhost:6274', 'http://127.0.0.2', 'https://[::1]:8443'].map(
+    (origin): Mistake => ({
+      what: `pages of anybody’s machine, as ${origin}`,
+      files: inMain("['https://app.example.com']", `['https://app.example.com', '${origin}']`),
+      found: ['local-origin', 'hint', 'src/index.ts', origin],
+      fix: 'Remove it',
+    }),
+  ),
   {
     what: 'a host of another name',
     files: inConfig('name = "good"', 'name = "better"'),

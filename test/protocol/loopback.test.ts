@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { isLoopback } from '../../worker/protocol/loopback.ts'
+import { isLoopback, isLoopbackAddress } from '../../worker/protocol/loopback.ts'
 
 test.each(['localhost', 'app.localhost', 'a.b.localhost', '127.0.0.1', '127.255.0.9', '[::1]'])(
   '%s is on this machine',
@@ -10,6 +10,7 @@ test.each(['localhost', 'app.localhost', 'a.b.localhost', '127.0.0.1', '127.255.
 
 test.each([
   '',
+  '.localhost',
   'example.com',
   'localhost.example.com',
   'notlocalhost',
@@ -20,3 +21,17 @@ test.each([
 ])('"%s" is not', (hostname) => {
   expect(isLoopback(hostname)).toBe(false)
 })
+
+test.each(['127.0.0.1', '127.255.0.9', '::1', '::ffff:127.0.0.1', '::FFFF:127.0.0.1'])(
+  'the address %s is of this machine',
+  (address) => {
+    expect(isLoopbackAddress(address)).toBe(true)
+  },
+)
+
+test.each(['', 'localhost', '[::1]', '127.0.0.1.example.com', '128.0.0.1', '::2', '::ffff:10.0.0.1', '1::1'])(
+  'the address "%s" is not',
+  (address) => {
+    expect(isLoopbackAddress(address)).toBe(false)
+  },
+)

@@ -1,3 +1,4 @@
+import { isLoopback, isLoopbackAddress } from '../protocol/loopback.ts'
 import { hasKey } from './inspector-key.ts'
 
 /** What proxies and tunnels add to a request that they pass on. */
@@ -17,11 +18,8 @@ export function isOwnPage(request: Request, env: object): boolean {
     isLoopback(hostname) &&
     (headers.get('Origin') ?? origin) === origin &&
     ['same-origin', 'none'].includes(site) &&
-    (address === null || isLoopback(address)) &&
+    (address === null || isLoopbackAddress(address)) &&
     ![...headers.keys()].some((name) => forwarded.test(name)) &&
     hasKey(request, env)
   )
 }
-
-const isLoopback = (host: string): boolean =>
-  /^(?:localhost|127(?:\.\d+){3}|::1|\[::1\]|::ffff:127(?:\.\d+){3})$/.test(host)

@@ -1,6 +1,7 @@
 /** What a server declares, against how it is served. */
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { isLoopback } from '../../../worker/protocol/loopback.ts'
 import { find, type Place, type Source } from '../code.ts'
 import { lineOf } from '../config.ts'
 import type { Finding } from '../finding.ts'
@@ -156,9 +157,7 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
       fix: "Name them: serve(server, { origins: ['https://app.example.com'] }), or write origins: [] if there are none.",
     })
   }
-  const [local] = (origins ?? []).filter((origin) =>
-    /^https?:\/\/(?:localhost|127\.0\.0\.1|\[::1\])(?::\d+)?$/.test(origin),
-  )
+  const local = (origins ?? []).find((origin) => isLoopback(URL.parse(origin)?.hostname ?? ''))
   if (local !== undefined) {
     const place = find(sources, new RegExp(`['"\`]${local.replace(/[.[\]]/g, '\\$&')}['"\`]`), 'code')
     found.push({
