@@ -6,7 +6,7 @@ export type WorkflowOptions = {
 }
 
 /** Milliseconds between two looks at it: the first, and the most. Each is longer than the one before. */
-const [firstPause, mostPause] = [1000, 60_000]
+const [firstPauseMs, maxPauseMs] = [1000, 60_000]
 const growth = 1.3
 
 /**
@@ -34,20 +34,38 @@ export async function workflow<R>(
 ): Promise<R> {
   const id = await ctx.once(`${key}: id`, () => crypto.randomUUID() as string)
   const instance = await ctx.once(`${key}: begun`, () => begin(binding, id, params)).then(() => binding.get(id))
-  for (let look = 1; ; look += 1) {
+  const begunAt = await ctx.once(`${key}: began`, () => Date.now())
+  // Which look is next follows from the time, so that a handler that is run again after a sleep looks once, and not as often as before.
+  for (let look = nextLook(begunAt, 0); ; look = nextLook(begunAt, look.number)) {
     const { status, output, error } = await instance.status()
     if (status === 'complete') return output as R
     if (status === 'errored' || status === 'terminated') {
       throw new Error(error?.message ?? `The workflow was ${status}`, { cause: error })
     }
-    ctx.progress(look, undefined, `The workflow is ${status}`)
+    ctx.progress(look.number, undefined, `The workflow is ${status}`)
     try {
-      await ctx.sleep(`${key}: look ${look}`, Math.min(firstPause * growth ** (look - 1), mostPause))
+      await ctx.until(`${key}: look ${look.number}`, look.at)
     } catch (ended) {
       // It may have come to its own end in this moment.
       await instance.terminate().catch(() => {})
       throw ended
     }
+  }
+}
+
+/**
+ * The first look that is still to come.
+ *
+ * @param begunAt milliseconds: when the first pause began
+ * @param last the number of the last look of this run; 0: there was none
+ */
+function nextLook(begunAt: number, last: number): { number: number; at: number } {
+  const now = Date.now()
+  let at = begunAt
+  for (let number = 1; ; number += 1) {
+    at += Math.min(Math.round(firstPauseMs * growth ** (number - 1)), maxPauseMs)
+    // A timer may be early.
+    if (at > now && number > last) return { number, at }
   }
 }
 
