@@ -10,7 +10,10 @@ const exported = exports as unknown as Record<string, DurableObjectNamespace | u
 /** Is there a Durable Object class of this name? */
 export const hasClass = (name: string): boolean => !!exported[name]?.getByName
 
-/** @throws McpError `internal_error` when this Worker exports no such class */
+/** Is a class of this name exported, declared as a Durable Object or not? */
+export const isExported = (name: string): boolean => exported[name] !== undefined
+
+/** @throws McpError `internal_error` when this Worker has no such class */
 export function object<T>(className: string, name: string, placement: Placement): T {
   if (hasClass(className)) {
     const found = objectIn<T>(exported[className] as DurableObjectNamespace, name, placement)
@@ -19,7 +22,10 @@ export function object<T>(className: string, name: string, placement: Placement)
     return found
   }
   // Told to the client too: its user may be the developer, and nothing in it is secret.
-  throw new McpError('internal_error', `This Worker exports no Durable Object ${className}`)
+  throw new McpError(
+    'internal_error',
+    `This Worker has no Durable Object ${className}: export it, and declare it in a migration`,
+  )
 }
 
 /**

@@ -1,12 +1,14 @@
-import { hasClass } from '../platform.ts'
+import { hasClass, isExported } from '../platform.ts'
+import { migrationFor } from './migration.ts'
 
 /** Tells what a server cannot do without its Durable Objects, and what to add. */
 export function warnOfMissingExports(names: readonly string[]): void {
   const missing = names.filter((name) => !hasClass(name))
   if (missing.length === 0) return
+  const unexported = missing.filter((name) => !isExported(name))
+  const exporting = unexported.length > 0 ? `to it\n\nexport const { ${unexported.join(', ')} } = worker\n\nand ` : ''
+  const addition = exporting + migrationFor(missing)
   console.warn(
-    `edgemcp runs without sessions, streams and updates: this Worker has no Durable Object class ${missing.join(' and ')}. ` +
-      `Add to it\n\nexport const { ${missing.join(', ')} } = worker\n\nand to its wrangler.toml\n\n` +
-      `[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["${missing.join('", "')}"]`,
+    `edgemcp runs without sessions, streams and updates: this Worker has no Durable Object class ${missing.join(' and ')}. Add ${addition}`,
   )
 }

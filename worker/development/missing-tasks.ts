@@ -1,4 +1,5 @@
 import type { Registry } from '../server/server.ts'
+import { migrationFor } from './migration.ts'
 
 /** Tells of tools that are to be tasks, on a server that has none. */
 export function warnOfMissingTasks({ tools, methods }: Registry): void {
@@ -6,7 +7,6 @@ export function warnOfMissingTasks({ tools, methods }: Registry): void {
   if (names.length === 0 || methods.has('tasks/get')) return
   console.warn(
     `edgemcp runs ${names.join(', ')} as any other tool, and without ctx.sleep: there are no tasks. ` +
-      'Add to it\n\nexport const { McpTask } = tasks(server) // of "edgemcp/tasks"\n\n' +
-      'and to its wrangler.toml\n\n[[migrations]]\ntag = "v1"\nnew_sqlite_classes = ["McpTask"]',
+      `Add to it\n\nexport const { McpTask } = tasks(server) // of "edgemcp/tasks"\n\nand ${migrationFor(['McpTask'])}`,
   )
 }
