@@ -86,30 +86,6 @@ const schema = `
   ) WITHOUT ROWID;
 `
 
-/**
- * From schema version 1 to 2: version 1 did not tell responses and requests from notifications, and deleted the oldest of all. What it
- * has deleted of a stream may have been a response.
- */
-export function separateMessages({ sql }: DurableObjectStorage): void {
-  if (sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'events'").toArray().length === 0) return
-  sql.exec(`
-    ALTER TABLE streams ADD COLUMN droppedNotification INTEGER;
-    ALTER TABLE streams ADD COLUMN droppedMessage INTEGER;
-    ALTER TABLE events ADD COLUMN isMessage INTEGER;
-    ALTER TABLE events ADD COLUMN messages INTEGER;
-    ALTER TABLE events ADD COLUMN messageTotal INTEGER;
-    UPDATE events SET isMessage = 1 WHERE data <> '' AND data ->> '$.id' IS NOT NULL;
-    UPDATE events SET messages = counted.messages, messageTotal = counted.characters FROM (
-      SELECT stream, seq, count(isMessage) OVER before AS messages,
-        ifnull(sum(CASE WHEN isMessage THEN length(data) END) OVER before, 0) AS characters
-      FROM events WINDOW before AS (PARTITION BY stream ORDER BY seq)
-    ) AS counted WHERE events.stream = counted.stream AND events.seq = counted.seq;
-    UPDATE streams SET droppedNotification = oldest.seq - 1, droppedMessage = oldest.seq - 1 FROM (
-      SELECT stream, min(seq) AS seq FROM events GROUP BY stream
-    ) AS oldest WHERE oldest.stream = streams.id AND oldest.seq > 1;
-  `)
-}
-
 const position =
   'seq, ifnull(total, 0) AS total, ifnull(messages, 0) AS messages, ifnull(messageTotal, 0) AS messageTotal'
 

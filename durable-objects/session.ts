@@ -73,7 +73,7 @@ import type { Admitted } from '../worker/server/endpoints.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
-import { EventLog, readEventId, separateMessages, standingStream } from './event-log.ts'
+import { EventLog, readEventId, standingStream } from './event-log.ts'
 import { Exchange, type Job, type Reply } from './exchange.ts'
 import { Feeds, isOverSse } from './feeds.ts'
 import { maxRowBytes, maxRpcBytes, tooLarge } from './message-size.ts'
@@ -241,7 +241,7 @@ export class Session extends DurableObject implements SessionRpc {
   constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
     super(ctx, env)
     this.#host = host
-    this.#schema = new Schema(ctx.storage, [separateMessages])
+    this.#schema = new Schema(ctx.storage)
     this.#log = new EventLog(
       ctx.storage.sql,
       () => this.#terms.log,

@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
-import { defaultLogBounds, EventLog, separateMessages } from '../../durable-objects/event-log.ts'
+import { defaultLogBounds, EventLog } from '../../durable-objects/event-log.ts'
 import { Schema } from '../../durable-objects/schema.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import { readFeedMessage } from '../../worker/http/feed-codes.ts'
@@ -14,43 +14,25 @@ const namespace = (exports as unknown as { McpSession: { getByName(name: string)
 const version1 = {
   values: (name: string, now: number) => ({ schema: 1, id: { name, expires: now + week }, seen: now, level: 'info' }),
   statements: [
-    'CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, unanswered INTEGER, at INTEGER, scopes TEXT)',
-    'CREATE TABLE events (stream INTEGER, seq INTEGER, data TEXT, total INTEGER, call INTEGER, said INTEGER, scoped INTEGER, PRIMARY KEY (stream, seq)) WITHOUT ROWID',
+    'CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, unanswered INTEGER, at INTEGER, scopes TEXT, droppedNotification INTEGER, droppedMessage INTEGER)',
+    'CREATE TABLE events (stream INTEGER, seq INTEGER, data TEXT, total INTEGER, call INTEGER, said INTEGER, scoped INTEGER, isMessage INTEGER, messages INTEGER, messageTotal INTEGER, PRIMARY KEY (stream, seq)) WITHOUT ROWID',
     'CREATE TABLE calls (id INTEGER PRIMARY KEY AUTOINCREMENT, request TEXT, call TEXT, due INTEGER)',
     'CREATE TABLE questions (id INTEGER PRIMARY KEY AUTOINCREMENT, call INTEGER, key TEXT)',
     'INSERT INTO streams (id, unanswered) VALUES (1, 1)',
-    `INSERT INTO events VALUES (1, 1, '{"jsonrpc":"2.0","id":"ask-1","method":"elicitation/create","params":{"mode":"form","message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string","minLength":1}},"required":["name"]}}}', 207, NULL, NULL, NULL)`,
+    `INSERT INTO events VALUES (1, 1, '{"jsonrpc":"2.0","id":"ask-1","method":"elicitation/create","params":{"mode":"form","message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string","minLength":1}},"required":["name"]}}}', 207, NULL, NULL, NULL, 1, 1, 207)`,
     `INSERT INTO calls VALUES (1, '1', '{"request":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_name","arguments":{}}},"stream":1,"memo":MEMO,"handshake":{"version":"2025-11-25","capabilities":{"elicitation":{}},"client":{"name":"test","version":"1"}},"session":"sealed","identity":"test","isPersonal":false,"repeats":0}', 4102444800000)`,
     "INSERT INTO questions VALUES (1, 1, 'name')",
   ],
 }
 
 /**
- * What a session of schema version 1 has stored of streams that lost their oldest events. Not to be changed: later releases must
+ * What a session of schema version 1 has stored of streams that lost their oldest notifications. Not to be changed: later releases must
  * read it.
  */
 const version1Streams = {
   values: version1.values,
   statements: [
     ...version1.statements.slice(0, 4),
-    'INSERT INTO streams (id, unanswered) VALUES (0, 1)',
-    `INSERT INTO events VALUES (0, 3, '{"jsonrpc":"2.0","id":"ask-1","method":"roots/list"}', 156, NULL, NULL, NULL)`,
-    `INSERT INTO events VALUES (0, 4, '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}', 217, NULL, NULL, NULL)`,
-    `INSERT INTO events VALUES (0, 5, '{"jsonrpc":"2.0","id":7,"result":{}}', 253, NULL, NULL, NULL)`,
-    "INSERT INTO events VALUES (0, 6, '', 400, NULL, NULL, 1)",
-    `INSERT INTO events VALUES (0, 7, '{"jsonrpc":"2.0","id":8,"error":{"code":-32603,"message":"x"}}', 463, NULL, NULL, NULL)`,
-    'INSERT INTO streams (id, unanswered, at) VALUES (1, 0, 4102444800000)',
-    `INSERT INTO events VALUES (1, 1, '{"jsonrpc":"2.0","id":1,"result":{}}', 36, NULL, NULL, NULL)`,
-  ],
-}
-
-/** What a session of schema version 2 has stored of the same streams. Not to be changed: later releases must read it. */
-const version2Streams = {
-  values: (name: string, now: number) => ({ ...version1.values(name, now), schema: 2 }),
-  statements: [
-    'CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, unanswered INTEGER, at INTEGER, scopes TEXT, droppedNotification INTEGER, droppedMessage INTEGER)',
-    'CREATE TABLE events (stream INTEGER, seq INTEGER, data TEXT, total INTEGER, call INTEGER, said INTEGER, scoped INTEGER, isMessage INTEGER, messages INTEGER, messageTotal INTEGER, PRIMARY KEY (stream, seq)) WITHOUT ROWID',
-    ...version1.statements.slice(2, 4),
     'INSERT INTO streams (id, unanswered, droppedNotification, droppedMessage) VALUES (0, 1, 2, 2)',
     `INSERT INTO events VALUES (0, 3, '{"jsonrpc":"2.0","id":"ask-1","method":"roots/list"}', 156, NULL, NULL, NULL, 1, 1, 52)`,
     `INSERT INTO events VALUES (0, 4, '{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}', 217, NULL, NULL, NULL, NULL, 1, 52)`,
@@ -132,12 +114,10 @@ describe('the stored data of schema version 1', () => {
       const fail = () => {
         throw new Error('This migration fails')
       }
-      // The object has migrated it to version 2 as it woke.
-      const done = separateMessages
-      expect(() => new Schema(storage, [done, addColumn, rename, fail])).toThrow('This migration fails')
-      expect(storage.kv.get('schema')).toBe(2)
+      expect(() => new Schema(storage, [addColumn, rename, fail])).toThrow('This migration fails')
+      expect(storage.kv.get('schema')).toBe(1)
       expect(storage.kv.get('level')).toBe('info')
-      for (let wake = 0; wake < 2; wake += 1) new Schema(storage, [done, addColumn, rename]).check()
+      for (let wake = 0; wake < 2; wake += 1) new Schema(storage, [addColumn, rename]).check()
       const log = new EventLog(storage.sql, () => defaultLogBounds)
       return {
         schema: storage.kv.get('schema'),
@@ -146,18 +126,15 @@ describe('the stored data of schema version 1', () => {
         events: [...log.after({ stream: 1, seq: 0 })].length,
       }
     })
-    expect(versions).toEqual({ schema: 4, least: 'info', streams: [{ id: 1, label: 'none' }], events: 1 })
+    expect(versions).toEqual({ schema: 3, least: 'info', streams: [{ id: 1, label: 'none' }], events: 1 })
   })
 })
 
-describe.each([
-  ['1', version1Streams],
-  ['2', version2Streams],
-])('the stored streams of schema version %s', (_, version) => {
-  test('have marks on their responses and requests, and are read', async () => {
-    const { stub } = await stored(version)
+describe('the stored streams of schema version 1', () => {
+  test('are read as they are stored', async () => {
+    const { stub } = await stored(version1Streams)
     await runInDurableObject(stub, (_, { storage }) => {
-      expect(storage.kv.get('schema')).toBe(2)
+      expect(storage.kv.get('schema')).toBe(1)
       const rows = [...storage.sql.exec('SELECT stream, seq, isMessage, messages, messageTotal FROM events').raw()]
       expect(rows).toEqual([
         [0, 3, 1, 1, 52],
@@ -176,7 +153,7 @@ describe.each([
   })
 
   test('take notifications beyond the bound in the place of other notifications only', async () => {
-    const { stub } = await stored(version)
+    const { stub } = await stored(version1Streams)
     await runInDurableObject(stub, (_, { storage }) => {
       const log = new EventLog(storage.sql, () => ({ ...defaultLogBounds, count: 2 }))
       for (const data of ['one', 'two', 'three']) log.append(0, data)
@@ -188,10 +165,10 @@ describe.each([
 
 test('an object that a newer release has stored refuses everything, loses nothing, and works again with that release', async () => {
   const { stub } = await stored()
-  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 3))
+  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 2))
   await evictDurableObject(stub)
   const before = await dump(stub)
-  const refusal = /stored by a newer release \(schema 3; this release reads up to 2\)/
+  const refusal = /stored by a newer release \(schema 2; this release reads up to 1\)/
   expect(await refusalOf(() => stub.post(answer()))).toMatch(refusal)
   expect(await refusalOf(() => stub.end(Date.now() + week))).toMatch(refusal)
   expect(await refusalOf(() => stub.changed({ list: 'tools' }))).toMatch(refusal)
@@ -203,7 +180,7 @@ test('an object that a newer release has stored refuses everything, loses nothin
   expect(alarm).toBeGreaterThan(Date.now())
   expect(alarm).toBeLessThan(Date.now() + 2 * 60 * 60_000)
   expect(await dump(stub)).toEqual(before)
-  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 2))
+  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('schema', 1))
   await evictDurableObject(stub)
   expect(await stub.post(answer())).toEqual({ status: 202 })
 })
@@ -216,6 +193,6 @@ test('a session stores its version with the first thing it stores', async () => 
   expect(await runInDurableObject(fresh, (_, { storage }) => [...storage.kv.list()])).toEqual([])
   const level = { jsonrpc: '2.0' as const, id: 2, method: 'logging/setLevel', params: { level: 'info' } }
   await fresh.post({ ...ping, messages: [level] })
-  expect(await runInDurableObject(fresh, (_, { storage }) => storage.kv.get('schema'))).toBe(2)
-  expect(await runInDurableObject(stub, (_, { storage }) => storage.kv.get('schema'))).toBe(2)
+  expect(await runInDurableObject(fresh, (_, { storage }) => storage.kv.get('schema'))).toBe(1)
+  expect(await runInDurableObject(stub, (_, { storage }) => storage.kv.get('schema'))).toBe(1)
 })
