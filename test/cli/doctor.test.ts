@@ -464,6 +464,34 @@ describe('a planted mistake is found with its fix, and nothing else:', () => {
   )
 })
 
+describe('all fixes of a project are applied, one after the other:', () => {
+  const withoutMigrations = (text: string) =>
+    text.replace(/\[\[migrations\]\]\ntag = .*\nnew_sqlite_classes = .*\n/, '')
+
+  test.each<[string, Files]>([
+    ['no migrations', { ...inToml, [toml]: withoutMigrations(inToml[toml] ?? '') }],
+    ['two classes that are not exported', inMain(sessions, '')],
+    [
+      'two classes that no migration has, in JSON',
+      planted(inJson, 'wrangler.jsonc', '"McpSession", "McpUpdates", ', ''),
+    ],
+  ])('%s', async (_, files) => {
+    const found = await examined(files)
+    expect(found.filter(({ rule }) => /^class-not-/.test(rule)).length).toBeGreaterThan(1)
+    expect(await examined(found.reduce(applied, files))).toEqual([])
+  })
+
+  function applied(files: Files, { file, change }: Finding): Files {
+    if (!change) return files
+    const path = change.file ?? file
+    const text = files[path] ?? ''
+    return {
+      ...files,
+      [path]: change.from === undefined ? text + change.to : text.replace(change.from, () => change.to),
+    }
+  }
+})
+
 describe('edgemcp doctor', () => {
   const doctor = (...args: string[]) =>
     new Promise<{ code: number | null; said: string; complained: string }>((resolve) => {

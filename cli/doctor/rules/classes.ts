@@ -12,6 +12,14 @@ export function classes(project: Project): Finding[] {
     ({ match }) => match[1] as string,
   )
   const found: Finding[] = []
+  const changes = new Set<string>()
+  /** A line that exports several classes is added once. */
+  const once = (change: Change | undefined): Change | undefined => {
+    const text = JSON.stringify(change)
+    if (changes.has(text)) return undefined
+    changes.add(text)
+    return change
+  }
 
   for (const [name, { why, fix, place, change }] of needed) {
     if (bundle.exports.includes(name)) continue
@@ -24,7 +32,7 @@ export function classes(project: Project): Finding[] {
       line: written?.line ?? place?.line,
       problem: `${why}, and the Worker exports no ${name}${wrong ? `, but ${wrong}` : ''}.`,
       fix: wrong ? `Write ${name}.` : fix,
-      change: wrong ? { from: wrong, to: name } : change,
+      change: wrong ? { from: wrong, to: name } : once(change),
     })
   }
   for (const name of declared.all) {
@@ -42,18 +50,26 @@ export function classes(project: Project): Finding[] {
       change: meant ? { from: `"${name}"`, to: `"${meant}"` } : undefined,
     })
   }
-  for (const name of new Set([...needed.keys(), ...own])) {
-    if (declared.all.has(name)) continue
-    // What was meant is found above.
-    if ([...declared.all].some((other) => isLike(other, name) && !bundle.exports.includes(other))) continue
+  const undeclared = [...new Set([...needed.keys(), ...own])].filter(
+    (name) =>
+      !declared.all.has(name) &&
+      // What was meant is found above.
+      ![...declared.all].some((other) => isLike(other, name) && !bundle.exports.includes(other)),
+  )
+  for (const [index, name] of undeclared.entries()) {
+    // One migration for all of them: two would have the same tag.
+    const isFirst = index === 0 || config.raw.exports !== undefined
+    const together = config.raw.exports ? [name] : undeclared
     found.push({
       rule: 'class-not-declared',
       level: 'error',
       file: config.file,
       line: lineOf(config, 'migrations', 'exports'),
       problem: `${config.file} does not declare the class ${name}, so it is no Durable Object.`,
-      fix: 'Declare it, in a migration of its own: those that have been deployed are not read again.',
-      change: migrated(config, { new_sqlite_classes: [name] }),
+      fix: isFirst
+        ? 'Declare it, in a migration of its own: those that have been deployed are not read again.'
+        : `Declare it in the same new migration as ${undeclared[0]}.`,
+      change: isFirst ? migrated(config, { new_sqlite_classes: together }) : undefined,
     })
   }
   for (const name of declared.withoutSql) {
