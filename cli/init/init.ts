@@ -31,7 +31,12 @@ export async function init(given: string | undefined, { template: wanted, yes }:
 }
 
 function checkEmpty(folder: string, named: string): void {
-  if (!existsSync(folder)) return
+  if (!existsSync(folder)) {
+    let parent = dirname(folder)
+    while (!existsSync(parent)) parent = dirname(parent)
+    if (statSync(parent).isDirectory()) return
+    throw new Refusal(`${relative('.', parent)} is a file, so ${named} cannot be below it: choose another name.`)
+  }
   if (!statSync(folder).isDirectory()) throw new Refusal(`${named} is a file: choose another name for the folder.`)
   const [first] = readdirSync(folder).filter((name) => name !== '.git')
   if (first === undefined) return

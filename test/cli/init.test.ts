@@ -104,6 +104,12 @@ test('what is there is never overwritten', async () => {
     code: 1,
     complained: 'file is a file: choose another name for the folder.',
   })
+  for (const below of ['file/sub', 'file/a/b']) {
+    expect(await edgemcp('init', below, '--yes')).toMatchObject({
+      code: 1,
+      complained: `file is a file, so ${below} cannot be below it: choose another name.`,
+    })
+  }
   expect([readdirSync(join(folder, 'mine')), written('mine/README.md'), written('file')]).toEqual([
     ['README.md'],
     'mine',
