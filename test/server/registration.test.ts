@@ -466,6 +466,16 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     }
   })
 
+  test.each([undefined, null, 'text', 5, () => z.object({})])(
+    'what is no schema is not taken for a plain JSON Schema: %j',
+    (schema) => {
+      const server = createServer({ name: 'test', version: '1' })
+      expect(() => server.form(schema as never)).toThrow(
+        new Error('The schema of the form must be a Standard Schema or a JSON Schema object'),
+      )
+    },
+  )
+
   test('two of a name', () => {
     const server = newServer()
     server.tool('a', { description }, text)

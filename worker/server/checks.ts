@@ -106,6 +106,7 @@ export function checkSchema(
 ): void {
   const standard = (schema as Partial<StandardSchema> | null | undefined)?.['~standard']
   if (!standard) {
+    if (!isObject(schema)) throw new Error(`The ${owner} must be a Standard Schema or a JSON Schema object`)
     if (reader) return
     throw new Error(
       `The ${owner} is a plain JSON Schema: give createServer the checker for them, ` +
