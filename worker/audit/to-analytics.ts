@@ -18,6 +18,8 @@
  *
  * @see https://developers.cloudflare.com/analytics/analytics-engine/limits/
  */
+
+import { mark } from '../options/kinds.ts'
 import { type Dataset, writePoint } from './data-point.ts'
 import type { Sink } from './event.ts'
 
@@ -28,28 +30,30 @@ export type { Dataset }
  * @example
  * audit({ to: toAnalytics(() => env.AUDIT) })
  */
-export const toAnalytics =
+export const toAnalytics = mark(
+  'factory',
   (dataset: Dataset | (() => Dataset | undefined)): Sink =>
-  ({ outcome, why, who, address, what, more, scopes, request, session, userAgent, http, status }) => {
-    const [first] = what
-    const blobs = [
-      outcome,
-      why?.kind,
-      why?.message,
-      who?.issuer,
-      who?.subject,
-      who?.client,
-      who?.tenant,
-      address,
-      first?.method,
-      first?.name ?? first?.uri,
-      scopes.join(' '),
-      request,
-      session,
-      userAgent,
-      http.method,
-      http.path,
-      why?.reason,
-    ]
-    writePoint(dataset, { index: who?.subject ?? address, blobs, doubles: [status, what.length + more] })
-  }
+    mark('sink', ({ outcome, why, who, address, what, more, scopes, request, session, userAgent, http, status }) => {
+      const [first] = what
+      const blobs = [
+        outcome,
+        why?.kind,
+        why?.message,
+        who?.issuer,
+        who?.subject,
+        who?.client,
+        who?.tenant,
+        address,
+        first?.method,
+        first?.name ?? first?.uri,
+        scopes.join(' '),
+        request,
+        session,
+        userAgent,
+        http.method,
+        http.path,
+        why?.reason,
+      ]
+      writePoint(dataset, { index: who?.subject ?? address, blobs, doubles: [status, what.length + more] })
+    }),
+)

@@ -16,6 +16,7 @@
  * @see https://developers.cloudflare.com/analytics/analytics-engine/limits/
  */
 import { type Dataset, writePoint } from '../audit/data-point.ts'
+import { mark } from '../options/kinds.ts'
 import type { Sink } from './event.ts'
 
 export type { Dataset }
@@ -25,22 +26,24 @@ export type { Dataset }
  * @example
  * server.use(observe({ to: toAnalytics(() => env.CALLS) }))
  */
-export const toAnalytics =
+export const toAnalytics = mark(
+  'factory',
   (dataset: Dataset | (() => Dataset | undefined)): Sink =>
-  ({ method, name, uri, came, revision, client, who, session, trace, milliseconds }) => {
-    const error = came.is === 'error' ? came : undefined
-    const blobs = [
-      method,
-      name ?? uri,
-      came.is,
-      error?.kind,
-      revision,
-      client?.name,
-      who?.issuer,
-      who?.subject,
-      who?.tenant,
-      session,
-      trace?.traceId,
-    ]
-    writePoint(dataset, { index: method, blobs, doubles: [milliseconds ?? 0, error?.code ?? 0] })
-  }
+    mark('sink', ({ method, name, uri, came, revision, client, who, session, trace, milliseconds }) => {
+      const error = came.is === 'error' ? came : undefined
+      const blobs = [
+        method,
+        name ?? uri,
+        came.is,
+        error?.kind,
+        revision,
+        client?.name,
+        who?.issuer,
+        who?.subject,
+        who?.tenant,
+        session,
+        trace?.traceId,
+      ]
+      writePoint(dataset, { index: method, blobs, doubles: [milliseconds ?? 0, error?.code ?? 0] })
+    }),
+)

@@ -1,7 +1,7 @@
 /** Functions that are called as JavaScript may call them, each with what it has to say. */
 import { type Auth, createServer, policies, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
-import { audit, toLogs } from 'edgemcp/audit'
+import { audit, toAnalytics, toLogs } from 'edgemcp/audit'
 import { bearer, cloudflareAccess, oauthProvider, ofTenant } from 'edgemcp/auth'
 import { face, mount, proxy } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
@@ -310,6 +310,16 @@ const wrong: readonly Case[] = [
   // What is written.
   ['audit: uncalled', () => served({ audit }), `"audit" of serve() must be ${hookExpected}, not a function`],
   ['audit: a sink', () => served({ audit: toLogs() }), `"audit" of serve() must be ${hookExpected}, not a function`],
+  [
+    'audit: an Analytics Engine sink',
+    () => served({ audit: toAnalytics(loose({})) }),
+    `"audit" of serve() must be ${hookExpected}, not a function`,
+  ],
+  [
+    'audit: a sink for Analytics Engine that is not called',
+    () => audit(loose({ to: toAnalytics })),
+    `"to" of audit() must be ${sinkExpected}, not a function`,
+  ],
   [
     'audit: one of several is no hook',
     () => served({ audit: [audit({ to: toLogs() }), messages] }),
