@@ -3,7 +3,7 @@
  *
  * | table     | column       | meaning                                                            | lifetime             |
  * |-----------|--------------|--------------------------------------------------------------------|----------------------|
- * | `streams` | `id`         | 0: the standing stream (GET); others: one POST each                 | until `log.age` after its end, or the session's end |
+ * | `streams` | `id`         | 0: the standing stream (GET); others: one POST each                 | until a session with `log.age` after its end wakes, it makes room (`deleteFinished`), or the session ends |
  * |           | `unanswered` | requests of the POST that have no answer yet; 0: the stream is over |                      |
  * |           | `at`         | milliseconds: when the last of them was answered                    |                      |
  * |           | `scopes`     | JSON list: what a token needs to resume the stream; NULL: nothing    |                      |
@@ -42,7 +42,7 @@ const scopedNumbers: Readonly<Record<ScopedEvent, number>> = { resource: 1, task
 
 /** How much of a stream is kept for clients that come back. */
 export type LogBounds = {
-  /** Milliseconds after its last event that a finished stream can be resumed. Default one hour. */
+  /** Milliseconds after its end that a finished stream can be resumed. It is deleted within twice that. Default one hour. */
   age: number
   /** Notifications of one stream. Beyond it, the oldest are deleted. Default 1,000. */
   count: number
@@ -52,7 +52,12 @@ export type LogBounds = {
   responseCount: number
   /** Characters of the responses and input requests of one stream, with the same effect. Default 32 million. */
   responseBytes: number
+  /** Bytes of storage of one session. Beyond it, the oldest finished streams are deleted. Default 64 MiB. */
+  storageBytes: number
 }
+
+/** Finished streams of one session. Beyond it, the oldest are deleted. */
+const maxFinished = 1000
 
 export const defaultLogBounds: LogBounds = {
   age: 60 * 60_000,
@@ -60,6 +65,7 @@ export const defaultLogBounds: LogBounds = {
   bytes: 4_000_000,
   responseCount: 10_000,
   responseBytes: 32_000_000,
+  storageBytes: 64 * 1024 * 1024,
 }
 
 /** What is known of an event besides its text. */
@@ -110,17 +116,13 @@ export class EventLog {
   }
 
   /**
-   * A stream for one POST with this many requests. Streams that ended too long ago make room for it.
+   * A stream for one POST with this many requests. Finished streams make room for it.
    *
    * @param scopes what a token needs to resume it
    */
   open(unanswered: number, now: number, scopes: readonly string[] = []): number {
     this.#create()
-    const old = this.tables.query<{ id: number }>(
-      'DELETE FROM streams WHERE unanswered = 0 AND at < ? RETURNING id',
-      now - this.#boundsNow().age,
-    )
-    for (const { id } of old) this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
+    this.deleteFinished(now)
     return this.#sql
       .exec<{ id: number }>(
         'INSERT INTO streams (unanswered, scopes) VALUES (?, ?) RETURNING id',
@@ -128,6 +130,25 @@ export class EventLog {
         scopes.length > 0 ? JSON.stringify(scopes) : null,
       )
       .one().id
+  }
+
+  /**
+   * Deletes finished streams that are older than `age`, and the oldest ones while there are too many or the session stores too much.
+   *
+   * @returns true when finished streams are left
+   */
+  deleteFinished(now: number): boolean {
+    const { age, storageBytes } = this.#boundsNow()
+    const finished = this.tables.query<{ id: number; at: number }>(
+      'SELECT id, at FROM streams WHERE unanswered = 0 ORDER BY at, id',
+    )
+    for (const [index, { id, at }] of finished.entries()) {
+      const isWithinBounds = finished.length - index <= maxFinished && this.#sql.databaseSize <= storageBytes
+      if (at >= now - age && isWithinBounds) return true
+      this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
+      this.#sql.exec('DELETE FROM streams WHERE id = ?', id)
+    }
+    return false
   }
 
   openStanding(): void {
@@ -193,6 +214,7 @@ export class EventLog {
     if (!event) return undefined
     if (isMessage) this.#trimMessages(stream, event)
     else this.#trimNotifications(stream, event)
+    if (this.#sql.databaseSize > this.#boundsNow().storageBytes) this.deleteFinished(Date.now())
     return { stream, seq: event.seq }
   }
 

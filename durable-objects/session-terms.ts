@@ -13,12 +13,15 @@ export type SessionTerms = {
 
 /** Numbers with spaces between: they fit into a URL and a row, `Infinity` included. Later releases add some at the end. */
 export const termsText = ({ patience, ttl, log, shard }: SessionTerms): string =>
-  [patience, ttl, log.age, log.count, log.bytes, log.responseCount, log.responseBytes, shard ?? '-'].join(' ')
+  [
+    ...[patience, ttl, log.age, log.count, log.bytes, log.responseCount, log.responseBytes, log.storageBytes],
+    shard ?? '-',
+  ].join(' ')
 
 export function readTerms(text: string): SessionTerms {
-  const [patience, ttl, age, count, bytes, responseCount, responseBytes, shard] = text.split(' ').map(Number) as [
-    ...[number, number, number, number, number, number, number, number],
-  ]
-  const log = { age, count, bytes, responseCount, responseBytes }
+  const [patience, ttl, age, count, bytes, responseCount, responseBytes, storageBytes, shard] = text
+    .split(' ')
+    .map(Number) as [...[number, number, number, number, number, number, number, number, number]]
+  const log = { age, count, bytes, responseCount, responseBytes, storageBytes }
   return { patience, ttl, log, shard: Number.isNaN(shard) ? undefined : shard }
 }

@@ -342,6 +342,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#recover()
     this.#touch()
     const isRevoked = await this.#permit(scopes)
+    this.#log.deleteFinished(Date.now())
     const id = after === undefined ? undefined : readEventId(after)
     const lacks = id ? this.#log.scopesOf(id.stream) : []
     if (!holdsScopes(scopes, lacks)) return { lacks }
@@ -376,6 +377,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#touch()
     this.#aloneSince = undefined
     if (after) {
+      this.#log.deleteFinished(Date.now())
       const resumed = this.#feeds.resume(after, { ...options, polling: false })
       if (resumed?.webSocket && readEventId(after)?.stream === standingStream) this.#setReader(options.feed)
       if (resumed) return resumed
@@ -449,7 +451,9 @@ export class Session extends DurableObject implements SessionRpc {
         this.#values.get('level') !== undefined || this.#values.get('unheard') || this.#ledger.isOpen,
       )
     }
-    const hold = this.#running.size > 0 ? Date.now() + holdAfter : due
+    const now = Date.now()
+    const cleanup = this.#log.deleteFinished(now) ? now + this.#terms.log.age : due
+    const hold = this.#running.size > 0 ? now + holdAfter : cleanup
     return this.ctx.storage.setAlarm(Math.min(due, hold, this.#ledger.due))
   }
 
@@ -870,7 +874,11 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   #settle(stream: number): void {
-    if (stream !== standingStream && this.#log.settle(stream, Date.now())) this.#feeds.complete(stream)
+    const now = Date.now()
+    if (stream === standingStream || !this.#log.settle(stream, now)) return
+    this.#feeds.complete(stream)
+    // One alarm deletes all streams that are too old by then.
+    void this.#wakeBy(Math.min(now + this.#terms.log.age, this.#due()))
   }
 
   /** The connection ends, the call goes on: the client comes back for the rest. */

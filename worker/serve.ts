@@ -122,6 +122,7 @@ const kinds: KindsOf<ServeOptions> = {
         bytes: kind.atLeastOne,
         responseCount: kind.atLeastOne,
         responseBytes: kind.atLeastOne,
+        storageBytes: kind.atLeastOne,
       } satisfies KindsOf<LogBounds>),
     } satisfies KindsOf<SessionOptions>,
   ],

@@ -1,6 +1,6 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
-import { expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { defaultLogBounds, EventLog, type LogBounds } from '../../durable-objects/event-log.ts'
 
 const namespace = (exports as unknown as { McpSession: DurableObjectNamespace }).McpSession
@@ -104,6 +104,53 @@ test('a stream that ended long ago makes room, one that goes on does not', () =>
     expect(last).toBeGreaterThan(ended)
     expect(sql.exec('SELECT * FROM events WHERE stream = ?', ended).toArray()).toEqual([])
   }))
+
+describe('the log of one session', () => {
+  const event = 'x'.repeat(100_000)
+  /** Opens a stream with a few events; `isFinished`: its request has its answer. */
+  const fill = (log: EventLog, isFinished: boolean, now: number) => {
+    const stream = log.open(1, now)
+    for (let count = 0; count < 5; count++) log.append(stream, event)
+    if (isFinished) log.settle(stream, now)
+    return stream
+  }
+
+  test('stays below its storage over all streams: the oldest finished ones are deleted, running ones never', () =>
+    withLog({ bytes: 1e6, age: Number.POSITIVE_INFINITY, storageBytes: 2_000_000 }, (log, sql) => {
+      log.openStanding()
+      for (let count = 0; count < 4; count++) log.append(0, event)
+      const running = fill(log, false, 0)
+      const finished = Array.from({ length: 20 }, (_, at) => fill(log, true, at + 1))
+      expect(sql.databaseSize).toBeLessThan(2_100_000)
+      expect(finished.map((stream) => log.find(stream) !== undefined)).toEqual([...Array(18).fill(false), true, true])
+      expect(seqs(log, running, 0)).toEqual([1, 2, 3, 4, 5])
+      expect(seqs(log, 0, 0)).toEqual([1, 2, 3, 4])
+      expect(sql.exec('SELECT count(*) AS streams FROM streams').one()).toEqual({ streams: 4 })
+    }))
+
+  test('makes room for the events of a running stream as well', () =>
+    withLog({ bytes: 1e7, age: Number.POSITIVE_INFINITY, storageBytes: 1_000_000 }, (log, sql) => {
+      const [running, finished] = [log.open(1, 0), fill(log, true, 0)]
+      expect(log.find(finished)).toBeDefined()
+      for (let count = 0; count < 8; count++) log.append(running, event)
+      expect(log.find(finished)).toBeUndefined()
+      expect(seqs(log, running, 0)).toHaveLength(8)
+      expect(sql.databaseSize).toBeLessThan(1_100_000)
+    }))
+
+  test('deletes those first that ended first, however long they ran', () =>
+    withLog({ age: Number.POSITIVE_INFINITY }, (log) => {
+      const long = log.open(1, 0)
+      const others = Array.from({ length: 1000 }, (_, at) => {
+        const stream = log.open(1, at)
+        log.settle(stream, at)
+        return stream
+      })
+      log.settle(long, 1000)
+      log.open(1, 1001)
+      expect([long, ...others.slice(0, 2)].map((stream) => log.find(stream) !== undefined)).toEqual([true, false, true])
+    }))
+})
 
 test('a log that nobody wrote to has no tables', () =>
   withLog({}, (log, sql) => {

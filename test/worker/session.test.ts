@@ -74,6 +74,41 @@ describe('a stream', () => {
     }
   })
 
+  test('that ended longer ago than its age is not resumed, and an alarm deletes it', async () => {
+    const hour = 60 * 60_000
+    const steps = { name: 'progress', arguments: { steps: 3 }, _meta: { progressToken: 'p' } }
+    const ended = async () => {
+      const stub = session()
+      expect(await stub.post(post('tools/call', steps))).toEqual({ stream: 1 })
+      await (await open(stub, 'stream=1')).closed
+      const left = ((await alarmOf(stub)) ?? 0) - Date.now()
+      expect(left).toBeGreaterThan(hour - 60_000)
+      expect(left).toBeLessThanOrEqual(hour)
+      return stub
+    }
+    const age = (stub: Stub, milliseconds: number) =>
+      runInDurableObject(stub, (_, { storage }) => storage.sql.exec('UPDATE streams SET at = at - ?', milliseconds))
+    const eventsOf = (stub: Stub) =>
+      runInDurableObject(stub, (_, { storage }) => storage.sql.exec('SELECT seq FROM events').toArray().length)
+
+    const resumed = await ended()
+    await age(resumed, hour - 60_000)
+    expect((await open(resumed, 'after=1.2')).status).toBe(101)
+    await age(resumed, 120_000)
+    expect((await open(resumed, 'after=1.2')).status).toBe(400)
+    expect(await eventsOf(resumed)).toBe(0)
+
+    const alone = await ended()
+    expect(await runDurableObjectAlarm(alone)).toBe(true)
+    expect(await eventsOf(alone)).toBe(4)
+    expect(((await alarmOf(alone)) ?? 0) - Date.now()).toBeLessThanOrEqual(hour)
+    await age(alone, hour + 1)
+    expect(await runDurableObjectAlarm(alone)).toBe(true)
+    expect(await eventsOf(alone)).toBe(0)
+    // Nothing is left to delete: the next alarm is that of the idle session.
+    expect(((await alarmOf(alone)) ?? 0) - Date.now()).toBeGreaterThan(20 * hour)
+  })
+
   test('goes on after the object was evicted while a person thinks', async () => {
     const stub = session()
     expect(await stub.post(call('ask_name'))).toEqual({ stream: 1 })
@@ -133,8 +168,8 @@ describe('a stream', () => {
     ])
     const late = { jsonrpc: '2.0' as const, id: 'ask-2', result: { action: 'accept', content: { value: 'late' } } }
     expect(await stub.post({ ...post(''), messages: [late] })).toEqual({ status: 202 })
-    // The other has a day.
-    await vi.waitFor(async () => expect(await alarmOf(stub)).toBeGreaterThan(Date.now() + 23 * 60 * 60_000))
+    // The other has a day. In an hour the stream that ended is deleted.
+    await vi.waitFor(async () => expect(await alarmOf(stub)).toBeGreaterThan(Date.now() + 59 * 60_000))
     const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
     await stub.post({ ...post(''), messages: [answer] })
     expect(await patient.closed).toBe(1000)

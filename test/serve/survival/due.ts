@@ -97,7 +97,9 @@ function inSession(row: Row, column: Column, session: Session): Seen {
     const open = isOneByOne ? 1 : 2 - answered
     return { ...late, heard: [...heard, ...Array<string>(open).fill('withdraws'), 'ends'], end: timeout }
   }
-  const again = column.after.map((answered) => (answered === 2 && !overSse ? true : undefined))
+  // An hour after its end, a stream cannot be resumed any more.
+  const isResumed = (column.passes ?? 0) < 60 * 60_000
+  const again = column.after.map((answered) => (answered === 2 && !overSse ? isResumed : undefined))
   if (overSse && column.cuts) {
     // What is answered is done all the same, and nobody hears of it.
     return { heard: upTo(row, 0).heard, end: lost, returns: 0, again, runs: 2, payments: 1 }
