@@ -9,7 +9,7 @@ import type { Limiter, Site, Visit } from '../auth/auth.ts'
 import { entryOf } from '../engine/scopes.ts'
 import { checkOptions, type KindsOf } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
-import { McpError } from '../protocol/errors.ts'
+import { McpError, tooManyRequests } from '../protocol/errors.ts'
 import { isRequest } from '../protocol/jsonrpc.ts'
 import type { CallAttempt } from '../server/call-attempt.ts'
 import type { Limit } from '../server/caller.ts'
@@ -259,5 +259,4 @@ const spent = (what: string, rate: Rate, wait: number, reason: LimitReason): Mcp
   )
 
 /** @param wait seconds */
-const tooMany = (message: string, wait: number, reason: LimitReason): McpError =>
-  new McpError('too_many_requests', message, { retryAfter: wait, reason }, { 'Retry-After': String(wait) })
+const tooMany = (message: string, wait: number, reason: LimitReason): McpError => tooManyRequests(message, wait, reason)

@@ -72,6 +72,15 @@ export class McpError extends Error {
   }
 }
 
+/** Refuses a call beyond a limit. @param reason names the limit */
+export const tooManyRequests = (message: string, retryAfterSeconds: number, reason: string): McpError =>
+  new McpError(
+    'too_many_requests',
+    message,
+    { retryAfter: retryAfterSeconds, reason },
+    { 'Retry-After': String(retryAfterSeconds) },
+  )
+
 /** What the client may know of anything that was thrown. The cause stays on this side, reported. */
 export function asMcpError(thrown: unknown, report: (problem: unknown) => void): McpError {
   const known = thrown instanceof McpError ? thrown : remoteError(thrown)
