@@ -50,7 +50,7 @@ import {
   tenantKey,
   topicsFor,
 } from '../worker/protocol/changes.ts'
-import { asMcpError, type ErrorKind, McpError } from '../worker/protocol/errors.ts'
+import { asMcpError, type ErrorKind, McpError, tooManyRequests } from '../worker/protocol/errors.ts'
 import {
   errorText,
   isNotification,
@@ -580,7 +580,8 @@ export class Session extends DurableObject implements SessionRpc {
         return !isThere || (await this.#updates?.subscribe(this.#address, topics)) !== false
       })
       if (hasRoom) return {}
-      throw new McpError('too_many_requests', 'Too many subscriptions: unsubscribe from a resource, then try again')
+      const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
+      throw tooManyRequests(problem, 60, 'subscriptions')
     },
     'resources/unsubscribe': async (params, { principal }) => {
       if (this.#values.get('listening') !== undefined) await this.#listen(principal)

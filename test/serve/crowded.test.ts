@@ -14,7 +14,8 @@ const listen = (client: TestClient) => client.watch({ toolsListChanged: true })
 const refused = {
   status: 429,
   code: -32600,
-  message: 'Too many streams of changes are open: close one, or try again later',
+  message: 'Too many streams of changes are open: close one, or wait 60 seconds, then try again',
+  data: { retryAfter: 60, reason: 'listeners' },
 }
 
 test('streams of changes are refused when a person has enough of them, or all together, until one ends', async () => {
@@ -50,11 +51,38 @@ test('one address takes a few streams of changes where nobody is signed in, and 
   await vi.waitFor(() => listen(nobody))
 })
 
+test('the header of a refused stream of changes says when to come back', async () => {
+  await using carl = await connect(server.url, { revision, token: 'carl' })
+  // The streams of the test before may not have ended yet.
+  await vi.waitFor(() => listen(carl))
+  await vi.waitFor(() => listen(carl))
+  const _meta = {
+    'io.modelcontextprotocol/protocolVersion': revision,
+    'io.modelcontextprotocol/clientInfo': { name: 'test', version: '1' },
+    'io.modelcontextprotocol/clientCapabilities': {},
+  }
+  const params = { notifications: { toolsListChanged: true }, _meta }
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: {
+      Authorization: 'Bearer carl',
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'MCP-Protocol-Version': revision,
+      'Mcp-Method': 'subscriptions/listen',
+    },
+    body: JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'subscriptions/listen', params }),
+  })
+  expect([response.status, response.headers.get('Retry-After')]).toEqual([429, '60'])
+  expect(await response.json()).toMatchObject({ id: 1, error: { data: refused.data } })
+})
+
 describe('a session', () => {
   const full = {
     status: 429,
     code: -32600,
-    message: 'Too many subscriptions: unsubscribe from a resource, then try again',
+    message: 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again',
+    data: { retryAfter: 60, reason: 'subscriptions' },
   }
   const open = () => connect(server.url, { revision: '2025-11-25' })
   const subscribe = (client: TestClient, uri: string) => client.request('resources/subscribe', { uri })
@@ -76,6 +104,21 @@ describe('a session', () => {
     const most = bounds.sessionSubscriptionCharacters / bounds.uriCharacters
     for (let index = 0; index < most; index++) await subscribe(client, long(index))
     await expect(subscribe(client, 'note://another')).rejects.toMatchObject(full)
+    const response = await fetch(server.url, {
+      method: 'POST',
+      headers: {
+        'Mcp-Session-Id': client.session as string,
+        'Content-Type': 'application/json',
+        Accept: 'application/json, text/event-stream',
+      },
+      body: JSON.stringify({
+        jsonrpc: '2.0',
+        id: 'x',
+        method: 'resources/subscribe',
+        params: { uri: 'note://another' },
+      }),
+    })
+    expect([response.status, response.headers.get('Retry-After')]).toEqual([429, '60'])
   })
 
   test('subscribes to nothing more when all sessions have filled the object', async () => {

@@ -21,13 +21,16 @@ import {
   tenantKey,
   topicOf,
 } from '../protocol/changes.ts'
-import { McpError } from '../protocol/errors.ts'
+import { McpError, tooManyRequests } from '../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../protocol/jsonrpc.ts'
 import { subscriptionIdKey } from '../protocol/meta.ts'
 import { type Principal, principalKey } from '../protocol/principal.ts'
 import type { Notification, Params, SubscriptionFilter } from '../protocol/types.ts'
 import { utf8 } from '../protocol/utf8.ts'
 import type { Registry } from '../server/server.ts'
+
+/** When a stream will end is not known. */
+const retryAfterSeconds = 60
 
 /**
  * @param address of the client, where nobody is signed in
@@ -79,7 +82,8 @@ export async function listen(
     if (besides) host.waitUntil(besides.begun(shard).catch(host.report))
     return feed
   }
-  throw new McpError('too_many_requests', 'Too many streams of changes are open: close one, or try again later')
+  const problem = `Too many streams of changes are open: close one, or wait ${retryAfterSeconds} seconds, then try again`
+  throw tooManyRequests(problem, retryAfterSeconds, 'listeners')
 }
 
 const topicsOf = (filter: SubscriptionFilter) => changesIn(filter).map((change) => topicOf(change))
