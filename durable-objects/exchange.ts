@@ -20,6 +20,8 @@ export type Job = {
   readonly admitted?: Admitted | undefined
   /** Whom limits count it for; `undefined`: nobody counts it. */
   readonly caller: string | undefined
+  /** See `Post`. A call that is run again after its object was lost has none. */
+  readonly address?: string | undefined
   readonly expires: number
   /** What a token needs to answer its input requests, or to cancel it; left out when it needs nothing. */
   readonly scopes?: readonly string[] | undefined

@@ -64,7 +64,7 @@ import {
   resultText,
 } from '../worker/protocol/jsonrpc.ts'
 import { isLogLevel } from '../worker/protocol/meta.ts'
-import { holdsScopes, type Principal } from '../worker/protocol/principal.ts'
+import { holdsScopes, type Principal, principalKey } from '../worker/protocol/principal.ts'
 import { oldestRevision, revisionOf } from '../worker/protocol/revisions/index.ts'
 import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/types.ts'
 import { logLevels } from '../worker/protocol/types.ts'
@@ -96,6 +96,8 @@ export type Post = {
   principal: Principal | undefined
   /** Whom limits count its calls for; `undefined`: the server has no limits. */
   caller: string | undefined
+  /** The IP address of the client. A Worker of an older release leaves it out. */
+  address?: string | undefined
   /** What `ctx.session` says. */
   session: string
   /** Of the endpoint that was asked: one class may keep the sessions of several. */
@@ -569,7 +571,7 @@ export class Session extends DurableObject implements SessionRpc {
       this.#values.put('level', level)
       return {}
     },
-    'resources/subscribe': async (params, { principal, expires, scopes = [] }, signal) => {
+    'resources/subscribe': async (params, { principal, address, expires, scopes = [] }, signal) => {
       const uri = await readSubscription(this.#host.server.registry, { principal }, params)
       signal.throwIfAborted()
       this.#arm(expires)
@@ -577,7 +579,8 @@ export class Session extends DurableObject implements SessionRpc {
       const hasRoom = await this.#oneByOne(async () => {
         const isThere = await this.#listen(principal)
         if (scopes.length > 0) this.#values.put('takes', [...new Set([...this.#takes, ...scopes])])
-        return !isThere || (await this.#updates?.subscribe(this.#address, topics)) !== false
+        const subscriber = { principal: principalKey(principal), address }
+        return !isThere || (await this.#updates?.subscribe(this.#address, topics, undefined, subscriber)) !== false
       })
       if (hasRoom) return {}
       const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'

@@ -20,9 +20,12 @@
  * | `listeners` | somebody listens, or did a moment ago                          | until nobody has for `keptFor` |
  * | `pruned`    | the last change that is not kept any more                      | as the server                  |
  *
+ * A session that has subscribed to resources has one more row, whose `topic` names its caller (`callerPrefix`): nothing is published to it.
+ *
  * For `changes` see `change-log.ts`.
  */
 import { feedMessage } from '../worker/http/feed-codes.ts'
+import { networkOf } from '../worker/protocol/address.ts'
 import { bounds } from '../worker/protocol/bounds.ts'
 import { type News, withTenant } from '../worker/protocol/changes.ts'
 import { ChangeLog, changesSchema, keptFor } from './change-log.ts'
@@ -40,11 +43,16 @@ export interface UpdatesRpc extends KeysRpc {
    */
   publish(change: News, topics: readonly string[], shards?: number): Promise<void>
   /**
-   * False when the session, or this object, has too many subscriptions to resources to take another one.
+   * False when the session, its caller or this object has too many subscriptions to resources to take another one.
    *
    * @param renamed how the topics of the session's tenant began in an older release, and how they begin now
    */
-  subscribe(session: string, topics: readonly string[], renamed?: { from: string; to: string }): Promise<boolean>
+  subscribe(
+    session: string,
+    topics: readonly string[],
+    renamed?: { from: string; to: string },
+    subscriber?: Subscriber,
+  ): Promise<boolean>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
   /** Forgets a session. True when it was subscribed to resources. */
   leave(session: string): Promise<boolean>
@@ -66,6 +74,9 @@ export interface UpdatesRpc extends KeysRpc {
   fetch(request: Request): Promise<Response>
 }
 
+/** Who subscribes: `principal` is its `principalKey`, '' for a client without one. */
+export type Subscriber = { principal: string; address: string | undefined }
+
 /** The objects of a server that hear of changes. */
 export type Shards = {
   /** The one that a listener or a session belongs to, by a text that names it; any for nobody. */
@@ -83,7 +94,10 @@ export type UpdatesOptions = {
   listenersEach: number
   /** Streams of changes that clients without a principal may hold from one IPv4 address or /64 network of IPv6. Default 100. */
   listenersPerAddress: number
-  /** Bytes of storage beyond which an object takes no more subscriptions to resources. Default 1 GiB. */
+  /**
+   * Bytes of storage beyond which an object takes no more subscriptions to resources. Beyond half of them, it takes none of a principal
+   * with `listenersEach` other sessions that have subscribed, or of an address with `listenersPerAddress`. Default 1 GiB.
+   */
   storageBytes: number
 }
 
@@ -120,6 +134,14 @@ export const anonymousListener = 'address '
 
 /** How the topics of resources begin that are for everybody: whoever subscribes to a resource has one. */
 const resourcePrefix = 'resource:'
+
+/** How the row begins that names the caller of a session: no topic does. */
+const callerPrefix = 'caller:'
+const addressPrefix = `${callerPrefix}${anonymousListener}`
+
+/** `undefined` where there is neither a principal nor an address. */
+const callerTopic = ({ principal, address }: Subscriber): string | undefined =>
+  principal ? callerPrefix + principal : address ? addressPrefix + networkOf(address) : undefined
 
 /** `version`: tells a change from a later one of the same topic. */
 type Unannounced = Readonly<Record<string, { change: News; topics: readonly string[]; version: number }>>
@@ -168,6 +190,7 @@ export class Updates extends Keys implements UpdatesRpc {
     session: string,
     topics: readonly string[],
     renamed?: { from: string; to: string },
+    subscriber?: Subscriber,
   ): Promise<boolean> {
     this.schema.check()
     this.schema.store()
@@ -175,8 +198,9 @@ export class Updates extends Keys implements UpdatesRpc {
     this.#tables.create()
     if (renamed) this.#rename(session, renamed)
     const resource = topics.find((topic) => topic.startsWith(resourcePrefix))
-    if (resource !== undefined && !this.#hasRoom(session, resource)) return false
-    for (const topic of topics) {
+    const caller = subscriber && resource !== undefined ? callerTopic(subscriber) : undefined
+    if (resource !== undefined && !this.#hasRoom(session, resource, caller)) return false
+    for (const topic of caller === undefined ? topics : [...topics, caller]) {
       this.#tables.query('INSERT OR IGNORE INTO subscriptions (topic, session) VALUES (?, ?)', topic, session)
     }
     return true
@@ -193,8 +217,16 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   /** Each URI has one topic for everybody, and may have another one for a tenant. */
-  #hasRoom(session: string, topic: string): boolean {
-    if (this.ctx.storage.sql.databaseSize >= this.#host.options.storageBytes) return false
+  #hasRoom(session: string, topic: string, caller: string | undefined): boolean {
+    const { storageBytes, listenersEach, listenersPerAddress } = this.#host.options
+    const { databaseSize } = this.ctx.storage.sql
+    if (databaseSize >= storageBytes) return false
+    // The second half of the storage is shared out, so that no caller takes all of it.
+    if (caller !== undefined && databaseSize >= storageBytes / 2) {
+      const most = caller.startsWith(addressPrefix) ? listenersPerAddress : listenersEach
+      const others = 'SELECT 1 FROM subscriptions WHERE topic = ? AND session <> ? LIMIT 1 OFFSET ?'
+      if (this.#tables.query(others, caller, session, most - 1).length > 0) return false
+    }
     const [taken = { count: 0, characters: 0 }] = this.#tables.query<{ count: number; characters: number }>(
       `SELECT COUNT(*) AS count, COALESCE(SUM(LENGTH(topic) - ${resourcePrefix.length}), 0) AS characters
        FROM subscriptions WHERE session = ? AND topic >= '${resourcePrefix}' AND topic < 'resource;' AND topic <> ?`,

@@ -84,7 +84,7 @@ describe('a session', () => {
     message: 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again',
     data: { retryAfter: 60, reason: 'subscriptions' },
   }
-  const open = () => connect(server.url, { revision: '2025-11-25' })
+  const open = (token?: string, url = server.url) => connect(url, { revision: '2025-11-25', ...(token && { token }) })
   const subscribe = (client: TestClient, uri: string) => client.request('resources/subscribe', { uri })
 
   test('subscribes to so many resources, each once', async () => {
@@ -121,17 +121,36 @@ describe('a session', () => {
     expect([response.status, response.headers.get('Retry-After')]).toEqual([429, '60'])
   })
 
-  test('subscribes to nothing more when all sessions have filled the object', async () => {
-    const long = (index: number) => `note://${index}/`.padEnd(bounds.uriCharacters, 'a')
-    await using sessions = new AsyncDisposableStack()
-    const fill = async () => {
-      for (let session = 0; session < 10; session++) {
-        const client = sessions.use(await open())
-        for (let index = 0; index < 30; index++) await subscribe(client, long(index))
-      }
+  const long = (index: number) => `note://${index}/`.padEnd(bounds.uriCharacters, 'a')
+
+  /** Opens sessions, each with many subscriptions, until one is refused. */
+  async function fill(sessions: AsyncDisposableStack, url: URL, tokenOf?: (session: number) => string) {
+    for (let session = 0; session < 10; session++) {
+      const client = sessions.use(await open(tokenOf?.(session), url))
+      for (let index = 0; index < 30; index++) await subscribe(client, long(index))
     }
-    await expect(fill()).rejects.toMatchObject(full)
+  }
+
+  test('subscribes to nothing more when all sessions have filled the object', async () => {
+    await using sessions = new AsyncDisposableStack()
+    await expect(fill(sessions, server.url, (session) => `person ${session}`)).rejects.toMatchObject(full)
     await using client = await open()
+    await expect(subscribe(client, long(1))).rejects.toMatchObject(full)
     expect((await client.callTool('greet')).content).toEqual([{ type: 'text', text: 'Hello!' }])
+  })
+
+  test.each([
+    ['one address', undefined],
+    ['one principal', () => 'ada'],
+  ])('subscribes when %s has filled its share', async (_, tokenOf) => {
+    await using server = await startServer('test/serve/crowded')
+    await using sessions = new AsyncDisposableStack()
+    await expect(fill(sessions, server.url, tokenOf)).rejects.toMatchObject(full)
+    await using other = await open('bob', server.url)
+    await subscribe(other, long(1))
+    // Ended sessions give their share back.
+    await sessions.disposeAsync()
+    await using again = await open(tokenOf?.(), server.url)
+    await subscribe(again, long(1))
   })
 })

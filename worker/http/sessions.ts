@@ -80,6 +80,7 @@ export async function postToSession(
     handshake,
     principal,
     caller,
+    address: visit.request.headers.get('CF-Connecting-IP') ?? undefined,
     session: id,
     identity: host.identity,
     admitted: host.admitted,

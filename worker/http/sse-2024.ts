@@ -73,6 +73,7 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
     handshake: undefined,
     principal,
     caller,
+    address: visit.request.headers.get('CF-Connecting-IP') ?? undefined,
     session: id,
     identity,
     admitted,
