@@ -11,7 +11,6 @@
  * | `level`     | the least severe log line the client wants                  | the session                        |
  * | `unheard`   | a question's time was over when nobody was there to hear it | the session                        |
  * | `listening` | the shard of the Updates objects it is registered with      | the session                        |
- * | `tenant`    | the key of the tenant whose changes it is registered for    | the session                        |
  * | `terms`     | `SessionTerms` of its endpoint as a text, if its class has others | the session                   |
  * | `takes`     | scopes of what it has subscribed to                         | until a stream is opened without them |
  * | `reader`    | `Reader`: which scopes the token has that opened the standing stream | the session               |
@@ -41,15 +40,7 @@ import { entryOf } from '../worker/engine/scopes.ts'
 import { readSubscription } from '../worker/engine/subscribing.ts'
 import { clientGone } from '../worker/http/feed-codes.ts'
 import { BoundedMap } from '../worker/protocol/bounded-map.ts'
-import {
-  listChanges,
-  type News,
-  newsNotification,
-  renamedTopics,
-  type Scope,
-  tenantKey,
-  topicsFor,
-} from '../worker/protocol/changes.ts'
+import { listChanges, type News, newsNotification, type Scope, topicsFor } from '../worker/protocol/changes.ts'
 import { asMcpError, type ErrorKind, McpError, tooManyRequests } from '../worker/protocol/errors.ts'
 import {
   errorText,
@@ -580,7 +571,7 @@ export class Session extends DurableObject implements SessionRpc {
         const isThere = await this.#listen(principal)
         if (scopes.length > 0) this.#values.put('takes', [...new Set([...this.#takes, ...scopes])])
         const subscriber = { principal: principalKey(principal), address }
-        return !isThere || (await this.#updates?.subscribe(this.#address, topics, undefined, subscriber)) !== false
+        return !isThere || (await this.#updates?.subscribe(this.#address, topics, subscriber)) !== false
       })
       if (hasRoom) return {}
       const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
@@ -893,24 +884,19 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   /**
-   * Registers this session for list changes, once, and once more if an older release registered it for a tenant without its issuer. Written
-   * down afterwards: what failed half-way is done again. False when the session ended meanwhile.
+   * Registers this session for list changes, once. Written down afterwards: what failed half-way is done again. False when the session
+   * ended meanwhile.
    */
   async #listen(scope: Scope = {}): Promise<boolean> {
     const { shard: own } = this.#terms
-    const tenant = tenantKey(scope)
-    const known = this.#values.get<number>('listening')
-    const isKnown = known !== undefined && (tenant === undefined || this.#values.get('tenant') === tenant)
-    if (own === undefined || isKnown) return true
+    if (own === undefined || this.#values.get('listening') !== undefined) return true
     const life = this.#life
-    const shard = known ?? own
-    await this.#host.updatesAt(shard).subscribe(this.#address, topicsFor(listChanges, scope), renamedTopics(scope))
+    await this.#host.updatesAt(own).subscribe(this.#address, topicsFor(listChanges, scope))
     if (life !== this.#life) {
       await this.#deregister()
       return false
     }
-    this.#values.put('listening', shard)
-    if (tenant !== undefined) this.#values.put('tenant', tenant)
+    this.#values.put('listening', own)
     return true
   }
 

@@ -42,17 +42,8 @@ export interface UpdatesRpc extends KeysRpc {
    * @param shards how many objects it goes to: known to the first, told to the others
    */
   publish(change: News, topics: readonly string[], shards?: number): Promise<void>
-  /**
-   * False when the session, its caller or this object has too many subscriptions to resources to take another one.
-   *
-   * @param renamed how the topics of the session's tenant began in an older release, and how they begin now
-   */
-  subscribe(
-    session: string,
-    topics: readonly string[],
-    renamed?: { from: string; to: string },
-    subscriber?: Subscriber,
-  ): Promise<boolean>
+  /** False when the session, its caller or this object has too many subscriptions to resources to take another one. */
+  subscribe(session: string, topics: readonly string[], subscriber?: Subscriber): Promise<boolean>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
   /** Forgets a session. True when it was subscribed to resources. */
   leave(session: string): Promise<boolean>
@@ -127,7 +118,7 @@ const retryAfter = 10_000
 
 /** Headers of the request that opens a feed. */
 export const topicsHeader = 'Edgemcp-Topics'
-/** See `tenantKey`. A Worker of an older release sends a header of another name, which is ignored: its streams hear of what is for everybody. */
+/** See `tenantKey`. */
 export const tenantKeyHeader = 'Edgemcp-Tenant-Key'
 /** How `?listener=` begins for a client without a principal; its network follows. */
 export const anonymousListener = 'address '
@@ -146,7 +137,7 @@ const callerTopic = ({ principal, address }: Subscriber): string | undefined =>
 /** `version`: tells a change from a later one of the same topic. */
 type Unannounced = Readonly<Record<string, { change: News; topics: readonly string[]; version: number }>>
 
-/** What a socket listens to. `tenantKey`: see there. Sockets of an older release have a `tenant` without its issuer, which names nobody. */
+/** What a socket listens to. `tenantKey`: see there. */
 type Attachment = { topics: string[]; tenantKey?: string }
 
 const topicsIn = ({ topics, tenantKey }: Attachment): string[] => withTenant(topics, tenantKey)
@@ -186,17 +177,11 @@ export class Updates extends Keys implements UpdatesRpc {
     ])
   }
 
-  async subscribe(
-    session: string,
-    topics: readonly string[],
-    renamed?: { from: string; to: string },
-    subscriber?: Subscriber,
-  ): Promise<boolean> {
+  async subscribe(session: string, topics: readonly string[], subscriber?: Subscriber): Promise<boolean> {
     this.schema.check()
     this.schema.store()
     await this.#join()
     this.#tables.create()
-    if (renamed) this.#rename(session, renamed)
     const resource = topics.find((topic) => topic.startsWith(resourcePrefix))
     const caller = subscriber && resource !== undefined ? callerTopic(subscriber) : undefined
     if (resource !== undefined && !this.#hasRoom(session, resource, caller)) return false
@@ -204,16 +189,6 @@ export class Updates extends Keys implements UpdatesRpc {
       this.#tables.query('INSERT OR IGNORE INTO subscriptions (topic, session) VALUES (?, ?)', topic, session)
     }
     return true
-  }
-
-  /** Topics of an older release, which named a tenant without its issuer. */
-  #rename(session: string, { from, to }: { from: string; to: string }): void {
-    const old = 'session = ? AND substr(topic, 1, ?) = ?'
-    this.#tables.query(
-      `UPDATE OR IGNORE subscriptions SET topic = ? || substr(topic, ?) WHERE ${old}`,
-      ...[to, from.length + 1, session, from.length, from],
-    )
-    this.#tables.query(`DELETE FROM subscriptions WHERE ${old}`, session, from.length, from)
   }
 
   /** Each URI has one topic for everybody, and may have another one for a tenant. */

@@ -44,37 +44,3 @@ test('a subscription made while a narrower token ends the older ones is kept', a
   )
   expect(topics.filter((topic) => topic.startsWith('resource:'))).toEqual(['resource:note://2'])
 })
-
-test('subscriptions of an older release, which named the tenant without its issuer, are renamed when the stream is opened again', async () => {
-  const name = crypto.randomUUID()
-  const stub = McpSession.getByName(name)
-  const updates = McpUpdates.getByName('updates')
-  const principal = { issuer: 'https://one.example', subject: 'ada', tenant: 'acme', scopes: [], claims: {} }
-  await stub.post({ ...post('resources/subscribe', { uri: 'note://1' }), principal })
-  const { issuer, tenant } = principal
-  const topicsNow = () =>
-    runInDurableObject(updates, (_, { storage }) =>
-      storage.sql
-        .exec<{ topic: string }>(
-          "SELECT topic FROM subscriptions WHERE session = ? AND topic NOT LIKE 'caller:%' ORDER BY topic",
-          name,
-        )
-        .toArray()
-        .map(({ topic }) => topic),
-    )
-  const current = await topicsNow()
-  expect(current).toHaveLength(8)
-  // As the older release stored them: the same rows, which begin with the tenant's name.
-  await runInDurableObject(updates, (_, { storage }) =>
-    storage.sql.exec(
-      `UPDATE subscriptions SET topic = '"acme"' || substr(topic, instr(topic, ' ')) WHERE session = ? AND topic LIKE 'tenant:%'`,
-      name,
-    ),
-  )
-  await runInDurableObject(stub, (_, { storage }) => storage.kv.delete('tenant'))
-  await evictDurableObject(stub)
-  expect(await topicsNow()).toContain('"acme" resource:note://1')
-  const opening = { expires: Date.now() + week, issuer, tenant, scopes: [] }
-  expect(await stub.admit({ ...opening, after: '0.1' })).toEqual({ admitted: true })
-  expect(await topicsNow()).toEqual(current)
-})

@@ -67,19 +67,6 @@ const spelled = (resource: string) =>
 
 const tenantPrefix = (key: string | undefined) => (key === undefined ? '' : `tenant:${key} `)
 
-/**
- * How releases that named tenants without their issuer began a tenant's topics, and how they begin now. `undefined`: there are none for
- * everybody.
- */
-export function renamedTopics(scope: Scope): { readonly from: string; readonly to: string } | undefined {
-  if (scope.tenant === undefined) return undefined
-  const name = JSON.stringify(scope.tenant).replace(
-    /[^ -~]/g,
-    (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`,
-  )
-  return { from: `${name} `, to: tenantPrefix(tenantKey(scope)) }
-}
-
 /** What somebody of a tenant listens to who wants to hear of these changes. */
 export const topicsFor = (changes: readonly Change[], scope: Scope): string[] => [
   ...new Set(
