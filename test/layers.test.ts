@@ -157,6 +157,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'cloudflare:workers',
     ],
   },
+  'worker/serve-options.ts': { may: ['worker/http', 'worker/options'], types: ['worker/serve.ts', 'durable-objects'] },
   'worker/serve.ts': { may: [...everything, 'itty-router', 'cloudflare:workers'] },
   'worker/index.ts': { may: everything },
   'worker/main.ts': { may: everything },

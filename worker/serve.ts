@@ -12,20 +12,18 @@ import type { Audit, Auth, Limiter, Visit } from './auth/auth.ts'
 import { DocumentCache } from './auth/document-cache.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes, scopesOf } from './engine/scopes.ts'
-import { checks } from './http/checking.ts'
 import { guardHost, guardOrigin, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, sealsOf, type Updating } from './http/host.ts'
 import { lastOf } from './http/last-of.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
-import { policyKinds } from './http/policies.ts'
 import { notAllowed, refusal } from './http/refusal.ts'
 import { sessionLife } from './http/sessions.ts'
 import { openSse, postSse } from './http/sse-2024.ts'
-import { checkOptions, checkValue, type KindsOf } from './options/check.ts'
-import * as kind from './options/kinds.ts'
+import { checkNames } from './options/check.ts'
 import { hasClass, keys, object, once, secretSealer } from './platform.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
+import { checkServe } from './serve-options.ts'
 import type { CallAttempt } from './server/call-attempt.ts'
 import { admittedBy, checkSessionServer, endpointKey, enterFor, registerEndpoint } from './server/endpoints.ts'
 import type { Registry, Server } from './server/server.ts'
@@ -101,46 +99,21 @@ export interface EdgeWorker {
   readonly McpUpdates: UpdatesClass
 }
 
-const kinds: KindsOf<ServeOptions> = {
-  path: [
-    (value) => typeof value === 'string' && /^\/[\w\-./]*$/.test(value),
-    'a path such as "/mcp", without patterns',
-  ],
-  auth: kind.auth,
-  limit: kind.having('admit', 'what limits() of "edgemcp/limits" returns'),
-  audit: kind.hooks,
-  sessions: [
-    (value) => value === false || (typeof value === 'object' && value !== null),
-    'false or an object',
-    {
-      jurisdiction: kind.string,
-      locationHint: kind.string,
-      ttl: kind.amount,
-      log: kind.object({
-        age: kind.amount,
-        count: kind.atLeastOne,
-        bytes: kind.atLeastOne,
-        responseCount: kind.atLeastOne,
-        responseBytes: kind.atLeastOne,
-        storageBytes: kind.atLeastOne,
-      } satisfies KindsOf<LogBounds>),
-    } satisfies KindsOf<SessionOptions>,
-  ],
-  page: kind.page,
-  limits: kind.object({
-    depth: kind.amount,
-    batch: kind.amount,
-    body: kind.amount,
-    bodyTimeout: kind.amount,
-    patience: kind.amount,
-    keepAlive: kind.amount,
-    backlog: kind.amount,
-  } satisfies KindsOf<Limits>),
-  updates: kind.having('attach', 'what updates() of "edgemcp/updates" returns'),
-  identity: kind.name,
-  objects: kind.object({ session: kind.name, updates: kind.name, state: kind.name }),
-  ...policyKinds,
-}
+/** A misspelt name could leave a server open, so they are compared in deployments, too. */
+const optionNames = Object.keys({
+  path: 0,
+  auth: 0,
+  limit: 0,
+  audit: 0,
+  sessions: 0,
+  page: 0,
+  limits: 0,
+  updates: 0,
+  identity: 0,
+  objects: 0,
+  origins: 0,
+  hosts: 0,
+} satisfies Record<keyof ServeOptions, 0>)
 
 /**
  * Serves a server to every MCP client there is.
@@ -151,9 +124,8 @@ const kinds: KindsOf<ServeOptions> = {
  * export const { McpSession, McpUpdates } = worker
  */
 export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
-  checkValue('serve()', 'server', server, kind.server)
-  checkOptions('serve()', options, kinds)
-  checks?.checkPolicy(options)
+  if (globalThis.process?.env?.NODE_ENV !== 'production') checkServe(server, options)
+  checkNames('serve()', options, optionNames)
   const names = { session: 'McpSession', updates: 'McpUpdates', state: 'McpState', ...options.objects }
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const report = (problem: unknown) => console.error(problem)

@@ -69,7 +69,8 @@ async function sessionOf(revision: string, caller: string): Promise<Record<strin
   return { Authorization: `Bearer ${caller}`, 'Mcp-Session-Id': client.session as string }
 }
 
-const transports: [name: string, status: number, send: Send][] = [
+/** The status is that of the response: one for all calls, or that of the error. */
+const transports: [name: string, status: number | 'of the error', send: Send][] = [
   [
     'a batch in a session',
     200,
@@ -97,7 +98,7 @@ const transports: [name: string, status: number, send: Send][] = [
   ],
   [
     'stateless calls whose client takes event streams only',
-    200,
+    'of the error',
     async (caller, calls) => {
       const responses = calls.map(async ([name, args], id) => {
         const headers = { Authorization: `Bearer ${caller}`, Accept: 'text/event-stream' }
@@ -124,7 +125,8 @@ const together = (sent: readonly Sent[]): Sent => ({
   texts: sent.map(({ texts }) => texts).join('\n'),
 })
 
-describe.each(transports)('%s: a call that a limit refuses', (_, status, send) => {
+describe.each(transports)('%s: a call that a limit refuses', (_, answered, send) => {
+  const statusOf = (error: number) => (answered === 'of the error' ? error : answered)
   const refusedIn = (events: AuditEvent[]) => events.filter(({ outcome }) => outcome === 'refused')
 
   test.each<[reason: string, calls: Call[], message: RegExp]>([
@@ -138,6 +140,7 @@ describe.each(transports)('%s: a call that a limit refuses', (_, status, send) =
     const sending = send(caller, calls)
     if (name === 'silent') await releaseRefused()
     const sent = await sending
+    const status = statusOf(429)
     expect(sent.status).toBe(status)
     const refusals = sent.texts.match(new RegExp(message, 'g'))?.length ?? 0
     expect(refusals).toBeGreaterThan(0)
@@ -183,7 +186,7 @@ describe.each(transports)('%s: a call that a limit refuses', (_, status, send) =
     await send(caller, [['free'], ['echo', { text: 'x'.repeat(2_000) }]])
     const { audited } = await reportsOf(caller, (events) => refusedIn(events).length > 0)
     expect(audited).toMatchObject([
-      { outcome: 'refused', status, why: { kind: 'content_too_large' }, what: [{ name: 'echo' }] },
+      { outcome: 'refused', status: statusOf(413), why: { kind: 'content_too_large' }, what: [{ name: 'echo' }] },
     ])
   })
 

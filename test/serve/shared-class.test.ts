@@ -9,7 +9,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 const ofAnotherServer =
-  'This endpoint serves the server "open", and the exported class McpSession, which keeps its sessions, belongs to the server "guarded"'
+  'The class McpSession keeps sessions of the server "guarded", and not of "open": give each server classes of its own'
 
 const inSession = everyRevision.slice(1)
 

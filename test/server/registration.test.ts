@@ -1,5 +1,5 @@
 import * as v from 'valibot'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 
 import * as z from 'zod'
 import { jsonSchema } from '../../worker/json-schema/index.ts'
@@ -18,210 +18,236 @@ afterEach(() => {
   vi.unstubAllEnvs()
 })
 
-describe.each(['production', 'development'])(
-  'habits of the official SDK are answered with what to write here: in %s',
-  (mode) => {
-    const declare = async (use: (server: Loose & Record<string, (...args: unknown[]) => unknown>) => unknown) => {
-      vi.stubEnv('NODE_ENV', mode)
-      vi.resetModules()
-      const { createServer } = await import('../../worker/server/server.ts')
-      return use(createServer({ name: 'test', version: '1', jsonSchema }) as unknown as Parameters<typeof use>[0])
-    }
-    const input = z.object({ a: z.string() })
+/** Declares something with a server of development, or of a deployment. */
+async function declareIn(
+  mode: 'development' | 'production',
+  use: (server: Loose & Record<string, (...args: unknown[]) => unknown>) => unknown,
+) {
+  vi.stubEnv('NODE_ENV', mode)
+  vi.resetModules()
+  const { createServer } = await import('../../worker/server/server.ts')
+  return use(createServer({ name: 'test', version: '1', jsonSchema }) as unknown as Parameters<typeof use>[0])
+}
 
-    test.each<[string, Parameters<typeof declare>[0], string]>([
-      [
-        'inputSchema',
-        (s) => s.tool('t', { description, inputSchema: input }, text),
-        'tool "t" does not take "inputSchema": write "input"',
-      ],
-      [
-        'outputSchema',
-        (s) => s.tool('t', { description, outputSchema: input }, text),
-        'tool "t" does not take "outputSchema": write "output"',
-      ],
-      [
-        'argsSchema',
-        (s) => s.prompt('p', { description, argsSchema: input }, text),
-        'prompt "p" does not take "argsSchema": write "args"',
-      ],
-      [
-        'a member of no name that is known',
-        (s) => s.tool('t', { description, inptu: input }, text),
-        'tool "t" does not take "inptu" (did you mean "input"?): it takes title, description, icons, _meta, input, output, annotations, single, task, scopes, limit, listed, enabled and initially',
-      ],
-      [
-        'a handler in the definition',
-        (s) => s.tool('t', { description, handler: text }, text),
-        'tool "t" does not take "handler": give the handler as the third argument',
-      ],
-      [
-        'a resource with a member of tools',
-        (s) => s.resource('a://b', { description, input }, text),
-        'resource "a://b" does not take "input": it takes name, title, description, icons, _meta, mimeType, size, annotations, caching, readable, list, complete, scopes, limit, listed, enabled and initially',
-      ],
-      [
-        'tool(name, description, shape, handler)',
-        (s) => s.tool('t', 'A tool', { a: z.string() }, text),
-        'The tool "t" has "A tool" where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
-      ],
-      [
-        'tool(name, handler)',
-        (s) => s.tool('t', text),
-        'The tool "t" has a function where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
-      ],
-      [
-        'prompt(name, shape, handler) with a text',
-        (s) => s.prompt('p', 'A prompt', text),
-        'The prompt "p" has "A prompt" where its definition belongs: write server.prompt("p", { description: "…", args: z.object({ … }) }, handler)',
-      ],
-      [
-        'resource(name, uri, handler)',
-        (s) => s.resource('notes', 'note://1', text),
-        'The resource "notes" has "note://1" where its definition belongs: write server.resource("note://1", { name: "notes", description: "…" }, handler)',
-      ],
-      [
-        'no definition',
-        (s) => s.tool('t'),
-        'The tool "t" has undefined where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
-      ],
-      [
-        'registerTool',
-        (s) => s.registerTool?.('t', {}, text),
-        'server.registerTool() is of the official SDK: write server.tool(name, { description, input: schema }, handler)',
-      ],
-      [
-        'registerResource',
-        (s) => s.registerResource?.('n', 'a://b', {}, text),
-        'server.registerResource() is of the official SDK: write server.resource(uri, { name, description }, handler)',
-      ],
-      [
-        'registerPrompt',
-        (s) => s.registerPrompt?.('p', {}, text),
-        'server.registerPrompt() is of the official SDK: write server.prompt(name, { description, args: schema }, handler)',
-      ],
-      [
-        'setRequestHandler',
-        (s) => s.setRequestHandler?.({}, text),
-        'server.setRequestHandler() is of the official SDK: declare tools, resources and prompts instead, or use server.intercept(fn) to run code around every call',
-      ],
-      [
-        'connect',
-        (s) => s.connect?.({}),
-        'server.connect() is of the official SDK: write export default serve(server), which takes the place of a transport',
-      ],
-    ])('%s', async (_, use, problem) => {
-      await expect(declare(use)).rejects.toThrow(problem)
-    })
+describe('habits of the official SDK are answered with what to write here', () => {
+  const declare = (use: Parameters<typeof declareIn>[1]) => declareIn('development', use)
+  const input = z.object({ a: z.string() })
 
-    test('an undefined member is no member', async () => {
-      await expect(declare((s) => s.tool('t', { description, inputSchema: undefined }, text))).resolves.toBeDefined()
-    })
-  },
-)
+  test.each<[string, Parameters<typeof declare>[0], string]>([
+    [
+      'inputSchema',
+      (s) => s.tool('t', { description, inputSchema: input }, text),
+      'tool "t" does not take "inputSchema": write "input"',
+    ],
+    [
+      'outputSchema',
+      (s) => s.tool('t', { description, outputSchema: input }, text),
+      'tool "t" does not take "outputSchema": write "output"',
+    ],
+    [
+      'argsSchema',
+      (s) => s.prompt('p', { description, argsSchema: input }, text),
+      'prompt "p" does not take "argsSchema": write "args"',
+    ],
+    [
+      'a member of no name that is known',
+      (s) => s.tool('t', { description, inptu: input }, text),
+      'tool "t" does not take "inptu" (did you mean "input"?): it takes title, description, icons, _meta, input, output, annotations, single, task, scopes, limit, listed, enabled and initially',
+    ],
+    [
+      'a handler in the definition',
+      (s) => s.tool('t', { description, handler: text }, text),
+      'tool "t" does not take "handler": give the handler as the third argument',
+    ],
+    [
+      'a resource with a member of tools',
+      (s) => s.resource('a://b', { description, input }, text),
+      'resource "a://b" does not take "input": it takes name, title, description, icons, _meta, mimeType, size, annotations, caching, readable, list, complete, scopes, limit, listed, enabled and initially',
+    ],
+    [
+      'tool(name, description, shape, handler)',
+      (s) => s.tool('t', 'A tool', { a: z.string() }, text),
+      'The tool "t" has "A tool" where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
+    ],
+    [
+      'tool(name, handler)',
+      (s) => s.tool('t', text),
+      'The tool "t" has a function where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
+    ],
+    [
+      'prompt(name, shape, handler) with a text',
+      (s) => s.prompt('p', 'A prompt', text),
+      'The prompt "p" has "A prompt" where its definition belongs: write server.prompt("p", { description: "…", args: z.object({ … }) }, handler)',
+    ],
+    [
+      'resource(name, uri, handler)',
+      (s) => s.resource('notes', 'note://1', text),
+      'The resource "notes" has "note://1" where its definition belongs: write server.resource("note://1", { name: "notes", description: "…" }, handler)',
+    ],
+    [
+      'no definition',
+      (s) => s.tool('t'),
+      'The tool "t" has undefined where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
+    ],
+    [
+      'registerTool',
+      (s) => s.registerTool?.('t', {}, text),
+      'server.registerTool() is of the official SDK: write server.tool(name, { description, input: schema }, handler)',
+    ],
+    [
+      'registerResource',
+      (s) => s.registerResource?.('n', 'a://b', {}, text),
+      'server.registerResource() is of the official SDK: write server.resource(uri, { name, description }, handler)',
+    ],
+    [
+      'registerPrompt',
+      (s) => s.registerPrompt?.('p', {}, text),
+      'server.registerPrompt() is of the official SDK: write server.prompt(name, { description, args: schema }, handler)',
+    ],
+    [
+      'setRequestHandler',
+      (s) => s.setRequestHandler?.({}, text),
+      'server.setRequestHandler() is of the official SDK: declare tools, resources and prompts instead, or use server.intercept(fn) to run code around every call',
+    ],
+    [
+      'connect',
+      (s) => s.connect?.({}),
+      'server.connect() is of the official SDK: write export default serve(server), which takes the place of a transport',
+    ],
+  ])('%s', async (_, use, problem) => {
+    await expect(declare(use)).rejects.toThrow(problem)
+  })
 
-describe.each(['production', 'development'])(
-  'a member of a definition with a wrong value is refused: in %s',
-  (mode) => {
-    beforeEach(() => {
-      vi.stubEnv('NODE_ENV', mode)
-    })
+  test('an undefined member is no member', async () => {
+    await expect(declare((s) => s.tool('t', { description, inputSchema: undefined }, text))).resolves.toBeDefined()
+  })
+})
 
-    const enabled = "a function of the caller; what can be switched has initially: 'disabled' instead"
-    const initially = "'enabled' or 'disabled'"
-    const duration = "milliseconds, or a string such as '2s', '10m', '1h' or '7d'"
-    const icons = "a list such as [{ src: 'https://…' }]"
+describe('a deployment compares the names of members', () => {
+  const itemNames = 'title, description, icons, _meta'
+  const callerNames = 'scopes, limit, listed, enabled and initially'
 
-    test.each<['tool' | 'resource' | 'prompt', object, string]>([
-      ['tool', { enabled: false }, `"enabled" of tool "a" must be ${enabled}, not false`],
-      ['resource', { enabled: true }, `"enabled" of resource "a:{id}" must be ${enabled}, not true`],
-      ['prompt', { enabled: 'no' }, `"enabled" of prompt "a" must be ${enabled}, not "no"`],
-      ['tool', { initially: false }, `"initially" of tool "a" must be ${initially}, not false`],
-      ['tool', { initially: true }, `"initially" of tool "a" must be ${initially}, not true`],
-      ['prompt', { initially: 'off' }, `"initially" of prompt "a" must be ${initially}, not "off"`],
-      ['tool', { listed: () => false }, '"listed" of tool "a" must be true or false, not a function'],
-      ['tool', { scopes: 'read' }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not "read"'],
-      ['tool', { scopes: ['a b'] }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not ["a b"]'],
-      ['tool', { scopes: null }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not null'],
-      ['tool', { limit: '60/m' }, `"limit" of tool "a" must be an object such as { rate: '60/m' }, not "60/m"`],
-      [
-        'tool',
-        { limit: { rates: '60/m' } },
-        'tool "a" does not take "limit.rates" (did you mean "rate"?): "limit" takes rate, quota and concurrent',
-      ],
-      [
-        'tool',
-        { limit: { rate: '60 per minute' } },
-        `"limit.rate" of tool "a" must be a string such as '60/m' or '10/10s', not "60 per minute"`,
-      ],
-      [
-        'prompt',
-        { limit: { quota: '5/s' } },
-        `"limit.quota" of prompt "a" must be a string such as '10/m', '100/h' or '1000/d', not "5/s"`,
-      ],
-      ['tool', { limit: { concurrent: 0 } }, '"limit.concurrent" of tool "a" must be a number of 1 or more, not 0'],
-      ['tool', { single: 'yes' }, '"single" of tool "a" must be true or false, not "yes"'],
-      ['tool', { task: 'yes' }, `"task" of tool "a" must be true, false or an object such as { ttl: '1h' }, not "yes"`],
-      [
-        'tool',
-        { task: { retry: 3 } },
-        'tool "a" does not take "task.retry" (did you mean "retries"?): "task" takes required, after, ttl, poll and retries',
-      ],
-      ['tool', { task: { ttl: 'long' } }, `"task.ttl" of tool "a" must be ${duration}, not "long"`],
-      ['tool', { task: { ttl: -1 } }, `"task.ttl" of tool "a" must be ${duration}, not -1`],
-      ['tool', { task: { ttl: '7days' } }, `"task.ttl" of tool "a" must be ${duration}, not "7days"`],
-      ['tool', { task: { retries: '3' } }, '"task.retries" of tool "a" must be a whole number of 0 or more, not "3"'],
-      ['tool', { icons: 'x.png' }, `"icons" of tool "a" must be ${icons}, not "x.png"`],
-      [
-        'prompt',
-        { icons: [{ url: 'x.png' }] },
-        'prompt "a" does not take "icons.url": "icons" takes src, mimeType, sizes and theme',
-      ],
-      ['tool', { icons: [{}] }, '"icons.src" of tool "a" must be a string, not undefined'],
-      [
-        'tool',
-        { annotations: { readOnlyHint: 'yes' } },
-        '"annotations.readOnlyHint" of tool "a" must be true or false, not "yes"',
-      ],
-      [
-        'tool',
-        { annotations: { readonly: true } },
-        'tool "a" does not take "annotations.readonly" (did you mean "readOnlyHint"?): "annotations" takes title, readOnlyHint, destructiveHint, idempotentHint and openWorldHint',
-      ],
-      [
-        'resource',
-        { annotations: { audience: 'user' } },
-        `"annotations.audience" of resource "a:{id}" must be a list of 'user' and 'assistant', not "user"`,
-      ],
-      [
-        'resource',
-        { annotations: { priority: 5 } },
-        '"annotations.priority" of resource "a:{id}" must be a number from 0 to 1, not 5',
-      ],
-      ['resource', { list: [{ id: '1' }] }, '"list" of resource "a:{id}" must be a function, not [an object]'],
-      ['resource', { readable: true }, '"readable" of resource "a:{id}" must be a function, not true'],
-      [
-        'resource',
-        { complete: { id: ['a'] } },
-        '"complete" of resource "a:{id}" must be an object of functions, not an object',
-      ],
-      ['prompt', { complete: ['a'] }, '"complete" of prompt "a" must be an object of functions, not ["a"]'],
-      ['resource', { size: '5' }, '"size" of resource "a:{id}" must be a whole number of 0 or more, not "5"'],
-      ['resource', { mimeType: 5 }, '"mimeType" of resource "a:{id}" must be a string, not 5'],
-      ['tool', { title: 5 }, '"title" of tool "a" must be a string, not 5'],
-      ['tool', { description: 5 }, '"description" of tool "a" must be a string, not 5'],
-      ['tool', { _meta: 'x' }, '"_meta" of tool "a" must be an object, not "x"'],
-      ['tool', { input: null }, '"input" of tool "a" must be a schema, not null'],
-      ['prompt', { args: false }, '"args" of prompt "a" must be a schema, not false'],
-    ])('%s: %j', async (kind, members, message) => {
-      vi.resetModules()
-      const { createServer } = await import('../../worker/server/server.ts')
-      const server = createServer({ name: 'test', version: '1', jsonSchema })
-      const declare = () => loose(server)[kind](kind === 'resource' ? 'a:{id}' : 'a', { description, ...members }, text)
-      expect(declare).toThrow(new Error(message))
-    })
-  },
-)
+  test.each<[string, Parameters<typeof declareIn>[1], string]>([
+    [
+      'a member of no name that is known',
+      (s) => s.tool('t', { description, inptu: z.object({}) }, text),
+      `tool "t" does not take "inptu": it takes ${itemNames}, input, output, annotations, single, task, ${callerNames}`,
+    ],
+    [
+      'a name of the official SDK',
+      (s) => s.prompt('p', { description, argsSchema: z.object({}) }, text),
+      `prompt "p" does not take "argsSchema": it takes ${itemNames}, args, complete, ${callerNames}`,
+    ],
+    [
+      'no definition',
+      (s) => s.resource('a://b', text),
+      `resource "a://b" takes an object with name, ${itemNames}, mimeType, size, annotations, caching, readable, list, complete, ${callerNames}, not a function`,
+    ],
+  ])('%s', async (_, use, problem) => {
+    await expect(declareIn('production', use)).rejects.toThrow(new Error(problem))
+  })
+
+  test('and takes all that development takes', async () => {
+    const use: Parameters<typeof declareIn>[1] = (s) => s.tool('t', { description, inputSchema: undefined }, text)
+    await expect(declareIn('production', use)).resolves.toBeDefined()
+  })
+})
+
+describe('a member of a definition with a wrong value is refused', () => {
+  const enabled = "a function of the caller; what can be switched has initially: 'disabled' instead"
+  const initially = "'enabled' or 'disabled'"
+  const duration = "milliseconds, or a string such as '2s', '10m', '1h' or '7d'"
+  const icons = "a list such as [{ src: 'https://…' }]"
+
+  test.each<['tool' | 'resource' | 'prompt', object, string]>([
+    ['tool', { enabled: false }, `"enabled" of tool "a" must be ${enabled}, not false`],
+    ['resource', { enabled: true }, `"enabled" of resource "a:{id}" must be ${enabled}, not true`],
+    ['prompt', { enabled: 'no' }, `"enabled" of prompt "a" must be ${enabled}, not "no"`],
+    ['tool', { initially: false }, `"initially" of tool "a" must be ${initially}, not false`],
+    ['tool', { initially: true }, `"initially" of tool "a" must be ${initially}, not true`],
+    ['prompt', { initially: 'off' }, `"initially" of prompt "a" must be ${initially}, not "off"`],
+    ['tool', { listed: () => false }, '"listed" of tool "a" must be true or false, not a function'],
+    ['tool', { scopes: 'read' }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not "read"'],
+    ['tool', { scopes: ['a b'] }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not ["a b"]'],
+    ['tool', { scopes: null }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not null'],
+    ['tool', { limit: '60/m' }, `"limit" of tool "a" must be an object such as { rate: '60/m' }, not "60/m"`],
+    [
+      'tool',
+      { limit: { rates: '60/m' } },
+      'tool "a" does not take "limit.rates" (did you mean "rate"?): "limit" takes rate, quota and concurrent',
+    ],
+    [
+      'tool',
+      { limit: { rate: '60 per minute' } },
+      `"limit.rate" of tool "a" must be a string such as '60/m' or '10/10s', not "60 per minute"`,
+    ],
+    [
+      'prompt',
+      { limit: { quota: '5/s' } },
+      `"limit.quota" of prompt "a" must be a string such as '10/m', '100/h' or '1000/d', not "5/s"`,
+    ],
+    ['tool', { limit: { concurrent: 0 } }, '"limit.concurrent" of tool "a" must be a number of 1 or more, not 0'],
+    ['tool', { single: 'yes' }, '"single" of tool "a" must be true or false, not "yes"'],
+    ['tool', { task: 'yes' }, `"task" of tool "a" must be true, false or an object such as { ttl: '1h' }, not "yes"`],
+    [
+      'tool',
+      { task: { retry: 3 } },
+      'tool "a" does not take "task.retry" (did you mean "retries"?): "task" takes required, after, ttl, poll and retries',
+    ],
+    ['tool', { task: { ttl: 'long' } }, `"task.ttl" of tool "a" must be ${duration}, not "long"`],
+    ['tool', { task: { ttl: -1 } }, `"task.ttl" of tool "a" must be ${duration}, not -1`],
+    ['tool', { task: { ttl: '7days' } }, `"task.ttl" of tool "a" must be ${duration}, not "7days"`],
+    ['tool', { task: { retries: '3' } }, '"task.retries" of tool "a" must be a whole number of 0 or more, not "3"'],
+    ['tool', { icons: 'x.png' }, `"icons" of tool "a" must be ${icons}, not "x.png"`],
+    [
+      'prompt',
+      { icons: [{ url: 'x.png' }] },
+      'prompt "a" does not take "icons.url": "icons" takes src, mimeType, sizes and theme',
+    ],
+    ['tool', { icons: [{}] }, '"icons.src" of tool "a" must be a string, not undefined'],
+    [
+      'tool',
+      { annotations: { readOnlyHint: 'yes' } },
+      '"annotations.readOnlyHint" of tool "a" must be true or false, not "yes"',
+    ],
+    [
+      'tool',
+      { annotations: { readonly: true } },
+      'tool "a" does not take "annotations.readonly" (did you mean "readOnlyHint"?): "annotations" takes title, readOnlyHint, destructiveHint, idempotentHint and openWorldHint',
+    ],
+    [
+      'resource',
+      { annotations: { audience: 'user' } },
+      `"annotations.audience" of resource "a:{id}" must be a list of 'user' and 'assistant', not "user"`,
+    ],
+    [
+      'resource',
+      { annotations: { priority: 5 } },
+      '"annotations.priority" of resource "a:{id}" must be a number from 0 to 1, not 5',
+    ],
+    ['resource', { list: [{ id: '1' }] }, '"list" of resource "a:{id}" must be a function, not [an object]'],
+    ['resource', { readable: true }, '"readable" of resource "a:{id}" must be a function, not true'],
+    [
+      'resource',
+      { complete: { id: ['a'] } },
+      '"complete" of resource "a:{id}" must be an object of functions, not an object',
+    ],
+    ['prompt', { complete: ['a'] }, '"complete" of prompt "a" must be an object of functions, not ["a"]'],
+    ['resource', { size: '5' }, '"size" of resource "a:{id}" must be a whole number of 0 or more, not "5"'],
+    ['resource', { mimeType: 5 }, '"mimeType" of resource "a:{id}" must be a string, not 5'],
+    ['tool', { title: 5 }, '"title" of tool "a" must be a string, not 5'],
+    ['tool', { description: 5 }, '"description" of tool "a" must be a string, not 5'],
+    ['tool', { _meta: 'x' }, '"_meta" of tool "a" must be an object, not "x"'],
+    ['tool', { input: null }, '"input" of tool "a" must be a schema, not null'],
+    ['prompt', { args: false }, '"args" of prompt "a" must be a schema, not false'],
+  ])('%s: %j', async (kind, members, message) => {
+    vi.resetModules()
+    const { createServer } = await import('../../worker/server/server.ts')
+    const server = createServer({ name: 'test', version: '1', jsonSchema })
+    const declare = () => loose(server)[kind](kind === 'resource' ? 'a:{id}' : 'a', { description, ...members }, text)
+    expect(declare).toThrow(new Error(message))
+  })
+})
 
 describe('a declaration that cannot work ends at once, with one sentence that says what would', () => {
   test.each<[string, (server: Loose) => unknown, string]>([

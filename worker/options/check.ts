@@ -1,6 +1,6 @@
 /**
  * Checks what a developer gives to a function: options with known names only, and each value of the right type. An option that is
- * ignored in silence is worst where it decides who may call. The same in development and in production.
+ * ignored in silence is worst where it decides who may call.
  */
 
 /** What one option must be. */
@@ -25,6 +25,28 @@ export const isObject = (value: unknown): value is Readonly<Record<string, unkno
 
 /**
  * @param owner what takes the options, such as `serve()`
+ * @param fixFor what to write instead, for a name that is known to be a mistake
+ * @throws Error that names what is no option, and the options there are
+ */
+export function checkNames(
+  owner: string,
+  options: unknown,
+  names: readonly string[],
+  path = '',
+  fixFor?: (name: string, fix: string) => string,
+): asserts options is Readonly<Record<string, unknown>> {
+  const list = names.join(', ').replace(/, (\w+)$/, ' and $1')
+  if (!isObject(options)) throw new Error(`${owner} takes an object with ${list}, not ${shown(options)}`)
+  for (const name of Object.keys(options)) {
+    if (names.includes(name) || options[name] === undefined) continue
+    const fix = `: ${path ? `"${path.slice(0, -1)}"` : 'it'} takes ${list}`
+    const place = path + name
+    throw new Error(`${owner} does not take "${place}"${fixFor?.(name, fix) ?? fix}`)
+  }
+}
+
+/**
+ * @param owner what takes the options, such as `serve()`
  * @param hints what to write for a name that is known to be a mistake, in the place of the names that there are
  * @throws Error that names the option, and what was expected
  */
@@ -36,17 +58,11 @@ export function checkOptions(
   path = '',
 ): void {
   const names = Object.keys(kinds)
-  const list = names.join(', ').replace(/, (\w+)$/, ' and $1')
-  if (!isObject(options)) throw new Error(`${owner} takes an object with ${list}, not ${shown(options)}`)
-  for (const key of Object.keys(options)) {
-    if (names.includes(key) || options[key] === undefined) continue
-    const place = path + key
-    const hint = Object.hasOwn(hints, place) ? hints[place] : undefined
-    const near = hint === undefined ? nearest(key, names) : undefined
-    const meant = near === undefined ? '' : ` (did you mean "${near}"?)`
-    const fix = hint ?? `${path ? `"${path.slice(0, -1)}"` : 'it'} takes ${list}`
-    throw new Error(`${owner} does not take "${place}"${meant}: ${fix}`)
-  }
+  checkNames(owner, options, names, path, (name, fix) => {
+    if (Object.hasOwn(hints, path + name)) return `: ${hints[path + name]}`
+    const near = nearest(name, names)
+    return near === undefined ? fix : ` (did you mean "${near}"?)${fix}`
+  })
   for (const [key, kind] of Object.entries(kinds)) {
     const value = options[key]
     if (value === undefined && !kind[3]) continue

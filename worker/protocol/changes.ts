@@ -46,7 +46,7 @@ export function tenantKey({ issuer, tenant }: Scope): string | undefined {
   if (typeof issuer === 'string') return sha256(JSON.stringify([issuer, tenant]))
   const given = JSON.stringify(tenant)
   throw new Error(
-    `A change for the tenant ${given} needs its issuer, because issuers name their tenants independently: write { issuer: 'https://auth.example.com', tenant: ${given} }, or pass ctx.principal`,
+    `A change for the tenant ${given} needs its issuer, which names its tenants as it likes: pass { issuer, tenant }, or ctx.principal`,
   )
 }
 

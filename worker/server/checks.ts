@@ -2,13 +2,42 @@
  * What is wrong with a declaration, or with how a handler asks, in one sentence that names the fix. Whoever writes a server
  * meets these in development and in tests. A deployment's bundle has none of them: see `server.ts`.
  */
+import { checkOptions, checkValue, type KindsOf } from '../options/check.ts'
+import * as kind from '../options/kinds.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { type Annotation, annotation, type MirroredParameter, mirroredParameters } from '../protocol/mirror.ts'
 import type { JsonSchema } from '../protocol/types.ts'
 import type { Prompt } from './prompt.ts'
 import type { Resource } from './resource.ts'
 import type { JsonSchemaReader, Schema, StandardSchema } from './schema.ts'
+import type { ServerOptions } from './server.ts'
 import type { Tool } from './tool.ts'
+
+export { checkDefinitionValues, refuseMethodsOfSdk } from './definition-advice.ts'
+
+const kinds: KindsOf<ServerOptions> = {
+  name: kind.required(kind.name),
+  version: kind.required(kind.name),
+  title: kind.string,
+  description: kind.string,
+  icons: kind.icons,
+  websiteUrl: kind.string,
+  instructions: kind.string,
+  experimental: kind.object(),
+  caching: kind.caching,
+  pageSize: kind.count,
+  jsonSchema: [kind.fn[0], 'jsonSchema of "edgemcp/json-schema"'],
+}
+
+export const checkServerOptions = (options: unknown): void => checkOptions('createServer()', options, kinds)
+
+export function checkModule(module: unknown, options: unknown): void {
+  checkValue('server.use()', 'module', module, [kind.fn[0], 'a function such as mount(server) returns'])
+  checkOptions('server.use()', options, { prefix: kind.string })
+}
+
+export const checkMiddleware = (middleware: unknown): void =>
+  checkValue('server.intercept()', 'middleware', middleware, kind.fn)
 
 export function refuseTwice(word: string, name: string): never {
   const fix = word === 'resource' ? 'give one another URI' : 'rename one, or plug its module in with a prefix'

@@ -76,8 +76,7 @@ export function enterFor(admitted: Admitted | undefined, own: EnterCall | undefi
   if (own) return endpointOf(admitted.endpoint)?.enter ?? own
   throw new McpError(
     'internal_error',
-    'The endpoint has limits, but the endpoint whose McpSession class keeps its sessions has none: give that one the same limit, as in ' +
-      'export const { McpSession } = serve(server, { limit })',
+    'The endpoint has limits, and the endpoint whose class keeps its sessions has none: give that one the same option limit',
   )
 }
 
@@ -95,7 +94,6 @@ export function checkSessionServer(admitted: Admitted | undefined, own: Server, 
   if (server ? server === own : admitted.serverName === ownName) return
   throw new McpError(
     'internal_error',
-    `This endpoint serves the server "${admitted.serverName}", and the exported class ${className}, which keeps its sessions, belongs to the ` +
-      `server "${ownName}": give each server classes of its own, as in serve(server, { objects: { session: 'AdminSession', updates: 'AdminUpdates' } })`,
+    `The class ${className} keeps sessions of the server "${ownName}", and not of "${admitted.serverName}": give each server classes of its own with the option objects of serve()`,
   )
 }

@@ -1,5 +1,3 @@
-import { checkOptions, checkValue, type KindsOf } from '../options/check.ts'
-import * as kind from '../options/kinds.ts'
 import { type Change, type List, type Scope, switchOf } from '../protocol/changes.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
@@ -8,7 +6,7 @@ import type { Around } from './around.ts'
 import type { Caller, Switch, Visibility } from './caller.ts'
 import { checks } from './checking.ts'
 import type { Awaitable } from './context.ts'
-import { checkDefinition, refuseMethodsOfSdk } from './definition.ts'
+import { checkDefinition } from './definition.ts'
 import { readForm } from './form.ts'
 import type { Forwarded } from './forwarded.ts'
 import { type Middleware, within } from './middleware.ts'
@@ -141,6 +139,7 @@ export class Server {
     definition: ToolDefinition<I, O>,
     handler: ToolHandler<I, O>,
   ): Switch {
+    checks?.checkDefinitionValues('tool', this.prefix + name, definition)
     checkDefinition('tool', this.prefix + name, definition)
     checks?.checkTool(this.prefix + name, definition, handler)
     const tool = defineTool(
@@ -163,6 +162,7 @@ export class Server {
     definition: ResourceDefinition<U>,
     handler: ResourceHandler<U>,
   ): ResourceHandle<U> {
+    checks?.checkDefinitionValues('resource', uri, definition)
     checkDefinition('resource', uri, definition)
     checks?.checkResource(uri, definition, handler)
     const resource = defineResource(uri, definition as unknown as ResourceDefinition<string>, handler)
@@ -188,6 +188,7 @@ export class Server {
     definition: PromptDefinition<A>,
     handler: PromptHandler<A>,
   ): Switch {
+    checks?.checkDefinitionValues('prompt', this.prefix + name, definition)
     checkDefinition('prompt', this.prefix + name, definition)
     checks?.checkPrompt(this.prefix + name, definition, handler)
     const prompt = definePrompt(
@@ -218,8 +219,7 @@ export class Server {
    * @throws Error for a module that is async, and for middleware
    */
   use(module: Module, options: { prefix?: string } = {}): this {
-    checkValue('server.use()', 'module', module, [kind.fn[0], 'a function such as mount(server) returns'])
-    checkOptions('server.use()', options, { prefix: kind.string })
+    checks?.checkModule(module, options)
     const { prefix = '' } = options
     const { registry } = this
     const part = prefix ? new Server(registry.options, { registry, prefix: this.prefix + prefix }) : this
@@ -246,7 +246,7 @@ export class Server {
    * })
    */
   intercept(middleware: Middleware): this {
-    checkValue('server.intercept()', 'middleware', middleware, kind.fn)
+    checks?.checkMiddleware(middleware)
     this.registry.around = within(this.registry.around, middleware)
     return this
   }
@@ -287,28 +287,14 @@ export class Server {
   }
 }
 
-refuseMethodsOfSdk(Server.prototype)
+checks?.refuseMethodsOfSdk(Server.prototype)
 
 async function nobodyHears(): Promise<never> {
   throw new Error(checks?.noUpdates ?? 'Nobody hears of changes')
 }
 
-const kinds: KindsOf<ServerOptions> = {
-  name: kind.required(kind.name),
-  version: kind.required(kind.name),
-  title: kind.string,
-  description: kind.string,
-  icons: kind.icons,
-  websiteUrl: kind.string,
-  instructions: kind.string,
-  experimental: kind.object(),
-  caching: kind.caching,
-  pageSize: kind.count,
-  jsonSchema: [kind.fn[0], 'jsonSchema of "edgemcp/json-schema"'],
-}
-
 function newRegistry(options: ServerOptions): Registry {
-  checkOptions('createServer()', options, kinds)
+  checks?.checkServerOptions(options)
   return {
     options,
     tools: new Map(),
