@@ -14,7 +14,7 @@ const waves = 5
 const callsPerWave = 100
 const callsPerCase = waves * callsPerWave
 type Id = string | number | null
-type Incoming = { readonly id: Id; readonly method: string; readonly params: { arguments?: { who: string } } }
+type Incoming = { readonly id?: Id; readonly method?: string; readonly params: { arguments?: { who: string } } }
 type Pending = { readonly incoming: Incoming; readonly isRight: boolean; readonly answer: (response: Response) => void }
 
 const secret = (who: string) => `the secret of ${who}`
@@ -50,11 +50,14 @@ class Upstream {
       this.ended += Number(this.#sessions.delete(session ?? ''))
       return new Response(null, { status: 200 })
     }
+    // It resumes no streams.
+    if (init.method === 'GET') return new Response(null, { status: 405 })
     const incoming = JSON.parse(String(init.body)) as Incoming
-    if (incoming.id !== undefined) this.ids.set(incoming.id, (this.ids.get(incoming.id) ?? 0) + 1)
+    // A notification, or a response to one of its pings.
+    if (incoming.id === undefined || incoming.method === undefined) return new Response(null, { status: 202 })
+    this.ids.set(incoming.id, (this.ids.get(incoming.id) ?? 0) + 1)
     if (incoming.method === 'server/discover') return this.#discover(incoming)
     if (incoming.method === 'initialize') return this.#initialize(incoming)
-    if (incoming.method === 'notifications/initialized') return new Response(null, { status: 202 })
     if (!this.#isStateless) {
       const refused = this.#checkSession(session ?? '', headers.get('X-Name') ?? '')
       if (refused) return refused
