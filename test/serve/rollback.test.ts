@@ -44,7 +44,7 @@ describe('what a newer release has stored', () => {
     })
     expect(response.status).toBe(503)
     expect(Number(response.headers.get('Retry-After'))).toBeGreaterThan(0)
-    expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: error(2) })
+    expect(await response.json()).toMatchObject({ jsonrpc: '2.0', error: error(1) })
   })
 
   test('makes tasks/get of its task an error that can be tried again', async () => {
