@@ -134,7 +134,13 @@ const rooms: Readonly<Record<string, Room>> = {
     types: ['worker/server'],
   },
   'worker/development': {
-    may: ['worker/engine/watching.ts', 'worker/inspector', 'worker/platform.ts', 'worker/protocol'],
+    may: [
+      'worker/engine/watching.ts',
+      'worker/inspector',
+      'worker/platform.ts',
+      'worker/protocol',
+      'worker/state/declaration.ts',
+    ],
     types: ['worker/auth', 'worker/engine', 'worker/http', 'worker/serve.ts', 'worker/server'],
   },
   // A client: it knows the wire and nothing of how it is served.

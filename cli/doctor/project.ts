@@ -26,6 +26,8 @@ export type Served = {
   readonly entries: readonly Entry[]
   readonly has: Readonly<Record<'auth' | 'limit' | 'updates' | 'page' | 'tasks', boolean>>
   readonly path: string
+  /** Limits that the class of states counts, such as `the quota "5/d" of limits()`. */
+  readonly needsState: readonly string[]
   readonly sessions: boolean
   /** `undefined`: nothing was said about them. */
   readonly origins?: readonly string[]

@@ -104,6 +104,24 @@ export default serve(server, { sessions: false, origins: [] })
   [toml]: inToml[toml]?.split('\n[[migrations')[0] ?? '',
 }
 
+/** A server with limits, and without the class of states. */
+function counting({ limiter = '', tool = '', served = '' }): Files {
+  return {
+    [main]: `import { createServer, serve } from 'edgemcp'
+import { limits } from 'edgemcp/limits'
+const server = createServer({ name: 'counting', version: '1.0.0' })
+server.tool('greet', { description: 'Greets'${tool} }, () => 'Hello')
+const worker = serve(server, { origins: [], limit: limits({ ${limiter} })${served} })
+export default worker
+${sessions}
+`,
+    [toml]:
+      (inToml[toml] ?? '')
+        .replace(', "McpTask", "McpState"', served === '' ? ', "McpState"' : ', "Counters"')
+        .split('\n[vars]')[0] ?? '',
+  }
+}
+
 const mistakes: Mistake[] = [
   {
     what: 'no compatibility date',
@@ -490,6 +508,27 @@ describe('all fixes of a project are applied, one after the other:', () => {
       [path]: change.from === undefined ? text + change.to : text.replace(change.from, () => change.to),
     }
   }
+})
+
+test.each([
+  {
+    what: 'a rate of the server',
+    files: counting({ limiter: "rate: '600/m'" }),
+    problem: 'An object counts the rate "600/m" of limits() (which has no binding RATE_600_PER_60S)',
+    fix: "Add: export { McpState } from 'edgemcp/state'",
+  },
+  {
+    what: 'a quota of a tool, with a class of its own',
+    files: counting({ tool: ", limit: { quota: '5/d' }", served: ", objects: { state: 'Counters' }" }),
+    problem: 'An object counts the quota "5/d" of "greet"',
+    fix: "Add: export { McpState as Counters } from 'edgemcp/state'",
+  },
+])('$what needs a class that is not exported', async ({ files, problem, fix }) => {
+  const found = await examined(files)
+  expect(found).toMatchObject([
+    { rule: 'class-not-exported', level: 'error', file: main, line: 5, problem: expect.stringContaining(problem), fix },
+  ])
+  expect(await examined(mended(files, found[0] as Finding))).toEqual([])
 })
 
 describe('edgemcp doctor', () => {

@@ -1,4 +1,4 @@
-import { afterEach, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer } from '../support/server.ts'
 
@@ -41,4 +41,35 @@ new_sqlite_classes = ["McpSession", "McpUpdates"]`,
 
 test('a Worker with the classes is told nothing', async () => {
   expect(await printedBy('examples/hello')).toEqual([])
+})
+
+describe('the class of states', () => {
+  const printedAtFirst = async (folder: string): Promise<string[]> => {
+    vi.stubEnv('NODE_ENV', 'development')
+    await using server = await startServer(folder)
+    // Not a call: a warning must not depend on whether calls are refused.
+    await (await fetch(new URL('/nowhere', server.url))).text()
+    await (await fetch(new URL('/', server.url))).text()
+    const lines = () => server.harness.getLogs().map(({ message }) => message)
+    await vi.waitFor(() => expect(lines().join()).toContain('edgemcp: the inspector'))
+    return lines().filter((line) => line.startsWith('edgemcp '))
+  }
+
+  test('is named with what needs it, at the first request, when the Worker has none', async () => {
+    expect(await printedAtFirst('test/development/counting')).toEqual([
+      `edgemcp cannot count or keep the rate "600/m" of limits() (which has no binding RATE_600_PER_60S), the quota "5/d" of "greet" and the state "basket": this Worker has no Durable Object class Counters. Requests that need it fail. Add to it
+
+export { McpState as Counters } from 'edgemcp/state'
+
+and a migration of its own to the end of its wrangler.toml
+
+[[migrations]]
+tag = "add-Counters"
+new_sqlite_classes = ["Counters"]`,
+    ])
+  })
+
+  test('is not named when the Worker has it', async () => {
+    expect(await printedAtFirst('test/limits/limited')).toEqual([])
+  })
 })

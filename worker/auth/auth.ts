@@ -3,7 +3,7 @@ import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import type { CallAttempt } from '../server/call-attempt.ts'
-import type { Server } from '../server/server.ts'
+import type { Registry, Server } from '../server/server.ts'
 import type { StateRpc } from '../server/state.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { DocumentCache } from './document-cache.ts'
@@ -69,6 +69,8 @@ export interface Limiter {
    * @returns the refusal, which says when to come back
    */
   admit(visit: Visit, site: Site): Promise<McpError | undefined>
+  /** In development only: what of a server the class of states is needed for, such as `the rate "60/m" of limits()`. */
+  needsState?(registry: Registry): readonly string[]
   /** The response, watched until it ends. */
   watch?(visit: Visit, response: Response): Response
 }

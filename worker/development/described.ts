@@ -1,9 +1,10 @@
 import type { Registry } from '../server/server.ts'
+import type { Counting } from './missing-state.ts'
 
 /** How a server is served, as far as it matters to whoever looks at it from outside. */
 export type Described = {
   readonly auth?: object | undefined
-  readonly limit?: object | undefined
+  readonly limit?: Counting | undefined
   readonly updates?: object | undefined
   readonly path?: string
   readonly page?: unknown
@@ -22,7 +23,8 @@ export function describe(registry: Registry, options: Described, env: object): v
   queueMicrotask(() => console.log(mark + JSON.stringify(descriptionOf(registry, options))))
 }
 
-function descriptionOf({ options, tools, resources, templates, prompts, methods }: Registry, served: Described) {
+function descriptionOf(registry: Registry, served: Described) {
+  const { options, tools, resources, templates, prompts, methods } = registry
   const { auth, limit, updates, path = '/mcp', page, sessions, origins, hosts = [], objects = {} } = served
   const entries = Object.entries({ tool: tools, resource: resources, template: templates, prompt: prompts })
   return {
@@ -38,6 +40,7 @@ function descriptionOf({ options, tools, resources, templates, prompts, methods 
     ),
     has: { auth: !!auth, limit: !!limit, updates: !!updates, page: !!page, tasks: methods.has('tasks/get') },
     path,
+    needsState: limit?.needsState?.(registry) ?? [],
     sessions: sessions !== false,
     origins,
     hosts,

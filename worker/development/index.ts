@@ -6,6 +6,7 @@ import { watchEffects } from './effects.ts'
 import { timeHandlers } from './handlers.ts'
 import { inspecting, type Page } from './inspecting.ts'
 import { warnOfMissingExports } from './missing-exports.ts'
+import { type Counting, warnOfMissingState } from './missing-state.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
 import { tellRows } from './rows.ts'
 import { type Guards, warnOfUnguarded } from './unguarded.ts'
@@ -17,7 +18,7 @@ type Beside = {
   /** With the bindings whose writes are effects. */
   readonly env: object
   /** Of the classes that it needs. */
-  readonly names: { readonly session: string; readonly updates: string }
+  readonly names: { readonly session: string; readonly updates: string; readonly state: string }
   /** The class of all Durable Objects. */
   readonly base: { prototype: object }
 }
@@ -29,7 +30,7 @@ const watched = new WeakSet<Registry>()
  *
  * @returns the options to serve it with: the inspector is its page
  */
-export function watch<O extends Guards & Described & { page?: Page }>(
+export function watch<O extends Guards & Described & { limit?: Counting; page?: Page }>(
   registry: Registry,
   options: O,
   { env, names, base }: Beside,
@@ -37,6 +38,7 @@ export function watch<O extends Guards & Described & { page?: Page }>(
   warnOfUnguarded(registry, options)
   describe(registry, options, env)
   tellRows(base)
+  warnOfMissingState(registry, options.limit, names.state)
   // It may be served at several addresses.
   if (!watched.has(registry)) {
     watched.add(registry)

@@ -1,5 +1,6 @@
 /** Requests that tell what they took. */
 import type { EdgeWorker } from '../serve.ts'
+import { runWaiting } from './first-request.ts'
 import { begin, end, type Hop, hopsOf, within } from './hops.ts'
 import { isInside } from './inside.ts'
 import { serverTiming } from './server-timing.ts'
@@ -8,6 +9,7 @@ import { serverTiming } from './server-timing.ts'
 export const timed = (worker: EdgeWorker): EdgeWorker => ({
   ...worker,
   async fetch(request, env, context) {
+    runWaiting()
     const url = new URL(request.url)
     if (isInside(url)) return worker.fetch(request, env, context)
     const hop = begin('request', `${request.method} ${url.pathname}`)

@@ -115,6 +115,14 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
       return refusal
     },
 
+    // Written out, so that bundlers leave nothing of it to a deployment.
+    ...(globalThis.process?.env?.NODE_ENV === 'development' && {
+      needsState: (registry: Registry) => [
+        ...counters(common, 'limits()'),
+        ...limited(registry).flatMap(({ owner, what, limit }) => counters(readLimit(limit, what, owner), `"${what}"`)),
+      ],
+    }),
+
     watch(visit, response) {
       const release = releases.get(visit)
       if (!release) return response
@@ -125,6 +133,16 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
       }
       return new Response(untilEnd(body, release), response)
     },
+  }
+
+  /** Names the limits that the class of states counts. */
+  function counters({ quota, rate }: Read, owner: string): string[] {
+    const binding = rate && bindingOf(rate)
+    const found = quota ? [`the quota "${quota.text}" of ${owner}`] : []
+    if (rate && binding && !bindings()[binding]) {
+      found.push(`the rate "${rate.text}" of ${owner} (which has no binding ${binding})`)
+    }
+    return found
   }
 
   /** @throws Error with one sentence that names the fix */

@@ -46,6 +46,9 @@ export function declare(declaration: Declaration): void {
   declarations.set(name, declaration)
 }
 
+/** The names of all states that handlers use: those of edgemcp itself start with its name. */
+export const declaredNames = (): string[] => [...declarations.keys()].filter((name) => !name.startsWith('edgemcp.'))
+
 export const declared = (name: string): Declaration | undefined => declarations.get(name)
 
 /** @throws Error when there is none */

@@ -130,18 +130,28 @@ function neededBy({ servers, sources, config, bundle }: Project): Map<string, Ne
       },
     })
   }
+  for (const { objects, needsState } of servers) {
+    if (needsState.length === 0) continue
+    const counted = `${needsState.slice(0, 5).join(', ')}${needsState.length > 5 ? ' and others' : ''}`
+    const place = find(sources, /\blimits\s*\(/)
+    needStates(objects.state ?? 'McpState', `An object counts ${counted}`, place ?? serve)
+  }
   const state = find(sources, /^\s*import\s*\{[^}]*\bstate\b[^}]*\}\s*from\s*['"]edgemcp\/state['"]/m, 'code')
   if (state) {
     const name = servers.find(({ objects }) => objects.state)?.objects.state ?? 'McpState'
-    const exported = name === 'McpState' ? 'McpState' : `McpState as ${name}`
-    needed.set(name, {
-      why: 'State is kept by an object',
-      fix: `Add: export { ${exported} } from 'edgemcp/state'`,
-      place: state,
-      change: state.file === config.raw.main ? { to: `\nexport { ${exported} } from 'edgemcp/state'\n` } : undefined,
-    })
+    needStates(name, 'State is kept by an object', state)
   }
   return needed
+
+  function needStates(name: string, why: string, place: Place | undefined): void {
+    const exported = name === 'McpState' ? 'McpState' : `McpState as ${name}`
+    needed.set(name, {
+      why,
+      fix: `Add: export { ${exported} } from 'edgemcp/state'`,
+      place,
+      change: place?.file === config.raw.main ? { to: `\nexport { ${exported} } from 'edgemcp/state'\n` } : undefined,
+    })
+  }
 }
 
 /** What is there when every migration has been applied, in order. */

@@ -1,0 +1,15 @@
+/** Counts calls and keeps state, without the class that does so. */
+import { createServer, serve } from 'edgemcp'
+import { limits } from 'edgemcp/limits'
+import { state } from 'edgemcp/state'
+
+const basket = state('basket', { scope: 'handle', ttl: 60_000 }, (store) => ({ add: () => store.put('bread', 1) }))
+
+const server = createServer({ name: 'counting', version: '1.0.0' })
+server.tool('greet', { description: 'Greets', limit: { quota: '5/d', rate: '3/m' } }, () => 'Hello')
+server.tool('new_basket', { description: 'Makes a basket' }, (_, ctx) => ctx.handle(basket))
+
+const worker = serve(server, { limit: limits({ rate: '600/m' }), objects: { state: 'Counters' } })
+
+export default worker
+export const { McpSession, McpUpdates } = worker

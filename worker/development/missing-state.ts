@@ -1,0 +1,31 @@
+import type { Limiter } from '../auth/auth.ts'
+import { hasClass, isExported } from '../platform.ts'
+import type { Registry } from '../server/server.ts'
+import { declaredNames } from '../state/declaration.ts'
+import { atFirstRequest } from './first-request.ts'
+import { migrationFor } from './migration.ts'
+
+/** What counts calls, as far as it matters here. */
+export type Counting = Pick<Limiter, 'needsState'>
+
+/** The classes that servers of this Worker keep states in. */
+const classNames = new Set<string>()
+
+/** Warns when a server needs the class of states and the Worker has none: requests that need it fail. */
+export function warnOfMissingState(registry: Registry, limit: Counting | undefined, className: string): void {
+  classNames.add(className)
+  atFirstRequest(() => {
+    if (hasClass(className)) return
+    // A state belongs to no server in particular, so another server of this Worker may keep it.
+    const states = [...classNames].some(hasClass) ? [] : declaredNames().map((name) => `the state "${name}"`)
+    const needs = [...(limit?.needsState?.(registry) ?? []), ...states]
+    if (needs.length === 0) return
+    const list = needs.join(', ').replace(/, ([^,]*)$/, ' and $1')
+    const alias = className === 'McpState' ? '' : ` as ${className}`
+    const exporting = isExported(className) ? '' : `to it\n\nexport { McpState${alias} } from 'edgemcp/state'\n\nand `
+    const addition = exporting + migrationFor([className])
+    console.warn(
+      `edgemcp cannot count or keep ${list}: this Worker has no Durable Object class ${className}. Requests that need it fail. Add ${addition}`,
+    )
+  })
+}
