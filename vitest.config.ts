@@ -27,8 +27,8 @@ const byName = Object.entries(manifest.exports)
 export default defineConfig({
   logLevel: 'error',
   test: {
-    // Each file may start a Workers runtime of its own; two of them are as many as two cores bear.
-    maxWorkers: 2,
+    // Each file may start a Workers runtime of its own, and waits for it: three keep two cores busy.
+    maxWorkers: 3,
     reporters: ['default', './test/support/skipped-browser.ts'],
     projects: [
       {
