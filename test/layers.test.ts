@@ -168,7 +168,7 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/index.ts': { may: everything },
   'worker/main.ts': { may: everything },
   // Runs in Node, on the machine of whoever develops: it knows a server by what its bundle says, not by its code.
-  cli: { may: [...builtins, 'worker/protocol/loopback.ts'] },
+  cli: { may: [...builtins, 'worker/auth/key-ring.ts', 'worker/protocol/loopback.ts'] },
   // It does for a Worker what that would do itself when it starts.
   'cli/openapi': {
     may: [...builtins, 'yaml', 'cli/refusal.ts', 'worker/openapi/convert.ts'],
@@ -180,7 +180,13 @@ const rooms: Readonly<Record<string, Room>> = {
 }
 
 /** Only the first knows when a revision was published; what runs nowhere in a server has dates of the platform; the last is written of others. */
-const mayHaveDates = ['worker/protocol/', 'examples/', 'cli/', 'worker/inspector/assets.ts']
+const mayHaveDates = [
+  'worker/protocol/',
+  'examples/',
+  'cli/',
+  'worker/inspector/assets.ts',
+  'worker/development/old-date.ts',
+]
 
 // Reading a source: enough of a lexer to tell code from comments, texts and regular expressions.
 

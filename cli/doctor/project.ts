@@ -2,7 +2,7 @@
 import { existsSync, readFileSync } from 'node:fs'
 import { isAbsolute, join, relative, resolve } from 'node:path'
 import { packageFolder } from '../own-package.ts'
-import { read, type Source } from './code.ts'
+import { lineAt, read, type Source } from './code.ts'
 import type { Config } from './config.ts'
 import { type Bundle, description, type Ran } from './wrangler.ts'
 
@@ -12,17 +12,21 @@ export type Project = {
   readonly bundle: Bundle
   /** The project's own part of the bundle. */
   readonly sources: readonly Source[]
-  /** Names in the files that have secrets on this machine. */
-  readonly local: ReadonlySet<string>
+  /** What the files with the secrets of this machine have, by name. */
+  readonly local: ReadonlyMap<string, LocalValue>
   /** The servers of the Worker. */
   readonly servers: readonly Served[]
   /** Why the Worker does not start. */
   readonly broken: string | undefined
 }
 
+export type LocalValue = { readonly value: string; readonly file: string; readonly line: number }
+
 /** A server as it describes itself: see `worker/development/described.ts`. */
 export type Served = {
   readonly name: string
+  /** Names that it could give to classes of its own. */
+  readonly ownClasses: { readonly session: string; readonly updates: string }
   readonly entries: readonly Entry[]
   readonly has: Readonly<Record<'auth' | 'limit' | 'updates' | 'page' | 'tasks', boolean>>
   readonly path: string
@@ -49,7 +53,7 @@ export function projectOf(folder: string, config: Config, bundle: Bundle, ran: R
     config,
     bundle,
     sources: sourcesOf(folder, bundle),
-    local: new Set(localFiles.flatMap((file) => namesIn(join(folder, file)))),
+    local: new Map(localFiles.flatMap((file) => valuesIn(folder, file))),
     servers: ran.log
       .filter((line) => line.startsWith(description))
       .map((line) => JSON.parse(line.slice(description.length)) as Served),
@@ -59,10 +63,17 @@ export function projectOf(folder: string, config: Config, bundle: Bundle, ran: R
 
 export const localFiles = ['.dev.vars', '.env', '.env.local']
 
-const namesIn = (path: string): string[] =>
-  existsSync(path)
-    ? [...readFileSync(path, 'utf8').matchAll(/^\s*(?:export\s+)?([\w.]+)\s*=/gm)].map(([, name]) => name as string)
-    : []
+function valuesIn(folder: string, file: string): [name: string, LocalValue][] {
+  const path = join(folder, file)
+  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  return [...text.matchAll(/^[^\S\n]*(?:export\s+)?([\w.]+)[^\S\n]*=[^\S\n]*(.*)$/gm)].map(
+    ({ index, 1: name = '', 2: written = '' }) => {
+      const [, , quoted] = /^(["'`])(.*?)\1/.exec(written) ?? []
+      const value = quoted ?? written.replace(/#.*$/, '').trim()
+      return [name, { value, file, line: lineAt(text, index) }]
+    },
+  )
+}
 
 /** Packages are others' to mend, and this one is, too. */
 function sourcesOf(folder: string, { inputs }: Bundle): Source[] {

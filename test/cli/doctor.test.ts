@@ -531,6 +531,63 @@ test.each([
   expect(await examined(mended(files, found[0] as Finding))).toEqual([])
 })
 
+/** Two servers of one Worker. */
+const twoServers = (served: string, exported = '', migrated = ''): Files => ({
+  [main]: `import { createServer, serve } from 'edgemcp'
+import { first, own } from 'edgemcp/compose'
+const notes = createServer({ name: 'notes', version: '1.0.0' })
+const admin = createServer({ name: 'admin', version: '1.0.0' })
+const notesWorker = serve(notes, { origins: [] })
+const adminWorker = serve(admin, { path: '/admin/mcp', origins: []${served} })
+export default first(own(notesWorker), own(adminWorker))
+export const { McpSession, McpUpdates } = notesWorker
+${exported}
+`,
+  [toml]: (inToml[toml] ?? '').replace(', "McpTask", "McpState"', migrated).split('\n[vars]')[0] ?? '',
+})
+
+test('two servers that keep sessions in one class are found, and servers with classes of their own are not', async () => {
+  expect(await examined(twoServers(''))).toMatchObject([
+    {
+      rule: 'class-shared',
+      level: 'error',
+      file: main,
+      line: 6,
+      problem:
+        'The servers "notes" and "admin" keep sessions in one class, McpSession: session requests to the server that the class does not belong to are refused.',
+      fix: expect.stringContaining("objects: { session: 'AdminSession', updates: 'AdminUpdates' }"),
+    },
+  ])
+  const own = twoServers(
+    ", objects: { session: 'AdminSession', updates: 'AdminUpdates' }",
+    'export const { McpSession: AdminSession, McpUpdates: AdminUpdates } = adminWorker',
+    ', "AdminSession", "AdminUpdates"',
+  )
+  expect(await examined(own)).toEqual([])
+  expect(await examined(twoServers(', sessions: false'))).toEqual([])
+})
+
+test.each([
+  ['.dev.vars', 'OTHER=1\nEDGEMCP_KEYS="abc" # short\n'],
+  ['.env', 'EDGEMCP_KEYS=a:c2hvcnQ\n'],
+])('malformed keys in %s are found, and not shown', async (file, text) => {
+  const found = await examined({ ...inToml, [file]: text })
+  expect(found).toMatchObject([
+    {
+      rule: 'keys-malformed',
+      level: 'error',
+      file,
+      line: text.split('\n').findIndex((line) => line.startsWith('EDGEMCP_KEYS')) + 1,
+      problem:
+        'The server cannot use EDGEMCP_KEYS, so questions and sessions fail: it must be "id:key", comma separated; ids differ, keys are the base64url of 32 bytes.',
+      fix: expect.stringContaining("require('node:crypto').randomBytes(32).toString('base64url')"),
+    },
+  ])
+  expect(JSON.stringify(found)).not.toMatch(/abc|c2hvcnQ/)
+  const good = `EDGEMCP_KEYS="a:${'k'.repeat(43)},b:${'l'.repeat(43)}"\n`
+  expect(await examined({ ...inToml, [file]: good })).toEqual([])
+})
+
 describe('edgemcp doctor', () => {
   const doctor = (...args: string[]) =>
     new Promise<{ code: number | null; said: string; complained: string }>((resolve) => {

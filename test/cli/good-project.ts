@@ -77,7 +77,7 @@ export const inJson: Files = { 'src/index.ts': code, 'wrangler.jsonc': jsonc }
 
 /** What TypeScript and npm would have put there. */
 const paths = Object.fromEntries(
-  ['auth', 'limits', 'page', 'state', 'tasks', 'updates'].map((entry) => [
+  ['auth', 'compose', 'limits', 'page', 'state', 'tasks', 'updates'].map((entry) => [
     `edgemcp/${entry}`,
     [join(root, `worker/${entry}/index.ts`)],
   ]),

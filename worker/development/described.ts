@@ -1,5 +1,6 @@
 import type { Registry } from '../server/server.ts'
 import type { Counting } from './missing-state.ts'
+import { ownClasses } from './shared-class.ts'
 
 /** How a server is served, as far as it matters to whoever looks at it from outside. */
 export type Described = {
@@ -29,6 +30,7 @@ function descriptionOf(registry: Registry, served: Described) {
   const entries = Object.entries({ tool: tools, resource: resources, template: templates, prompt: prompts })
   return {
     name: options.name,
+    ownClasses: ownClasses(options.name),
     entries: entries.flatMap(([kind, known]) =>
       [...known].map(([name, entry]) => ({
         kind: kind === 'template' ? 'resource' : kind,

@@ -5,10 +5,13 @@ import { type Described, describe } from './described.ts'
 import { watchEffects } from './effects.ts'
 import { timeHandlers } from './handlers.ts'
 import { inspecting, type Page } from './inspecting.ts'
+import { warnOfMalformedKeys } from './malformed-keys.ts'
 import { warnOfMissingExports } from './missing-exports.ts'
 import { type Counting, warnOfMissingState } from './missing-state.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
+import { warnOfOldDate } from './old-date.ts'
 import { tellRows } from './rows.ts'
+import { warnOfSharedClass } from './shared-class.ts'
 import { type Guards, warnOfUnguarded } from './unguarded.ts'
 import { withMadeUp } from './users.ts'
 
@@ -35,6 +38,9 @@ export function watch<O extends Guards & Described & { limit?: Counting; page?: 
   options: O,
   { env, names, base }: Beside,
 ): O {
+  warnOfOldDate()
+  warnOfMalformedKeys()
+  if (options.sessions !== false) warnOfSharedClass(registry, names.session, options.path ?? '/mcp')
   warnOfUnguarded(registry, options)
   describe(registry, options, env)
   tellRows(base)

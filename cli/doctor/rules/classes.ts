@@ -86,7 +86,7 @@ export function classes(project: Project): Finding[] {
         : { from: '"new_classes"', to: '"new_sqlite_classes"' },
     })
   }
-  return [...found, ...twice(config)]
+  return [...found, ...twice(config), ...shared(project)]
 }
 
 type Need = { why: string; fix: string; place?: Place | undefined; change?: Change | undefined }
@@ -198,6 +198,31 @@ function twice(config: Config): Finding[] {
       fix: `Give the second a tag of its own, such as "v${tags.length}".`,
     },
   ]
+}
+
+/** The class of sessions runs the handlers of one server. */
+function shared({ servers, sources, config }: Project): Finding[] {
+  const serves = findAll(sources, /\bserve\s*\(/)
+  const owners = new Map<string, string>()
+  return servers.flatMap(({ name, sessions, objects, ownClasses: { session, updates } }, index) => {
+    if (!sessions) return []
+    const className = objects.session ?? 'McpSession'
+    const owner = owners.get(className) ?? name
+    owners.set(className, owner)
+    if (owner === name) return []
+    // One call may serve several servers.
+    const place = serves.length === servers.length ? serves[index] : serves.at(-1)
+    return {
+      rule: 'class-shared',
+      level: 'error',
+      file: place?.file ?? config.raw.main ?? config.file,
+      line: place?.line,
+      problem: `The servers "${owner}" and "${name}" keep sessions in one class, ${className}: session requests to the server that the class does not belong to are refused.`,
+      fix:
+        `Give serve() of "${name}" objects: { session: '${session}', updates: '${updates}' }, export what it returns with ` +
+        `export const { McpSession: ${session}, McpUpdates: ${updates} } = …, and declare both classes in a migration of their own.`,
+    }
+  })
 }
 
 /** Are these one name, but for a slip of the hand? */

@@ -1,11 +1,12 @@
 /** What a Worker is given by name, and what nobody may read. */
+import { parseKeyRing } from '../../../worker/auth/key-ring.ts'
 import { find, findAll } from '../code.ts'
 import { type Config, lineOf, removed } from '../config.ts'
 import type { Finding } from '../finding.ts'
 import type { Project } from '../project.ts'
 
 export function secrets(project: Project): Finding[] {
-  return [...openly(project.config), ...undeclared(project), ...keyless(project)]
+  return [...openly(project.config), ...undeclared(project), ...keyless(project), ...malformed(project)]
 }
 
 /** Variables are shown in the dashboard, and are in git. */
@@ -62,6 +63,33 @@ function undeclared({ config, sources, local }: Project): Finding[] {
     }
   }
   return [...found.values()]
+}
+
+/** Keys of this machine that the server cannot read. */
+function malformed({ local }: Project): Finding[] {
+  const { value, file, line } = local.get('EDGEMCP_KEYS') ?? {}
+  if (!value || file === undefined || isKeyRing(value)) return []
+  const key = `node -p "'a:' + require('node:crypto').randomBytes(32).toString('base64url')"`
+  return [
+    {
+      rule: 'keys-malformed',
+      level: 'error',
+      file,
+      line,
+      problem:
+        'The server cannot use EDGEMCP_KEYS, so questions and sessions fail: it must be "id:key", comma separated; ids differ, keys are the base64url of 32 bytes.',
+      fix: `Write EDGEMCP_KEYS= and what this prints: ${key}. Or remove the line: the server mints keys of its own in McpUpdates.`,
+    },
+  ]
+}
+
+function isKeyRing(secret: string): boolean {
+  try {
+    parseKeyRing(secret)
+    return true
+  } catch {
+    return false
+  }
 }
 
 /** What a client carries for the server is sealed with keys: those of the secret, or those that an object mints and keeps. */

@@ -1,0 +1,63 @@
+/** What a Worker prints in development before anybody has asked it for anything. */
+import { afterEach, expect, test, vi } from 'vitest'
+import { startServer } from '../support/server.ts'
+
+afterEach(() => vi.unstubAllEnvs())
+
+/** The link to the inspector is printed at the first request. */
+const inspector = 'edgemcp: the inspector'
+
+/** What is printed at the start, and at the first request. @param fence what is printed after that */
+async function printedBy(folder: string, fence: string, secrets?: Record<string, string>): Promise<string[]> {
+  vi.stubEnv('NODE_ENV', 'development')
+  await using server = await startServer(folder, secrets)
+  const lines = () => server.harness.getLogs().map(({ message }) => message)
+  await (await fetch(new URL('/', server.url))).text()
+  await vi.waitFor(() => expect(lines().join()).toContain(fence))
+  return lines().filter((line) => line.startsWith('edgemcp '))
+}
+
+test('two servers that keep their sessions in one class are named, with classes for the second', async () => {
+  expect(await printedBy('test/serve/shared-class', 'Updates"]')).toEqual([
+    `edgemcp serves "open" and "guarded" with one class of sessions, McpSession: session requests to the server that the class does not belong to are refused. Give the second serve() the option
+
+objects: { session: 'GuardedSession', updates: 'GuardedUpdates' }
+
+add to this Worker, with what that serve() returns in the place of worker
+
+export const { McpSession: GuardedSession, McpUpdates: GuardedUpdates } = worker
+
+and a migration of its own to the end of its wrangler.toml
+
+[[migrations]]
+tag = "add-GuardedSession-GuardedUpdates"
+new_sqlite_classes = ["GuardedSession", "GuardedUpdates"]`,
+  ])
+})
+
+test.each([
+  [
+    'before Durable Objects have RPC',
+    'test/development/old-date',
+    'no Durable Object has RPC, so questions, sessions and limits fail',
+  ],
+  ['before alarms are deleted', 'test/development/effects-by-stack', 'objects of ended sessions are not cleared away'],
+])('a compatibility date %s is named, with the oldest that will do', async (_, folder, effect) => {
+  expect(await printedBy(folder, inspector)).toEqual([
+    `edgemcp needs compatibility_date = "2026-02-24" or newer in wrangler.toml: with the date of this Worker, ${effect}`,
+  ])
+})
+
+test.each(['abc', 'a:c2hvcnQ', `a:${'k'.repeat(43)},a:${'l'.repeat(43)}`])(
+  'the malformed keys %s are refused with what they should be',
+  async (keys) => {
+    expect(await printedBy('examples/hello', inspector, { EDGEMCP_KEYS: keys })).toEqual([
+      'edgemcp cannot use its keys, so questions and sessions fail: The secret EDGEMCP_KEYS must be "id:key", comma separated: ids differ, keys are the base64url of 32 bytes',
+    ])
+  },
+)
+
+test('nothing is printed where nothing is wrong', async () => {
+  expect(await printedBy('examples/hello', inspector, { EDGEMCP_KEYS: `a:${'k'.repeat(43)}` })).toEqual([])
+  expect(await printedBy('test/serve/pair', inspector)).toEqual([])
+})

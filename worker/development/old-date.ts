@@ -1,0 +1,19 @@
+type Flags = Readonly<Record<string, boolean>>
+
+/** From here on deleting all of an object deletes its alarm, which ended sessions rely on. */
+const oldest = '2026-02-24'
+
+let isDone = false
+
+/** Warns, once, when the compatibility date of this Worker is too old. The runtime names no date, but what each date changes. */
+export function warnOfOldDate(): void {
+  const { compatibilityFlags: flags } = (globalThis as { Cloudflare?: { compatibilityFlags?: Flags } }).Cloudflare ?? {}
+  if (isDone || flags?.delete_all_deletes_alarm !== false) return
+  isDone = true
+  const effect = flags.rpc
+    ? 'objects of ended sessions are not cleared away'
+    : 'no Durable Object has RPC, so questions, sessions and limits fail'
+  console.warn(
+    `edgemcp needs compatibility_date = "${oldest}" or newer in wrangler.toml: with the date of this Worker, ${effect}`,
+  )
+}
