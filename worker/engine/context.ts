@@ -232,6 +232,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 
     elicit: (key, message, schema, options) =>
       question(`ctx.elicit("${key}", …)`, async () => {
+        checks?.checkElicit(key, message, schema)
         const form = readForm(schema, `question "${key}"`, reader)
         const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
         const read = async (result: unknown): Promise<Elicited<never> | undefined> => {
@@ -253,6 +254,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 
     elicitUrl: (key, message, url, options) =>
       question(`ctx.elicitUrl("${key}", …)`, async () => {
+        checks?.checkElicitUrl(key, message)
         const href = pageUrl(key, url)
         const params: Params = { mode: 'url', message, url: href }
         const request: InputRequest = { method: 'elicitation/create', params }
@@ -269,11 +271,16 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 
     sample: (key, request, options) =>
       question(`ctx.sample("${key}", …)`, async () => {
+        checks?.checkSample(key, request)
         const params = samplingParams(request)
         return ask(key, { method: 'sampling/createMessage', params }, readSampled, options)
       }),
 
-    roots: (key = 'roots') => question('ctx.roots()', async () => ask(key, rootsRequest, readRoots)),
+    roots: (key = 'roots') =>
+      question('ctx.roots()', async () => {
+        checks?.checkRoots(key)
+        return ask(key, rootsRequest, readRoots)
+      }),
 
     input(key) {
       checkQuestions()
@@ -281,7 +288,8 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     },
 
     ask: (requests, options) =>
-      question(`ctx.ask({ ${Object.keys(requests).join(', ')} })`, async () => {
+      question(`ctx.ask({ ${Object.keys(requests ?? {}).join(', ')} })`, async () => {
+        checks?.checkAsk(requests)
         const asking = Object.entries(requests)
         if (asking.length === 0) throw new Error(checks?.nothingAsked ?? 'There is nothing to ask')
         for (const [key, request] of asking) {
@@ -299,6 +307,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 
     once: (key, effect) =>
       afterQuestions(async () => {
+        checks?.checkOnce(key, effect)
         claim(key, 'once')
         const done = effects.get(key)
         if (done) return done.value as never

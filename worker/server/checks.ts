@@ -2,7 +2,7 @@
  * What is wrong with a declaration, or with how a handler asks, in one sentence that names the fix. Whoever writes a server
  * meets these in development and in tests. A deployment's bundle has none of them: see `server.ts`.
  */
-import { checkOptions, checkValue, type KindsOf } from '../options/check.ts'
+import { checkOptions, checkValue, type Kind, type KindsOf } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import { type Annotation, annotation, type MirroredParameter, mirroredParameters } from '../protocol/mirror.ts'
@@ -191,3 +191,59 @@ export function endlessQuestions(unused: readonly string[], asked: readonly stri
     ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(asked)}`
     : `This call has asked ${most} times: that is enough`
 }
+
+const questionKey: Kind = [kind.string[0], 'a string that names the question in this call']
+
+export function checkElicit(key: unknown, message: unknown, schema: unknown): void {
+  checkValue('ctx.elicit()', 'key', key, questionKey)
+  checkValue(`ctx.elicit("${key}", …)`, 'message', message, kind.string)
+  checkValue(`ctx.elicit("${key}", …)`, 'schema', schema, [
+    (value) => typeof value === 'function' || isObject(value),
+    'a schema such as z.object({ name: z.string() })',
+  ])
+}
+
+export function checkElicitUrl(key: unknown, message: unknown): void {
+  checkValue('ctx.elicitUrl()', 'key', key, questionKey)
+  checkValue(`ctx.elicitUrl("${key}", …)`, 'message', message, kind.string)
+}
+
+export function checkSample(key: unknown, request: unknown): void {
+  checkValue('ctx.sample()', 'key', key, questionKey)
+  const owner = `ctx.sample("${key}", …)`
+  checkValue(owner, 'request', request, [isObject, "an object such as { prompt: 'Say hi', maxTokens: 100 }"])
+  const { prompt, messages, maxTokens } = request as Readonly<Record<string, unknown>>
+  checkValue(owner, 'maxTokens', maxTokens, kind.count)
+  if (messages === undefined) checkValue(owner, 'prompt', prompt, [kind.string[0], 'a string, or give it messages'])
+  else checkValue(owner, 'messages', messages, [Array.isArray, 'a list of messages'])
+}
+
+export const checkRoots = (key: unknown): void => checkValue('ctx.roots()', 'key', key, questionKey)
+
+export function checkAsk(requests: unknown): void {
+  const example = "{ method: 'elicitation/create', params: { … } }"
+  checkValue('ctx.ask()', 'requests', requests, [isObject, `an object such as { name: ${example} }`])
+  for (const [key, request] of Object.entries(requests as object)) {
+    checkValue('ctx.ask()', key, request, [isRequest, `a request such as ${example}`])
+  }
+}
+
+const isRequest = (value: unknown): boolean =>
+  isObject(value) &&
+  typeof value.method === 'string' &&
+  (isObject(value.params) || (value.params === undefined && value.method === 'roots/list'))
+
+export function checkOnce(key: unknown, effect: unknown): void {
+  checkValue('ctx.once()', 'key', key, [kind.string[0], 'a string that names the effect in this call'])
+  checkValue(`ctx.once("${key}", …)`, 'effect', effect, kind.fn)
+}
+
+/** @param maker such as `image()` */
+export const checkBase64 = (maker: string, data: unknown): void =>
+  checkValue(maker, 'data', data, [
+    (value) => value instanceof Uint8Array || (typeof value === 'string' && isBase64(value)),
+    'a Uint8Array, or base64 with its padding and nothing before it',
+  ])
+
+/** Looks for what is not there: matching all of a large text would take much memory. */
+const isBase64 = (text: string): boolean => text.length % 4 === 0 && !/[^A-Za-z\d+/=]|=(?!=?$)/.test(text)

@@ -19,6 +19,7 @@ import type {
   ResourceLink,
   TextContent,
 } from '../protocol/types.ts'
+import { checks } from './checking.ts'
 import { type Issues, issuesText, type Validator } from './schema.ts'
 
 export const text = (value: string): TextContent => ({ type: 'text', text: value })
@@ -26,14 +27,14 @@ export const text = (value: string): TextContent => ({ type: 'text', text: value
 /** @param data the picture's bytes, or their base64 */
 export const image = (data: string | Uint8Array, mimeType: string): ImageContent => ({
   type: 'image',
-  data: asBase64(data),
+  data: asBase64(data, 'image()'),
   mimeType,
 })
 
 /** @param data the sound's bytes, or their base64 */
 export const audio = (data: string | Uint8Array, mimeType: string): AudioContent => ({
   type: 'audio',
-  data: asBase64(data),
+  data: asBase64(data, 'audio()'),
   mimeType,
 })
 
@@ -319,4 +320,8 @@ function contentsOf(part: unknown, uri: string, mimeType: string | undefined): R
 export const resourceNotFound = (uri: string): McpError =>
   new McpError('resource_not_found', `Resource not found: ${uri}`, { uri })
 
-const asBase64 = (data: string | Uint8Array): string => (typeof data === 'string' ? data : encodeBase64(data))
+/** @param maker for errors, such as `image()` */
+function asBase64(data: string | Uint8Array, maker: string): string {
+  checks?.checkBase64(maker, data)
+  return typeof data === 'string' ? data : encodeBase64(data)
+}

@@ -1,0 +1,110 @@
+/** What a handler asks with arguments of the wrong shape: an error names the argument, and nothing reaches the client. */
+import { expect, test } from 'vitest'
+import * as z from 'zod'
+import { audio, image } from '../../worker/server/content.ts'
+import type { Context } from '../../worker/server/context.ts'
+import type { Server } from '../../worker/server/server.ts'
+import { accept, converse, newServer, textOf } from './stage.ts'
+
+// biome-ignore lint/suspicious/noExplicitAny: JavaScript has no types that would refuse these calls
+type Untyped = any
+
+const schema = z.object({ name: z.string() })
+
+test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>([
+  [
+    'elicit without a key',
+    (ctx) => ctx.elicit('Name?', schema),
+    '"message" of ctx.elicit("Name?", …) must be a string, not an object',
+  ],
+  [
+    'elicit without a schema',
+    (ctx) => ctx.elicit('k', 'Name?'),
+    '"schema" of ctx.elicit("k", …) must be a schema such as z.object({ name: z.string() }), not undefined',
+  ],
+  [
+    'elicit with params',
+    (ctx) => ctx.elicit({ message: 'Name?', requestedSchema: {} }),
+    '"key" of ctx.elicit() must be a string that names the question in this call, not an object',
+  ],
+  [
+    'elicitUrl without a key',
+    (ctx) => ctx.elicitUrl(undefined, 'Pay', 'https://pay.example.com'),
+    '"key" of ctx.elicitUrl() must be a string that names the question in this call, not undefined',
+  ],
+  [
+    'sample with text',
+    (ctx) => ctx.sample('k', 'Say hi'),
+    `"request" of ctx.sample("k", …) must be an object such as { prompt: 'Say hi', maxTokens: 100 }, not "Say hi"`,
+  ],
+  [
+    'sample without maxTokens',
+    (ctx) => ctx.sample('k', { messages: [] }),
+    '"maxTokens" of ctx.sample("k", …) must be a whole number of 1 or more, not undefined',
+  ],
+  [
+    'sample without a prompt',
+    (ctx) => ctx.sample('k', { maxTokens: 5 }),
+    '"prompt" of ctx.sample("k", …) must be a string, or give it messages, not undefined',
+  ],
+  [
+    'sample without a key',
+    (ctx) => ctx.sample({ prompt: 'p', maxTokens: 5 }),
+    '"key" of ctx.sample() must be a string that names the question in this call, not an object',
+  ],
+  [
+    'roots with options',
+    (ctx) => ctx.roots({ timeout: 1 }),
+    '"key" of ctx.roots() must be a string that names the question in this call, not an object',
+  ],
+  [
+    'ask with text',
+    (ctx) => ctx.ask({ a: 'Name?' }),
+    `"a" of ctx.ask() must be a request such as { method: 'elicitation/create', params: { … } }, not "Name?"`,
+  ],
+  [
+    'ask without params',
+    (ctx) => ctx.ask({ a: { method: 'sampling/createMessage' } }),
+    `"a" of ctx.ask() must be a request such as { method: 'elicitation/create', params: { … } }, not an object`,
+  ],
+  [
+    'ask with nothing',
+    (ctx) => ctx.ask(),
+    `"requests" of ctx.ask() must be an object such as { name: { method: 'elicitation/create', params: { … } } }, not undefined`,
+  ],
+  [
+    'once without a key',
+    (ctx) => ctx.once(() => 1),
+    '"key" of ctx.once() must be a string that names the effect in this call, not a function',
+  ],
+  ['once without an effect', (ctx) => ctx.once('k'), '"effect" of ctx.once("k", …) must be a function, not undefined'],
+  [
+    'image with a data URL',
+    () => image('data:image/png;base64,AAAA', 'image/png'),
+    '"data" of image() must be a Uint8Array, or base64 with its padding and nothing before it, not "data:image/png;base64,AAAA"',
+  ],
+  [
+    'audio with text',
+    () => audio('not base64!!', 'audio/wav'),
+    '"data" of audio() must be a Uint8Array, or base64 with its padding and nothing before it, not "not base64!!"',
+  ],
+])('%s is an error that says what is wrong', async (_, handler, problem) => {
+  const server = newServer().use(
+    (server: Server) => void server.tool('t', { description: 'd' }, async (_, ctx: Context) => await handler(ctx)),
+  )
+  const { result, rounds } = await converse(server, 'tools/call', { name: 't' }, () => ({ result: accept({}) }))
+  expect([textOf(result), rounds]).toEqual([problem, []])
+})
+
+test.each(['', 'AA==', 'AAA=', 'AAAA', '+/+/AAA='])('image() and audio() take the base64 "%s"', (data) => {
+  expect([image(data, 'image/png').data, audio(data, 'audio/wav').data]).toEqual([data, data])
+})
+
+test.each(['A', 'AA', 'A===', 'A=A=', 'AA_-', 'AA A', 'AAAA\n'])('image() refuses "%s"', (data) => {
+  expect(() => image(data, 'image/png')).toThrow('"data" of image() must be')
+})
+
+test('bytes of several megabytes are sent as they are', () => {
+  const data = 'A'.repeat(16_000_000)
+  expect(image(data, 'image/png').data).toBe(data)
+})
