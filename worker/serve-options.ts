@@ -1,8 +1,7 @@
 /** Checks of what `serve()` is given. A deployment's bundle has none of them, but for the names of the options: see `serve.ts`. */
 import type { LogBounds } from '../durable-objects/event-log.ts'
 import type { Limits } from './http/limits.ts'
-import { policyKinds } from './http/policies.ts'
-import { checkPolicy } from './http/policy-checks.ts'
+import { checkPolicy, policyKinds } from './http/policy-checks.ts'
 import { checkOptions, checkValue, type KindsOf } from './options/check.ts'
 import * as kind from './options/kinds.ts'
 import type { ServeOptions, SessionOptions } from './serve.ts'

@@ -1,5 +1,3 @@
-import { checkOptions, type KindsOf } from '../options/check.ts'
-import { required, strings } from '../options/kinds.ts'
 import { checks } from './checking.ts'
 import type { Policy } from './guard.ts'
 
@@ -9,8 +7,6 @@ export type BrowserPolicy = {
   /** Host names, without port, that the server is known under. Left out, every https host. */
   hosts?: readonly string[]
 }
-
-export const policyKinds: KindsOf<Policy> = { origins: strings, hosts: strings }
 
 /**
  * Who may call a server from where. Each is a part of the options of `serve`. What is no page may always call: its token says
@@ -31,9 +27,8 @@ export const policies = {
 
   /** These pages, and the server's own. @throws Error that says what to write instead */
   browser(options: BrowserPolicy): Policy {
-    checkOptions('policies.browser()', options, { ...policyKinds, origins: required(policyKinds.origins) })
+    checks?.checkBrowserPolicy(options)
     const { origins, hosts = [] } = options
-    checks?.checkBrowserPolicy({ origins, hosts })
     return { origins, hosts }
   },
 } as const satisfies Record<string, Policy | ((options: BrowserPolicy) => Policy)>

@@ -3,7 +3,12 @@
  *
  * @see https://html.spec.whatwg.org/multipage/browsers.html#ascii-serialisation-of-an-origin
  */
+import { checkOptions, type KindsOf } from '../options/check.ts'
+import { required, strings } from '../options/kinds.ts'
 import type { Policy } from './guard.ts'
+import type { BrowserPolicy } from './policies.ts'
+
+export const policyKinds: KindsOf<Policy> = { origins: strings, hosts: strings }
 
 /** @throws Error that says what to write instead */
 export function checkPolicy({ origins = [], hosts = [] }: Partial<Policy>): void {
@@ -32,7 +37,9 @@ function originIn(text: string): string | undefined {
 }
 
 /** @throws Error that says what to write instead */
-export function checkBrowserPolicy({ origins, hosts }: Policy): void {
+export function checkBrowserPolicy(options: BrowserPolicy): void {
+  checkOptions('policies.browser()', options, { ...policyKinds, origins: required(policyKinds.origins) })
+  const { origins, hosts = [] } = options
   if (origins.length === 0) {
     throw new Error("policies.browser() needs pages: policies.browser({ origins: ['https://app.example.com'] })")
   }

@@ -584,9 +584,9 @@ const messageOf = (run: () => unknown): string => {
   }
 }
 
-/** A deployment compares the names of the options of serve() only, without advice, and leaves those of createServer() and its methods. */
+/** A deployment compares the names of the options of serve() only, without advice, and leaves out those of createServer(), its methods and policies. */
 const inDeployment = ([title, run, expected]: Case): readonly Case[] => {
-  if (!/\b(serve|createServer|server\.\w+)\(\)/.test(expected)) return [[title, run, expected]]
+  if (!/\b(serve|createServer|server\.\w+|policies\.browser)\(\)/.test(expected)) return [[title, run, expected]]
   const isOfName = /^serve\(\) (does not take "[^".]+"|takes an object)/.test(expected)
   return isOfName ? [[title, run, expected.replace(/ \(did you mean ".*?"\?\)/, '')]] : []
 }
