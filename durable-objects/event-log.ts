@@ -300,17 +300,6 @@ export class EventLog {
     return found && seq <= found.last && seq >= found.dropped ? { stream, seq } : undefined
   }
 
-  /** Is there the same event after another one? */
-  hasAfter({ stream, seq }: EventId, data: string): boolean {
-    const found = this.tables.query(
-      'SELECT 1 FROM events WHERE stream = ? AND seq > ? AND data = ? LIMIT 1',
-      stream,
-      seq,
-      data,
-    )
-    return found.length > 0
-  }
-
   *after({ stream, seq }: EventId): Generator<{ id: EventId; data: string }> {
     const rows = this.#sql.exec('SELECT seq, data FROM events WHERE stream = ? AND seq > ? ORDER BY seq', stream, seq)
     for (const [at, data] of rows.raw<[number, string]>()) if (data !== '') yield { id: { stream, seq: at }, data }

@@ -30,8 +30,6 @@ export class Feeds {
   /** Streams whose client was sent away before it had connected: it is to come back after so many milliseconds. */
   readonly #released = new Map<number, number>()
   #burst = { at: 0, sent: 0 }
-  /** The number of the last event that a client may have been sent, for each stream that this instance knows of. */
-  readonly #lastSent = new Map<number, number>()
 
   constructor(ctx: DurableObjectState, log: EventLog) {
     this.#ctx = ctx
@@ -88,22 +86,6 @@ export class Feeds {
       if (floods) socket.close(feedRests)
       else socket.send(messageOf(text, id))
     }
-    if (sockets.length > 0 && !floods) this.#lastSent.set(stream, id.seq)
-  }
-
-  /**
-   * Sends a notification that says only that something has changed. While the same one waits in the log for its client, it says enough.
-   *
-   * @param options see `EventLog.append`
-   */
-  sendChange(stream: number, text: string, options?: EventOptions): void {
-    if (!this.isOpen(stream)) {
-      // Of what was logged before this instance, its client may have been sent everything.
-      const lastSent = this.#lastSent.get(stream) ?? this.#log.find(stream)?.last ?? 0
-      this.#lastSent.set(stream, lastSent)
-      if (this.#log.hasAfter({ stream, seq: lastSent }, text)) return
-    }
-    this.send(stream, text, options)
   }
 
   /** Does the same with a response or a request, which its client waits for. */
@@ -113,13 +95,11 @@ export class Feeds {
 
   /** Everything has been said on this stream. */
   complete(stream: number): void {
-    this.#lastSent.delete(stream)
     for (const socket of this.#sockets(stream)) socket.close(feedClosed.complete)
   }
 
   completeAll(): void {
     this.#released.clear()
-    this.#lastSent.clear()
     for (const socket of this.#ctx.getWebSockets()) socket.close(feedClosed.complete)
   }
 
@@ -146,7 +126,6 @@ export class Feeds {
     for (const { id, data } of this.#log.after(start)) {
       if (page.length > pageSize) {
         socket.send(feedMessage(page, eventIdText(last)))
-        this.#lastSent.set(start.stream, last.seq)
         return socket.close(feedRests)
       }
       page += eventFrame(data, eventIdText(id))
@@ -154,7 +133,6 @@ export class Feeds {
     }
     if (page) socket.send(feedMessage(page, eventIdText(last)))
     if (this.#log.find(start.stream)?.over) socket.close(feedClosed.complete)
-    else this.#lastSent.set(start.stream, last.seq)
   }
 
   /** Has so much just been sent that more would wait in this object's memory? */

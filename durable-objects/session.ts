@@ -152,8 +152,9 @@ export interface SessionRpc extends RoundRpc {
    *
    * @param scopes what a token needs to read of it, beyond those of the resource that it names
    * @param over a task that asks no more, by `taskId` in the params of calls that wait for answers to it, and what they are told
+   * @param delivery names one delivery, of which every call after the first one does nothing
    */
-  changed(news: News, over?: Over, scopes?: readonly string[]): Promise<boolean>
+  changed(news: News, over?: Over, scopes?: readonly string[], delivery?: string): Promise<boolean>
   /** Checks who opens a stream, before its feed is opened. Claims must not be in the URL of that request: URLs are logged. */
   admit(opening: Opening): Promise<Admission>
   /** Opens a feed. */
@@ -224,6 +225,8 @@ export class Session extends DurableObject implements SessionRpc {
   #isEnding = false
   /** Scopes of the tokens that were admitted and have not opened their feed, by feed. */
   readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
+  /** Changes that it has been told of: one that answered late is told again. */
+  readonly #deliveries = new BoundedMap<string, true>({ maxEntries: 100 })
   /** What its endpoint said last. */
   #termsText: string | undefined
   #termsNow: SessionTerms | undefined
@@ -307,24 +310,23 @@ export class Session extends DurableObject implements SessionRpc {
     return true
   }
 
-  async changed(news: News, over?: Over, scopes: readonly string[] = []): Promise<boolean> {
+  async changed(news: News, over?: Over, scopes: readonly string[] = [], delivery?: string): Promise<boolean> {
     this.#schema.check()
     // It may be registering right now. One without an id has ended without a trace.
     if (this.#isOver() || !this.#id) return false
+    if (delivery !== undefined && this.#deliveries.has(delivery)) return true
     const isTold = scopes.length === 0 || holdsScopes(this.#values.get<Reader>('reader')?.scopes, scopes)
     if (isTold && this.#log.find(standingStream)) {
       const isScoped = 'resource' in news && this.#scopesOf('resources/subscribe', { uri: news.resource }).length > 0
       const scoped = scopes.length > 0 ? 'task' : isScoped ? 'resource' : undefined
       if (scopes.length > 0) this.#values.put('told', [...new Set([...this.#told, ...scopes])])
-      const text = notificationText(newsNotification(news))
-      // What an extension has to say may depend on its order.
-      if ('method' in news) this.#feeds.send(standingStream, text, { scoped })
-      else this.#feeds.sendChange(standingStream, text, { scoped })
+      this.#feeds.send(standingStream, notificationText(newsNotification(news)), { scoped })
     }
     if (over) {
       const [taskId, problem] = over
       this.#endWaiting(this.#ledger.askingFor(taskId), problem)
     }
+    if (delivery !== undefined) this.#deliveries.set(delivery, true)
     return true
   }
 

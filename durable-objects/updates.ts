@@ -111,8 +111,8 @@ const breadth = 16
 const coalescedFor = 100
 /** Sessions that are told at once, and how often before others get a turn. */
 const [together, turns] = [100, 5]
-/** How often a session is called that fails, and for how many milliseconds one is waited for. */
-const [attempts, patience] = [4, 20_000]
+/** How often a session that does not answer is told, and for how many milliseconds it is waited for. */
+const [attempts, patience] = [4, 5_000]
 /** Milliseconds after which what is left undone is gone on with. */
 const retryAfter = 10_000
 
@@ -414,29 +414,24 @@ export class Updates extends Keys implements UpdatesRpc {
     }
   }
 
-  /** Notifies a session, and waits for it for a while. One that answers late must not keep the change from the others. */
+  /** Notifies a session. A call that hangs is made again, because its object may be lost: a session that is only slow gets the change once. */
   async #tellSession(session: string, change: News): Promise<void> {
-    const delivery = this.#deliver(session, change)
-    this.ctx.waitUntil(delivery)
-    const { promise: late, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(() => {
-      this.#host.report(new Error(`The session ${session} does not answer`))
-      resolve()
-    }, patience)
-    await Promise.race([delivery, late])
-    clearTimeout(timer)
-  }
-
-  /** Calls the session again only after a call has failed: one that is slow still gets the change, once. */
-  async #deliver(session: string, change: News): Promise<void> {
+    const delivery = crypto.randomUUID()
     for (let attempt = 1; ; attempt++) {
+      const { promise: late, reject } = Promise.withResolvers<never>()
+      const timer = setTimeout(() => reject(new Error(`The session ${session} does not answer`)), patience)
       try {
-        const isThere = await this.#host.session(session).changed(change)
+        const isThere = await Promise.race([
+          this.#host.session(session).changed(change, undefined, undefined, delivery),
+          late,
+        ])
         if (!isThere) await this.leave(session)
         return
       } catch (problem) {
-        // One that is lost comes back at once.
+        // One that is lost comes back at once. One that fails must not keep the change from the others.
         if (attempt === attempts) return this.#host.report(problem)
+      } finally {
+        clearTimeout(timer)
       }
       await new Promise((resolve) => setTimeout(resolve, 50 * attempt))
     }
