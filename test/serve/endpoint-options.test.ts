@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { initializeSession, postMessage } from '../support/session-http.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -14,29 +15,15 @@ const revision = '2025-11-25'
 
 /** A session, to post to as it is: what matters is whether an answer is a stream. */
 async function openSession(name: string) {
-  const post = (message: object, session?: string) =>
-    fetch(at(name), {
-      method: 'POST',
-      headers: {
-        'Content-Type': 'application/json',
-        Accept: 'application/json, text/event-stream',
-        ...(session && { 'Mcp-Session-Id': session }),
-      },
-      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-    })
-  const params = { protocolVersion: revision, capabilities: {}, clientInfo: { name: 'test', version: '1' } }
-  const opened = await post({ id: 0, method: 'initialize', params })
-  const { result } = (await opened.json()) as { result: { capabilities: { resources?: { subscribe?: boolean } } } }
-  const session = opened.headers.get('Mcp-Session-Id') as string
+  type Initialized = { capabilities: { resources?: { subscribe?: boolean } } }
+  const { session, result } = await initializeSession<Initialized>(at(name), revision)
+  const post = (message: object) => postMessage(at(name), message, session)
   let id = 0
   return {
     capabilities: result.capabilities,
-    request: (method: string, params: object) => post({ id: ++id, method, params }, session),
+    request: (method: string, params: object) => post({ id: ++id, method, params }),
     call: (name: string, args: object = {}) =>
-      post(
-        { id: ++id, method: 'tools/call', params: { name, arguments: args, _meta: { progressToken: id } } },
-        session,
-      ),
+      post({ id: ++id, method: 'tools/call', params: { name, arguments: args, _meta: { progressToken: id } } }),
     get: (after: string) =>
       fetch(at(name), {
         headers: { Accept: 'text/event-stream', 'Mcp-Session-Id': session, 'Last-Event-ID': after },

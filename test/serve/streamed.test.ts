@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { initializeSession, postMessage } from '../support/session-http.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -35,23 +36,11 @@ test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
 test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
   'a request of %s with the id of one in progress is refused with 400, and the first one is answered',
   async (revision) => {
-    const post = (session: string | null, message: object) =>
-      fetch(server.url, {
-        method: 'POST',
-        headers: {
-          'Content-Type': 'application/json',
-          Accept: 'application/json, text/event-stream',
-          ...(session && { 'Mcp-Session-Id': session }),
-        },
-        body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-      })
-    const clientInfo = { name: 'test', version: '1' }
-    const params = { protocolVersion: revision, capabilities: {}, clientInfo }
-    const opened = await post(null, { id: 0, method: 'initialize', params })
-    const session = opened.headers.get('Mcp-Session-Id')
+    const { session } = await initializeSession(server.url, revision)
+    const post = (message: object) => postMessage(server.url, message, session)
     const key = `${revision} ids`
     const call = (id: unknown, name: string, args: object) =>
-      post(session, { id, method: 'tools/call', params: { name, arguments: args, _meta: { progressToken: 'p' } } })
+      post({ id, method: 'tools/call', params: { name, arguments: args, _meta: { progressToken: 'p' } } })
     const first = await call(1, 'wait', { key })
     expect(first.headers.get('Content-Type')).toBe('text/event-stream')
     const second = await call(1, 'echo', { text: 'second' })
@@ -63,7 +52,7 @@ test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
     })
     // A text is another id than a number.
     expect((await call('1', 'echo', { text: 'third' })).status).toBe(200)
-    await post(session, { method: 'notifications/cancelled', params: { requestId: 1 } })
+    await post({ method: 'notifications/cancelled', params: { requestId: 1 } })
     await first.text()
     expect((await call(1, 'echo', { text: 'fourth' })).status).toBe(200)
   },

@@ -10,10 +10,11 @@ import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import type { RoundRpc } from '../../durable-objects/rounds.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
-import { Task, type TaskHost } from '../../durable-objects/task.ts'
+import { Task } from '../../durable-objects/task.ts'
 import type { UpdatesRpc } from '../../durable-objects/updates.ts'
 import type { StateRpc } from '../../worker/server/state.ts'
 import { post, week } from './session-post.ts'
+import { taskHost } from './task-host.ts'
 
 type Namespace<Rpc> = { getByName(name: string): DurableObjectStub & Rpc }
 const { McpSession, McpUpdates, McpState } = exports as unknown as {
@@ -139,14 +140,8 @@ async function withTask(stored: Stored, use: (task: Task) => Promise<void>): Pro
     const answer = await ctx.elicit('guests', 'How many guests?', guests)
     return `${hold} for ${answer.content?.guests}`
   })
-  const host = {
-    serverOf: () => server,
-    seals: () => ({}),
-    principalOf: async () => ({ principal: undefined, isCurrent: true }),
-    problemOf: () => undefined,
-    tell: async () => {},
-    report: (problem: unknown) => expect.unreachable(String(problem)),
-  } as unknown as TaskHost
+  const report = (problem: unknown) => expect.unreachable(String(problem))
+  const host = taskHost({ serverOf: () => server, report })
   await runInDurableObject(McpState.getByName(crypto.randomUUID()), async (_, context) => {
     for (const statement of stored.statements ?? []) context.storage.sql.exec(statement)
     for (const [key, value] of Object.entries(stored.values(Date.now()))) context.storage.kv.put(key, value)

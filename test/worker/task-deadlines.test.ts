@@ -5,6 +5,7 @@ import { type Context, createServer } from 'edgemcp'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
 import { Task, type TaskHost } from '../../durable-objects/task.ts'
+import { taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
 
@@ -20,15 +21,7 @@ const withTask = (
     const server = createServer({ name: 'deadlines', version: '1.0.0' })
     server.tool('work', { description: 'Works', task: true }, handler)
     const tell = vi.fn<TaskHost['tell']>(async () => {})
-    const host = {
-      serverOf: () => server,
-      seals: () => ({}),
-      principalOf: async () => ({ principal: undefined, isCurrent: true }),
-      problemOf: () => undefined,
-      tell,
-      report: () => {},
-    } as unknown as TaskHost
-    const task = new Task(context, {} as never, host)
+    const task = new Task(context, {} as never, taskHost({ serverOf: () => server, tell }))
     const capabilities = { elicitation: { form: {} } }
     await task.start(
       { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test' },

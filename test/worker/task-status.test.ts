@@ -4,6 +4,7 @@ import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
 import { expect, test, vi } from 'vitest'
 import { Task, type TaskHost } from '../../durable-objects/task.ts'
+import { taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
 const ttlMs = 3_600_000
@@ -17,17 +18,7 @@ const withTask = (
   runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
     const server = createServer({ name: 'status', version: '1.0.0' })
     server.tool('quick', { description: 'Ends at once', task: true }, () => 'done')
-    const instance = (tell: Tell) => {
-      const host = {
-        serverOf: () => server,
-        seals: () => ({}),
-        principalOf: async () => ({ principal: undefined, isCurrent: true }),
-        problemOf: () => undefined,
-        tell,
-        report: () => {},
-      } as unknown as TaskHost
-      return new Task(context, {} as never, host)
-    }
+    const instance = (tell: Tell) => new Task(context, {} as never, taskHost({ serverOf: () => server, tell }))
     await instance(async () => {}).start(
       { params: { name: 'quick' }, capabilities: {}, client: undefined, principal: undefined, identity: 'test' },
       { after: 0, ttl: ttlMs, poll: 1000, retries: 0 },
