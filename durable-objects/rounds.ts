@@ -20,7 +20,7 @@ export interface RoundRpc {
    * Uses a state. The first use is the caller's to answer, with `keep`; the same use again waits for that answer.
    *
    * @param use what it is used with
-   * @param isLate the time to answer is over: an earlier use may be asked for its outcome, a first use is refused
+   * @param isLate the time to answer has passed: a repeated use gets the first outcome, a first use is refused
    */
   claim(use: string, expires: number, isLate?: boolean): Promise<Claim>
   /** Extends the lease of the first use, whose answer is still worked on. */

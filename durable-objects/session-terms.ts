@@ -7,7 +7,7 @@ export type SessionTerms = {
   /** Milliseconds after which an idle session is over. */
   readonly ttl: number
   readonly log: LogBounds
-  /** The Updates object that it registers with; `undefined`: its client hears of no changes. */
+  /** The Updates object that it registers with; `undefined`: its client gets no changes. */
   readonly shard: number | undefined
 }
 

@@ -129,7 +129,7 @@ export type Opening = {
   terms?: string
   /** Milliseconds: when the session's id is worth nothing. */
   expires: number
-  /** Of the tenant. A Worker of an older release leaves it out: then the stream hears of what is for everybody. */
+  /** Of the tenant. A Worker of an older release leaves it out: then the stream gets the changes for everybody. */
   issuer?: string
   tenant: string | undefined
   scopes: readonly string[]
@@ -225,9 +225,9 @@ export class Session extends DurableObject implements SessionRpc {
   #isEnding = false
   /** Scopes of the tokens that were admitted and have not opened their feed, by feed. */
   readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
-  /** Changes that it has been told of: one that answered late is told again. */
+  /** Changes that it has got: one whose delivery was answered late is delivered again. */
   readonly #deliveries = new BoundedMap<string, true>({ maxEntries: 100 })
-  /** What its endpoint said last. */
+  /** The options that its endpoint sent last. */
   #termsText: string | undefined
   #termsNow: SessionTerms | undefined
   /** How often it has ended. */
@@ -254,7 +254,7 @@ export class Session extends DurableObject implements SessionRpc {
     if (this.#isOver()) return { gone: true }
     const overSse = post.handshake === undefined
     if (overSse && !this.#id) return { gone: true }
-    this.#agree(post.terms)
+    this.#setTerms(post.terms)
     this.#recover()
     this.#touch()
     const handshake = post.handshake ?? this.#values.get<Handshake | null>('handshake') ?? undefined
@@ -333,7 +333,7 @@ export class Session extends DurableObject implements SessionRpc {
   async admit({ terms, expires, issuer, tenant, scopes, after, feed }: Opening): Promise<Admission> {
     this.#schema.check()
     if (this.#isOver()) return { gone: true }
-    this.#agree(terms)
+    this.#setTerms(terms)
     this.#recover()
     this.#touch()
     const isRevoked = await this.#permit(scopes)
@@ -367,7 +367,7 @@ export class Session extends DurableObject implements SessionRpc {
       overSse,
     }
     if (this.#isOver()) return new Response(null, { status: 404 })
-    this.#agree(searchParams.get('terms') ?? undefined)
+    this.#setTerms(searchParams.get('terms') ?? undefined)
     this.#recover()
     this.#touch()
     this.#aloneSince = undefined
@@ -534,7 +534,7 @@ export class Session extends DurableObject implements SessionRpc {
       const { method } = request
       const { server } = this.#host
       const isKnown = exchange.revision.requests.has(method) || server.registry.methods.has(method)
-      if (!isKnown || (method.endsWith('subscribe') && !(this.#hearsChanges && hasResources(server.registry)))) {
+      if (!isKnown || (method.endsWith('subscribe') && !(this.#hasUpdates && hasResources(server.registry)))) {
         throw new McpError('method_not_found', `Method not found: ${method}`)
       }
       this.#work(exchange, { ...post, request, handshake, memo: emptyMemo, scopes: this.#scopesIn(post, request) })
@@ -552,7 +552,7 @@ export class Session extends DurableObject implements SessionRpc {
     this.#values.put('handshake', handshake)
     // What fails now is done when its client next subscribes or, if it never does, not missed.
     await this.#listen(post.principal).catch(this.#host.report)
-    return welcome(this.#host.server.registry, revision, { updates: this.#hearsChanges }, post.principal)
+    return welcome(this.#host.server.registry, revision, { updates: this.#hasUpdates }, post.principal)
   }
 
   /** What a session does itself. What they wait for may outlast it. */
@@ -647,7 +647,7 @@ export class Session extends DurableObject implements SessionRpc {
         object: this.#host.state,
         session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires, life) },
       },
-      updates: this.#hearsChanges,
+      updates: this.#hasUpdates,
       known: ({ method }) => (method === 'roots/list' ? this.#values.get<Answer>('roots') : undefined),
       notify,
       disconnect: (retry) => {
@@ -969,8 +969,8 @@ export class Session extends DurableObject implements SessionRpc {
 
   // Life and death
 
-  /** The endpoint says with each request what holds for its session. Alarms go by what it said last. */
-  #agree(text: string | undefined): void {
+  /** The endpoint sends its options with each request. Alarms use the last ones. */
+  #setTerms(text: string | undefined): void {
     if (text === undefined || text === this.#termsText) return
     this.#termsText = text
     this.#termsNow = undefined
@@ -991,7 +991,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   /** Its endpoint has `updates`. */
-  get #hearsChanges(): boolean {
+  get #hasUpdates(): boolean {
     return this.#terms.shard !== undefined
   }
 
@@ -1004,7 +1004,7 @@ export class Session extends DurableObject implements SessionRpc {
     return this.ctx.id.name ?? (this.#id as Id).name
   }
 
-  /** How Updates objects call it: they tell the sessions of several classes. */
+  /** How Updates objects call it: they notify the sessions of several classes. */
   get #address(): string {
     return sessionAddress(this.#host.className, this.#name)
   }

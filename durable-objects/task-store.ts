@@ -71,7 +71,7 @@ export type Kept = TaskTerms & {
   lastUpdatedAt: number
   status: TaskStatus
   statusMessage?: string | undefined
-  /** The status message is about a problem, and is removed when that is over. */
+  /** The status message is about a problem, and is removed when the task goes on. */
   hasProblemMessage?: boolean
   /** Its client has heard of it. */
   isTask: boolean

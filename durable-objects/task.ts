@@ -309,7 +309,7 @@ export class Task extends DurableObject implements TaskRpc {
 
   async #wake(task: Kept): Promise<void> {
     if (this.#task !== task) return
-    // A task that is over needs no alarm before it expires, even while its handler goes on: the alarm could not end the handler.
+    // A finished task needs no alarm before it expires, even while its handler goes on: the alarm could not end the handler.
     const soon = isOver(task) ? Number.POSITIVE_INFINITY : (task.due ?? Date.now())
     await this.ctx.storage.setAlarm(Math.min(soon, redeliveryOf(task), expiryOf(task)))
   }
@@ -617,7 +617,7 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   /**
-   * A delivery is over. A later one has the newer status, so only the last one decides.
+   * A delivery has ended. A later one has the newer status, so only the last one decides.
    *
    * @param undelivered how often the delivery has failed; left out when it has not
    */

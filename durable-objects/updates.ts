@@ -9,7 +9,7 @@
  *
  * | table           | column             | meaning                                                    | lifetime                   |
  * |-----------------|--------------------|------------------------------------------------------------|----------------------------|
- * | `subscriptions` | `topic`, `session` | the session with this `sessionAddress` wants to hear of a topic | until it unsubscribes or ends |
+ * | `subscriptions` | `topic`, `session` | the session with this `sessionAddress` subscribes to a topic | until it unsubscribes or ends |
  *
  * | key         | meaning                                                        | lifetime                       |
  * |-------------|----------------------------------------------------------------|--------------------------------|
@@ -123,7 +123,7 @@ export const tenantKeyHeader = 'Edgemcp-Tenant-Key'
 /** How `?listener=` begins for a client without a principal; its network follows. */
 export const anonymousListener = 'address '
 
-/** How the topics of resources begin that are for everybody: whoever subscribes to a resource has one. */
+/** How the topics of resources begin that are for everybody: each subscription to a resource has one. */
 const resourcePrefix = 'resource:'
 
 /** How the row begins that names the caller of a session: no topic does. */
@@ -289,7 +289,7 @@ export class Updates extends Keys implements UpdatesRpc {
     const tags = listener ? [listener] : []
     const { listenersEach, listenersPerAddress } = this.#host.options
     const isAnonymous = listener?.startsWith(anonymousListener)
-    // A Worker of an older release does not say how many its endpoint allows.
+    // A Worker of an older release does not send the limit of its endpoint.
     const most = Number(searchParams.get('most') ?? (isAnonymous ? listenersPerAddress : listenersEach))
     const hasMany = tags.some((tag) => this.ctx.getWebSockets(tag).length >= most)
     if (isFull || hasMany) return new Response(null, { status: 429 })

@@ -43,7 +43,7 @@ export async function subjectsOf(
       )
     }
     default:
-      // A task is named by a handle, which is not written down.
+      // A task is named by a handle, which the log must not hold.
       return [{ scopes: await scopesOf({ method, params }) }]
   }
 }

@@ -158,7 +158,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     ...(carrier.isDescribed && { respond }),
   }
 
-  /** @throws Error for what says nothing of its scopes, if the server is strict */
+  /** @throws Error for a declaration without scopes, if the server is strict */
   function attach(server: Server): void {
     if (!options.strict) return
     const count = countDeclared(server)

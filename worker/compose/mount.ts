@@ -14,7 +14,7 @@ export type MountOptions = {
 
 /**
  * Another server as a part of this one: its tools, resources, prompts, extensions, tasks and experimental capabilities, as far as
- * they are declared by now, with the middleware that stands around them. Changes that it announces are heard by those who listen to this one.
+ * they are declared by now, with their middleware. Subscribers of this server get the changes that it announces.
  *
  * @throws Error when both declare the same, or the prefix makes no names of tools
  *

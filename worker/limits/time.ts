@@ -9,7 +9,7 @@ const timed = new WeakSet<Registry>()
  * From now on a handler that runs for longer than its endpoint allows ends with an error, and its signal says so. Waiting for a client does
  * not count, and neither do runs of tasks, which have a time of their own.
  *
- * @param unknownMs of calls that say nothing of their endpoint, such as those that run again after their object was lost
+ * @param unknownMs of calls that name no endpoint, such as those that run again after their object was lost
  */
 export function limitTime(registry: Registry, unknownMs: number): void {
   // A server may be served at several addresses.

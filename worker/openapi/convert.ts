@@ -157,7 +157,7 @@ function operationAt(
 }
 
 /**
- * What stands between the entries of a list in a query, if they are one parameter.
+ * The separator of the entries of a list in a query, if they are one parameter.
  *
  * @see https://spec.openapis.org/oas/v3.1.1.html#style-values
  */

@@ -88,7 +88,7 @@ export function shown(value: unknown): string {
   return typeof value === 'function' ? 'a function' : String(value)
 }
 
-/** The name that was meant, if that is obvious. */
+/** The first known name that a misspelled one resembles. */
 function nearest(given: string, names: readonly string[]): string | undefined {
   const text = given.toLowerCase()
   return names.find((known) => {

@@ -29,7 +29,7 @@ export const newsNotification = (news: News): Notification =>
       : { method: 'notifications/resources/updated', params: { uri: news.resource } }
 
 /**
- * Who hears of a change: everybody, or those of one tenant of an issuer only. Issuers name their tenants independently, so a tenant needs its
+ * Who gets a change: everybody, or those of one tenant of an issuer only. Issuers name their tenants independently, so a tenant needs its
  * issuer. `ctx.principal` is one: of its tenant or, without a tenant, everybody.
  */
 export type Scope =

@@ -49,7 +49,7 @@ export type Conversed = Sampled & {
 
 /**
  * Asks the client's model, and lets it call tools until it has its answer. Tools that it calls together run together.
- * Arguments that do not fit, unknown names, failures and malformed calls are told to the model, which may do better. A malformed
+ * Arguments that do not fit, unknown names, failures and malformed calls are sent to the model as errors, so that it can correct them. A malformed
  * call, or one with the id of another, does not run.
  *
  * @param key names the conversation in this call; its questions are `<key>-1`, `<key>-2` …

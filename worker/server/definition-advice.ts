@@ -1,5 +1,5 @@
 /**
- * Checks of definitions that say what to write instead, and of the values of their members. A deployment's bundle has none of them: it
+ * Checks of definitions that propose the correct name, and of the values of their members. A deployment's bundle has none of them: it
  * compares the names only.
  */
 import { checkOptions, isObject, type Kind, type KindsOf, shown } from '../options/check.ts'
@@ -106,7 +106,7 @@ const renamed: Readonly<Record<Declared, Readonly<Record<string, string>>>> = {
 const handler = 'give the handler as the third argument'
 const handlers = { handler, execute: handler, callback: handler, run: handler }
 
-/** The call that was meant. */
+/** The call as the developer should write it, for an error. */
 function call(declared: Declared, name: string, definition: unknown): string {
   if (declared === 'tool') {
     return `write server.tool("${name}", { description: "…", input: z.object({ … }) }, handler)`

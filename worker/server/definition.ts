@@ -1,4 +1,4 @@
-/** Definitions have members with known names only. In deployments, too: a member that is ignored is a mistake that nobody hears of. */
+/** Definitions have members with known names only. In deployments, too: otherwise a misspelled member would be ignored in silence. */
 import { checkNames } from '../options/check.ts'
 
 export type Declared = 'tool' | 'resource' | 'prompt'

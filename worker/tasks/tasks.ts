@@ -157,7 +157,7 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
   }
 }
 
-/** The server that a mounted server is a part of. One that several have mounted is on its own: the endpoint says which is meant. */
+/** The server that a mounted server is a part of. One that several have mounted has none: the endpoint decides. */
 function outermost(registry: Registry): Registry {
   const [only, ...others] = registry.mountedIn ?? []
   return only && others.length === 0 ? outermost(only) : registry

@@ -53,7 +53,7 @@ export function classes(project: Project): Finding[] {
   const undeclared = [...new Set([...needed.keys(), ...own])].filter(
     (name) =>
       !declared.all.has(name) &&
-      // What was meant is found above.
+      // A misspelled declaration of this name is reported above.
       ![...declared.all].some((other) => isLike(other, name) && !bundle.exports.includes(other)),
   )
   for (const [index, name] of undeclared.entries()) {

@@ -110,7 +110,7 @@ async function here(asked: Asked, own: Method, proxies: readonly Proxied[], feat
 
 const inside = ({ prefix }: Proxied, name: string): string => name.slice(prefix.length)
 
-/** The model is told that its client refuses an input request, or in a session cannot be asked, as by tools that are declared here. */
+/** The model gets an error when its client refuses an input request, or in a session cannot be asked, as with tools that are declared here. */
 function told({ call }: Asked, thrown: unknown): Result {
   const kind = thrown instanceof McpError ? thrown.kind : undefined
   const isTold = kind === 'client_refused' || (kind === 'missing_client_capability' && !call.revision.stateless)

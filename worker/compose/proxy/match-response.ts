@@ -61,7 +61,7 @@ export async function matchResponse(given: Response, id: RequestId, signal: Abor
       continue
     }
     await resumed?.body?.cancel()
-    // A lost connection, and what is said to pass, decide nothing.
+    // A lost connection, and an error that is declared temporary, decide nothing.
     if (resumed && resumed.status !== 429 && resumed.status < 500) break
   }
   return match ?? reading.unmatched
@@ -86,7 +86,7 @@ class Reading {
     this.#peer = peer
   }
 
-  /** What an answer without the response comes to. */
+  /** The outcome of an answer without the response. */
   get unmatched(): Match {
     if (this.#refusal && !this.#isForeign) return { kind: 'refusal', message: this.#refusal }
     return { kind: this.#isForeign ? 'foreign' : 'none' }
@@ -142,7 +142,7 @@ class Reading {
 type ParsedMessage = Exclude<Parsed, { batch: unknown }>
 const each = (parsed: Parsed): readonly ParsedMessage[] => ('batch' in parsed ? parsed.batch : [parsed])
 
-/** @throws the reason of the signal when that aborts before the time is over */
+/** @throws the reason of the signal when that aborts before the time has passed */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {
   signal.throwIfAborted()
   const { promise, resolve, reject } = Promise.withResolvers<void>()

@@ -52,7 +52,7 @@ const maxDescriptions = 1000
 /** How long a handshake that another request has begun is waited for, and how often it is looked at. */
 const handshakeMs = 10_000
 const handshakePollMs = 20
-/** The statuses of refusals that say nothing about the versions that an upstream speaks. */
+/** The statuses of refusals that are no evidence about the versions of an upstream. */
 const temporary = new Set([401, 403, 407, 408, 425, 429, 502, 503, 504])
 const endTimeoutMs = 5_000
 
@@ -149,7 +149,7 @@ export class Remote {
     try {
       capabilities = await this.#discover(caller)
     } catch (problem) {
-      // No evidence of another version: what the upstream has said before counts.
+      // No evidence of another version: the earlier answer of the upstream holds.
       if (known) return { capabilities: known.capabilities }
       if (hasSessions) return this.#begin(caller)
       throw problem
