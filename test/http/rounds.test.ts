@@ -1,11 +1,13 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { clientCapabilitiesKey, protocolVersionKey } from '../../worker/protocol/meta.ts'
 import { newestStateless } from '../../worker/protocol/revisions/index.ts'
-import { startEverything, type TestServer } from '../support/server.ts'
+import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
 
-let server: TestServer
+const hourMs = 60 * 60_000
+
+let server: RunningServer
 beforeAll(async () => {
-  server = await startEverything()
+  server = await startServer({ config: 'test/http/timed/wrangler.toml' })
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -125,8 +127,10 @@ describe('an answer to a tool that is single', () => {
     const answered = await start()
     expect(textOf(await answered(yes))).toBe('charged 1 time')
     const unanswered = await start()
+    expect(asks(await unanswered())).toEqual(['consent'])
+    await server.advance(hourMs + 1)
     const tooLate = 'params.requestState is not valid for this request: start it again'
-    await vi.waitFor(async () => expect((await unanswered()).error?.message).toBe(tooLate))
+    expect((await unanswered()).error?.message).toBe(tooLate)
     expect(textOf(await answered(yes))).toBe('charged 1 time')
     expect((await answered(no)).error?.data).toEqual({ reason: 'used' })
     expect((await unanswered(yes)).error?.message).toBe(tooLate)
@@ -188,14 +192,14 @@ test('a tool that is not single takes an answer again', async () => {
 })
 
 test('an answer that comes too late is refused', async () => {
-  const first = await round('ask_soon', {}, {})
+  const args = { timeoutMs: hourMs }
+  const first = await round('ask_soon', args, {})
   const requestState = first.result?.requestState
   const inputResponses = { soon: accepting({ value: 'yes' }) }
-  expect(textOf(await round('ask_soon', {}, { requestState, inputResponses }))).toBe('yes')
-  await vi.waitFor(async () => {
-    const { error } = await round('ask_soon', {}, { requestState, inputResponses })
-    expect(error?.message).toBe('params.requestState is not valid for this request: start it again')
-  })
+  expect(textOf(await round('ask_soon', args, { requestState, inputResponses }))).toBe('yes')
+  await server.advance(hourMs + 1)
+  const { error } = await round('ask_soon', args, { requestState, inputResponses })
+  expect(error?.message).toBe('params.requestState is not valid for this request: start it again')
 })
 
 test('a memo that is too large to be carried is kept, and only its name travels', async () => {

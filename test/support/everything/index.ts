@@ -124,8 +124,9 @@ server.tool('ask_name', { description: 'Asks who is there' }, async (_, ctx) => 
   return `Hello, ${answer.content.name}!`
 })
 
-server.tool('ask_soon', { description: 'Wants an answer soon' }, async (_, ctx) => {
-  const answer = await ctx.elicit('soon', 'Soon?', z.object({ value: z.string() }), { timeout: 1000 })
+const Soon = z.object({ timeoutMs: z.number().default(1000) })
+server.tool('ask_soon', { description: 'Wants an answer soon', input: Soon }, async ({ timeoutMs }, ctx) => {
+  const answer = await ctx.elicit('soon', 'Soon?', z.object({ value: z.string() }), { timeout: timeoutMs })
   return `${answer.content?.value}`
 })
 
@@ -173,9 +174,9 @@ server.tool('finish', { description: 'Ends pay_slowly', input: z.object({ order:
 })
 server.tool(
   'pay_soon',
-  { description: 'Asks for a second, and charges', single: true, input: z.object({ order: z.string() }) },
+  { description: 'Asks for an hour, and charges', single: true, input: z.object({ order: z.string() }) },
   async ({ order }, ctx) => {
-    await ctx.elicit('consent', 'Pay?', z.object({ sure: z.boolean() }), { timeout: 1000 })
+    await ctx.elicit('consent', 'Pay?', z.object({ sure: z.boolean() }), { timeout: 60 * 60_000 })
     charges.set(order, (charges.get(order) ?? 0) + 1)
     return `charged ${charges.get(order)} time`
   },
@@ -486,7 +487,8 @@ server.use(many, { prefix: 'many.' })
 const worker = serve(server, {
   page,
   updates: updates(),
-  limits: { body: 1_000_000, bodyTimeout: 4_000, patience: 2_000, keepAlive: 200 },
+  // A slow machine must not turn a JSON response into an event stream.
+  limits: { body: 1_000_000, bodyTimeout: 4_000, patience: 600_000, keepAlive: 200 },
 })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -1,0 +1,7 @@
+/** The server of `everything` with a clock that a test can put forward. */
+import { timed } from 'edgemcp/testing/timed'
+import * as everything from '../../support/everything/index.ts'
+
+const worker = timed(everything)
+export default worker.default
+export const { McpSession, McpUpdates, McpState } = worker
