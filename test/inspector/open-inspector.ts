@@ -1,6 +1,6 @@
 /** The inspector in a browser, and everything that went wrong there. */
 
-import type { Browser, BrowserContextOptions, Locator, Page } from 'playwright-core'
+import type { Browser, BrowserContext, BrowserContextOptions, Locator, Page } from 'playwright-core'
 import { inspectorSecrets } from '../support/inspector-key.ts'
 
 export type OpenInspector = {
@@ -22,11 +22,9 @@ export type OpenInspector = {
 export async function openInspector(
   browser: Browser,
   url: URL,
-  options: BrowserContextOptions = {},
+  options?: BrowserContextOptions,
 ): Promise<OpenInspector> {
-  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
-  context.setDefaultTimeout(30_000)
-  const page = await context.newPage()
+  const { page, close } = await openPage(browser, url, options)
   const problems: string[] = []
   page.on('console', (message) => {
     if (['error', 'warning'].includes(message.type())) problems.push(message.text())
@@ -63,6 +61,48 @@ export async function openInspector(
       await page.locator('.call').nth(before).waitFor()
       return result
     },
-    [Symbol.asyncDispose]: () => context.close(),
+    [Symbol.asyncDispose]: close,
   }
+}
+
+type OpenPage = { readonly page: Page; close(): Promise<void> }
+type SharedContext = { readonly context: BrowserContext; readonly keeper: Page }
+
+/** By browser and origin. */
+const sharedContexts = new WeakMap<Browser, Map<string, Promise<SharedContext>>>()
+
+/** Opens a page of its own, in the context that pages of this origin share, or in a new one when it has options. */
+async function openPage(browser: Browser, { origin }: URL, options?: BrowserContextOptions): Promise<OpenPage> {
+  if (options) {
+    const context = await newContext(browser, options)
+    return { page: await context.newPage(), close: () => context.close() }
+  }
+  const contexts = sharedContexts.get(browser) ?? new Map<string, Promise<SharedContext>>()
+  sharedContexts.set(browser, contexts)
+  const shared = contexts.get(origin) ?? createSharedContext(browser, origin)
+  contexts.set(origin, shared)
+  const { context, keeper } = await shared
+  const page = await context.newPage()
+  return {
+    page,
+    async close() {
+      await page.close()
+      await context.clearCookies()
+      await keeper.evaluate(() => localStorage.clear())
+    },
+  }
+}
+
+/** To start a renderer process takes longer than most tests. The keeper page, which tests do not see, keeps it running. */
+async function createSharedContext(browser: Browser, origin: string): Promise<SharedContext> {
+  const context = await newContext(browser)
+  const keeper = await context.newPage()
+  await keeper.goto(new URL('/keeper', origin).href)
+  return { context, keeper }
+}
+
+async function newContext(browser: Browser, options?: BrowserContextOptions): Promise<BrowserContext> {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, ...options })
+  context.setDefaultTimeout(30_000)
+  return context
 }

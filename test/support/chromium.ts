@@ -10,6 +10,10 @@ export const missing = found
   ? ''
   : `, skipped: there is no browser at ${executablePath}. Install chromium, or set CHROMIUM to the path of yours`
 
-/** @param args besides those without which it does not run as root */
+/**
+ * Pages of one site and one context share a process.
+ *
+ * @param args besides those without which it does not run as root
+ */
 export const launch = (args: readonly string[] = []): Promise<Browser> =>
-  chromium.launch({ executablePath, args: ['--no-sandbox', ...args] })
+  chromium.launch({ executablePath, args: ['--no-sandbox', '--process-per-site', ...args] })
