@@ -1,6 +1,6 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
-import { describe, expect, test, vi } from 'vitest'
+import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Post, Posted, SessionRpc } from '../../durable-objects/session.ts'
 import { readFeedMessage } from '../../worker/http/feed-codes.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
@@ -8,6 +8,10 @@ import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
+
+afterEach(() => {
+  vi.useRealTimers()
+})
 
 const session = () => namespace.getByName(crypto.randomUUID())
 
@@ -128,7 +132,8 @@ describe('a stream', () => {
   test('of an input request that nobody answers ends in time while an alarm holds the object for another call', async () => {
     const stub = session()
     const key = crypto.randomUUID()
-    await stub.post(call('wait', { key }))
+    const waits = { name: 'wait', arguments: { key }, _meta: { progressToken: 'p' } }
+    expect(await stub.post(post('tools/call', waits))).toEqual({ stream: 1 })
     await runInDurableObject(stub, (_, state) => state.storage.setAlarm(Date.now()))
     // The alarm runs, and no other one can.
     await vi.waitFor(async () => expect(await alarmOf(stub)).toBeNull())
@@ -156,11 +161,15 @@ describe('a stream', () => {
 
   test('of a question that nobody answered in time ends with an error that says so', async () => {
     const stub = session()
+    // No alarm of the runtime comes while Date stands an hour ahead.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60 * 60_000 })
     await stub.post(call('ask_name'))
     await stub.post({ ...call('ask_soon'), messages: [{ ...call('ask_soon').messages[0], id: 2 } as RequestMessage] })
-    expect(await alarmOf(stub)).toBeLessThanOrEqual(Date.now() + 1000)
+    expect(await alarmOf(stub)).toBe(Date.now() + 1000)
     const [patient, hasty] = [await open(stub, 'stream=1'), await open(stub, 'stream=2')]
     await evictDurableObject(stub, { webSockets: 'hibernate' })
+    vi.setSystemTime(Date.now() + 1000)
+    await runDurableObjectAlarm(stub)
     expect(await hasty.closed).toBe(1000)
     expect(hasty.frames.slice(-2)).toEqual([
       'id: 2.2\ndata: {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"ask-2","reason":"Nobody answered in time"}}\n\n',
@@ -191,6 +200,8 @@ describe('a stream', () => {
 
   test('of a question that is wanted soon is watched over beside calls that run', async () => {
     const stub = session()
+    // No alarm of the runtime comes while Date stands an hour ahead.
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 60 * 60_000 })
     await stub.post(call('ask_soon'))
     const { params } = post('tools/call', {
       name: 'wait',
@@ -198,7 +209,7 @@ describe('a stream', () => {
       _meta: { progressToken: 'p' },
     }).messages[0] as RequestMessage
     await stub.post({ ...post(''), messages: [{ jsonrpc: '2.0', id: 2, method: 'tools/call', params }] })
-    expect(await alarmOf(stub)).toBeLessThanOrEqual(Date.now() + 1000)
+    expect(await alarmOf(stub)).toBe(Date.now() + 1000)
   })
 
   test('of a cancelled question ends without an answer, and the question is withdrawn', async () => {
