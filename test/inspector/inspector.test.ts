@@ -1,6 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { everyRevision } from '../../worker/testing/index.ts'
+import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { found, launch, missing } from '../support/chromium.ts'
 import { isFull } from '../support/full.ts'
 import { inspectorSecrets } from '../support/inspector-key.ts'
@@ -264,10 +264,11 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
   })
 
   test('a list that changed is listed again, and what is being filled in stays', async () => {
-    const { page, choose, call } = await open()
-    await call('bring')
+    const { page, choose } = await open()
     await choose('shape')
     await page.getByLabel('text').fill('kept')
+    await using other = await connect(server.url, { revision: stateless })
+    await other.callTool('bring')
     await page.locator('.offers [data-id="late"]').waitFor()
     expect(await page.getByLabel('text').inputValue()).toBe('kept')
   })
