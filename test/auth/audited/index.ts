@@ -68,7 +68,8 @@ const options = {
     ],
   }),
   limit: busy,
-  limits: { body: 16_000 },
+  // A slow machine must not turn a JSON response into an event stream.
+  limits: { body: 16_000, patience: 600_000 },
   ...policies.browser({ origins: ['https://app.example.com'] }),
 }
 

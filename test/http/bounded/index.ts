@@ -64,6 +64,8 @@ for (const { template } of server.registry.templates.values()) {
 }
 
 const worker = serve(server, {
+  // A slow machine must not turn a JSON response into an event stream.
+  limits: { patience: 600_000 },
   updates: updates(),
   auth: {
     async authenticate() {

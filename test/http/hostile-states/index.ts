@@ -71,7 +71,11 @@ server.resource('ask://{name}', { name: 'ask', description: 'Asks for a word' },
 const basket = state('basket', { scope: 'handle', ttl: 60_000 })
 server.tool('new_handle', { description: 'Makes a handle' }, (_, ctx) => ctx.handle(basket))
 
+// A slow machine must not turn a JSON response into an event stream.
+const limits = { patience: 600_000 }
+
 const closed = serve(server, {
+  limits,
   // What differs is who asks.
   identity: 'states',
   auth: {
@@ -83,7 +87,7 @@ const closed = serve(server, {
     },
   },
 })
-const open = serve(server, { path: '/open', identity: 'states' })
+const open = serve(server, { limits, path: '/open', identity: 'states' })
 
 export const { McpUpdates } = closed
 export { McpState } from 'edgemcp/state'

@@ -98,7 +98,8 @@ type Objects = { Bank: DurableObjectNamespace<Bank>; McpSession: DurableObjectNa
 const objects = exports as unknown as Objects
 const bank = () => objects.Bank.getByName('bank')
 
-const worker = serve(server)
+// A slow machine must not turn a JSON response into an event stream.
+const worker = serve(server, { limits: { patience: 600_000 } })
 export const { McpUpdates } = worker
 
 export class McpSession extends worker.McpSession {

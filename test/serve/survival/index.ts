@@ -81,8 +81,8 @@ for (const single of [false, true]) {
   )
 }
 
-// A client that is gone is noticed soon.
-const worker = serve(server, { limits: { keepAlive: 200 } })
+// A client that is gone is noticed soon. A slow machine must not turn a JSON response into an event stream.
+const worker = serve(server, { limits: { keepAlive: 200, patience: 600_000 } })
 export const { McpUpdates } = worker
 
 /** How often each object was born in this process. */

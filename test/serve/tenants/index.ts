@@ -59,8 +59,8 @@ const lanes = [0, 1, 2, 3].map((lane) => {
     path: `/${lane}/mcp`,
     objects: { session: `Session${lane}`, updates: `Updates${lane}` },
     updates: updates({ shards: 3 }),
-    // Who has left is noticed by writing to them.
-    limits: { keepAlive: 50 },
+    // Who has left is noticed by writing to them. A slow machine must not turn a JSON response into an event stream.
+    limits: { keepAlive: 50, patience: 600_000 },
     auth: {
       async authenticate(request): Promise<Principal> {
         const [, token] = /^Bearer (\S+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
