@@ -55,10 +55,12 @@ const sharedBuilds =
   (files: Files) =>
   (folder: string): Wrangler => {
     const wrangler = wranglerOf(folder)
-    const sources = JSON.stringify(Object.entries(files).filter(([path]) => !path.startsWith('wrangler.')))
+    const entries = Object.entries(files).filter(([path]) => !path.startsWith('wrangler.'))
+    // `.env` and `.dev.vars` change what runs, not what is bundled.
+    const sources = JSON.stringify(entries.filter(([path]) => !path.startsWith('.')))
     const settings = (file: string) => {
       const { main, migrations, exports } = wrangler.readConfig(file)
-      return sources + JSON.stringify([main, migrations, exports])
+      return JSON.stringify([entries, main, migrations, exports])
     }
     return {
       readConfig: wrangler.readConfig,
@@ -652,6 +654,6 @@ test.each([
   expect(await examined(files)).toEqual([])
 })
 
-test.each(sample(readdirSync(join(root, 'examples')), 4))('nothing is found in examples/%s', async (name) => {
+test.each(sample(readdirSync(join(root, 'examples')), 8))('nothing is found in examples/%s', async (name) => {
   expect(await examine(join(root, 'examples', name))).toEqual([])
 })
