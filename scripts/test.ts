@@ -1,0 +1,41 @@
+/**
+ * Runs everything that `npm test` consists of. Steps of one stage run at the same time. The first step of a stage prints as
+ * it goes; the output of each other step follows whole, in order. A stage in which a step fails is the last one.
+ */
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+
+/** Names of scripts in package.json. */
+const stages = [
+  // The size budget runs on one core, the compiler on all of them.
+  ['check', 'size'],
+  // Both wait for servers most of the time.
+  ['test:vitest', 'conformance'],
+  // Compares CPU times, so nothing else runs.
+  ['budgets'],
+]
+
+type Ended = { readonly step: string; readonly output: string; readonly hasFailed: boolean }
+
+for (const stage of stages) {
+  const failed: string[] = []
+  for (const running of stage.map(runStep)) {
+    const { step, output, hasFailed } = await running
+    process.stdout.write(output)
+    if (hasFailed) failed.push(step)
+  }
+  if (failed.length > 0) {
+    console.error(`Failed: ${failed.map((step) => `npm run ${step}`).join(', ')}`)
+    process.exitCode = 1
+    break
+  }
+}
+
+async function runStep(step: string, index: number): Promise<Ended> {
+  const output = index === 0 ? 'inherit' : 'pipe'
+  const child = spawn('npm', ['run', step], { stdio: ['ignore', output, output] })
+  const chunks: Buffer[] = []
+  for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
+  const [exitCode] = await once(child, 'close')
+  return { step, output: Buffer.concat(chunks).toString(), hasFailed: exitCode !== 0 }
+}
