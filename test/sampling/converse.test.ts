@@ -7,6 +7,7 @@ import { failure } from '../../worker/server/content.ts'
 import type { Context } from '../../worker/server/context.ts'
 import type { Server } from '../../worker/server/server.ts'
 import { newServer, converse as play, refusal, textOf } from '../engine/stage.ts'
+import { count } from '../support/full.ts'
 
 type Use = { name: string; input?: object; id?: string }
 type Asked = { messages: SamplingMessage[]; tools: unknown[]; toolChoice?: { mode: string } }
@@ -149,8 +150,9 @@ test.each<[string, { maxToolCalls?: number }, number]>([
   ['as many as the option says', { maxToolCalls: 2 }, 2],
 ])('in one turn a model calls at most %s tools: the others are answered and not run', async (_, options, most) => {
   let runs = 0
+  const callCount = count(2_000, 20_000)
   const counted: ModelTool = { description: 'd', input: z.object({}), run: () => `run ${++runs}` }
-  const calls = Array.from({ length: 20_000 }, (_, index) => ({ name: 'counted', id: `${index}` }))
+  const calls = Array.from({ length: callCount }, (_, index) => ({ name: 'counted', id: `${index}` }))
   const { asked } = await talk(
     (ctx) => converse(ctx, 'c', { ...request, ...options, tools: { counted } }),
     uses(...calls),
@@ -158,13 +160,13 @@ test.each<[string, { maxToolCalls?: number }, number]>([
   )
   expect(runs).toBe(most)
   const results = told(asked[1])?.content as unknown as Record<string, unknown>[]
-  expect(results).toHaveLength(20_000)
+  expect(results).toHaveLength(callCount)
   expect(results[most - 1]).toMatchObject({ toolUseId: `${most - 1}`, content: [{ text: `run ${most}` }] })
   expect(results[most]).toEqual({
     type: 'tool_result',
     toolUseId: `${most}`,
     isError: true,
-    content: [{ type: 'text', text: `Not run: one turn may call ${most} tools, and this one calls 20000` }],
+    content: [{ type: 'text', text: `Not run: one turn may call ${most} tools, and this one calls ${callCount}` }],
   })
 })
 
