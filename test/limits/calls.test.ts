@@ -202,7 +202,7 @@ describe('a stateless call whose client hangs up', () => {
     return Number(await whatBecame(client.callTool('held')))
   }
 
-  test('gives its slot back before its answer has begun', async () => {
+  test('gives its slot back when its client hangs up, whether its event stream has begun or not', async () => {
     const token = newCaller()
     const before = await handlersHeld()
     const hangUp = new AbortController()
