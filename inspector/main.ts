@@ -27,6 +27,8 @@ let connection: Connection | undefined
 /** Counts connections, so that one that comes too late is noticed. */
 let attempts = 0
 let tools: readonly ToolItem[] = []
+/** Counts requests for the lists: only the answers to the newest one are shown. */
+let listings = 0
 
 const wire = wireLog(insideAt)
 const behind = insideAt === undefined ? undefined : inside(insideAt)
@@ -129,6 +131,7 @@ function nameOf({ welcome }: TestClient): string {
 async function list(): Promise<void> {
   if (!connection) return
   const { client } = connection
+  const listing = ++listings
   const can = capabilitiesOf(client)
   const [allTools, prompts, resources, templates] = await Promise.all([
     can.tools ? every(client, 'tools/list', 'tools') : [],
@@ -136,6 +139,7 @@ async function list(): Promise<void> {
     can.resources ? every(client, 'resources/list', 'resources') : [],
     can.resources ? every(client, 'resources/templates/list', 'resourceTemplates') : [],
   ])
+  if (listing !== listings || client !== connection?.client) return
   const offered = { tools: allTools, prompts, resources, templates } as unknown as Offered
   tools = offered.tools
   offer.show(offered, actions)
