@@ -60,6 +60,8 @@ export default defineConfig({
         test: {
           name: 'workerd',
           include: ['test/worker/**/*.test.ts'],
+          // A runtime for each file takes longer to start than most files run. Tests restore the clocks and mocks that they set.
+          isolate: false,
           setupFiles: 'test/support/patient.ts',
           ...patience,
         },
