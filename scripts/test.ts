@@ -1,6 +1,8 @@
 /**
  * Runs everything that `npm test` consists of. Steps of one stage run at the same time. The first step of a stage prints as
  * it goes; the output of each other step follows whole, in order. A stage in which a step fails is the last one.
+ *
+ * Arguments go to vitest: `npm test -- --sequence.shuffle.files`.
  */
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -33,7 +35,8 @@ for (const stage of stages) {
 
 async function runStep(step: string, index: number): Promise<Ended> {
   const output = index === 0 ? 'inherit' : 'pipe'
-  const child = spawn('npm', ['run', step], { stdio: ['ignore', output, output] })
+  const options = step === 'test:vitest' ? ['--', ...process.argv.slice(2)] : []
+  const child = spawn('npm', ['run', step, ...options], { stdio: ['ignore', output, output] })
   const chunks: Buffer[] = []
   for (const stream of [child.stdout, child.stderr]) stream?.on('data', (chunk: Buffer) => chunks.push(chunk))
   const [exitCode] = await once(child, 'close')
