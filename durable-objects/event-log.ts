@@ -3,13 +3,13 @@
  *
  * | table     | column       | meaning                                                            | lifetime             |
  * |-----------|--------------|--------------------------------------------------------------------|----------------------|
- * | `streams` | `id`         | 0: the standing stream (GET); others: one POST each                 | until a session with `log.age` after its end wakes, it makes room (`deleteFinished`), or the session ends |
+ * | `streams` | `id`         | 0: the standing stream (GET); others: one POST each                 | until a session with `log.maxAgeMs` after its end wakes, it makes room (`deleteFinished`), or the session ends |
  * |           | `unanswered` | requests of the POST that have no answer yet; 0: the stream is over |                      |
  * |           | `at`         | milliseconds: when the last of them was answered                    |                      |
  * |           | `scopes`     | JSON list: what a token needs to resume the stream; NULL: nothing    |                      |
  * |           | `droppedNotification` | `seq` of the newest notification that was deleted for newer ones; NULL: none was | |
  * |           | `droppedMessage` | the same, of responses and requests                             |                      |
- * | `events`  | `stream`, `seq` | the event's id, written `<stream>.<seq>`                         | of a stream, the newest notifications within `log.count` and `log.bytes`, and the newest responses and requests within `log.responseCount` and `log.responseBytes` |
+ * | `events`  | `stream`, `seq` | the event's id, written `<stream>.<seq>`                         | of a stream, the newest notifications within `log.maxEvents` and `log.maxCharacters`, and the newest responses and requests within `log.maxResponses` and `log.maxResponseCharacters` |
  * |           | `data`       | one JSON-RPC message                                                |                      |
  * |           | `total`      | characters of the stream up to and with this event, ever            |                      |
  * |           | `scoped`     | about what takes scopes, 1: a resource, 2: a task; `data` is '' once it was revoked |     |
@@ -41,31 +41,31 @@ export type ScopedEvent = 'resource' | 'task'
 const scopedNumbers: Readonly<Record<ScopedEvent, number>> = { resource: 1, task: 2 }
 
 /** How much of a stream is kept for clients that come back. */
-export type LogBounds = {
+export type ReplayLimits = {
   /** Milliseconds after its end that a finished stream can be resumed. It is deleted within twice that. Default one hour. */
-  age: number
+  maxAgeMs: number
   /** Notifications of one stream. Beyond it, the oldest are deleted. Default 1,000. */
-  count: number
+  maxEvents: number
   /** Characters of the notifications of one stream. Beyond it, the oldest are deleted. Default 4 million. */
-  bytes: number
+  maxCharacters: number
   /** Responses and input requests of one stream. Beyond it, the stream ends for a client that has not read the oldest. Default 10,000. */
-  responseCount: number
+  maxResponses: number
   /** Characters of the responses and input requests of one stream, with the same effect. Default 32 million. */
-  responseBytes: number
+  maxResponseCharacters: number
   /** Bytes of storage of one session. Beyond it, the oldest finished streams are deleted. Default 64 MiB. */
-  storageBytes: number
+  maxStorageBytes: number
 }
 
 /** Finished streams of one session. Beyond it, the oldest are deleted. */
 const maxFinished = 1000
 
-export const defaultLogBounds: LogBounds = {
-  age: 60 * 60_000,
-  count: 1000,
-  bytes: 4_000_000,
-  responseCount: 10_000,
-  responseBytes: 32_000_000,
-  storageBytes: 64 * 1024 * 1024,
+export const defaultLogBounds: ReplayLimits = {
+  maxAgeMs: 60 * 60_000,
+  maxEvents: 1000,
+  maxCharacters: 4_000_000,
+  maxResponses: 10_000,
+  maxResponseCharacters: 32_000_000,
+  maxStorageBytes: 64 * 1024 * 1024,
 }
 
 /** What is known of an event besides its text. */
@@ -103,12 +103,12 @@ type Oldest = Position & { characters: number }
 export class EventLog {
   readonly tables: Tables
   readonly #sql: SqlStorage
-  readonly #boundsNow: () => LogBounds
+  readonly #boundsNow: () => ReplayLimits
 
   readonly #skippedIds: SkippedIds
 
   /** @param bounds asked again before each use */
-  constructor(sql: SqlStorage, bounds: () => LogBounds, skippedIds: SkippedIds = () => 0) {
+  constructor(sql: SqlStorage, bounds: () => ReplayLimits, skippedIds: SkippedIds = () => 0) {
     this.#skippedIds = skippedIds
     this.#sql = sql
     this.#boundsNow = bounds
@@ -133,18 +133,18 @@ export class EventLog {
   }
 
   /**
-   * Deletes finished streams that are older than `age`, and the oldest ones while there are too many or the session stores too much.
+   * Deletes finished streams that are older than `maxAgeMs`, and the oldest ones while there are too many or the session stores too much.
    *
    * @returns true when finished streams are left
    */
   deleteFinished(now: number): boolean {
-    const { age, storageBytes } = this.#boundsNow()
+    const { maxAgeMs, maxStorageBytes } = this.#boundsNow()
     const finished = this.tables.query<{ id: number; at: number }>(
       'SELECT id, at FROM streams WHERE unanswered = 0 ORDER BY at, id',
     )
     for (const [index, { id, at }] of finished.entries()) {
-      const isWithinBounds = finished.length - index <= maxFinished && this.#sql.databaseSize <= storageBytes
-      if (at >= now - age && isWithinBounds) return true
+      const isWithinBounds = finished.length - index <= maxFinished && this.#sql.databaseSize <= maxStorageBytes
+      if (at >= now - maxAgeMs && isWithinBounds) return true
       this.#sql.exec('DELETE FROM events WHERE stream = ?', id)
       this.#sql.exec('DELETE FROM streams WHERE id = ?', id)
     }
@@ -214,27 +214,27 @@ export class EventLog {
     if (!event) return undefined
     if (isMessage) this.#trimMessages(stream, event)
     else this.#trimNotifications(stream, event)
-    if (this.#sql.databaseSize > this.#boundsNow().storageBytes) this.deleteFinished(Date.now())
+    if (this.#sql.databaseSize > this.#boundsNow().maxStorageBytes) this.deleteFinished(Date.now())
     return { stream, seq: event.seq }
   }
 
   #trimNotifications(stream: number, { seq, total, messages, messageTotal }: Position): void {
-    const { count, bytes } = this.#boundsNow()
+    const { maxEvents, maxCharacters } = this.#boundsNow()
     const [countNow, totalNow] = [seq - messages, total - messageTotal]
     // What a stream ever had is no less than what it keeps. The newest always stays.
-    if (countNow <= count && totalNow <= bytes) return
+    if (countNow <= maxEvents && totalNow <= maxCharacters) return
     this.#trim(stream, 'droppedNotification', 'isMessage IS NULL', seq, (oldest) => {
       const before = oldest.total - oldest.messageTotal - oldest.characters
-      return countNow - (oldest.seq - oldest.messages) < count && totalNow - before <= bytes
+      return countNow - (oldest.seq - oldest.messages) < maxEvents && totalNow - before <= maxCharacters
     })
   }
 
   #trimMessages(stream: number, { seq, messages, messageTotal }: Position): void {
-    const { responseCount, responseBytes } = this.#boundsNow()
-    if (messages <= responseCount && messageTotal <= responseBytes) return
+    const { maxResponses, maxResponseCharacters } = this.#boundsNow()
+    if (messages <= maxResponses && messageTotal <= maxResponseCharacters) return
     this.#trim(stream, 'droppedMessage', 'isMessage = 1', seq, (oldest) => {
       const before = oldest.messageTotal - oldest.characters
-      return messages - oldest.messages < responseCount && messageTotal - before <= responseBytes
+      return messages - oldest.messages < maxResponses && messageTotal - before <= maxResponseCharacters
     })
   }
 

@@ -40,7 +40,7 @@ import { entryOf } from '../worker/engine/scopes.ts'
 import { readSubscription } from '../worker/engine/subscribing.ts'
 import { clientGone } from '../worker/http/feed-codes.ts'
 import { BoundedMap } from '../worker/protocol/bounded-map.ts'
-import { listChanges, type News, newsNotification, type Scope, topicsFor } from '../worker/protocol/changes.ts'
+import { listChanges, type News, newsNotification, type Recipients, topicsFor } from '../worker/protocol/changes.ts'
 import { asMcpError, type ErrorKind, McpError, tooManyRequests } from '../worker/protocol/errors.ts'
 import {
   errorText,
@@ -284,7 +284,7 @@ export class Session extends DurableObject implements SessionRpc {
     const life = this.#life
     await atOnce(() => exchange.isSettled)
     const waits = post.streams && !exchange.isSettled
-    const timer = waits ? setTimeout(() => this.#becomeStream(exchange, post.expires), this.#terms.patience) : null
+    const timer = waits ? setTimeout(() => this.#becomeStream(exchange, post.expires), this.#terms.streamAfterMs) : null
     await exchange.settled
     clearTimeout(timer)
     if (life !== this.#life) return { gone: true }
@@ -447,7 +447,7 @@ export class Session extends DurableObject implements SessionRpc {
       )
     }
     const now = Date.now()
-    const cleanup = this.#log.deleteFinished(now) ? now + this.#terms.log.age : due
+    const cleanup = this.#log.deleteFinished(now) ? now + this.#terms.log.maxAgeMs : due
     const hold = this.#running.size > 0 ? now + holdAfter : cleanup
     return this.ctx.storage.setAlarm(Math.min(due, hold, this.#ledger.due))
   }
@@ -875,7 +875,7 @@ export class Session extends DurableObject implements SessionRpc {
     if (stream === standingStream || !this.#log.settle(stream, now)) return
     this.#feeds.complete(stream)
     // One alarm deletes all streams that are too old by then.
-    void this.#wakeBy(Math.min(now + this.#terms.log.age, this.#due()))
+    void this.#wakeBy(Math.min(now + this.#terms.log.maxAgeMs, this.#due()))
   }
 
   /** The connection ends, the call goes on: the client comes back for the rest. */
@@ -889,7 +889,7 @@ export class Session extends DurableObject implements SessionRpc {
    * Registers this session for list changes, once. Written down afterwards: what failed half-way is done again. False when the session
    * ended meanwhile.
    */
-  async #listen(scope: Scope = {}): Promise<boolean> {
+  async #listen(scope: Recipients = {}): Promise<boolean> {
     const { shard: own } = this.#terms
     if (own === undefined || this.#values.get('listening') !== undefined) return true
     const life = this.#life

@@ -369,7 +369,7 @@ export class Task extends DurableObject implements TaskRpc {
     const handled = (tool: Tool): Tool => ({
       ...tool,
       // Decided when it was called: the stored claims may be too few to decide again.
-      enabled: isCurrent ? tool.enabled : undefined,
+      visibleTo: isCurrent ? tool.visibleTo : undefined,
       handler: async (input, context) => {
         try {
           return await tool.handler(
@@ -520,7 +520,7 @@ export class Task extends DurableObject implements TaskRpc {
       })
     }
     const sleeps = sleeping(context, rest)
-    const own: Pick<Context, 'until' | 'sleep' | 'once' | 'progress'> = {
+    const own: Pick<Context, 'sleepUntil' | 'sleep' | 'once' | 'progress'> = {
       ...sleeps,
       once: async (key, effect) => {
         effects += 1

@@ -1,6 +1,6 @@
 /** What this page hears of without asking: changes of lists, updates of resources, tasks. */
 import type { SubscriptionFilter } from '../worker/protocol/types.ts'
-import type { TestClient, Watched } from '../worker/testing/index.ts'
+import type { Subscription, TestClient } from '../worker/testing/index.ts'
 
 type Filter = SubscriptionFilter & { taskIds?: string[] }
 
@@ -24,8 +24,8 @@ export async function listening(
 ): Promise<Listening> {
   const uris = new Set<string>()
   const taskIds = new Set<string>()
-  let watched: Watched | undefined
-  if (!isStateless) watched = await client.watch({})
+  let watched: Subscription | undefined
+  if (!isStateless) watched = await client.subscribe({})
   else if (Object.values(lists).some((isTold) => isTold)) await listen()
 
   /** A stream with all that is wanted now, and then an end of the one before it: nothing is missed between them. */
@@ -36,7 +36,7 @@ export async function listening(
       ...(uris.size > 0 && { resourceSubscriptions: [...uris] }),
       ...(taskIds.size > 0 && { taskIds: [...taskIds] }),
     }
-    watched = await client.watch(filter)
+    watched = await client.subscribe(filter)
     await before?.close()
   }
 

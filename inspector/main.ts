@@ -118,8 +118,8 @@ async function leave(state: 'connecting' | 'closed', words: string): Promise<num
   return attempt
 }
 
-function nameOf({ welcome }: TestClient): string {
-  const { name, version } = Object(welcome.serverInfo ?? Object(welcome._meta)[serverInfoKey]) as {
+function nameOf({ initializeResult }: TestClient): string {
+  const { name, version } = Object(initializeResult.serverInfo ?? Object(initializeResult._meta)[serverInfoKey]) as {
     name?: string
     version?: string
   }
@@ -164,7 +164,7 @@ const actions: Actions = {
   },
 }
 
-const capabilitiesOf = ({ welcome }: TestClient) => (welcome.capabilities ?? {}) as ServerCapabilities
+const capabilitiesOf = ({ initializeResult }: TestClient) => (initializeResult.capabilities ?? {}) as ServerCapabilities
 
 async function every(client: TestClient, method: string, member: string): Promise<unknown[]> {
   const all: unknown[] = []

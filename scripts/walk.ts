@@ -33,7 +33,7 @@ const env = {
   npm_config_update_notifier: 'false',
 }
 
-const tool = `server.tool('shout', { description: 'Says it louder', input: z.object({ text: z.string() }) }, ({ text }) => {
+const tool = `server.tool('shout', { description: 'Says it louder', inputSchema: z.object({ text: z.string() }) }, ({ text }) => {
   return text.toUpperCase()
 })
 `

@@ -1,5 +1,5 @@
 /** Checks of what `serve()` is given. A deployment's bundle has none of them, but for the names of the options: see `serve.ts`. */
-import type { LogBounds } from '../durable-objects/event-log.ts'
+import type { ReplayLimits } from '../durable-objects/event-log.ts'
 import type { Limits } from './http/limits.ts'
 import { checkPolicy, policyKinds } from './http/policy-checks.ts'
 import { checkOptions, checkValue, type KindsOf } from './options/check.ts'
@@ -12,7 +12,7 @@ const kinds: KindsOf<ServeOptions> = {
     'a path such as "/mcp", without patterns',
   ],
   auth: kind.auth,
-  limit: kind.having('admit', 'what limits() of "edgemcp/limits" returns'),
+  limit: kind.having('check', 'what limits() of "edgemcp/limits" returns'),
   audit: kind.hooks,
   sessions: [
     (value) => value === false || (typeof value === 'object' && value !== null),
@@ -22,24 +22,24 @@ const kinds: KindsOf<ServeOptions> = {
       locationHint: kind.string,
       ttl: kind.amount,
       log: kind.object({
-        age: kind.amount,
-        count: kind.atLeastOne,
-        bytes: kind.atLeastOne,
-        responseCount: kind.atLeastOne,
-        responseBytes: kind.atLeastOne,
-        storageBytes: kind.atLeastOne,
-      } satisfies KindsOf<LogBounds>),
+        maxAgeMs: kind.amount,
+        maxEvents: kind.atLeastOne,
+        maxCharacters: kind.atLeastOne,
+        maxResponses: kind.atLeastOne,
+        maxResponseCharacters: kind.atLeastOne,
+        maxStorageBytes: kind.atLeastOne,
+      } satisfies KindsOf<ReplayLimits>),
     } satisfies KindsOf<SessionOptions>,
   ],
   page: kind.page,
   limits: kind.object({
-    depth: kind.amount,
-    batch: kind.amount,
-    body: kind.amount,
-    bodyTimeout: kind.amount,
-    patience: kind.amount,
-    keepAlive: kind.amount,
-    backlog: kind.amount,
+    maxJsonDepth: kind.amount,
+    maxBatchSize: kind.amount,
+    maxBodyBytes: kind.amount,
+    bodyTimeoutMs: kind.amount,
+    streamAfterMs: kind.amount,
+    keepAliveMs: kind.amount,
+    maxBufferedBytes: kind.amount,
   } satisfies KindsOf<Limits>),
   updates: kind.having('attach', 'what updates() of "edgemcp/updates" returns'),
   identity: kind.name,

@@ -1,14 +1,14 @@
 /** The composition root: a server and its options become a Worker and its Durable Objects. */
 import { env, waitUntil } from 'cloudflare:workers'
 import { IttyRouter } from 'itty-router/IttyRouter'
-import { defaultLogBounds, type LogBounds } from '../durable-objects/event-log.ts'
+import { defaultLogBounds, type ReplayLimits } from '../durable-objects/event-log.ts'
 import { Keys } from '../durable-objects/keys.ts'
 import type { Placement } from '../durable-objects/placement.ts'
 import { Session, type SessionHost, type SessionRpc } from '../durable-objects/session.ts'
 import { readSessionAddress } from '../durable-objects/session-address.ts'
 import { termsText } from '../durable-objects/session-terms.ts'
 import type { Shards, Updates, UpdatesHost, UpdatesOptions, UpdatesRpc } from '../durable-objects/updates.ts'
-import type { Audit, Auth, Limiter, Visit } from './auth/auth.ts'
+import type { AuditHook, Auth, IncomingRequest, Limiter } from './auth/auth.ts'
 import { DocumentCache } from './auth/document-cache.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes, scopesOf } from './engine/scopes.ts'
@@ -40,7 +40,7 @@ export type ServeOptions = Partial<Policy> & {
    * Called for every request, once it has a response: `audit()` of `edgemcp/audit`, `messages()` of `edgemcp/observe`. One hook, or several
    * in the order in which they run. An error that a hook throws is reported, and changes nothing for the client and the other hooks.
    */
-  audit?: Audit | readonly Audit[]
+  audit?: AuditHook | readonly AuditHook[]
   /** `false`: no session ids and no streams, even when the Durable Objects are there. */
   sessions?: false | SessionOptions
   /** What a person sees at `/`: the `page` of `edgemcp/page`. Nothing when left out. */
@@ -61,7 +61,7 @@ export type SessionOptions = Placement & {
   /** Milliseconds after which an idle session is over. Default one day. */
   ttl?: number
   /** How much of a stream is kept for clients that come back. */
-  log?: Partial<LogBounds>
+  log?: Partial<ReplayLimits>
 }
 
 /** What `updates()` of `edgemcp/updates` returns. */
@@ -89,7 +89,7 @@ export interface UpdatesClass {
 export type Page = (request: Request, host: Host) => Promise<Response>
 
 /** A Worker to export by default, and the two classes it needs exported by name. */
-export interface EdgeWorker {
+export interface McpWorker {
   fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
   /** What it serves, besides the page at `/` and what `auth` publishes. */
   readonly paths: Host['paths']
@@ -123,7 +123,7 @@ const optionNames = Object.keys({
  * export default worker
  * export const { McpSession, McpUpdates } = worker
  */
-export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
+export function serve(server: Server, options: ServeOptions = {}): McpWorker {
   if (globalThis.process?.env?.NODE_ENV !== 'production') checkServe(server, options)
   checkNames('serve()', options, optionNames)
   const names = { session: 'McpSession', updates: 'McpUpdates', state: 'McpState', ...options.objects }
@@ -155,8 +155,8 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   if (globalThis.process?.env?.NODE_ENV === 'development') {
     options = developing.watch(server.registry, options, { env, names, base: Object.getPrototypeOf(Session) })
   }
-  options.auth?.attach?.(server)
-  options.limit?.attach?.(server)
+  options.auth?.validate?.(server)
+  options.limit?.validate?.(server)
   const hooks = [options.audit ?? []].flat()
   const enterWith = options.limit?.enter?.bind(options.limit)
   const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server, state }))
@@ -165,7 +165,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const admitted = admittedBy(endpoint, own, options.limit?.handlerTimeMs)
 
   const terms = {
-    patience: limits.patience,
+    streamAfterMs: limits.streamAfterMs,
     ttl: sessions.ttl ?? 24 * 60 * 60_000,
     log: { ...defaultLogBounds, ...sessions.log },
   }
@@ -214,7 +214,7 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
   const route = once(() => router(host(), options.page))
   const urlOf = lastOf((text) => new URL(text))
 
-  const worker: EdgeWorker = {
+  const worker: McpWorker = {
     paths,
     server,
     async fetch(request, _, context) {
@@ -223,16 +223,16 @@ export function serve(server: Server, options: ServeOptions = {}): EdgeWorker {
       const url = urlOf(request.url)
       const elsewhere = guardHost(url, policy)
       // Every page may read how to be let in.
-      const described = elsewhere ? undefined : auth?.respond?.(request, site)
+      const described = elsewhere ? undefined : auth?.handleMetadataRequest?.(request, site)
       if (described) return described
-      const visit: Visit = { request, context }
+      const incoming: IncomingRequest = { request, context }
       const foreign = elsewhere ?? guardOrigin(request.headers.get('Origin'), url, policy)
       // What most requests are needs no looking for.
       const isCall = url.pathname === site.paths.mcp && request.method === 'POST'
-      const served = () => (isCall ? post(request, site, visit) : route().fetch(request, visit))
-      const response = await respond(served, foreign, visit, report)
-      runHooks(hooks, visit, response, site)
-      return withCors(options.limit?.watch?.(visit, response) ?? response, request, foreign !== undefined)
+      const served = () => (isCall ? post(request, site, incoming) : route().fetch(request, incoming))
+      const response = await respond(served, foreign, incoming, report)
+      runHooks(hooks, incoming, response, site)
+      return withCors(options.limit?.track?.(incoming, response) ?? response, request, foreign !== undefined)
     },
     McpSession: class McpSession extends Session {
       constructor(ctx: DurableObjectState, env: never) {
@@ -252,17 +252,22 @@ const updatesClass = ({ Updates, options }: UpdatesFeature, host: Omit<UpdatesHo
     }
   }
 
-function runHooks(hooks: readonly Audit[], visit: Visit, response: Response, host: Host): void {
+function runHooks(hooks: readonly AuditHook[], incoming: IncomingRequest, response: Response, host: Host): void {
   for (const hook of hooks) {
     try {
-      hook(visit, response, host)
+      hook(incoming, response, host)
     } catch (problem) {
       host.report(problem)
     }
   }
 }
 
-type Handler = (request: Request, host: Host, visit: Visit, methods: string) => Response | Promise<Response>
+type Handler = (
+  request: Request,
+  host: Host,
+  incoming: IncomingRequest,
+  methods: string,
+) => Response | Promise<Response>
 
 function router(host: Host, page: Page | undefined) {
   const { mcp, sse, messages } = host.paths
@@ -270,11 +275,11 @@ function router(host: Host, page: Page | undefined) {
   const route = (path: string, handlers: Readonly<Record<string, Handler>>) => {
     const methods = Object.keys(handlers).join(', ')
     for (const [method, handler] of Object.entries(handlers)) {
-      router[method]?.(path, (request: Request, visit: Visit) => handler(request, host, visit, methods))
+      router[method]?.(path, (request: Request, incoming: IncomingRequest) => handler(request, host, incoming, methods))
     }
     router.all(path, () => notAllowed(methods))
   }
-  const OPTIONS: Handler = (request, _host, _visit, methods) => preflight(request, methods)
+  const OPTIONS: Handler = (request, _host, _incoming, methods) => preflight(request, methods)
   route(mcp, { GET: get, POST: post, DELETE: remove, OPTIONS })
   if (sse) {
     route(sse, { GET: openSse, OPTIONS })
@@ -287,17 +292,17 @@ function router(host: Host, page: Page | undefined) {
 async function respond(
   route: () => Promise<Response>,
   refused: McpError | undefined,
-  visit: Visit,
+  incoming: IncomingRequest,
   report: Host['report'],
 ): Promise<Response> {
   try {
     if (refused) throw refused
     return await route()
   } catch (thrown) {
-    visit.error = asMcpError(thrown, report)
-    const response = refusal(visit.error)
+    incoming.rejection = asMcpError(thrown, report)
+    const response = refusal(incoming.rejection)
     // Nothing was asked that this could be the answer to.
-    return thrown instanceof McpError || visit.error.kind !== 'internal_error'
+    return thrown instanceof McpError || incoming.rejection.kind !== 'internal_error'
       ? response
       : new Response(response.body, { status: 500, headers: response.headers })
   }

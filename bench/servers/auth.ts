@@ -11,17 +11,21 @@ const scopes = [scope]
 const server = createServer(serverInfo)
 
 const { echo, add, greet } = tools
-server.tool(echo.name, { description: echo.description, input: z.object({ text: z.string() }), scopes }, ({ text }) => {
-  return text
-})
+server.tool(
+  echo.name,
+  { description: echo.description, inputSchema: z.object({ text: z.string() }), scopes },
+  ({ text }) => {
+    return text
+  },
+)
 server.tool(
   add.name,
-  { description: add.description, input: z.object({ a: z.number(), b: z.number() }), scopes },
+  { description: add.description, inputSchema: z.object({ a: z.number(), b: z.number() }), scopes },
   ({ a, b }) => String(a + b),
 )
 server.tool(
   greet.name,
-  { description: greet.description, input: z.object({ name: z.string() }), scopes },
+  { description: greet.description, inputSchema: z.object({ name: z.string() }), scopes },
   ({ name }) => {
     return `Hello, ${name}!`
   },

@@ -11,15 +11,17 @@ const server = createServer(OFFER === 'json' ? { ...serverInfo, jsonSchema } : s
 const { echo, add, greet } = tools
 
 if (OFFER === 'plain' || OFFER === 'many') {
-  server.tool(echo.name, { description: echo.description, input: zod.echo }, ({ text }) => text)
-  server.tool(add.name, { description: add.description, input: zod.add }, ({ a, b }) => String(a + b))
-  server.tool(greet.name, { description: greet.description, input: zod.greet }, ({ name }) => offer.greeting(name))
+  server.tool(echo.name, { description: echo.description, inputSchema: zod.echo }, ({ text }) => text)
+  server.tool(add.name, { description: add.description, inputSchema: zod.add }, ({ a, b }) => String(a + b))
+  server.tool(greet.name, { description: greet.description, inputSchema: zod.greet }, ({ name }) =>
+    offer.greeting(name),
+  )
   const { uri, name, description, mimeType, text } = offer.readme
   server.resource(uri, { name, description, mimeType }, () => text)
 }
 if (OFFER === 'many') {
   for (const { name, description } of offer.greeters) {
-    server.tool(name, { description, input: zod.greet }, (input) => offer.greeting(input.name))
+    server.tool(name, { description, inputSchema: zod.greet }, (input) => offer.greeting(input.name))
   }
 }
 if (OFFER === 'talking') {
@@ -27,22 +29,24 @@ if (OFFER === 'talking') {
     for (let step = 1; step <= offer.steps; step += 1) ctx.progress(step, offer.steps)
     return offer.counted
   })
-  server.tool(offer.buy.name, { description: offer.buy.description, input: zod.buy }, async ({ item }, ctx) => {
+  server.tool(offer.buy.name, { description: offer.buy.description, inputSchema: zod.buy }, async ({ item }, ctx) => {
     const answer = await ctx.elicit('consent', offer.question(item), zod.consent)
     return offer.bought(item, answer.action === 'accept' && answer.content.sure)
   })
 }
 const { name, description } = offer.convert
 if (OFFER === 'zod') {
-  server.tool(name, { description, input: zod.temperatures, output: zod.converted }, (input) => offer.converted(input))
+  server.tool(name, { description, inputSchema: zod.temperatures, outputSchema: zod.converted }, (input) =>
+    offer.converted(input),
+  )
 }
 if (OFFER === 'valibot') {
-  server.tool(name, { description, input: valibot.temperatures, output: valibot.converted }, (input) => {
+  server.tool(name, { description, inputSchema: valibot.temperatures, outputSchema: valibot.converted }, (input) => {
     return offer.converted(input)
   })
 }
 if (OFFER === 'json') {
-  server.tool(name, { description, input: json.temperatures, output: json.converted }, (input) => {
+  server.tool(name, { description, inputSchema: json.temperatures, outputSchema: json.converted }, (input) => {
     return offer.converted(input as unknown as offer.Temperatures)
   })
 }

@@ -5,11 +5,15 @@ import { serverInfo } from './wire.ts'
 
 const server = createServer(serverInfo)
 
-server.tool('talk', { description: 'Reports progress', input: z.object({ events: z.number() }) }, ({ events }, ctx) => {
-  for (let step = 1; step <= events; step += 1) ctx.progress(step, events)
-  return 'said'
-})
+server.tool(
+  'talk',
+  { description: 'Reports progress', inputSchema: z.object({ events: z.number() }) },
+  ({ events }, ctx) => {
+    for (let step = 1; step <= events; step += 1) ctx.progress(step, events)
+    return 'said'
+  },
+)
 
-const worker = serve(server, { sessions: { log: { count: 1_000_000, bytes: 1_000_000_000 } } })
+const worker = serve(server, { sessions: { log: { maxEvents: 1_000_000, maxCharacters: 1_000_000_000 } } })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -10,15 +10,19 @@ const server = createServer(serverInfo)
 for (const uri of ['item://{id}', 'other://{id}', 'fill://{id}'] as const) {
   server.resource(uri, { description: 'An item' }, ({ id }) => String(id))
 }
-server.tool('touch', { description: 'Says that it changed', input: z.object({ uri: z.string() }) }, async ({ uri }) => {
-  await server.updates.resource(uri)
-  return `${uri.length} characters`
-})
+server.tool(
+  'touch',
+  { description: 'Says that it changed', inputSchema: z.object({ uri: z.string() }) },
+  async ({ uri }) => {
+    await server.updates.resource(uri)
+    return `${uri.length} characters`
+  },
+)
 
 const { SHARDS, KEEP_ALIVE } = env as unknown as Record<string, string>
 const worker = serve(server, {
   updates: updates({ shards: Number(SHARDS), listeners: 20_000, listenersPerAddress: 20_000 }),
-  limits: { keepAlive: Number(KEEP_ALIVE) },
+  limits: { keepAliveMs: Number(KEEP_ALIVE) },
 })
 export default worker
 export const { McpSession, McpUpdates } = worker

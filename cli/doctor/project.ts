@@ -43,6 +43,7 @@ export type Entry = {
   readonly kind: 'tool' | 'resource' | 'prompt'
   readonly name: string
   readonly scopes?: readonly string[]
+  readonly canBeDisabled: boolean
   readonly isLimited: boolean
   readonly isTask: boolean
 }

@@ -1,7 +1,7 @@
 /** `edgemcp openapi`: the operations of an OpenAPI document as a module, made once instead of whenever a Worker starts. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { operationsOf } from '../../worker/openapi/convert.ts'
+import { parseOpenApi } from '../../worker/openapi/convert.ts'
 import type { Operation } from '../../worker/openapi/operation.ts'
 import { Refusal } from '../refusal.ts'
 import { readDocument } from './document.ts'
@@ -23,7 +23,7 @@ export async function openapi(document: string | undefined, { out }: { out?: str
   mkdirSync(dirname(out), { recursive: true })
   writeFileSync(out, written)
   const count = operations.length === 1 ? 'one operation' : `${operations.length} operations`
-  console.log(`Wrote ${out}: ${count}, for server.use(operations(${name}, { base: 'https://…' })).`)
+  console.log(`Wrote ${out}: ${count}, for server.use(openApiTools(${name}, { base: 'https://…' })).`)
   return 0
 }
 
@@ -38,7 +38,7 @@ function operationsIn(document: string): Operation[] {
 function readOperations(document: string): Operation[] {
   const read = readDocument(document)
   try {
-    return operationsOf(read, { leftOut: (sentence) => console.error(`Left out: ${sentence}.`) })
+    return parseOpenApi(read, { onSkipped: (sentence) => console.error(`Left out: ${sentence}.`) })
   } catch (problem) {
     // What it says is about the document; anything else is a mistake here.
     if ((problem as Error).constructor !== Error) throw problem

@@ -18,33 +18,39 @@ const basket = state('basket', { scope: 'handle', ttl: week }, (store: Store<Rec
 
 const Basket = z.object({ basket: z.string().describe('As new_basket returned it') })
 
-server.tool('new_basket', { description: 'Makes a basket. It is kept for a week.' }, (_, ctx) => ctx.handle(basket))
+server.tool('new_basket', { description: 'Makes a basket. It is kept for a week.' }, (_, ctx) =>
+  ctx.createHandle(basket),
+)
 
 server.tool(
   'add_to_basket',
   {
     description: 'Puts something into a basket',
-    input: Basket.extend({ item: z.enum(['bread', 'milk', 'tea']), count: z.int().positive().default(1) }),
+    inputSchema: Basket.extend({ item: z.enum(['bread', 'milk', 'tea']), count: z.int().positive().default(1) }),
   },
   async ({ basket: handle, item, count }, ctx) => written(await ctx.state(basket, handle).add(item, count)),
 )
 
 server.tool(
   'show_basket',
-  { description: 'What is in a basket', input: Basket, annotations: { readOnlyHint: true } },
+  { description: 'What is in a basket', inputSchema: Basket, annotations: { readOnlyHint: true } },
   async ({ basket: handle }, ctx) => written(await ctx.state(basket, handle).items()),
 )
 
 server.tool(
   'check_out',
-  { description: 'Orders what is in a basket, after asking', input: Basket, annotations: { destructiveHint: true } },
+  {
+    description: 'Orders what is in a basket, after asking',
+    inputSchema: Basket,
+    annotations: { destructiveHint: true },
+  },
   async ({ basket: handle }, ctx) => {
     const mine = ctx.state(basket, handle)
     // What is asked for is what is ordered, whatever is added meanwhile.
     const items = await ctx.once('items', () => mine.items())
     const answer = await ctx.elicit('sure', `Order this? ${written(items)}`, z.object({ sure: z.boolean() }))
     if (!answer.content?.sure) return 'Nothing was ordered.'
-    await ctx.once('order', () => mine.forget())
+    await ctx.once('order', () => mine.deleteAll())
     return `Ordered: ${written(items)}`
   },
 )

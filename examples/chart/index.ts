@@ -22,10 +22,10 @@ server.tool(
   'sales',
   {
     description: 'What was sold in each month of a year, as a chart',
-    input: Year,
-    output: Sales,
+    inputSchema: Year,
+    outputSchema: Sales,
     annotations: { readOnlyHint: true },
-    _meta: chart.shows(),
+    _meta: chart.toolMeta(),
   },
   ({ year }) => answer(year),
 )
@@ -34,10 +34,10 @@ server.tool(
   'turn_to_year',
   {
     description: 'Another year, for the buttons of the chart',
-    input: Year,
-    output: Sales,
+    inputSchema: Year,
+    outputSchema: Sales,
     annotations: { readOnlyHint: true },
-    _meta: chart.shows(['app']),
+    _meta: chart.toolMeta(['app']),
   },
   ({ year }) => answer(year),
 )

@@ -11,13 +11,13 @@ server.tool(
   {
     title: 'Transfer money',
     description: 'Transfers an amount to somebody, after asking',
-    input: z.object({ to: z.string(), amount: z.number().positive() }),
+    inputSchema: z.object({ to: z.string(), amount: z.number().positive() }),
     annotations: { destructiveHint: true },
     // An answer that is sent again, because its reply was lost, does not charge again.
-    single: true,
+    singleUse: true,
   },
   async ({ to, amount }, ctx) => {
-    if (!ctx.can('elicitation')) return 'Nothing was transferred: this client cannot ask for your consent.'
+    if (!ctx.supports('elicitation')) return 'Nothing was transferred: this client cannot ask for your consent.'
     const answer = await ctx.elicit('consent', `Transfer ${amount} to ${to}?`, Consent)
     if (answer.action !== 'accept' || !answer.content.sure) return 'Nothing was transferred.'
     const receipt = await ctx.once('charge', () => crypto.randomUUID())

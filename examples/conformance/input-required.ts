@@ -52,9 +52,9 @@ export function inputRequired(server: Server): void {
 
   server.tool('test_input_required_result_capabilities', { description: 'Asks what it may' }, async (_, ctx) => {
     const answers = await Promise.all([
-      ctx.can('elicitation') && ctx.elicit('user_name', 'What is your name?', Name),
-      ctx.can('sampling') && ctx.sample('greeting', { prompt: 'Write a greeting.', maxTokens: 50 }),
-      ctx.can('roots') && ctx.roots('client_roots'),
+      ctx.supports('elicitation') && ctx.elicit('user_name', 'What is your name?', Name),
+      ctx.supports('sampling') && ctx.sample('greeting', { prompt: 'Write a greeting.', maxTokens: 50 }),
+      ctx.supports('roots') && ctx.roots('client_roots'),
     ])
     return `${answers.filter(Boolean).length} answers`
   })

@@ -1,5 +1,5 @@
 /** Prompts: plain, with arguments that complete, and with more than text. */
-import { embed, image, type Server } from 'edgemcp'
+import { embeddedResource, image, type Server } from 'edgemcp'
 import * as z from 'zod'
 import { pixel } from './media.ts'
 
@@ -12,7 +12,10 @@ export function prompts(server: Server): void {
     'test_prompt_with_arguments',
     {
       description: 'Says what it was given',
-      args: z.object({ arg1: z.string().describe('The first text'), arg2: z.string().describe('The second text') }),
+      argsSchema: z.object({
+        arg1: z.string().describe('The first text'),
+        arg2: z.string().describe('The second text'),
+      }),
       complete: { arg1: beginningWith('test', 'testing', 'text'), arg2: beginningWith('two', 'twice') },
     },
     ({ arg1, arg2 }) => `Prompt with arguments: arg1='${arg1}', arg2='${arg2}'`,
@@ -22,10 +25,10 @@ export function prompts(server: Server): void {
     'test_prompt_with_embedded_resource',
     {
       description: 'Carries a resource',
-      args: z.object({ resourceUri: z.string().describe('The URI of the resource') }),
+      argsSchema: z.object({ resourceUri: z.string().describe('The URI of the resource') }),
     },
     ({ resourceUri }) => [
-      embed({ uri: resourceUri, mimeType: 'text/plain', text: 'Embedded resource content for testing.' }),
+      embeddedResource({ uri: resourceUri, mimeType: 'text/plain', text: 'Embedded resource content for testing.' }),
       'Please process the embedded resource above.',
     ],
   )

@@ -5,7 +5,7 @@ import * as z from 'zod'
 export function questions(server: Server): void {
   server.tool(
     'test_sampling',
-    { description: 'Asks the model of the client', input: z.object({ prompt: z.string() }) },
+    { description: 'Asks the model of the client', inputSchema: z.object({ prompt: z.string() }) },
     async ({ prompt }, ctx) => {
       const answer = await ctx.sample('completion', { prompt, maxTokens: 100 })
       return `LLM response: ${answer.text}`
@@ -14,7 +14,7 @@ export function questions(server: Server): void {
 
   server.tool(
     'test_elicitation',
-    { description: 'Asks who is there', input: z.object({ message: z.string() }) },
+    { description: 'Asks who is there', inputSchema: z.object({ message: z.string() }) },
     async ({ message }, ctx) => {
       const { action, content } = await ctx.elicit('person', message, Person)
       return `User response: action=${action}, content=${JSON.stringify(content ?? {})}`

@@ -5,13 +5,13 @@ const confirmed = { type: 'object', properties: { confirm: { type: 'boolean' } }
 const named = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } as const
 
 export const tasks: Module = (server) => {
-  server.tool('greet', { description: 'Greets at once', input: named }, ({ name }) => `Hello, ${name}!`)
+  server.tool('greet', { description: 'Greets at once', inputSchema: named }, ({ name }) => `Hello, ${name}!`)
 
   server.tool(
     'slow_compute',
     {
       description: 'Takes its time',
-      input: { type: 'object', properties: { seconds: { type: 'number' }, label: { type: 'string' } } },
+      inputSchema: { type: 'object', properties: { seconds: { type: 'number' }, label: { type: 'string' } } },
       task: true,
     },
     async ({ seconds = 0, label = 'it' }, ctx) => {
@@ -22,7 +22,7 @@ export const tasks: Module = (server) => {
 
   server.tool(
     'failing_job',
-    { description: 'Fails after a second', input: nothing, task: { required: true } },
+    { description: 'Fails after a second', inputSchema: nothing, task: { required: true } },
     async (_, ctx) => {
       await ctx.sleep('work', '1s')
       throw new Error('The job failed')
@@ -37,7 +37,7 @@ export const tasks: Module = (server) => {
     'confirm_delete',
     {
       description: 'Asks before it does anything',
-      input: { type: 'object', properties: { filename: { type: 'string' } } },
+      inputSchema: { type: 'object', properties: { filename: { type: 'string' } } },
       task: true,
     },
     async ({ filename = 'it' }, ctx) => {
@@ -56,7 +56,7 @@ export const tasks: Module = (server) => {
 
   server.tool(
     'test_tool_with_task',
-    { description: 'Asks at once, and then takes its time', task: { required: true, after: '200ms' } },
+    { description: 'Asks at once, and then takes its time', task: { required: true, answerWithin: '200ms' } },
     async (_, ctx) => {
       const answer = await ctx.elicit('user_name', 'What is your name?', named)
       await ctx.sleep('work', '1s')

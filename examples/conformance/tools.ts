@@ -1,5 +1,5 @@
 /** Tools that only answer: each kind of content, a failure, and two input schemas out of the ordinary. */
-import { audio, embed, image, type Server, text } from 'edgemcp'
+import { audio, embeddedResource, image, type Server, text } from 'edgemcp'
 import * as z from 'zod'
 import { pixel, silence } from './media.ts'
 
@@ -13,7 +13,7 @@ export function tools(server: Server): void {
   server.tool('test_audio_content', { description: 'Answers with a sound' }, () => audio(silence, 'audio/wav'))
 
   server.tool('test_embedded_resource', { description: 'Answers with a resource' }, () =>
-    embed({
+    embeddedResource({
       uri: 'test://embedded-resource',
       mimeType: 'text/plain',
       text: 'This is an embedded resource content.',
@@ -23,7 +23,7 @@ export function tools(server: Server): void {
   server.tool('test_multiple_content_types', { description: 'Answers with three kinds of content' }, () => [
     text('Multiple content types test:'),
     image(pixel, 'image/png'),
-    embed({
+    embeddedResource({
       uri: 'test://mixed-content-resource',
       mimeType: 'application/json',
       text: JSON.stringify({ test: 'data', value: 123 }),
@@ -38,14 +38,14 @@ export function tools(server: Server): void {
     'test_custom_header',
     {
       description: 'Has an argument that travels in a header, too',
-      input: z.object({ region: z.string().meta({ 'x-mcp-header': 'Region' }) }),
+      inputSchema: z.object({ region: z.string().meta({ 'x-mcp-header': 'Region' }) }),
     },
     ({ region }) => `Region: ${region}`,
   )
 
   server.tool(
     'json_schema_2020_12_tool',
-    { description: 'Publishes its JSON Schema word for word', input: contactSchema },
+    { description: 'Publishes its JSON Schema word for word', inputSchema: contactSchema },
     ({ name = 'nobody' }) => `Noted how to reach ${name}`,
   )
 }

@@ -5,7 +5,7 @@ import * as z from 'zod'
 const server = createServer({ name: 'counter', version: '1.0.0' })
 let total = 0
 
-server.tool('count', { description: 'Counts up, after asking how far', single: true }, async (_, ctx) => {
+server.tool('count', { description: 'Counts up, after asking how far', singleUse: true }, async (_, ctx) => {
   const amount = await ctx.elicit('amount', 'Count up by how much?', z.object({ by: z.int().min(1).max(100) }))
   if (amount.action !== 'accept') return 'Nothing was counted.'
   const sure = await ctx.elicit('sure', `Really by ${amount.content.by}?`, z.object({ sure: z.boolean() }))

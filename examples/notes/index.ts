@@ -1,4 +1,4 @@
-import { createServer, link, serve } from 'edgemcp'
+import { createServer, resourceLink, serve } from 'edgemcp'
 import { page } from 'edgemcp/page'
 import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
@@ -23,7 +23,7 @@ server.tool(
   {
     title: 'Write a note',
     description: 'Writes a note, or replaces the one with the same id',
-    input: z.object({
+    inputSchema: z.object({
       id: z.string().regex(/^[a-z0-9-]{1,64}$/, 'use lower case letters, digits and dashes'),
       text: z.string().max(10_000).describe('Markdown; the first line is the title'),
     }),
@@ -33,7 +33,7 @@ server.tool(
     const isNew = await notebook().write(id, text)
     await note.updated({ id })
     if (isNew) await server.updates.resources()
-    return link(note.uri({ id }), { name: id, mimeType: 'text/markdown' })
+    return resourceLink(note.uri({ id }), { name: id, mimeType: 'text/markdown' })
   },
 )
 
@@ -42,8 +42,8 @@ server.tool(
   {
     title: 'Search notes',
     description: 'Finds notes that contain a text',
-    input: z.object({ query: z.string() }),
-    output: z.object({ notes: z.array(z.object({ id: z.string(), title: z.string() })) }),
+    inputSchema: z.object({ query: z.string() }),
+    outputSchema: z.object({ notes: z.array(z.object({ id: z.string(), title: z.string() })) }),
     annotations: { readOnlyHint: true },
   },
   async ({ query }) => ({ notes: await notebook().search(query) }),
@@ -54,7 +54,7 @@ server.prompt(
   {
     title: 'Summarize a note',
     description: 'Asks for a summary of a note',
-    args: z.object({ id: z.string().describe('Which note') }),
+    argsSchema: z.object({ id: z.string().describe('Which note') }),
     complete: { id: (prefix) => notebook().ids(prefix) },
   },
   async ({ id }) => `Summarize this note in two sentences:\n\n${(await notebook().read(id))?.text ?? '(no such note)'}`,

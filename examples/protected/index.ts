@@ -32,7 +32,7 @@ server.tool(
   'read_note',
   {
     description: 'Reads a note',
-    input: z.object({ id: z.string() }),
+    inputSchema: z.object({ id: z.string() }),
     scopes: ['notes:read'],
     annotations: { readOnlyHint: true },
   },
@@ -43,10 +43,10 @@ server.tool(
   'write_note',
   {
     description: 'Writes a note, or replaces the one with the same id',
-    input: z.object({ id: z.string(), text: z.string() }),
+    inputSchema: z.object({ id: z.string(), text: z.string() }),
     scopes: ['notes:read', 'notes:write'],
     // Whoever may only read sees it too, so that a client can ask for more when it is wanted.
-    listed: true,
+    listWithoutScopes: true,
   },
   async ({ id, text }) => {
     notes.set(id, text)
@@ -57,7 +57,7 @@ server.tool(
 
 server.prompt(
   'summarize',
-  { description: 'Asks for a summary of a note', scopes: ['notes:read'], args: z.object({ id: z.string() }) },
+  { description: 'Asks for a summary of a note', scopes: ['notes:read'], argsSchema: z.object({ id: z.string() }) },
   ({ id }) => `Summarize this note in one sentence:\n\n${notes.get(id) ?? '(no such note)'}`,
 )
 
@@ -67,7 +67,7 @@ const worker = serve(server, {
   // Whose pages may call this from a browser.
   origins: [APP],
   // A client asks for reading first, and for writing when it comes to that.
-  auth: bearer({ issuer: ISSUER, scopes: ['notes:read'], name: 'Protected notes' }),
+  auth: bearer({ issuer: ISSUER, scopes: ['notes:read'], resourceName: 'Protected notes' }),
 })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -25,9 +25,9 @@ server.tool(
   'write_report',
   {
     description: 'Writes a report. It takes a while, and asks how long the report may be.',
-    input: z.object({ topic: z.string().min(1).max(100) }),
+    inputSchema: z.object({ topic: z.string().min(1).max(100) }),
     // Looked at often, because it does not take long. Real work may take days.
-    task: { ttl: '1d', poll: '500ms' },
+    task: { ttl: '1d', pollInterval: '500ms' },
   },
   async ({ topic }, ctx) => {
     const found: string[] = []
@@ -45,7 +45,7 @@ server.tool(
     ctx.progress(chapters.length, chapters.length, 'Writing')
     const text = [`# ${topic}`, ...found.slice(0, answer.content.chapters)].join('\n\n')
     const id = await ctx.once('file', async () => {
-      const handle = await ctx.handle(reports)
+      const handle = await ctx.createHandle(reports)
       await ctx.state(reports, handle).keep(text)
       return handle
     })

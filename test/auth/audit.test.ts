@@ -99,7 +99,7 @@ const write = { method: 'tools/call', name: 'write' }
 const circumstances = {
   at,
   address: '203.0.113.7',
-  more: 0,
+  omitted: 0,
   http: { method: 'POST', path: '/mcp' },
   request: '8f2a-FRA',
   userAgent: 'curious/1.0',
@@ -112,8 +112,8 @@ describe('a refusal is told', () => {
       ...circumstances,
       outcome: 'refused',
       status: 401,
-      why: { kind: 'unauthorized', message: 'Authorization is required: send a bearer token' },
-      what: [],
+      reason: { kind: 'unauthorized', message: 'Authorization is required: send a bearer token' },
+      targets: [],
       scopes: [],
     })
   })
@@ -121,8 +121,8 @@ describe('a refusal is told', () => {
   test('of a token that is not good here', async () => {
     const token = await tokenFor(all, { aud: 'https://other.example.com' })
     expect((await postAlone('write', {}, bearer(token))).status).toBe(401)
-    const { status, why, who } = await onlyEvent()
-    expect([status, why?.kind, who]).toEqual([401, 'unauthorized', undefined])
+    const { status, reason, principal } = await onlyEvent()
+    expect([status, reason?.kind, principal]).toEqual([401, 'unauthorized', undefined])
   })
 
   test('of a token that lacks a scope', async () => {
@@ -134,9 +134,9 @@ describe('a refusal is told', () => {
       ...circumstances,
       outcome: 'refused',
       status: 403,
-      why: { kind: 'insufficient_scope', message: 'This takes the scopes notes:write' },
-      who: { ...ada(), tenant: 'acme' },
-      what: [write],
+      reason: { kind: 'insufficient_scope', message: 'This takes the scopes notes:write' },
+      principal: { ...ada(), tenant: 'acme' },
+      targets: [write],
       scopes: ['notes:write'],
     })
   })
@@ -144,8 +144,8 @@ describe('a refusal is told', () => {
   test('of a page that may not call', async () => {
     const headers = { ...bearer(await tokenFor(all)), Origin: 'https://evil.example.com' }
     expect((await postAlone('write', {}, headers)).status).toBe(403)
-    const { status, why } = await onlyEvent()
-    expect([status, why]).toEqual([
+    const { status, reason } = await onlyEvent()
+    expect([status, reason]).toEqual([
       403,
       { kind: 'forbidden', message: 'This origin may not call this server: add it to the option origins' },
     ])
@@ -163,9 +163,9 @@ describe('a refusal is told', () => {
       ...circumstances,
       outcome: 'refused',
       status: 404,
-      why: { kind: 'session_not_found', message: refused.message },
-      who: ada(),
-      what: [write],
+      reason: { kind: 'session_not_found', message: refused.message },
+      principal: ada(),
+      targets: [write],
       scopes: ['notes:write'],
       session: markOf(session),
     })
@@ -176,8 +176,8 @@ describe('a refusal is told', () => {
     credentials.push(session)
     const headers = bearer(await tokenFor(all))
     expect((await post(call('write'), headers, `/messages?session=${session}`)).status).toBe(404)
-    const { why, session: mark, http } = await onlyEvent()
-    expect([why?.kind, mark, http]).toEqual([
+    const { reason, session: mark, http } = await onlyEvent()
+    expect([reason?.kind, mark, http]).toEqual([
       'session_not_found',
       markOf(session),
       { method: 'POST', path: '/messages' },
@@ -215,8 +215,8 @@ describe('a refusal is told', () => {
     expect(response.status).toBe(status)
     expect(await response.text()).not.toBe('')
     const event = await onlyEvent()
-    expect(event).toMatchObject({ outcome: 'refused', status, why: { kind } })
-    expect(event.why?.message).toMatch(new RegExp(`^${message}`))
+    expect(event).toMatchObject({ outcome: 'refused', status, reason: { kind } })
+    expect(event.reason?.message).toMatch(new RegExp(`^${message}`))
     expect(event.http.path).toBe(path === '/mcp' ? '/mcp' : undefined)
   })
 
@@ -235,9 +235,9 @@ describe('a refusal is told', () => {
     expect(await onlyEvent()).toMatchObject({
       outcome: 'refused',
       status: 400,
-      why: { kind: 'out_of_bounds', message: 'params.uri has 10007 characters: this server accepts at most 8192' },
-      who: ada(),
-      what: [{ method: 'resources/read', uri: `${uri.slice(0, 199)}…` }],
+      reason: { kind: 'out_of_bounds', message: 'params.uri has 10007 characters: this server accepts at most 8192' },
+      principal: ada(),
+      targets: [{ method: 'resources/read', uri: `${uri.slice(0, 199)}…` }],
       scopes: [],
     })
   })
@@ -245,7 +245,7 @@ describe('a refusal is told', () => {
   test('of a version that nobody speaks, with the method', async () => {
     const headers = { ...bearer(await tokenFor(all)), 'MCP-Protocol-Version': '1999' }
     expect((await post(call('write'), headers)).status).toBe(400)
-    expect(await onlyEvent()).toMatchObject({ why: { kind: 'unsupported_version' }, what: [write] })
+    expect(await onlyEvent()).toMatchObject({ reason: { kind: 'unsupported_version' }, targets: [write] })
   })
 
   test('of somebody who asks too often', async () => {
@@ -253,9 +253,9 @@ describe('a refusal is told', () => {
     expect([response.status, response.headers.get('Retry-After')]).toEqual([429, '7'])
     expect(await onlyEvent()).toMatchObject({
       status: 429,
-      why: { kind: 'too_many_requests', message: 'Come back later' },
-      who: ada(),
-      what: [{ method: 'tools/call', name: 'busy' }],
+      reason: { kind: 'too_many_requests', message: 'Come back later' },
+      principal: ada(),
+      targets: [{ method: 'tools/call', name: 'busy' }],
     })
   })
 
@@ -268,9 +268,9 @@ describe('a refusal is told', () => {
       ...rest,
       outcome: 'refused',
       status: 403,
-      why: { kind: 'insufficient_scope', message: 'This takes the scopes notes:write' },
-      who: { issuer: 'provider', subject: 'bob' },
-      what: [write],
+      reason: { kind: 'insufficient_scope', message: 'This takes the scopes notes:write' },
+      principal: { issuer: 'provider', subject: 'bob' },
+      targets: [write],
       scopes: ['notes:write'],
       http: { method: 'POST', path: '/behind/mcp' },
     })
@@ -284,16 +284,16 @@ describe('a refusal is told', () => {
     expect(await onlyEvent()).toMatchObject({
       outcome: 'refused',
       status: 200,
-      why: { kind: 'insufficient_scope' },
-      what: [write],
+      reason: { kind: 'insufficient_scope' },
+      targets: [write],
     })
   })
 
   test('with all messages of a batch, as far as there is room', async () => {
     const batch = Array.from({ length: 60 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'prompts/get', params: {} }))
     await post([call('write'), ...batch], bearer(await tokenFor('')))
-    const { what, more } = await onlyEvent()
-    expect([what[0], what[49], what.length, more]).toEqual([write, { method: 'prompts/get' }, 50, 11])
+    const { targets, omitted } = await onlyEvent()
+    expect([targets[0], targets[49], targets.length, omitted]).toEqual([write, { method: 'prompts/get' }, 50, 11])
   })
 })
 
@@ -305,7 +305,7 @@ describe.each([...everyRevision.map((revision) => ({ revision, sse: false })), {
       await using client = await connect(server.url, { revision, sse, token })
       const { session } = client
       if (session) credentials.push(session)
-      const steps: [() => Promise<unknown>, AuditEvent['what'][number]?, string?][] = [
+      const steps: [() => Promise<unknown>, AuditEvent['targets'][number]?, string?][] = [
         [() => client.callTool('look')],
         [() => client.callTool('write', { text: 'confidential' }), write, 'notes:write'],
         [() => client.request('resources/read', { uri: 'open://all' })],
@@ -333,12 +333,12 @@ describe.each([...everyRevision.map((revision) => ({ revision, sse: false })), {
         // A prompt has this name, but nobody asks for one.
         [() => client.request('resources/list', { name: 'secret' })],
         [
-          () => client.watch({ resourceSubscriptions: ['note://7', 'open://all'] }),
+          () => client.subscribe({ resourceSubscriptions: ['note://7', 'open://all'] }),
           { method: session ? 'resources/subscribe' : 'subscriptions/listen', uri: 'note://7' },
           'notes:read',
         ],
       ]
-      const expected = steps.flatMap(([, what, scope]) => (what && scope ? [{ what: [what], scopes: [scope] }] : []))
+      const expected = steps.flatMap(([, what, scope]) => (what && scope ? [{ targets: [what], scopes: [scope] }] : []))
       for (const [index, [step]] of steps.entries()) {
         await step()
         await told(steps.slice(0, index + 1).filter(([, what]) => what).length)
@@ -350,8 +350,8 @@ describe.each([...everyRevision.map((revision) => ({ revision, sse: false })), {
           at,
           outcome: 'allowed',
           status: sse ? 202 : 200,
-          who: { ...ada(), tenant: 'acme' },
-          more: 0,
+          principal: { ...ada(), tenant: 'acme' },
+          omitted: 0,
           http: { method: 'POST', path: sse ? '/messages' : '/mcp' },
           ...(session && { session: markOf(session) }),
           address: events[0]?.address,
@@ -376,19 +376,19 @@ test('a batch is told of call by call, as far as there is room', async () => {
   expect(response.status).toBe(200)
   await response.text()
   const { events } = await told(50)
-  expect(events.every(({ what }) => what.length === 1 && what[0]?.name === 'write')).toBe(true)
-  expect(events.map(({ more }) => more).sort()).toEqual([...Array(49).fill(0), 10])
+  expect(events.every(({ targets }) => targets.length === 1 && targets[0]?.name === 'write')).toBe(true)
+  expect(events.map(({ omitted }) => omitted).sort()).toEqual([...Array(49).fill(0), 10])
 })
 
 test('whoever listens to what it may not hear is told of, and listens to the rest', async () => {
   const token = await tokenFor('')
   await using client = await connect(server.url, { revision: '2026-07-28', token })
-  await client.watch({ resourceSubscriptions: ['note://7', 'open://all'] })
+  await client.subscribe({ resourceSubscriptions: ['note://7', 'open://all'] })
   expect(await onlyEvent()).toMatchObject({
     outcome: 'refused',
     status: 200,
-    why: { kind: 'insufficient_scope' },
-    what: [{ method: 'subscriptions/listen', uri: 'note://7' }],
+    reason: { kind: 'insufficient_scope' },
+    targets: [{ method: 'subscriptions/listen', uri: 'note://7' }],
   })
 })
 
@@ -401,8 +401,8 @@ test('what a client makes up is short, in one line, and holds no credential', as
     'CF-Ray': token,
     'Mcp-Session-Id': 'unknown',
   })
-  const { what, userAgent, request } = await onlyEvent()
-  const [first, second] = what
+  const { targets, userAgent, request } = await onlyEvent()
+  const [first, second] = targets
   expect(first?.name).toHaveLength(200)
   expect(first?.name).toMatch(/^a\ufffd\[2J\ufffd\ufffd \[…\] x+…$/)
   expect([second?.method, userAgent, request]).toEqual(['[…]', 'me […]', '[…]'])

@@ -80,7 +80,7 @@ describe('claims of the wrong type are refused, not taken as absent', () => {
     [true, 'true'],
     [null, 'null'],
     ['', 'an empty string'],
-  ])('a tenant claim %j is refused, with and without ofTenant()', async (org_id, found) => {
+  ])('a tenant claim %j is refused, with and without forTenant()', async (org_id, found) => {
     for (const endpoint of ['own', 'shared']) {
       const answer = await call(at(endpoint), await claiming(endpoint, { org_id }))
       expect(answer).toMatchObject(refused('org_id', found))
@@ -96,7 +96,7 @@ describe('claims of the wrong type are refused, not taken as absent', () => {
     expect(await call(at('shared'), await claiming('shared', {}))).toMatchObject({ text: '["ada","client",null]' })
   })
 
-  test('a token without the tenant claim is refused by ofTenant()', async () => {
+  test('a token without the tenant claim is refused by forTenant()', async () => {
     expect(await call(at('own'), await claiming('own', {}))).toMatchObject({
       status: 403,
       text: 'The token has no claim "org_id": this endpoint is for tokens of the tenant acme',

@@ -124,7 +124,7 @@ describe('what was said of a token', () => {
   })
 
   test('is kept for as long as one says', async () => {
-    const url = await introspecting({ keptFor: 5 * second })
+    const url = await introspecting({ tokenCacheMs: 5 * second })
     const token = issuer.opaqueToken({ aud: url.href })
     await call(url, bearing(token))
     issuer.opaque.delete(token)
@@ -136,7 +136,7 @@ describe('what was said of a token', () => {
   })
 
   test('is not kept at all when one says so', async () => {
-    const url = await introspecting({ keptFor: 0 })
+    const url = await introspecting({ tokenCacheMs: 0 })
     const token = issuer.opaqueToken({ aud: url.href })
     for (const _ of [1, 2, 3]) expect(await call(url, bearing(token))).toMatchObject({ status: 200 })
     expect(asked()).toBe(3)

@@ -117,7 +117,7 @@ describe('behind Cloudflare Access', () => {
   })
 
   test('what is allowed may be told by a claim', async () => {
-    const url = await behindAccess({ tenant: 'org', implies: { all: ['notes:read'] } })
+    const url = await behindAccess({ tenantClaim: 'org', impliedScopes: { all: ['notes:read'] } })
     const token = await issued({ org: 'acme', scope: 'all' })
     expect(principalIn(await call(url, assertion(token)))).toMatchObject({
       tenant: 'acme',
@@ -192,7 +192,7 @@ describe('behind an OAuth provider in the same Worker', () => {
 
 describe('a check of one’s own', () => {
   test('says who it is, and is asked with every request, because the answer may depend on all of it', async () => {
-    const url = await declare(server, { tenant: 'org' }, { preset: 'verified' })
+    const url = await declare(server, { tenantClaim: 'org' }, { preset: 'verified' })
     const headers = (org: string) => ({ ...bearing('good-ada'), 'X-Org': org })
     const expected = { issuer: 'https://own.example', subject: 'ada', tenant: 'one', scopes: ['notes:read'] }
     expect(principalIn(await call(url, headers('one')))).toEqual(expected)
@@ -203,10 +203,10 @@ describe('a check of one’s own', () => {
   })
 
   test('cannot have its answers kept', async () => {
-    await expect(declare(server, { keptFor: 1_000 }, { preset: 'verified' })).rejects.toThrow(
-      'bearer() has verify and keptFor: 1000. Answers of verify are never kept',
+    await expect(declare(server, { tokenCacheMs: 1_000 }, { preset: 'verified' })).rejects.toThrow(
+      'bearer() has verify and tokenCacheMs: 1000. Answers of verify are never kept',
     )
-    await declare(server, { keptFor: 0 }, { preset: 'verified' })
+    await declare(server, { tokenCacheMs: 0 }, { preset: 'verified' })
   })
 
   test('refuses, and tells no more than that', async () => {
@@ -226,7 +226,7 @@ describe('a check of one’s own', () => {
     ['an expiry that is a text', { exp: 'soon' }, 'The claim "exp" of the token must be a number of seconds'],
     ['an expiry that has passed', { exp: 1 }, 'The token has expired'],
   ])('is refused with %s', async (_, claims, text) => {
-    const url = await declare(server, { tenant: 'org' }, { preset: 'claimed' })
+    const url = await declare(server, { tenantClaim: 'org' }, { preset: 'claimed' })
     const token = (more: object) => btoa(JSON.stringify({ iss: 'https://own.example', sub: 'ada', ...more }))
     expect(await call(url, bearing(token({})))).toMatchObject({ status: 200 })
     const refused = await call(url, bearing(token(claims)))
@@ -247,7 +247,7 @@ describe('a check of one’s own', () => {
 
 describe('a server that is open to some', () => {
   test('lets everybody do what takes no scopes', async () => {
-    const url = await declare(server, { issuer: issuer.issuer, optional: true })
+    const url = await declare(server, { issuer: issuer.issuer, allowAnonymous: true })
     expect(await call(url, {}, 'open')).toMatchObject({ status: 200, text: 'nobody' })
     const token = await issuer.token(url.href, { scope: 'notes:read' })
     expect(await call(url, bearing(token), 'open')).toMatchObject({ status: 200, text: 'ada' })
@@ -255,7 +255,7 @@ describe('a server that is open to some', () => {
   })
 
   test('sends whoever wants more away to sign in', async () => {
-    const url = await declare(server, { issuer: issuer.issuer, optional: true })
+    const url = await declare(server, { issuer: issuer.issuer, allowAnonymous: true })
     const refused = await call(url, {}, 'read')
     expect(refused.status).toBe(401)
     expect(challengeOf(refused)).toContain('scope="notes:read"')
@@ -264,7 +264,7 @@ describe('a server that is open to some', () => {
   })
 
   test('takes no bad token for none', async () => {
-    const url = await declare(server, { issuer: issuer.issuer, optional: true })
+    const url = await declare(server, { issuer: issuer.issuer, allowAnonymous: true })
     const expired = await issuer.token(url.href, { exp: 1 })
     for (const Authorization of [`Bearer ${expired}`, 'Bearer x.y.z', 'Bearer', 'Bearer a b']) {
       const { status } = await call(url, { Authorization }, 'open')
@@ -275,7 +275,7 @@ describe('a server that is open to some', () => {
 
 describe('a server with scopes that everything takes', () => {
   test('refuses tokens without them', async () => {
-    const url = await declare(server, { issuer: issuer.issuer, required: ['mcp', 'v2'] })
+    const url = await declare(server, { issuer: issuer.issuer, requiredScopes: ['mcp', 'v2'] })
     const refused = await call(url, bearing(await issuer.token(url.href, { scope: 'mcp notes:read' })), 'open')
     expect(refused.status).toBe(403)
     expect(challengeOf(refused)).toContain('error="insufficient_scope"')
@@ -290,13 +290,13 @@ describe('a server with scopes that everything takes', () => {
   })
 
   test('goes on refusing one that it knows', async () => {
-    const url = await declare(server, { issuer: issuer.issuer, required: ['mcp'] })
+    const url = await declare(server, { issuer: issuer.issuer, requiredScopes: ['mcp'] })
     const token = await issuer.token(url.href)
     for (const _ of [1, 2]) expect(await call(url, bearing(token), 'open')).toMatchObject({ status: 403 })
   })
 
   test('says so to whoever has no token', async () => {
-    const url = await declare(server, { issuer: issuer.issuer, required: ['mcp'] })
+    const url = await declare(server, { issuer: issuer.issuer, requiredScopes: ['mcp'] })
     expect(challengeOf(await call(url))).toContain('scope="mcp notes:read notes:write"')
     expect(await (await wellKnown(url)).json()).toMatchObject({
       scopes_supported: ['mcp', 'notes:read', 'notes:write'],
@@ -310,7 +310,7 @@ describe('what a token says', () => {
     ['is left out', {}, undefined],
     ['is in another claim', { tid: 'acme' }, undefined],
   ])('of an organisation counts when it %s', async (_, claims, tenant) => {
-    const url = await declare(server, { issuer: issuer.issuer, tenant: 'org_id' })
+    const url = await declare(server, { issuer: issuer.issuer, tenantClaim: 'org_id' })
     const principal = principalIn(await call(url, bearing(await issuer.token(url.href, claims))))
     expect(principal.tenant).toBe(tenant)
   })
@@ -321,7 +321,7 @@ describe('what a token says', () => {
     expect(principalIn(await call(url, bearing(token)))).not.toHaveProperty('tenant')
   })
 
-  test('of scopes is refused when scopesOf() makes no list of it', async () => {
+  test('of scopes is refused when getScopes() makes no list of it', async () => {
     const url = await declare(server, { issuer: issuer.issuer }, { preset: 'miscounted' })
     const token = await issuer.token(url.href, { roles: 'admin' })
     expect(await call(url, bearing(token))).toMatchObject({
@@ -332,7 +332,7 @@ describe('what a token says', () => {
 
   test('may amount to more', async () => {
     const implies = { admin: ['editor'], editor: ['notes:write', 'notes:read'], 'notes:read': ['admin'] }
-    const url = await declare(server, { issuer: issuer.issuer, implies })
+    const url = await declare(server, { issuer: issuer.issuer, impliedScopes: implies })
     const scopesWith = async (scope: string) =>
       principalIn(await call(url, bearing(await issuer.token(url.href, { scope })))).scopes
     expect(await scopesWith('admin')).toEqual(['admin', 'editor', 'notes:write', 'notes:read'])

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bearer, unscoped } from '../../worker/auth/index.ts'
+import { bearer, findUnscoped } from '../../worker/auth/index.ts'
 import { createServer } from '../../worker/server/server.ts'
 import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -65,19 +65,19 @@ describe.each(everyRevision)('a client of %s', (revision) => {
 
   test('hears of what it may read', async () => {
     await using ada = await as('ada~read')
-    await ada.watch({ resourceSubscriptions: ['note://1'] })
+    await ada.subscribe({ resourceSubscriptions: ['note://1'] })
     await ada.callTool('touch')
     expect((await ada.next('notifications/resources/updated')).params).toMatchObject({ uri: 'note://1' })
     await using bob = await as('bob')
     if (revision === '2026-07-28') {
-      await bob.watch({ resourceSubscriptions: ['note://1', 'note://{id}', 'paper://1'] })
+      await bob.subscribe({ resourceSubscriptions: ['note://1', 'note://{id}', 'paper://1'] })
       const { params } = await bob.next('notifications/subscriptions/acknowledged')
       expect(params).toMatchObject({ notifications: { resourceSubscriptions: ['paper://1'] } })
     } else {
       for (const uri of ['note://1', 'note://{id}']) {
         await expect(bob.request('resources/subscribe', { uri })).rejects.toMatchObject({ status: 403 })
       }
-      await bob.watch({ resourceSubscriptions: ['paper://1'] })
+      await bob.subscribe({ resourceSubscriptions: ['paper://1'] })
     }
     await ada.callTool('touch')
     expect((await bob.next('notifications/resources/updated')).params).toMatchObject({ uri: 'paper://1' })
@@ -118,18 +118,18 @@ describe('a server that is strict', () => {
     return server
   }
   const attach = (server: ReturnType<typeof declared>) =>
-    bearer({ issuer: 'https://auth.example', strict: true }).attach?.(server)
+    bearer({ issuer: 'https://auth.example', requireScopesEverywhere: true }).validate?.(server)
 
   test('does not start with something that says nothing of who may use it', () => {
     const all = 'the tool "add", the resource "note://1", the resource "note://{id}", the prompt "ask"'
-    expect(unscoped(declared()).join(', ')).toBe(all)
+    expect(findUnscoped(declared()).join(', ')).toBe(all)
     expect(() => attach(declared())).toThrow(
       `Without scopes: ${all}. Give each some, or scopes: [] for whoever is signed in`,
     )
   })
 
   test('starts when everything does', () => {
-    expect(unscoped(declared([]))).toEqual([])
+    expect(findUnscoped(declared([]))).toEqual([])
     attach(declared(['read']))
   })
 })

@@ -10,7 +10,7 @@ const ttl = 10_000
 
 /** Nothing outlives its client: no row, no socket and no alarm of sessions that were left, no stream of one that vanished. */
 export async function leaks(): Promise<string> {
-  await using server = await startLeaky({ limits: { keepAlive: 100 }, sessions: { ttl } })
+  await using server = await startLeaky({ limits: { keepAliveMs: 100 }, sessions: { ttl } })
   await refuse(server, refusals)
   const abandoned = await abandon(server, sessions)
   await dropListeners(server, 50)
@@ -18,7 +18,7 @@ export async function leaks(): Promise<string> {
   await settled(server, abandoned, left + 120_000)
   const seconds = Math.round((Date.now() - left) / 1000)
 
-  await using patient = await startLeaky({ limits: { keepAlive: 1000 } })
+  await using patient = await startLeaky({ limits: { keepAliveMs: 1000 } })
   const noticed = await vanish(patient)
   for (const { where, how, keepAlives } of noticed) {
     if (keepAlives > 2) throw new Error(`${where}: a client gone by ${how} was noticed after ${keepAlives} keep-alives`)

@@ -64,7 +64,7 @@ type Reader = (server: LeakyServer, visitor: Visitor & { session: string }, said
 async function pour(read: Reader): Promise<Poured> {
   const before = runtimes()
   await using server = await startLeaky({
-    limits: { keepAlive: 500 },
+    limits: { keepAliveMs: 500 },
     // Nothing may be forgotten.
     sessions: { log: { count: 2 * lines, bytes: 2 * lines * characters } },
   })

@@ -338,6 +338,17 @@ const mistakes: Mistake[] = [
     fix: 'serve(server, { updates: updates() })',
   },
   {
+    what: 'a tool that can be disabled, and no updates',
+    files: planted(
+      planted(inMain('  updates: updates(),\n', ''), main, 'await note.updated({ id })', 'await note'),
+      main,
+      'scopes: [], task: true',
+      'scopes: [], task: true, enabled: false',
+    ),
+    found: ['updates-not-served', 'error', 'src/index.ts', "'long'"],
+    fix: 'serve(server, { updates: updates() })',
+  },
+  {
     what: 'nothing about pages',
     files: inMain("  origins: ['https://app.example.com'],\n", ''),
     found: ['origins', 'hint', 'src/index.ts', 'serve(server'],
@@ -521,7 +532,7 @@ test.each([
   },
   {
     what: 'a quota of a tool, with a class of its own',
-    files: counting({ tool: ", limit: { quota: '5/d' }", served: ", objects: { state: 'Counters' }" }),
+    files: counting({ tool: ", rateLimit: { quota: '5/d' }", served: ", objects: { state: 'Counters' }" }),
     problem: 'An object counts the quota "5/d" of "greet"',
     fix: "Add: export { McpState as Counters } from 'edgemcp/state'",
   },

@@ -27,14 +27,14 @@ const note = server.resource('note://{id}', { description: 'A note', scopes: ['n
 
 server.tool(
   'write_note',
-  { description: 'Writes a note', input: z.object({ id: z.string() }), scopes: ['notes:write'], limit: { concurrent: 2 } },
+  { description: 'Writes a note', inputSchema: z.object({ id: z.string() }), scopes: ['notes:write'], rateLimit: { concurrent: 2 } },
   async ({ id }) => {
     await note.updated({ id })
     return 'written'
   },
 )
 server.tool('long', { description: 'Takes its time', scopes: [], task: true }, () => 'done')
-server.tool('new_basket', { description: 'Makes a basket', scopes: [] }, (_, ctx) => ctx.handle(basket))
+server.tool('new_basket', { description: 'Makes a basket', scopes: [] }, (_, ctx) => ctx.createHandle(basket))
 
 const worker = serve(server, {
   updates: updates(),

@@ -43,8 +43,8 @@ server.tool(
   'double',
   {
     description: 'Doubles',
-    input: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
-    output: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+    inputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
+    outputSchema: { type: 'object', properties: { n: { type: 'number' } }, required: ['n'] },
   },
   ({ n }) => ({ n: n * 2 }),
 )

@@ -88,15 +88,15 @@ test.each(['https://notes.example.com', 'notes.example.com/mcp', '', '*.example.
   'the host "%s" is refused',
   async (host) => {
     expect(await problemOf({ host })).toBe(
-      `byHost: "${host}" is no host: write it without a scheme and a path, as in "notes.example.com"`,
+      `routeByHost: "${host}" is no host: write it without a scheme and a path, as in "notes.example.com"`,
     )
   },
 )
 
 test.each([
-  ['/mcp', 'byTenant: "/mcp" needs one {tenant}, as in "/{tenant}/mcp" or "{tenant}.example.com"'],
+  ['/mcp', 'routeByTenant: "/mcp" needs one {tenant}, as in "/{tenant}/mcp" or "{tenant}.example.com"'],
   ['/{tenant}/{tenant}/mcp', 'needs one {tenant}'],
-  ['/mcp/{tenant}', 'byTenant: put {tenant} before the last part of "/mcp/{tenant}", as in "/{tenant}/mcp"'],
+  ['/mcp/{tenant}', 'routeByTenant: put {tenant} before the last part of "/mcp/{tenant}", as in "/{tenant}/mcp"'],
 ])('the pattern %s is refused', async (pattern, problem) => {
   expect(await problemOf({ pattern })).toContain(problem)
 })

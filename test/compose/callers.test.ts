@@ -277,7 +277,7 @@ describe('scopes', () => {
     return [response.status, /scope="([^"]*)"/.exec(response.headers.get('WWW-Authenticate') ?? '')?.[1]]
   }
 
-  test('a proxy without scopes is listed by unscoped(), and strict refuses to start', async () => {
+  test('a proxy without scopes is listed by findUnscoped(), and requireScopesEverywhere refuses to start', async () => {
     const problems = (await (await fetch(new URL('/problems', server.url))).json()) as Json
     expect(problems).toMatchObject({
       unscoped: [`the proxy of "${stub.url}"`],

@@ -64,7 +64,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
   })
 
   test('what a mounted server announces is heard', async () => {
-    const stream = await client.watch({ resourceSubscriptions: ['weather://bern'] })
+    const stream = await client.subscribe({ resourceSubscriptions: ['weather://bern'] })
     if (revision !== '2026-07-28') await client.request('resources/subscribe', { uri: 'weather://bern' })
     await client.callTool('weather_warm', { city: 'bern' })
     expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: 'weather://bern' })
@@ -125,14 +125,14 @@ describe('a Worker of several', () => {
   })
 })
 
-describe('the face for other Workers', () => {
+describe('the RPC entrypoint for other Workers', () => {
   const rpc = async (method: string, params: Json = {}, token?: string): Promise<Json> =>
     (await (
       await fetch(new URL('/rpc', server.url), { method: 'POST', body: JSON.stringify({ method, params, token }) })
     ).json()) as Json
 
   test('asks at the URL that it is given, from which bearer() takes the audience', async () => {
-    const body = JSON.stringify({ method: 'tools/list', params: {}, token: 'ada', face: 'McpUrlFace' })
+    const body = JSON.stringify({ method: 'tools/list', params: {}, token: 'ada', entrypoint: 'McpUrlEntrypoint' })
     expect(await (await fetch(new URL('/rpc', server.url), { method: 'POST', body })).json()).toMatchObject({
       tools: expect.any(Array),
     })

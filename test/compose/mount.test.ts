@@ -32,9 +32,9 @@ test('a prefix of use() goes before the names of what is mounted', () => {
 describe('what is enabled and disabled in a mounted server', () => {
   const switchable = (name: string) => {
     const server = createServer({ name, version: '1.0.0' })
-    const danger = server.tool('danger', { description: 'Dangerous', initially: 'disabled' }, () => name)
-    const prompt = server.prompt('ask', { description: 'Asks', initially: 'disabled' }, () => name)
-    const note = server.resource(`${name}://note`, { description: 'A note', initially: 'disabled' }, () => name)
+    const danger = server.tool('danger', { description: 'Dangerous', enabled: false }, () => name)
+    const prompt = server.prompt('ask', { description: 'Asks', enabled: false }, () => name)
+    const note = server.resource(`${name}://note`, { description: 'A note', enabled: false }, () => name)
     return { server, danger, prompt, note }
   }
 
@@ -43,7 +43,7 @@ describe('what is enabled and disabled in a mounted server', () => {
     const server = createServer({ name: 'whole', version: '1.0.0' })
     const [alpha, beta] = [switchable('alpha'), switchable('beta')]
     server.use(mount(alpha.server, { prefix: 'alpha_' })).use(mount(beta.server, { prefix: 'beta_' }))
-    const own = server.tool('danger', { description: 'Its own', initially: 'disabled' }, () => 'own')
+    const own = server.tool('danger', { description: 'Its own', enabled: false }, () => 'own')
     const turned: Record<string, boolean> = {}
     const { registry } = server
     registry.turn = async (list, name, on) => {
@@ -53,7 +53,7 @@ describe('what is enabled and disabled in a mounted server', () => {
     const enabled = async () => {
       const entries = [...registry.tools, ...registry.prompts, ...registry.resources]
       const on = await Promise.all(
-        entries.map(async ([name, entry]) => ((await entry.enabled?.({ principal: undefined })) ? [name] : [])),
+        entries.map(async ([name, entry]) => ((await entry.visibleTo?.({ principal: undefined })) ? [name] : [])),
       )
       return on.flat()
     }

@@ -14,7 +14,7 @@ afterAll(() => Promise.all([server, official].map((each) => each?.[Symbol.asyncD
 test.each(everyRevision)('has all that it has, for clients of %s', async (revision) => {
   const answers = { elicit: () => ({ action: 'accept', content: { amount: 3 } }) }
   await using client: TestClient = await connect(server.url, { revision, answers })
-  expect(client.welcome.capabilities).toMatchObject({ tools: {}, prompts: {}, resources: {} })
+  expect(client.initializeResult.capabilities).toMatchObject({ tools: {}, prompts: {}, resources: {} })
   const listed = async (method: string, member: string) => (await client.request(method))[member]
   expect(await listed('tools/list', 'tools')).toMatchObject([{ name: 'desk_order' }])
   expect(await listed('prompts/list', 'prompts')).toMatchObject([{ name: 'desk_review' }])

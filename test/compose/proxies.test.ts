@@ -55,7 +55,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
 
   test('what a mounted server stands before is mounted with it', async () => {
     await using client = await to('outer')
-    expect((client.welcome.capabilities as Json).prompts).toEqual({})
+    expect((client.initializeResult.capabilities as Json).prompts).toEqual({})
     expect(await client.callTool('inner_newer_echo', { text: 'hi' })).toMatchObject({
       content: [{ text: 'hi, inner' }],
     })
@@ -71,7 +71,7 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
 
   test('one that does not answer, or not in time, is taken to have tools, and left out of lists', async () => {
     await using client = await to('lonely')
-    const { tools, prompts, resources, completions } = client.welcome.capabilities as Json
+    const { tools, prompts, resources, completions } = client.initializeResult.capabilities as Json
     expect({ tools, prompts, resources, completions }).toEqual({ tools: {} })
     expect((await client.request('tools/list')).tools).toEqual([])
     await expect(client.callTool('silent_x')).rejects.toMatchObject({
@@ -94,7 +94,7 @@ test.each(['mixed', 'turned'])('tools of its own are tasks all the same: %s', as
 
 test.each(['mixed', 'turned'])('sessions are told of tasks and of what is behind: %s', async (name) => {
   await using client = await connect(at(name), { revision: '2025-11-25' })
-  expect(client.welcome.capabilities).toMatchObject({
+  expect(client.initializeResult.capabilities).toMatchObject({
     tasks: {},
     tools: {},
     prompts: {},

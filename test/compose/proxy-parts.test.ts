@@ -31,7 +31,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
 
   test('what the others offer is offered', () => {
     const completions = revision === '2024-11-05' ? {} : { completions: {} }
-    expect(client.welcome.capabilities).toEqual({
+    expect(client.initializeResult.capabilities).toEqual({
       ...(revision === '2026-07-28' && { logging: {} }),
       ...{ tools: {}, prompts: {}, resources: {} },
       ...completions,
@@ -110,7 +110,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
 
   test('a server is not asked for what it does not offer, and neither is this one', async () => {
     await using bare = await connect(new URL('/bare/mcp', behind.gateway.url), { revision, sse: false })
-    expect(Object.keys(bare.welcome.capabilities as Json).sort()).toEqual(
+    expect(Object.keys(bare.initializeResult.capabilities as Json).sort()).toEqual(
       revision === '2026-07-28' ? ['logging', 'tools'] : ['tools'],
     )
     for (const method of ['prompts/list', 'resources/list', 'resources/templates/list']) {

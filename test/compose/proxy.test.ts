@@ -26,7 +26,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
   afterAll(() => client.close())
 
   test('tools of servers elsewhere are listed, whatever those speak, without one that does not answer', async () => {
-    expect(client.welcome.capabilities).toMatchObject({ tools: {} })
+    expect(client.initializeResult.capabilities).toMatchObject({ tools: {} })
     const { tools } = (await client.request('tools/list')) as { tools: { name: string; inputSchema: Json }[] }
     expect(tools.map(({ name }) => name)).toEqual([
       ...['newer_echo', 'newer_who', 'newer_asks', 'newer_where', 'newer_refuses', 'newer_fails'],

@@ -21,7 +21,7 @@ const sessionRevisions = everyRevision.filter((revision) => revision < '2026')
 
 test.each(everyRevision)('experimental capabilities are declared to a client of %s', async (revision) => {
   await using client = await connect(server.url, { revision })
-  expect(client.welcome.capabilities).toMatchObject({ experimental: { 'com.example/trial': { level: 1 } } })
+  expect(client.initializeResult.capabilities).toMatchObject({ experimental: { 'com.example/trial': { level: 1 } } })
 })
 
 test.each(sessionRevisions)('initialize of %s without capabilities declares none', async (protocolVersion) => {

@@ -6,20 +6,20 @@ withServer()
 const sessionless = { revisions: ['2026-07-28'], because: 'it has no sessions' }
 
 behaviour('the server introduces itself in the words of the revision', async ({ connect, kind }) => {
-  const { welcome } = await connect()
+  const { initializeResult } = await connect()
   const { revision } = kind
-  expect(welcome.instructions).toBe('Call the tools.')
+  expect(initializeResult.instructions).toBe('Call the tools.')
   const info = (
     revision === '2026-07-28'
-      ? (welcome._meta as Record<string, unknown>)['io.modelcontextprotocol/serverInfo']
-      : welcome.serverInfo
+      ? (initializeResult._meta as Record<string, unknown>)['io.modelcontextprotocol/serverInfo']
+      : initializeResult.serverInfo
   ) as Record<string, unknown>
   expect(info).toMatchObject({ name: 'everything', version: '1.0.0' })
   expect('title' in info).toBe(revision >= '2025-06-18')
   expect('icons' in info).toBe(revision >= '2025-11-25')
-  if (revision === '2026-07-28') expect(welcome.supportedVersions).toEqual(['2026-07-28'])
-  else expect(welcome.protocolVersion).toBe(revision)
-  expect(welcome.capabilities).toMatchObject({
+  if (revision === '2026-07-28') expect(initializeResult.supportedVersions).toEqual(['2026-07-28'])
+  else expect(initializeResult.protocolVersion).toBe(revision)
+  expect(initializeResult.capabilities).toMatchObject({
     tools: { listChanged: true },
     resources: { subscribe: true, listChanged: true },
     prompts: { listChanged: true },

@@ -49,5 +49,5 @@ behaviour('arguments of prompts and variables of templates are completed', async
   await expect(complete(prompt, 'colour', '')).rejects.toMatchObject({ code: -32602 })
   await expect(complete({ type: 'ref/prompt', name: 'none' }, 'a', '')).rejects.toMatchObject({ code: -32602 })
   await expect(complete({ type: 'ref/other' }, 'a', '')).rejects.toMatchObject({ code: -32602 })
-  expect('completions' in (client.welcome.capabilities as object)).toBe(kind.revision >= '2025-03-26')
+  expect('completions' in (client.initializeResult.capabilities as object)).toBe(kind.revision >= '2025-03-26')
 })

@@ -6,8 +6,8 @@ withServer()
 
 behaviour('a changed resource is heard by those who subscribed to it', async ({ connect }) => {
   const [listener, other] = [await connect(), await connect()]
-  await listener.watch({ resourceSubscriptions: ['note://1'] })
-  await other.watch({ resourceSubscriptions: ['note://2'] })
+  await listener.subscribe({ resourceSubscriptions: ['note://1'] })
+  await other.subscribe({ resourceSubscriptions: ['note://2'] })
   await other.callTool('touch', { id: '1' })
   await other.callTool('touch', { id: '2' })
   expect((await listener.next('notifications/resources/updated')).params).toMatchObject({ uri: 'note://1' })
@@ -21,7 +21,7 @@ behaviour('a changed resource is heard by those who subscribed to it', async ({ 
 behaviour('a resource is heard of under another spelling of its URI', async ({ connect }) => {
   const client = await connect()
   expect(await client.request('resources/read', { uri: 'note://%31' })).toBeDefined()
-  const subscription = await client.watch({ resourceSubscriptions: ['note://%31'] })
+  const subscription = await client.subscribe({ resourceSubscriptions: ['note://%31'] })
   await client.callTool('touch', { id: '1' })
   expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: 'note://1' })
   await subscription.close()
@@ -29,11 +29,11 @@ behaviour('a resource is heard of under another spelling of its URI', async ({ c
 
 behaviour('after unsubscribing nothing is heard', async ({ connect }) => {
   const client = await connect()
-  const first = await client.watch({ resourceSubscriptions: ['note://1'] })
+  const first = await client.subscribe({ resourceSubscriptions: ['note://1'] })
   await client.callTool('touch', { id: '1' })
   await client.next('notifications/resources/updated')
   await first.close()
-  await client.watch({ resourceSubscriptions: ['note://2'] })
+  await client.subscribe({ resourceSubscriptions: ['note://2'] })
   await client.callTool('touch', { id: '1' })
   await client.callTool('touch', { id: '2' })
   expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: 'note://2' })
@@ -42,7 +42,7 @@ behaviour('after unsubscribing nothing is heard', async ({ connect }) => {
 behaviour('changed lists are heard by everyone who listens', async ({ connect }) => {
   const [one, two] = [await connect(), await connect()]
   const filter = { toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true }
-  for (const client of [one, two]) await client.watch(filter)
+  for (const client of [one, two]) await client.subscribe(filter)
   await one.callTool('change_lists')
   for (const client of [one, two]) {
     for (const list of ['tools', 'prompts', 'resources']) await client.next(`notifications/${list}/list_changed`)
@@ -53,7 +53,7 @@ behaviour(
   'a stateless listener hears only what it asked for, with the id of its request',
   async ({ connect }) => {
     const client = await connect()
-    await client.watch({ promptsListChanged: true, resourceSubscriptions: ['note://3', 'secret://1'] })
+    await client.subscribe({ promptsListChanged: true, resourceSubscriptions: ['note://3', 'secret://1'] })
     const acknowledged = await client.next('notifications/subscriptions/acknowledged')
     expect(acknowledged.params).toEqual({
       notifications: { promptsListChanged: true, resourceSubscriptions: ['note://3'] },
@@ -110,7 +110,7 @@ const lists = {
 } as const
 behaviour('what is enabled and disabled is so for everybody, who hear of it', async ({ connect }) => {
   const [one, two] = [await connect(), await connect()]
-  await two.watch({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true })
+  await two.subscribe({ toolsListChanged: true, promptsListChanged: true, resourcesListChanged: true })
   for (const [what, { list, names }] of Object.entries(lists)) {
     const isListed = async () => {
       const listed: string[] = []
@@ -147,7 +147,7 @@ behaviour('what is enabled and disabled is so for everybody, who hear of it', as
 
 behaviour('a template is heard of as a whole, unless some of it may not be read', async ({ connect, kind }) => {
   const client = await connect()
-  await client.watch({ resourceSubscriptions: ['note://{id}'] })
+  await client.subscribe({ resourceSubscriptions: ['note://{id}'] })
   for (const id of ['7', '8']) {
     await client.callTool('touch', { id })
     expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: `note://${id}` })
@@ -155,7 +155,7 @@ behaviour('a template is heard of as a whole, unless some of it may not be read'
   for (const uri of ['diary://{owner}', 'diary://ada']) {
     if (kind.revision === '2026-07-28') {
       const listener = await connect()
-      await listener.watch({ resourceSubscriptions: [uri, 'diary://everybody'] })
+      await listener.subscribe({ resourceSubscriptions: [uri, 'diary://everybody'] })
       const { params } = await listener.next('notifications/subscriptions/acknowledged')
       expect(params?.notifications).toEqual({ resourceSubscriptions: ['diary://everybody'] })
     } else {

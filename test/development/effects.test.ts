@@ -148,8 +148,8 @@ describe.each([
       expect(rest).toEqual([{ text: text('ctx.state(…).delete(…)'), at: ["index.ts: await mine.delete('a')"] }])
       expect(await warningsOf('forget')).toEqual([
         {
-          text: sentence('tool "forget"', 'ctx.state(…).forget(…)', 'before the question "sure"'),
-          at: ['index.ts: await counted.forget()'],
+          text: sentence('tool "forget"', 'ctx.state(…).deleteAll(…)', 'before the question "sure"'),
+          at: ['index.ts: await counted.deleteAll()'],
         },
       ])
     })

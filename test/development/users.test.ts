@@ -56,7 +56,7 @@ test('is somebody to every revision, with the scopes that were made up and no ot
 
 test('those who bring a token of the issuer are who it says', async () => {
   await using server = await start()
-  const token = server.issuer.asUser({ sub: 'grace', scope: 'notes:read' })
+  const token = server.issuer.tokenFor({ sub: 'grace', scope: 'notes:read' })
   await using client = await connect(server.url, { revision: '2026-07-28', token })
   expect((await client.callTool('whoami')).content).toEqual([{ type: 'text', text: 'grace, who may notes:read' }])
 })
@@ -154,7 +154,7 @@ describe('a made-up user gets from bearer() what a token with these claims gets'
       [issuer, 'ada', client, null, ['notes:write', 'notes:read']],
     ],
     [
-      'the scopes of scopesOf',
+      'the scopes of getScopes',
       'roles',
       { scopes: ['notes:write'], claims: { roles: ['admin'] } },
       [issuer, 'ada', client, null, ['admin']],

@@ -14,7 +14,7 @@ describe('completion', () => {
     'review',
     {
       description,
-      args: z.object({
+      argsSchema: z.object({
         language: z.string(),
         code: z.string().optional(),
         many: z.string().optional(),
@@ -139,7 +139,7 @@ describe('completion', () => {
 
   test('is not there on a server that completes nothing', async () => {
     const silent = newServer().use(
-      (server: Server) => void server.prompt('p', { description, args: z.object({ a: z.string() }) }, () => ''),
+      (server: Server) => void server.prompt('p', { description, argsSchema: z.object({ a: z.string() }) }, () => ''),
     )
     const ref = { type: 'ref/prompt', name: 'p' }
     const { kind } = await refusal(silent, 'completion/complete', { ref, argument: { name: 'a', value: '' } })
@@ -155,7 +155,7 @@ describe("completion of a template's variables", () => {
     'vault://{owner}/{id}',
     {
       description,
-      readable: ({ principal }, { owner }) => principal?.subject === owner,
+      authorize: ({ principal }, { owner }) => principal?.subject === owner,
       complete: {
         owner: (_, __, { principal }) => (principal ? [principal.subject] : []),
         id(prefix, { owner = '' }, caller) {

@@ -148,7 +148,7 @@ describe('a handshake', () => {
       (server: Server) =>
         void server.prompt(
           'p',
-          { description, args: z.object({ a: z.string() }), complete: { a: () => [] } },
+          { description, argsSchema: z.object({ a: z.string() }), complete: { a: () => [] } },
           () => '',
         ),
     )

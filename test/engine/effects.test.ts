@@ -58,7 +58,7 @@ describe('once', () => {
 
   test('an effect that asks, and would wait for its own end, is an error that says so', async () => {
     const asks = async (ctx: Context) => question(ctx, 'a')
-    for (const effect of [asks, async (ctx: Context) => ctx.ask({ a: { method: 'roots/list' } })]) {
+    for (const effect of [asks, async (ctx: Context) => ctx.requestInput({ a: { method: 'roots/list' } })]) {
       const { result } = await talk((ctx) => ctx.once('effect', () => effect(ctx)))
       expect(textOf(result)).toBe('The question "a" is asked inside once: ask before it')
     }

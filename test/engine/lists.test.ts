@@ -19,11 +19,11 @@ const methods: Record<Kind, string> = {
 }
 const kinds = Object.keys(methods) as Kind[]
 
-function add(server: Server, kind: Kind, name: string, enabled?: (caller: Caller) => boolean | Promise<boolean>) {
-  if (kind === 'tools') server.tool(name, { description, enabled }, () => name)
-  if (kind === 'prompts') server.prompt(name, { description, enabled }, () => name)
-  if (kind === 'resources') server.resource(`a:${name}`, { name, description, enabled }, () => name)
-  if (kind === 'resourceTemplates') server.resource(`a:${name}/{x}`, { name, description, enabled }, () => name)
+function add(server: Server, kind: Kind, name: string, visibleTo?: (caller: Caller) => boolean | Promise<boolean>) {
+  if (kind === 'tools') server.tool(name, { description, visibleTo }, () => name)
+  if (kind === 'prompts') server.prompt(name, { description, visibleTo }, () => name)
+  if (kind === 'resources') server.resource(`a:${name}`, { name, description, visibleTo }, () => name)
+  if (kind === 'resourceTemplates') server.resource(`a:${name}/{x}`, { name, description, visibleTo }, () => name)
 }
 
 const names = (list: Result, kind: Kind) => (list[kind] as { name: string }[]).map(({ name }) => name)
@@ -230,7 +230,7 @@ describe('the list of resources', () => {
   })
 
   test('is private for those who may not see the template that lists, too', async () => {
-    const server = listing(() => [{ id: '1' }], { enabled: isAda })
+    const server = listing(() => [{ id: '1' }], { visibleTo: isAda })
     const hers = await result(server, 'resources/list', {}, { principal: ada })
     const others = await result(server, 'resources/list')
     expect([names(hers, 'resources'), names(others, 'resources')]).toEqual([['fixed', 'note://1'], ['fixed']])
@@ -255,10 +255,10 @@ describe('what a caller may not see', () => {
   }
   server.prompt(
     'completes',
-    { description, enabled: isAda, args: z.object({ x: z.string() }), complete: { x: () => ['hers'] } },
+    { description, visibleTo: isAda, argsSchema: z.object({ x: z.string() }), complete: { x: () => ['hers'] } },
     () => '',
   )
-  server.resource('c:{x}', { description, enabled: isAda, complete: { x: () => ['hers'] } }, () => '')
+  server.resource('c:{x}', { description, visibleTo: isAda, complete: { x: () => ['hers'] } }, () => '')
   const complete = (ref: object) => ({ ref, argument: { name: 'x', value: '' } })
 
   test.each<[string, string, object]>([
@@ -291,7 +291,7 @@ describe('what a caller may not see', () => {
   test('is not run', async () => {
     let runs = 0
     const closed = newServer().use(
-      (server: Server) => void server.tool('t', { description, enabled: () => false }, () => String(++runs)),
+      (server: Server) => void server.tool('t', { description, visibleTo: () => false }, () => String(++runs)),
     )
     await refusal(closed, 'tools/call', { name: 't' })
     expect(runs).toBe(0)
@@ -314,7 +314,7 @@ describe('caching of what was read', () => {
   })
 
   test('is private when not everyone may read it', async () => {
-    const definition = { caching: { ttlMs: 9, cacheScope: 'public' }, enabled: isAda }
+    const definition = { caching: { ttlMs: 9, cacheScope: 'public' }, visibleTo: isAda }
     expect(await read(definition, { principal: ada })).toMatchObject({ ttlMs: 9, cacheScope: 'private' })
   })
 
@@ -343,7 +343,7 @@ describe('what can be enabled and disabled', () => {
   test('is as it begins until somebody turns it, in its place in the list', async () => {
     const server = newServer()
     for (const name of ['a', 'b', 'c']) {
-      server.tool(name, { description, initially: name === 'b' ? 'disabled' : 'enabled' }, () => name)
+      server.tool(name, { description, enabled: name !== 'b' }, () => name)
     }
     expect(await names(server)).toEqual(['a', 'c'])
     server.registry.turned = async () => ({ 'tools b': true, 'tools a': false, 'prompts c': false })
@@ -354,9 +354,9 @@ describe('what can be enabled and disabled', () => {
 
   test('is still for those only whom it is for', async () => {
     const server = newServer()
-    server.tool('hers', { description, initially: 'enabled', enabled: ({ principal }) => principal === ada }, () => '')
+    server.tool('hers', { description, enabled: true, visibleTo: ({ principal }) => principal === ada }, () => '')
     // Not a boolean, as a predicate without a return statement has it.
-    server.tool('odd', { description, initially: 'enabled', enabled: () => undefined as unknown as boolean }, () => '')
+    server.tool('odd', { description, enabled: true, visibleTo: () => undefined as unknown as boolean }, () => '')
     expect(await names(server)).toEqual([])
     expect(await names(server, ada)).toEqual(['hers'])
   })
@@ -365,16 +365,16 @@ describe('what can be enabled and disabled', () => {
     const server = newServer()
     const fixed = server.tool('fixed', { description }, () => '')
     await expect(fixed.disable()).rejects.toThrow(
-      `The tool "fixed" cannot be switched: declare it with initially: 'enabled'`,
+      `The tool "fixed" cannot be enabled or disabled: declare it with enabled: true`,
     )
-    const loose = server.prompt('loose', { description, initially: 'enabled' }, () => '')
+    const loose = server.prompt('loose', { description, enabled: true }, () => '')
     for (const turn of [loose.enable, loose.disable, loose.remove]) {
       await expect(turn()).rejects.toThrow('serve(server, { updates: updates() })')
     }
     const turned: unknown[] = []
     server.registry.turn = async (...those) => void turned.push(those)
     await loose.disable()
-    await server.resource('note://{id}', { description, initially: 'enabled' }, () => '').enable()
+    await server.resource('note://{id}', { description, enabled: true }, () => '').enable()
     expect(turned).toEqual([
       ['prompts', 'loose', false],
       ['resources', 'note://{id}', true],

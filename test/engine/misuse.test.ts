@@ -59,18 +59,18 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
   ],
   [
     'ask with text',
-    (ctx) => ctx.ask({ a: 'Name?' }),
-    `"a" of ctx.ask() must be a request such as { method: 'elicitation/create', params: { … } }, not "Name?"`,
+    (ctx) => ctx.requestInput({ a: 'Name?' }),
+    `"a" of ctx.requestInput() must be a request such as { method: 'elicitation/create', params: { … } }, not "Name?"`,
   ],
   [
     'ask without params',
-    (ctx) => ctx.ask({ a: { method: 'sampling/createMessage' } }),
-    `"a" of ctx.ask() must be a request such as { method: 'elicitation/create', params: { … } }, not an object`,
+    (ctx) => ctx.requestInput({ a: { method: 'sampling/createMessage' } }),
+    `"a" of ctx.requestInput() must be a request such as { method: 'elicitation/create', params: { … } }, not an object`,
   ],
   [
     'ask with nothing',
-    (ctx) => ctx.ask(),
-    `"requests" of ctx.ask() must be an object such as { name: { method: 'elicitation/create', params: { … } } }, not undefined`,
+    (ctx) => ctx.requestInput(),
+    `"requests" of ctx.requestInput() must be an object such as { name: { method: 'elicitation/create', params: { … } } }, not undefined`,
   ],
   [
     'once without a key',

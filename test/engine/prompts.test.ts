@@ -9,7 +9,7 @@ describe('getting a prompt', () => {
     'review',
     {
       description: 'Reviews',
-      args: z.object({ code: z.string().min(1), count: z.string().transform(Number).optional() }),
+      argsSchema: z.object({ code: z.string().min(1), count: z.string().transform(Number).optional() }),
     },
     ({ code, count }) => `${code} ${typeof count}`,
   )

@@ -795,7 +795,7 @@ describe('a client that cannot be asked', () => {
   test('can be found out beforehand', async () => {
     const able = (ctx: Context) =>
       (['elicitation', 'sampling', 'sampling.tools', 'sampling.context', 'roots'] as const).filter((feature) =>
-        ctx.can(feature),
+        ctx.supports(feature),
       )
     const can = async (capabilities: object) => textOf((await talk(able, {}, { capabilities })).result)
     expect(await can({})).toBe('')
@@ -841,7 +841,7 @@ describe('tool calls in the messages for a model', () => {
     expect(textOf(result)).toContain('The messages of the question "q" are not balanced: ')
     expect(textOf(result)).toContain(problem)
     const params = { messages, maxTokens: 5 }
-    const raw = await talk((ctx) => ctx.ask({ q: { method: 'sampling/createMessage', params } }), yes)
+    const raw = await talk((ctx) => ctx.requestInput({ q: { method: 'sampling/createMessage', params } }), yes)
     expect(textOf(raw.result)).toContain(problem)
   })
 

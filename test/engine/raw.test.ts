@@ -26,10 +26,11 @@ describe('the raw form', () => {
   test('asks, and finds the answers of all rounds before', async () => {
     const { result, rounds, asked } = await talk(
       (ctx) => {
-        const [name, trip] = [ctx.input('name'), ctx.input('trip')]
-        if (!name) return ctx.ask({ name: form('Who?') })
-        if (!trip) return ctx.ask({ trip: form(`Where to, ${name.content?.name}?`), roots: { method: 'roots/list' } })
-        return `${name.content?.name} to ${trip.content?.name} with ${ctx.input('roots')?.roots?.length}`
+        const [name, trip] = [ctx.inputResponse('name'), ctx.inputResponse('trip')]
+        if (!name) return ctx.requestInput({ name: form('Who?') })
+        if (!trip)
+          return ctx.requestInput({ trip: form(`Where to, ${name.content?.name}?`), roots: { method: 'roots/list' } })
+        return `${name.content?.name} to ${trip.content?.name} with ${ctx.inputResponse('roots')?.roots?.length}`
       },
       { name: accept({ name: 'Ada' }), trip: accept({ name: 'Oslo' }), roots: { roots: [{ uri: 'file:///a' }] } },
     )
@@ -46,8 +47,8 @@ describe('the raw form', () => {
         await ctx.once('e', () => {
           effects += 1
         })
-        if (!ctx.input('name')) await ctx.ask({ name: form('Who?') })
-        return `${text} ${ctx.input('name')?.content?.name}`
+        if (!ctx.inputResponse('name')) await ctx.requestInput({ name: form('Who?') })
+        return `${text} ${ctx.inputResponse('name')?.content?.name}`
       },
       { m: sampled('Hello'), name: accept({ name: 'Ada' }) },
     )
@@ -60,8 +61,8 @@ describe('the raw form', () => {
     const names = ['', 'Ada']
     const { result, rounds } = await talk(
       (ctx) => {
-        const name = ctx.input('name')?.content?.name
-        return name ? `Hello, ${name}` : ctx.ask({ name: form('Who?') })
+        const name = ctx.inputResponse('name')?.content?.name
+        return name ? `Hello, ${name}` : ctx.requestInput({ name: form('Who?') })
       },
       () => ({ result: accept({ name: names.shift() }) }),
     )
@@ -70,13 +71,13 @@ describe('the raw form', () => {
   })
 
   test('cannot ask for ever', async () => {
-    const server = doing((ctx) => ctx.ask({ name: form('Who?') }))
+    const server = doing((ctx) => ctx.requestInput({ name: form('Who?') }))
     await expect(converse(server, 'tools/call', call, { name: accept({}) })).rejects.toThrow(/"name"|100 times/)
   })
 
   test('hears a refusal as an error', async () => {
     const { result } = await talk(
-      async (ctx) => ctx.input('name') ?? (await ctx.ask({ name: form('Who?') })),
+      async (ctx) => ctx.inputResponse('name') ?? (await ctx.requestInput({ name: form('Who?') })),
       () => ({ error: { code: -1, message: 'Not today' } }),
     )
     expect(result.isError).toBe(true)
@@ -84,14 +85,17 @@ describe('the raw form', () => {
   })
 
   test('hears an answer of null', async () => {
-    const { result } = await talk(async (ctx) => (ctx.input('x') === null ? 'null' : await ctx.ask({ x: form('?') })), {
-      x: null,
-    })
+    const { result } = await talk(
+      async (ctx) => (ctx.inputResponse('x') === null ? 'null' : await ctx.requestInput({ x: form('?') })),
+      {
+        x: null,
+      },
+    )
     expect(textOf(result)).toBe('null')
   })
 
   test('asks nothing that the client cannot be asked, and then nothing at all', async () => {
-    const server = doing((ctx) => ctx.ask({ name: form('Who?'), roots: { method: 'roots/list' } }))
+    const server = doing((ctx) => ctx.requestInput({ name: form('Who?'), roots: { method: 'roots/list' } }))
     const { code, data } = await refusal(server, 'tools/call', call, {
       capabilities: { elicitation: { form: {} } },
     }).then(({ kind, data }) => ({ code: kind, data }))
@@ -105,21 +109,21 @@ describe('the raw form', () => {
     ['a form by default', { method: 'elicitation/create' as const, params: {} }, { elicitation: { form: {} } }],
     ['a model', { method: 'sampling/createMessage' as const, params: { messages: [] } }, { sampling: {} }],
   ])('needs the capability for %s', async (_, request, requiredCapabilities) => {
-    const server = doing((ctx) => ctx.ask({ x: request }))
+    const server = doing((ctx) => ctx.requestInput({ x: request }))
     const { data } = await refusal(server, 'tools/call', call, { capabilities: {} })
     expect(data).toEqual({ requiredCapabilities })
   })
 
   test('needs a question, and a key for each', async () => {
     const nothing = await play(
-      doing((ctx) => ctx.ask({})),
+      doing((ctx) => ctx.requestInput({})),
       'tools/call',
       call,
       { capabilities: everything },
     )
     expect(nothing.outcome).toMatchObject({ done: { isError: true } })
     const twice = await play(
-      doing((ctx) => Promise.all([ctx.ask({ a: form('?') }), ctx.ask({ a: form('!') })])),
+      doing((ctx) => Promise.all([ctx.requestInput({ a: form('?') }), ctx.requestInput({ a: form('!') })])),
       'tools/call',
       call,
     )
@@ -128,7 +132,7 @@ describe('the raw form', () => {
 
   test('says how long an answer may take', async () => {
     const { outcome } = await play(
-      doing((ctx) => ctx.ask({ a: form('?') }, { timeout: 5000 })),
+      doing((ctx) => ctx.requestInput({ a: form('?') }, { timeout: 5000 })),
       'tools/call',
       call,
     )
@@ -138,12 +142,12 @@ describe('the raw form', () => {
   test('works in prompts and resources', async () => {
     const server = newServer()
     server.prompt('p', { description: 'd' }, async (_, ctx) => {
-      const who = ctx.input('who')
-      return who ? `Write to ${who.content?.name}` : ctx.ask({ who: form('Whom?') })
+      const who = ctx.inputResponse('who')
+      return who ? `Write to ${who.content?.name}` : ctx.requestInput({ who: form('Whom?') })
     })
     server.resource('x://y', { description: 'd' }, async (_, ctx) => {
-      const who = ctx.input('who')
-      return who ? `Of ${who.content?.name}` : ctx.ask({ who: form('Whose?') })
+      const who = ctx.inputResponse('who')
+      return who ? `Of ${who.content?.name}` : ctx.requestInput({ who: form('Whose?') })
     })
     const answers = { who: accept({ name: 'Ada' }) }
     const prompt = await converse(server, 'prompts/get', { name: 'p' }, answers)

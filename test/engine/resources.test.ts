@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { mayHear, topicsAbout } from '../../worker/engine/subscribing.ts'
-import { type Change, type Scope, tenantKey } from '../../worker/protocol/changes.ts'
+import { type Change, type Recipients, tenantKey } from '../../worker/protocol/changes.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Caller } from '../../worker/server/caller.ts'
 import { newServer, play, refusal, result } from './stage.ts'
@@ -30,7 +30,7 @@ describe('reading a resource', () => {
     const server = newServer()
     server.resource('a:{x}', { description }, ({ x }, ctx) => {
       ctx.log('info', x)
-      return `${ctx.uri} ${ctx.can('roots')} ${ctx.signal.aborted}`
+      return `${ctx.uri} ${ctx.supports('roots')} ${ctx.signal.aborted}`
     })
     const { outcome, said } = await play(server, 'resources/read', { uri: 'a:1' })
     expect(outcome).toMatchObject({ done: { contents: [{ text: 'a:1 true false' }] } })
@@ -95,12 +95,12 @@ describe('who hears that a resource changed', () => {
   const ada: Principal = { issuer: 'i', subject: 'ada', scopes: [], claims: {} }
   const server = newServer()
   server.resource('a:open', { description }, () => '')
-  server.resource('a:hers', { description, enabled: ({ principal }) => principal === ada }, () => '')
+  server.resource('a:hers', { description, visibleTo: ({ principal }) => principal === ada }, () => '')
   server.resource('note://{id}', { description }, () => '')
   const isHers = ({ principal }: Caller, { owner }: { owner: string }) => owner === principal?.subject
-  server.resource('private://{owner}', { description, readable: isHers }, ({ owner }) => owner)
-  server.resource('odd://{id}', { description, readable: () => 1 as unknown as boolean }, () => '')
-  server.resource('club://{id}', { description, enabled: ({ principal }) => principal === ada }, () => '')
+  server.resource('private://{owner}', { description, authorize: isHers }, ({ owner }) => owner)
+  server.resource('odd://{id}', { description, authorize: () => 1 as unknown as boolean }, () => '')
+  server.resource('club://{id}', { description, visibleTo: ({ principal }) => principal === ada }, () => '')
 
   test.each<[string, Principal | undefined, boolean]>([
     ['a:open', undefined, true],
@@ -137,7 +137,7 @@ test('a change is for those who listen to it, and to the templates that its reso
   server.resource('other://{id}', { description }, () => '')
   server.resource('note://{id}/{part}', { description }, () => '')
   server.resource('other://fixed', { description }, () => '')
-  const about = (change: Change, scope?: Scope) => topicsAbout(server.registry, change, scope)
+  const about = (change: Change, scope?: Recipients) => topicsAbout(server.registry, change, scope)
   expect(about({ resource: 'note://1' })).toEqual(['resource:note://1', 'resource:note://{id}'])
   const scope = { issuer: 'https://one.example', tenant: 'acme' }
   expect(about({ resource: 'third://1' }, scope)).toEqual([`tenant:${tenantKey(scope)} resource:third://1`])

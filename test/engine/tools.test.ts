@@ -4,7 +4,7 @@ import { mirroredIn } from '../../worker/engine/methods/tools.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { revisions } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
-import { failure } from '../../worker/server/content.ts'
+import { toolError } from '../../worker/server/content.ts'
 import type { Server } from '../../worker/server/server.ts'
 import { newServer, play, refusal, result, textOf } from './stage.ts'
 
@@ -14,7 +14,7 @@ describe('calling a tool', () => {
   const server = newServer()
   server.tool(
     'add',
-    { description, input: z.object({ a: z.number(), b: z.number().default(1) }) },
+    { description, inputSchema: z.object({ a: z.number(), b: z.number().default(1) }) },
     ({ a, b }) => `${a + b}`,
   )
   server.tool('none', { description }, (input) => JSON.stringify(input))
@@ -66,7 +66,7 @@ describe('a tool that fails', () => {
     const { outcome, reported } = await call(() => {
       throw error
     })
-    expect(outcome).toEqual({ done: failure('It failed') })
+    expect(outcome).toEqual({ done: toolError('It failed') })
     expect(reported).toEqual([error])
   })
 
@@ -74,12 +74,12 @@ describe('a tool that fails', () => {
     const { outcome } = await call(() => {
       throw thrown
     })
-    expect(outcome).toEqual({ done: failure('The tool failed') })
+    expect(outcome).toEqual({ done: toolError('The tool failed') })
   })
 
   test('by a rejection fails the same', async () => {
     const { outcome } = await call(() => Promise.reject(new Error('later')))
-    expect(outcome).toEqual({ done: failure('later') })
+    expect(outcome).toEqual({ done: toolError('later') })
   })
 
   test("after its call was cancelled is nobody's concern", async () => {
@@ -105,7 +105,7 @@ describe('a tool that fails', () => {
 
   test('to return what it declared tells the model, and the developer', async () => {
     const server = newServer()
-    server.tool('t', { description, output: z.object({ sum: z.number() }) }, () => ({ sum: 'x' }) as never)
+    server.tool('t', { description, outputSchema: z.object({ sum: z.number() }) }, () => ({ sum: 'x' }) as never)
     const { outcome, reported } = await play(server, 'tools/call', { name: 't' })
     const message = expect.stringMatching(/^Tool "t" returned a value that does not match its output schema: sum: /)
     expect(outcome).toEqual({ done: { content: [{ type: 'text', text: message }], isError: true } })
@@ -116,8 +116,8 @@ describe('a tool that fails', () => {
 describe('the arguments that headers mirror', () => {
   const input = { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'A' } } } as const
   const server = newServer()
-  server.tool('mirrors', { description, input }, () => '')
-  server.tool('hidden', { description, input, enabled: () => false }, () => '')
+  server.tool('mirrors', { description, inputSchema: input }, () => '')
+  server.tool('hidden', { description, inputSchema: input, visibleTo: () => false }, () => '')
   server.tool('plain', { description }, () => '')
   const mirrored = async (method: string, params: Params) =>
     (

@@ -23,7 +23,7 @@ const settings = {
 describe('an extension', () => {
   test.each(revisions)('is told of, and answers, in %s', async (revision) => {
     await using client = await connect(server.url, { revision })
-    expect(client.welcome.capabilities).toMatchObject({ extensions: settings })
+    expect(client.initializeResult.capabilities).toMatchObject({ extensions: settings })
     const headers = revision === '2026-07-28' ? new TaskClient(server.url) : undefined
     const answer = headers
       ? await headers.result('weather/now', { city: 'Oslo' }, { headers: { 'Mcp-Name': 'Oslo' } })

@@ -137,7 +137,7 @@ function describing({ post, bound }: Case): string {
 
 describe('a URI of four megabytes, in resources/read', () => {
   // As many as a body has room for, beside the message around them.
-  const characters = defaultLimits.body - 1_000
+  const characters = defaultLimits.maxBodyBytes - 1_000
   const uris = ['a', '/', '%', '%41', '-', '.', '..', '\\'].map((piece) => {
     return [
       piece,

@@ -8,7 +8,7 @@ afterEach(() => vi.useRealTimers())
 function opened({ keepAlive = 1000, backlog = 100 } = {}) {
   const gone = vi.fn()
   const room = vi.fn()
-  const stream = new EventStream({ keepAlive, backlog, onGone: gone, onRoom: room })
+  const stream = new EventStream({ keepAliveMs: keepAlive, maxBufferedBytes: backlog, onGone: gone, onRoom: room })
   const reader = stream.body.getReader()
   const read = async () => {
     const { done, value } = await reader.read()

@@ -206,7 +206,7 @@ describe('a stateless call whose client hangs up', () => {
     const token = newCaller()
     const before = await handlersHeld()
     const hangUp = new AbortController()
-    // Its answer begins as an event stream after `limits.patience`. A slow machine may hang up later than that, and is no less gone.
+    // Its answer begins as an event stream after `limits.streamAfterMs`. A slow machine may hang up later than that, and is no less gone.
     const hung = stateless(token, {}, hangUp.signal)
       .then((response) => response.text())
       .catch(() => 'hung up')

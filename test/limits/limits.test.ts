@@ -148,15 +148,15 @@ test('so many at a time, and when one has ended the next', async () => {
 test('so many streams at a time', async () => {
   const person = somebody()
   await using client = await clientOf('2025-11-25', person)
-  await client.watch({})
+  await client.subscribe({})
   await using other = await clientOf('2025-11-25', person)
-  const second = await other.watch({})
+  const second = await other.subscribe({})
   await using third = await clientOf('2025-11-25', person)
-  await expect(third.watch({})).rejects.toThrow('No stream')
+  await expect(third.subscribe({})).rejects.toThrow('No stream')
   await second.close()
   await expect
     .poll(() =>
-      third.watch({}).then(
+      third.subscribe({}).then(
         () => 'open',
         () => 'refused',
       ),

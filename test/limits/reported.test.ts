@@ -13,7 +13,7 @@ afterAll(async () => {
   await server[Symbol.asyncDispose]()
 })
 
-type Observed = { method: string; name?: string; came: { is: string; kind?: string; message?: string } }
+type Observed = { method: string; name?: string; outcome: { is: string; kind?: string; message?: string } }
 
 let callers = 0
 /** The token of a caller who has used nothing up yet. A longer one would be struck out of the reports. */
@@ -153,15 +153,15 @@ describe.each(transports)('%s: a call that a limit refuses', (_, answered, send)
       expect(event).toMatchObject({
         outcome: 'refused',
         status,
-        why: { kind: 'too_many_requests', reason, message: expect.stringMatching(message) },
-        what: [{ method: 'tools/call', name }],
+        reason: { kind: 'too_many_requests', reason, message: expect.stringMatching(message) },
+        targets: [{ method: 'tools/call', name }],
       })
     }
     expect(observed).toHaveLength(refusals)
     for (const event of observed) {
       expect(event).toMatchObject({
         name,
-        came: { is: 'error', kind: 'too_many_requests', message: expect.stringMatching(message) },
+        outcome: { is: 'error', kind: 'too_many_requests', message: expect.stringMatching(message) },
       })
     }
 
@@ -186,7 +186,7 @@ describe.each(transports)('%s: a call that a limit refuses', (_, answered, send)
     await send(caller, [['free'], ['echo', { text: 'x'.repeat(2_000) }]])
     const { audited } = await reportsOf(caller, (events) => refusedIn(events).length > 0)
     expect(audited).toMatchObject([
-      { outcome: 'refused', status: statusOf(413), why: { kind: 'content_too_large' }, what: [{ name: 'echo' }] },
+      { outcome: 'refused', status: statusOf(413), reason: { kind: 'content_too_large' }, targets: [{ name: 'echo' }] },
     ])
   })
 
@@ -194,7 +194,7 @@ describe.each(transports)('%s: a call that a limit refuses', (_, answered, send)
     const caller = newCaller()
     await send(caller, [['vault'], ['vault']])
     const { audited } = await reportsOf(caller, (events) => events.length >= 2)
-    expect(audited.map(({ outcome, why }) => [outcome, why?.reason]).sort()).toEqual([
+    expect(audited.map(({ outcome, reason }) => [outcome, reason?.reason]).sort()).toEqual([
       ['allowed', undefined],
       ['refused', 'quota'],
     ])
@@ -225,9 +225,9 @@ describe('a call that is refused as a whole response', () => {
         (events, calls) => calls.length > 0 && events.some(({ outcome }) => outcome === 'refused'),
       )
       expect(audited.filter(({ outcome }) => outcome === 'refused')).toMatchObject([
-        { status, why: { kind, ...why }, what: [{ method: 'tools/call', name }] },
+        { status, reason: { kind, ...why }, targets: [{ method: 'tools/call', name }] },
       ])
-      expect(observed).toMatchObject([{ name, came: { is: 'error', kind, code: -32600 } }])
+      expect(observed).toMatchObject([{ name, outcome: { is: 'error', kind, code: -32600 } }])
     })
   })
 })

@@ -79,7 +79,7 @@ describe.each(pairs)('$folder', (pair) => {
     const server = await startServer(`test/migrating/${folder}`, { ISSUER: issuer.issuer })
     return { ...server, url: new URL(path, server.url) }
   }
-  const tokenFor = async (url: URL) => (isInNode ? await issuer.asUser({ sub: 'ada' })(url.href) : 'ada')
+  const tokenFor = async (url: URL) => (isInNode ? await issuer.tokenFor({ sub: 'ada' })(url.href) : 'ada')
   const converse = async (url: URL, as: VersionNegotiationMode) => conversation(url, as, await tokenFor(url))
 
   async function startBefore(place: string, path = paths[0]): Promise<{ url: URL } & Disposable> {
@@ -213,7 +213,7 @@ async function offered(url: URL, token: string) {
   const elicit = () => ({ action: 'accept', content: { amount: 3 } })
   await using client = await connect(url, { revision: '2025-11-25', token, answers: { elicit } })
   const { isError } = await client.callTool('order', { item: 'tea' })
-  const stream = await client.watch({}).catch(() => undefined)
+  const stream = await client.subscribe({}).catch(() => undefined)
   await stream?.close()
   return { sessions: client.session !== undefined, streams: stream !== undefined, questions: !isError }
 }

@@ -52,10 +52,10 @@ describe.each(everyRevision)('a call of a client of %s', (revision) => {
         method: 'tools/call',
         name: 'log_in',
         arguments: { user: 'ada', password: '[…]', keys: [{ id: 1, key: '[…]' }] },
-        came: { is: 'answered' },
+        outcome: { is: 'answered' },
         revision,
         ...(client.session && { session: expect.stringMatching(/^[0-9a-f]{16}$/) }),
-        who: { issuer: 'https://names.example', subject: 'ada', tenant: 'acme' },
+        principal: { issuer: 'https://names.example', subject: 'ada', tenant: 'acme' },
         client: expect.objectContaining({ name: expect.any(String) }),
       },
     ])
@@ -91,7 +91,7 @@ describe.each(everyRevision)('a call of a client of %s', (revision) => {
   ])('that %s is told of as that', async (tool, came, attributes) => {
     await client.callTool(tool).catch(() => {})
     const { events, spans } = await toldOf(1)
-    expect(events).toMatchObject([{ name: tool, came }])
+    expect(events).toMatchObject([{ name: tool, outcome: came }])
     expect(spans).toMatchObject([{ attributes, status: { code: 2 } }])
   })
 
@@ -100,7 +100,9 @@ describe.each(everyRevision)('a call of a client of %s', (revision) => {
     await client.callTool('asks')
     const { events } = await toldOf(asks ? 2 : 1)
     const rounds = [{ is: 'asked', keys: ['name'] }, { is: 'answered' }]
-    expect(events.map(({ came }) => came)).toEqual(asks ? rounds : [{ is: 'failed', message: expect.any(String) }])
+    expect(events.map(({ outcome }) => outcome)).toEqual(
+      asks ? rounds : [{ is: 'failed', message: expect.any(String) }],
+    )
   })
 
   test('of a list, a resource and a prompt is told of by what it is about', async () => {
@@ -155,7 +157,7 @@ test('the runs of a task are told of, and may take longer than calls', async () 
   const taskId = await client.begin('works', {}, { user: 'ada' })
   const sent = { user: 'ada' }
   const { events } = await toldOf(2)
-  expect(events.map(({ name, came, isTask }) => [name, came, isTask])).toEqual(
+  expect(events.map(({ name, outcome, isTask }) => [name, outcome, isTask])).toEqual(
     expect.arrayContaining([
       ['works', { is: 'answered' }, undefined],
       ['works', { is: 'asked', keys: ['name'] }, true],
@@ -165,7 +167,7 @@ test('the runs of a task are told of, and may take longer than calls', async () 
   await client.result('tasks/update', { taskId, inputResponses }, sent)
   const after = await toldOf(2)
   expect(after.events).toContainEqual(
-    expect.objectContaining({ name: 'works', came: { is: 'answered' }, isTask: true }),
+    expect.objectContaining({ name: 'works', outcome: { is: 'answered' }, isTask: true }),
   )
   expect(after.events).toContainEqual(expect.objectContaining({ method: 'tasks/update' }))
 })
@@ -210,7 +212,7 @@ describe('a message that calls nothing is told of', () => {
     return all
   }
   const received = (status: number) => ({ is: 'received', status })
-  const briefly = (events: Json[]) => events.map(({ method, came }) => ({ method, came }))
+  const briefly = (events: Json[]) => events.map(({ method, outcome }) => ({ method, outcome }))
 
   beforeEach(others)
 
@@ -220,24 +222,24 @@ describe('a message that calls nothing is told of', () => {
     expect(began).toEqual({
       at: expect.stringMatching(/^20\d\d-/),
       method: 'initialize',
-      came: received(200),
+      outcome: received(200),
       revision,
-      who: { issuer: 'https://names.example', subject: 'ada', tenant: 'acme' },
+      principal: { issuer: 'https://names.example', subject: 'ada', tenant: 'acme' },
     })
     expect(initialized).toMatchObject({
       method: 'notifications/initialized',
-      came: received(202),
+      outcome: received(202),
       session: expect.stringMatching(/^[0-9a-f]{16}$/),
     })
     await client.request('ping')
     await client.request('logging/setLevel', { level: 'error' })
     expect(briefly(await othersOf(2))).toEqual([
-      { method: 'ping', came: received(200) },
-      { method: 'logging/setLevel', came: received(200) },
+      { method: 'ping', outcome: received(200) },
+      { method: 'logging/setLevel', outcome: received(200) },
     ])
     if (revision === '2025-03-26') return
     await client.callTool('asks')
-    expect(briefly(await othersOf(1))).toEqual([{ method: 'response', came: received(202) }])
+    expect(briefly(await othersOf(1))).toEqual([{ method: 'response', outcome: received(202) }])
   })
 
   test('over HTTP+SSE', async () => {
@@ -245,7 +247,7 @@ describe('a message that calls nothing is told of', () => {
     await client.request('ping')
     const [began, , pinged] = await othersOf(3)
     expect([began?.session, pinged?.session]).toEqual([expect.any(String), began?.session])
-    expect(pinged).toMatchObject({ method: 'ping', came: received(202) })
+    expect(pinged).toMatchObject({ method: 'ping', outcome: received(202) })
   })
 
   test('what nobody knows', async () => {
@@ -253,7 +255,7 @@ describe('a message that calls nothing is told of', () => {
     await client.request('nobody/knows').catch(() => {})
     const [unknown] = await othersOf(1)
     const came = { is: 'error', kind: 'method_not_found', code: -32601, message: 'Method not found: nobody/knows' }
-    expect(unknown).toMatchObject({ method: 'nobody/knows', revision: '2026-07-28', came })
+    expect(unknown).toMatchObject({ method: 'nobody/knows', revision: '2026-07-28', outcome: came })
     await using inSession = await connect(server.url, { revision: '2025-11-25', token: 'ada' })
     await othersOf(2)
     await inSession.request(`no\n${'x'.repeat(240)}`).catch(() => {})
@@ -264,7 +266,7 @@ describe('a message that calls nothing is told of', () => {
     await inSession.request(`no\n${'x'.repeat(1000)}`).catch(() => {})
     const [refused] = await othersOf(1)
     expect(refused?.method).toBe(long?.method)
-    expect(refused?.came).toMatchObject({ is: 'error', kind: 'invalid_request', code: -32600 })
+    expect(refused?.outcome).toMatchObject({ is: 'error', kind: 'invalid_request', code: -32600 })
   })
 
   test('what is called is told of elsewhere, unless nobody is there to call it', async () => {
@@ -282,7 +284,7 @@ describe('a message that calls nothing is told of', () => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     expect((await fetch(server.url, { method: 'POST', headers, body })).status).toBe(404)
     const [refused] = await othersOf(1)
-    expect(refused).toMatchObject({ method: 'tools/call', name: 'log_in', came: { is: 'error' } })
+    expect(refused).toMatchObject({ method: 'tools/call', name: 'log_in', outcome: { is: 'error' } })
     expect(JSON.stringify(refused)).not.toContain('swordfish')
     expect(JSON.stringify(refused)).not.toContain('there-is-no')
   })
@@ -312,9 +314,9 @@ describe('audit() and messages() of one server', () => {
       expect([observed?.length, audited?.length]).toEqual([1, 1])
     })
     const refusal = { kind: 'session_not_found', message: 'Session not found: send initialize again' }
-    expect(observed).toMatchObject([{ method: 'tools/call', name: 'log_in', came: { is: 'error', ...refusal } }])
+    expect(observed).toMatchObject([{ method: 'tools/call', name: 'log_in', outcome: { is: 'error', ...refusal } }])
     expect(audited).toMatchObject([
-      { outcome: 'refused', status: 404, why: refusal, what: [{ method: 'tools/call', name: 'log_in' }] },
+      { outcome: 'refused', status: 404, reason: refusal, targets: [{ method: 'tools/call', name: 'log_in' }] },
     ])
   })
 })
@@ -336,7 +338,7 @@ describe('in development', () => {
     await using client = await connected(server.url, '2026-07-28')
     await client.callTool('log_in', { user: 'ada', password: 'swordfish' })
     const { events, spans } = await toldOf(1)
-    expect(events).toMatchObject([{ name: 'log_in', came: { is: 'answered' } }])
+    expect(events).toMatchObject([{ name: 'log_in', outcome: { is: 'answered' } }])
     expect(spans.map(({ name }) => name)).toEqual(['look up', 'tools/call log_in'])
     expect(spans[0]?.parent).toBe(spans[1]?.id)
   })

@@ -1,7 +1,7 @@
 /** Documents whose names, references and arguments are not as simple as they could be. */
 import { describe, expect, test } from 'vitest'
 import { jsonSchema } from '../../worker/json-schema/index.ts'
-import { type Operation, operations, operationsOf } from '../../worker/openapi/index.ts'
+import { type Operation, openApiTools, parseOpenApi } from '../../worker/openapi/index.ts'
 import { newServer } from '../engine/stage.ts'
 
 type Json = Record<string, unknown>
@@ -17,12 +17,12 @@ const parameter = (place: string, name: string, more: Json = {}) => ({
 /** The operation that posts this schema, and whether arguments fit its input. */
 function posting(schema: unknown, document: Json = {}, openapi = '3.1.0') {
   const paths = { '/a': { post: { operationId: 'a', requestBody: json(schema) } } }
-  const [operation] = operationsOf({ openapi, paths, ...document })
+  const [operation] = parseOpenApi({ openapi, paths, ...document })
   const { input } = operation as Operation
   const issuesOf = jsonSchema(input, 'input')
   return { input, isValid: (body: unknown) => issuesOf({ body }).length === 0 }
 }
-const namesOf = (paths: Json) => operationsOf({ openapi: '3.1.0', paths }).map(({ name }) => name)
+const namesOf = (paths: Json) => parseOpenApi({ openapi: '3.1.0', paths }).map(({ name }) => name)
 
 describe('names of operations', () => {
   test('without ASCII letters are not empty, and do not collide', () => {
@@ -152,7 +152,7 @@ describe('members beside a $ref', () => {
       schema: { $ref: '#/components/schemas/Name' },
       description: 'Of a pet',
     })
-    const [operation] = operationsOf({ openapi, components, paths: { '/a': { get: { parameters: [described] } } } })
+    const [operation] = parseOpenApi({ openapi, components, paths: { '/a': { get: { parameters: [described] } } } })
     expect(operation?.input.properties).toMatchObject({ name: { description: 'Of a pet' } })
   })
 
@@ -160,7 +160,7 @@ describe('members beside a $ref', () => {
     const parameters = [{ $ref: '#/components/parameters/Name', description: 'Of a dog' }]
     const shared = { parameters: { Name: parameter('query', 'name', { description: 'Of a pet' }) } }
     const inputOf = (openapi: string) =>
-      operationsOf({ openapi, components: shared, paths: { '/a': { get: { parameters } } } })[0]?.input.properties
+      parseOpenApi({ openapi, components: shared, paths: { '/a': { get: { parameters } } } })[0]?.input.properties
     expect(inputOf('3.1.0')).toMatchObject({ name: { description: 'Of a dog' } })
     expect(inputOf('3.0.3')).toMatchObject({ name: { description: 'Of a pet' } })
   })
@@ -172,7 +172,7 @@ describe('members beside a $ref', () => {
       components: { pathItems: { A: { get: { operationId: 'get' } } } },
     }
     expect(
-      operationsOf(document)
+      parseOpenApi(document)
         .map(({ name }) => name)
         .sort(),
     ).toEqual(['get', 'put'])
@@ -181,7 +181,7 @@ describe('members beside a $ref', () => {
 
 describe('arguments of the same name', () => {
   const operationAt = (path: string, parameters: unknown[], more: Json = {}) =>
-    operationsOf({
+    parseOpenApi({
       openapi: '3.1.0',
       paths: { [path]: { post: { operationId: 'a', parameters, ...more } } },
     })[0] as Operation
@@ -246,34 +246,34 @@ describe('arguments of the same name', () => {
 })
 
 test('a parameter that its path does not have is left out', () => {
-  const leftOut: string[] = []
+  const onSkipped: string[] = []
   const parameters = [parameter('path', 'id'), parameter('path', 'other')]
   const document = { openapi: '3.1.0', paths: { '/a/{id}': { get: { operationId: 'a', parameters } } } }
-  const [operation] = operationsOf(document, { leftOut: (sentence) => leftOut.push(sentence) })
+  const [operation] = parseOpenApi(document, { onSkipped: (sentence) => onSkipped.push(sentence) })
   expect(operation?.input).toMatchObject({ properties: { id: {} }, required: ['id'] })
   expect(Object.keys(operation?.parameters ?? {})).toEqual(['id'])
-  expect(leftOut).toEqual(['GET /a/{id} without its parameter "other": its path has no {other}'])
+  expect(onSkipped).toEqual(['GET /a/{id} without its parameter "other": its path has no {other}'])
 })
 
 describe.each(['get', 'head'])('a body of %s, which cannot be sent,', (method) => {
   const found = (requestBody: unknown) => {
-    const leftOut: string[] = []
+    const onSkipped: string[] = []
     const document = { openapi: '3.1.0', paths: { '/a': { [method]: { operationId: 'a', requestBody } } } }
-    const all = operationsOf(document, { leftOut: (sentence) => leftOut.push(sentence) })
-    return { all, leftOut }
+    const all = parseOpenApi(document, { onSkipped: (sentence) => onSkipped.push(sentence) })
+    return { all, onSkipped }
   }
   const where = `${method.toUpperCase()} /a`
 
   test('is no argument', () => {
-    const { all, leftOut } = found(json({ type: 'object' }, false))
+    const { all, onSkipped } = found(json({ type: 'object' }, false))
     expect(all).toMatchObject([{ hasBody: false, input: { properties: {} } }])
-    expect(leftOut).toEqual([`${where} without its body, which a request of this method cannot have`])
+    expect(onSkipped).toEqual([`${where} without its body, which a request of this method cannot have`])
   })
 
   test('leaves its operation out where it is required', () => {
-    const { all, leftOut } = found(json({ type: 'object' }))
+    const { all, onSkipped } = found(json({ type: 'object' }))
     expect(all).toEqual([])
-    expect(leftOut).toEqual([`${where}, whose body a request of this method cannot have`])
+    expect(onSkipped).toEqual([`${where}, whose body a request of this method cannot have`])
   })
 })
 
@@ -293,34 +293,34 @@ describe('an operation that is written by hand', () => {
     [
       'two arguments for one place',
       { parameters: { one: { in: 'header', name: 'X-A' }, two: { in: 'header', name: 'x-a' } } },
-      'operations(): the arguments "one" and "two" of "a" would both be sent as the header "x-a": leave one out',
+      'openApiTools(): the arguments "one" and "two" of "a" would both be sent as the header "x-a": leave one out',
     ],
     [
       'an argument for a parameter and the body',
       { hasBody: true, parameters: { body: { in: 'query', name: 'body' } } },
-      'operations(): the argument "body" of "a" is its body and the query parameter "body": give the parameter another argument',
+      'openApiTools(): the argument "body" of "a" is its body and the query parameter "body": give the parameter another argument',
     ],
     [
       'an argument that has no place',
       { path: '/a/{id}', input: { type: 'object', properties: { id: {}, lost: {} } } },
-      'operations(): the argument "lost" of "a" is sent nowhere: give it a place in "parameters", or set hasBody for "body"',
+      'openApiTools(): the argument "lost" of "a" is sent nowhere: give it a place in "parameters", or set hasBody for "body"',
     ],
     [
       'the argument "body" and no body',
       { input: { type: 'object', properties: { body: {} } } },
-      'operations(): the argument "body" of "a" is sent nowhere: give it a place in "parameters", or set hasBody for "body"',
+      'openApiTools(): the argument "body" of "a" is sent nowhere: give it a place in "parameters", or set hasBody for "body"',
     ],
     [
       'a parameter of another path',
       { parameters: { id: { in: 'path', name: 'id' } } },
-      'operations(): the argument "id" of "a" is sent nowhere: its path "/a" has no {id}',
+      'openApiTools(): the argument "id" of "a" is sent nowhere: its path "/a" has no {id}',
     ],
     [
       'a body that cannot be sent',
       { method: 'get', hasBody: true },
-      'operations(): "a" has a body, which a GET request cannot have: set hasBody to false, or use another method',
+      'openApiTools(): "a" has a body, which a GET request cannot have: set hasBody to false, or use another method',
     ],
   ])('with %s is refused', (_, more, problem) => {
-    expect(() => newServer().use(operations([written(more)], { base: 'https://api.example' }))).toThrow(problem)
+    expect(() => newServer().use(openApiTools([written(more)], { base: 'https://api.example' }))).toThrow(problem)
   })
 })

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { operationsOf } from '../../worker/openapi/index.ts'
+import { parseOpenApi } from '../../worker/openapi/index.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import pets from './pets.json' with { type: 'json' }
@@ -12,7 +12,7 @@ type Json = Record<string, unknown>
 type Heard = { method: string | undefined; url: string | undefined; headers: Json; body: string }
 
 describe('a document', () => {
-  const all = operationsOf(pets)
+  const all = parseOpenApi(pets)
   const named = (name: string) => all.find((operation) => operation.name === name)
 
   test('has its operations, by id or by method and path; those that take no JSON are left out', () => {
@@ -98,7 +98,7 @@ describe('a document', () => {
       'Two operations have the name "x": give one another operationId',
     ],
   ])('that is %s is refused', (_, document, message) => {
-    expect(() => operationsOf(document)).toThrow(message)
+    expect(() => parseOpenApi(document)).toThrow(message)
   })
 })
 
@@ -165,7 +165,7 @@ describe('tools', () => {
   test.each([200, 500])('read at most 16 MiB of an answer with status %i', async (status) => {
     const { content, isError } = await client.callTool('pets_get_pets_pet_id', { 'pet id': `large-${status}` })
     expect((content as { text: string }[])[0]?.text.slice(0, 200)).toBe(
-      `GET /v1/pets/large-${status}: HTTP ${status} with a body of more than 16777216 bytes, which operations() does not read: ask for a smaller part`,
+      `GET /v1/pets/large-${status}: HTTP ${status} with a body of more than 16777216 bytes, which openApiTools() does not read: ask for a smaller part`,
     )
     expect(isError).toBe(true)
   })

@@ -4,8 +4,8 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { pipeline, Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
-import { unscoped } from '../../worker/auth/scopes.ts'
-import { type Operation, type OperationsOptions, operations, operationsOf } from '../../worker/openapi/index.ts'
+import { findUnscoped } from '../../worker/auth/scopes.ts'
+import { type OpenApiToolsOptions, type Operation, openApiTools, parseOpenApi } from '../../worker/openapi/index.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Result } from '../../worker/protocol/types.ts'
 import { newServer, refusal, result, textOf } from '../engine/stage.ts'
@@ -36,8 +36,8 @@ afterEach(() => {
   }
 })
 
-const serverOf = (parameters: unknown[], options: OperationsOptions) =>
-  newServer().use(operations(operationsOf(documentOf(parameters)), options))
+const serverOf = (parameters: unknown[], options: OpenApiToolsOptions) =>
+  newServer().use(openApiTools(parseOpenApi(documentOf(parameters)), options))
 const echo = () => listen((request, response) => response.end(JSON.stringify(request.headers)))
 const sentBy = (answered: Result) => JSON.parse(textOf(answered)) as Record<string, string>
 
@@ -52,7 +52,7 @@ test.each([200, 500])('an answer of more than 16 MiB is cancelled, with status %
   })
   const answered = await result(serverOf([], { base }), 'tools/call', { name: 'mail', arguments: {} })
   expect(textOf(answered)).toBe(
-    `GET /mail: HTTP ${status} with a body of more than 16777216 bytes, which operations() does not read: ask for a smaller part`,
+    `GET /mail: HTTP ${status} with a body of more than 16777216 bytes, which openApiTools() does not read: ask for a smaller part`,
   )
   expect(answered).toMatchObject({ isError: true })
   await ended.promise
@@ -99,7 +99,7 @@ const reserved = [
 
 test.each(reserved)('the header %s is no argument, whoever wrote the list of operations', async (name) => {
   const skipped: string[] = []
-  const [found] = operationsOf(documentOf([header(name, true)]), { leftOut: (sentence) => skipped.push(sentence) })
+  const [found] = parseOpenApi(documentOf([header(name, true)]), { onSkipped: (sentence) => skipped.push(sentence) })
   expect(found?.input).toMatchObject({ properties: {}, required: [] })
   // OpenAPI itself ignores some.
   const isIgnored = ['accept', 'content-type', 'authorization'].includes(name.toLowerCase())
@@ -111,7 +111,7 @@ test.each(reserved)('the header %s is no argument, whoever wrote the list of ope
     input: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
   }
   const base = await echo()
-  const server = newServer().use(operations([written as never], { base }))
+  const server = newServer().use(openApiTools([written as never], { base }))
   const answered = await result(server, 'tools/call', { name: 'mail', arguments: { a: 'made-up' } })
   expect(Object.values(sentBy(answered))).not.toContain('made-up')
 })
@@ -153,7 +153,7 @@ test('a redirect of GET to the same origin is followed, and not for ever', async
 
 test.each(['http://api.example/v1', 'ftp://127.0.0.1', 'api.example', ''])('the base "%s" is refused', (base) => {
   expect(() => serverOf([], { base })).toThrow(
-    `operations(): the base "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
+    `openApiTools(): the base "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
   )
 })
 
@@ -171,15 +171,15 @@ test('scopes are those of all operations, or of each', async () => {
   expect(await refusal(each, 'tools/call', { name: 'send' }, { principal: ada })).toMatchObject({
     data: { scopes: ['mail:write'] },
   })
-  expect(unscoped(each)).toEqual([])
-  expect(unscoped(serverOf([], { base }))).toEqual(['the tool "mail"', 'the tool "send"'])
+  expect(findUnscoped(each)).toEqual([])
+  expect(findUnscoped(serverOf([], { base }))).toEqual(['the tool "mail"', 'the tool "send"'])
 })
 
 test.each(['https://api.example/v1?key=SECRET', 'https://api.example/#part', 'https://me:secret@api.example'])(
   'the base "%s", which is more than an origin and a path, is refused',
   (base) => {
     expect(() => serverOf([], { base })).toThrow(
-      `operations(): the base "${base}" must have no query, fragment or credentials: send keys by "headers"`,
+      `openApiTools(): the base "${base}" must have no query, fragment or credentials: send keys by "headers"`,
     )
   },
 )
@@ -188,11 +188,11 @@ test.each(['@evil.example/x', '.evil.example/x', ':9/x', 'x'])(
   'a path "%s" without a slash first is refused',
   (path) => {
     const document = { openapi: '3.1.0', paths: { [path]: { get: { operationId: 'mail' } } } }
-    expect(() => operationsOf(document)).toThrow(`GET ${path}: a path begins with "/"`)
-    const [operation] = operationsOf({ openapi: '3.1.0', paths: { '/x': { get: { operationId: 'mail' } } } })
+    expect(() => parseOpenApi(document)).toThrow(`GET ${path}: a path begins with "/"`)
+    const [operation] = parseOpenApi({ openapi: '3.1.0', paths: { '/x': { get: { operationId: 'mail' } } } })
     const list = [{ ...operation, path } as Operation]
-    expect(() => newServer().use(operations(list, { base: 'https://api.example' }))).toThrow(
-      `operations(): the path "${path}" of "mail" must begin with "/"`,
+    expect(() => newServer().use(openApiTools(list, { base: 'https://api.example' }))).toThrow(
+      `openApiTools(): the path "${path}" of "mail" must begin with "/"`,
     )
   },
 )
@@ -228,7 +228,7 @@ test('a body is sent as the type of JSON that the document names', async () => {
     },
   })
   for (const type of ['application/merge-patch+json', 'application/json; charset=utf-8', 'application/json']) {
-    const server = newServer().use(operations(operationsOf(document(type)), { base: await echo() }))
+    const server = newServer().use(openApiTools(parseOpenApi(document(type)), { base: await echo() }))
     const answered = await result(server, 'tools/call', { name: 'mail', arguments: { body: { a: null } } })
     expect(sentBy(answered)['content-type']).toBe(type.replace('; charset=utf-8', ''))
   }
@@ -237,7 +237,7 @@ test('a body is sent as the type of JSON that the document names', async () => {
 test('an operation whose path has a parameter that it does not declare is left out', () => {
   const left: string[] = []
   const document = { openapi: '3.1.0', paths: { '/pets/{petId}': { get: { operationId: 'pet' } } } }
-  expect(operationsOf(document, { leftOut: (sentence) => left.push(sentence) })).toEqual([])
+  expect(parseOpenApi(document, { onSkipped: (sentence) => left.push(sentence) })).toEqual([])
   expect(left).toEqual(['GET /pets/{petId}, which does not declare the parameter "petId" of its path'])
 })
 
@@ -260,7 +260,7 @@ test('a property that only responses have is no argument, whether it is required
     },
   }
   const server = newServer().use(
-    operations(operationsOf(document), { base: await listen((request, response) => void request.pipe(response)) }),
+    openApiTools(parseOpenApi(document), { base: await listen((request, response) => void request.pipe(response)) }),
   )
   const answered = await result(server, 'tools/call', { name: 'add', arguments: { body: { name: 'Rex' } } })
   expect(textOf(answered)).toBe('{"name":"Rex"}')
@@ -271,7 +271,7 @@ describe('a parameter with a list', () => {
   const sent = async (path: string, parameter: object) => {
     const base = await listen((request, response) => response.end(request.url))
     const document = { openapi: '3.1.0', paths: { [path]: { get: { operationId: 'get', parameters: [parameter] } } } }
-    const server = newServer().use(operations(operationsOf(document), { base }))
+    const server = newServer().use(openApiTools(parseOpenApi(document), { base }))
     return textOf(await result(server, 'tools/call', { name: 'get', arguments: { ids: [1, 2] } }))
   }
 
@@ -300,7 +300,7 @@ describe('a parameter that cannot be sent as the document says', () => {
       const left: string[] = []
       const given = { in: 'query', name: 'filter', required, ...parameter }
       const document = { openapi: '3.1.0', paths: { '/x': { get: { operationId: 'get', parameters: [given] } } } }
-      const found = operationsOf(document, { leftOut: (sentence) => left.push(sentence) })
+      const found = parseOpenApi(document, { onSkipped: (sentence) => left.push(sentence) })
       expect(found.map(({ parameters }) => parameters)).toEqual(required ? [] : [{}])
       expect(left).toEqual([
         required

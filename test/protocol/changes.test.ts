@@ -5,8 +5,8 @@ import {
   honoured,
   listChanges,
   newsNotification,
+  type Recipients,
   readFilter,
-  type Scope,
   topicOf,
   topicsFor,
 } from '../../worker/protocol/changes.ts'
@@ -27,7 +27,7 @@ test('a change is told in the words of the protocol', () => {
 
 describe('a listener', () => {
   const issuer = 'https://one.example'
-  const hears = (filter: SubscriptionFilter, change: Change, tenant?: string, scope?: Scope) =>
+  const hears = (filter: SubscriptionFilter, change: Change, tenant?: string, scope?: Recipients) =>
     topicsFor(changesIn(filter), { issuer, tenant }).includes(topicOf(change, scope))
 
   test('hears the lists it asked for', () => {
@@ -80,7 +80,7 @@ describe('a listener', () => {
 
 test('a change for a tenant without its issuer is refused', () => {
   // As from JavaScript, or from another Worker: the type does not admit it.
-  const scope = { tenant: 'acme' } as unknown as Scope
+  const scope = { tenant: 'acme' } as unknown as Recipients
   expect(() => topicOf({ list: 'tools' }, scope)).toThrow('A change for the tenant "acme" needs its issuer')
 })
 

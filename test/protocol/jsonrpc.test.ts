@@ -120,12 +120,12 @@ describe('a large batch', () => {
   const batch = (length: number) => `[${Array(length).fill(`{${head},"id":1,"method":"ping"}`)}]`
 
   test('passes up to the limit', () => {
-    expect(parse(batch(defaultBounds.batch))).toMatchObject({ batch: { length: defaultBounds.batch } })
+    expect(parse(batch(defaultBounds.maxBatchSize))).toMatchObject({ batch: { length: defaultBounds.maxBatchSize } })
   })
 
   test('is refused beyond it', () => {
-    expect(parse(batch(defaultBounds.batch + 1))).toMatchObject({
-      malformed: { kind: 'invalid_request', message: `A batch holds at most ${defaultBounds.batch} messages` },
+    expect(parse(batch(defaultBounds.maxBatchSize + 1))).toMatchObject({
+      malformed: { kind: 'invalid_request', message: `A batch holds at most ${defaultBounds.maxBatchSize} messages` },
     })
   })
 })
@@ -136,11 +136,11 @@ describe('deep bodies', () => {
   const deep = (levels: number) => `{${head},"id":5,"method":"x","params":{"a":${nested(levels - 2)}}}`
 
   test('pass down to the limit', () => {
-    expect(parse(deep(defaultBounds.depth))).toHaveProperty('message')
+    expect(parse(deep(defaultBounds.maxJsonDepth))).toHaveProperty('message')
   })
 
   test('are refused beyond it, with the id', () => {
-    expect(parse(deep(defaultBounds.depth + 1))).toMatchObject({ malformed: { kind: 'invalid_request' }, id: 5 })
+    expect(parse(deep(defaultBounds.maxJsonDepth + 1))).toMatchObject({ malformed: { kind: 'invalid_request' }, id: 5 })
   })
 
   test('are refused however deep they are', () => {
@@ -149,11 +149,11 @@ describe('deep bodies', () => {
   })
 
   test('are refused without an id that is none', () => {
-    expect(parse(deep(defaultBounds.depth + 1).replace('"id":5', '"id":null'))).not.toHaveProperty('id', null)
+    expect(parse(deep(defaultBounds.maxJsonDepth + 1).replace('"id":5', '"id":null'))).not.toHaveProperty('id', null)
   })
 
   test('count objects like lists', () => {
-    const levels = defaultBounds.depth + 1
+    const levels = defaultBounds.maxJsonDepth + 1
     expect(parse(`${'{"a":'.repeat(levels)}1${'}'.repeat(levels)}`)).toHaveProperty('malformed')
   })
 })

@@ -3,7 +3,7 @@ import * as z from 'zod'
 import { jsonSchema } from '../../worker/json-schema/index.ts'
 import type { InputRequest, SamplingMessage } from '../../worker/protocol/types.ts'
 import { converse, type ModelTool } from '../../worker/sampling/index.ts'
-import { failure } from '../../worker/server/content.ts'
+import { toolError } from '../../worker/server/content.ts'
 import type { Context } from '../../worker/server/context.ts'
 import type { Server } from '../../worker/server/server.ts'
 import { newServer, converse as play, refusal, textOf } from '../engine/stage.ts'
@@ -43,8 +43,8 @@ async function talk(handler: (ctx: Context) => Promise<unknown>, ...answers: obj
 
 const add: ModelTool<typeof Sum> = {
   description: 'Adds two numbers',
-  input: z.object({ a: z.number(), b: z.number() }),
-  run: ({ a, b }) => a + b,
+  inputSchema: z.object({ a: z.number(), b: z.number() }),
+  execute: ({ a, b }) => a + b,
 }
 const Sum = z.object({ a: z.number(), b: z.number() })
 const request = { prompt: 'How much?', maxTokens: 10 }
@@ -87,8 +87,8 @@ test('tools that are called together run together, each once, and each call gets
   let most = 0
   const slow: ModelTool = {
     description: 'd',
-    input: z.object({ n: z.number() }),
-    async run({ n }) {
+    inputSchema: z.object({ n: z.number() }),
+    async execute({ n }) {
       runs += 1
       running += 1
       most = Math.max(most, running)
@@ -126,13 +126,13 @@ test.each([
     add,
     broken: {
       description: 'd',
-      input: z.object({}),
-      run() {
+      inputSchema: z.object({}),
+      execute() {
         throw new Error('It broke')
       },
     },
-    failing: { description: 'd', input: z.object({}), run: () => failure('No') },
-    odd: { description: 'd', input: z.object({}), run: () => () => 1 },
+    failing: { description: 'd', inputSchema: z.object({}), execute: () => toolError('No') },
+    odd: { description: 'd', inputSchema: z.object({}), execute: () => () => 1 },
   }
   const { asked } = await talk((ctx) => converse(ctx, 'c', { ...request, tools }), uses(use), says('Sorry'))
   expect(told(asked[1])?.content).toEqual([
@@ -151,7 +151,7 @@ test.each<[string, { maxToolCalls?: number }, number]>([
 ])('in one turn a model calls at most %s tools: the others are answered and not run', async (_, options, most) => {
   let runs = 0
   const callCount = count(2_000, 20_000)
-  const counted: ModelTool = { description: 'd', input: z.object({}), run: () => `run ${++runs}` }
+  const counted: ModelTool = { description: 'd', inputSchema: z.object({}), execute: () => `run ${++runs}` }
   const calls = Array.from({ length: callCount }, (_, index) => ({ name: 'counted', id: `${index}` }))
   const { asked } = await talk(
     (ctx) => converse(ctx, 'c', { ...request, ...options, tools: { counted } }),
@@ -178,7 +178,7 @@ describe('a tool_use that is malformed', () => {
   /** What the model is told after it called these. */
   async function answered(...blocks: Block[]) {
     const runs: unknown[] = []
-    const counting = { ...add, run: (given: z.infer<typeof Sum>) => runs.push(given) }
+    const counting = { ...add, execute: (given: z.infer<typeof Sum>) => runs.push(given) }
     const turn = { role: 'assistant', model: 'm', stopReason: 'toolUse', content: blocks }
     const { asked, text } = await talk(
       async (ctx) => (await converse(ctx, 'c', { ...request, tools: { add: counting } })).text,
@@ -246,7 +246,7 @@ test.each([0, -1, 1.5, Number.NaN])('the limit %d of tool calls is refused', asy
 test('the last turn may call nothing, and the first as it is told', async () => {
   const { asked, text } = await talk(
     async (ctx) => {
-      const options = { ...request, tools: { add }, mostTurns: 3, toolChoice: { mode: 'required' as const } }
+      const options = { ...request, tools: { add }, maxTurns: 3, toolChoice: { mode: 'required' as const } }
       return (await converse(ctx, 'c', options)).turns
     },
     uses({ name: 'add', input: { a: 1, b: 2 } }),
@@ -260,8 +260,8 @@ test('the last turn may call nothing, and the first as it is told', async () => 
 test('goes on with messages, and with a plain JSON Schema', async () => {
   const echo = {
     description: 'd',
-    input: { type: 'object', properties: { x: { type: 'string' } }, required: ['x'] },
-    run: ({ x }: { x: string }) => x,
+    inputSchema: { type: 'object', properties: { x: { type: 'string' } }, required: ['x'] },
+    execute: ({ x }: { x: string }) => x,
   } as const
   const messages: SamplingMessage[] = [{ role: 'user', content: { type: 'text', text: 'Go on' } }]
   const { asked } = await talk(
@@ -286,7 +286,7 @@ test('a client whose model cannot call tools is not asked', async () => {
 })
 
 test('a tool whose input is no object is a failure that names it', async () => {
-  const odd = { description: 'd', input: z.string(), run: () => '' }
+  const odd = { description: 'd', inputSchema: z.string(), execute: () => '' }
   const { text, result } = await talk((ctx) => converse(ctx, 'c', { ...request, tools: { odd } }))
   expect(result.isError).toBe(true)
   expect(text).toBe('The input of the model\'s tool "odd" must be an object schema')

@@ -10,7 +10,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 const revision = '2026-07-28'
-const listen = (client: TestClient) => client.watch({ toolsListChanged: true })
+const listen = (client: TestClient) => client.subscribe({ toolsListChanged: true })
 const refused = {
   status: 429,
   code: -32600,

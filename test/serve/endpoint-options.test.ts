@@ -31,7 +31,7 @@ async function openSession(name: string) {
   }
 }
 
-describe('limits.patience is that of the endpoint', () => {
+describe('limits.streamAfterMs is that of the endpoint', () => {
   const typeOf = (response: Response) => response.headers.get('Content-Type')?.split(';')[0]
 
   test('when it is shorter than where the session is kept', async () => {
@@ -79,7 +79,7 @@ test('sessions.log is that of the endpoint', async () => {
 describe('updates is that of the endpoint', () => {
   test('when the class that keeps its sessions has none', async () => {
     await using session = await connect(at('telling'), { revision })
-    await session.watch({ resourceSubscriptions: ['note://1'] })
+    await session.subscribe({ resourceSubscriptions: ['note://1'] })
     await session.callTool('touch')
     expect((await session.next('notifications/resources/updated')).params).toEqual({ uri: 'note://1' })
   })
@@ -94,11 +94,11 @@ describe('updates is that of the endpoint', () => {
 
   test('with as many streams as it allows', async () => {
     await using one = await connect(at('telling'), { revision: '2026-07-28' })
-    await one.watch({ toolsListChanged: true })
+    await one.subscribe({ toolsListChanged: true })
     await using two = await connect(at('telling'), { revision: '2026-07-28' })
-    await expect(two.watch({ toolsListChanged: true })).rejects.toMatchObject({ status: 429 })
+    await expect(two.subscribe({ toolsListChanged: true })).rejects.toMatchObject({ status: 429 })
     await using three = await connect(at('crowded'), { revision: '2026-07-28' })
-    await three.watch({ toolsListChanged: true })
+    await three.subscribe({ toolsListChanged: true })
   })
 })
 

@@ -12,7 +12,7 @@ import { startServer } from '../support/server.ts'
 
 let server: LeakyServer
 beforeAll(async () => {
-  server = await startLeaky({ limits: { keepAlive: 200 } })
+  server = await startLeaky({ limits: { keepAliveMs: 200 } })
 })
 afterAll(() => server[Symbol.asyncDispose]())
 
@@ -59,7 +59,7 @@ test('an object that waits for a person sleeps, and the call ends on the same st
 
 test('the object behind streams of changes sleeps, and the next change arrives on the same stream', async () => {
   const client = await connect(server.url, { revision: '2026-07-28' })
-  const watched = await client.watch({ resourceSubscriptions: ['note://2'] })
+  const watched = await client.subscribe({ resourceSubscriptions: ['note://2'] })
   const isAnother = await fallAsleep('McpUpdates', 'updates')
   await touch('2')
   const { params } = await client.next('notifications/resources/updated')

@@ -12,7 +12,7 @@ const hourMs = 60 * 60_000
 let server: LeakyServer
 beforeAll(async () => {
   // Sessions live for a day, however slow this machine is: their time is over when the clock is put forward.
-  server = await startLeaky({ limits: { keepAlive: keepAliveMs } }, 'leaky-timed')
+  server = await startLeaky({ limits: { keepAliveMs: keepAliveMs } }, 'leaky-timed')
 })
 afterAll(() => server?.[Symbol.asyncDispose]())
 
@@ -38,7 +38,7 @@ test('a client that vanishes is noticed within two keep-alives, wherever it was'
 
 test('a session over HTTP+SSE is over when its client does not read, and holds nothing any more', async () => {
   // Nothing of this may be owed to a session's idle end.
-  await using server = await startLeaky({ limits: { keepAlive: 300 } })
+  await using server = await startLeaky({ limits: { keepAliveMs: 300 } })
   const connection = await Connection.open(server.url, { path: '/sse' })
   await connection.readUntil('\n\n')
   const session = sessionIn(connection.text)

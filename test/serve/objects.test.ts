@@ -18,7 +18,7 @@ describe('a Worker that forgot to export the Durable Objects', () => {
       const client = await connect(server.url, { revision })
       expect(client.session).toBeUndefined()
       expect((await client.callTool('greet')).content).toEqual([{ type: 'text', text: 'Hello!' }])
-      expect(client.welcome.capabilities).toMatchObject({ tools: { listChanged: false } })
+      expect(client.initializeResult.capabilities).toMatchObject({ tools: { listChanged: false } })
     }
     const warnings = server.harness.getLogs().filter(({ message }) => message.includes('McpSession'))
     expect(warnings).toHaveLength(1)
@@ -51,7 +51,7 @@ describe('a Worker that forgot to export the Durable Objects', () => {
       expect(response.headers.get('Allow')).toBe('POST, OPTIONS')
     }
     const client = await connect(server.url, { revision: '2026-07-28' })
-    await expect(client.watch({ toolsListChanged: true })).rejects.toMatchObject({ code: -32601, status: 404 })
+    await expect(client.subscribe({ toolsListChanged: true })).rejects.toMatchObject({ code: -32601, status: 404 })
   })
 })
 

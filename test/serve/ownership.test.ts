@@ -146,7 +146,7 @@ test('what one client was asked, another cannot answer', async () => {
 
 test('a resource that somebody may not read is not listened to', async () => {
   const bob = await as('bob', { revision: '2026-07-28' })
-  const watched = await bob.watch({ resourceSubscriptions: ['ada://diary'] })
+  const watched = await bob.subscribe({ resourceSubscriptions: ['ada://diary'] })
   const { params } = await bob.next('notifications/subscriptions/acknowledged')
   expect(params?.notifications).toEqual({ resourceSubscriptions: [] })
   await watched.close()

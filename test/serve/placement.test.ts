@@ -5,7 +5,7 @@ import { startServer } from '../support/server.ts'
 test('a server with a jurisdiction runs on this machine, where there are none', async () => {
   await using server = await startServer('test/serve/placed')
   await using client = await connect(server.url, { revision: '2025-11-25' })
-  await client.watch({ resourceSubscriptions: ['note://1'] })
+  await client.subscribe({ resourceSubscriptions: ['note://1'] })
   await client.callTool('touch')
   expect((await client.next('notifications/resources/updated')).params).toEqual({ uri: 'note://1' })
 })

@@ -223,10 +223,12 @@ describe('a call that takes scopes', () => {
 })
 
 describe('the audit log names the scopes', () => {
-  type Told = { outcome: string; what: { method: string }[]; scopes: string[] }
+  type Told = { outcome: string; targets: { method: string }[]; scopes: string[] }
   const toldOf = async (method: string, outcome: string): Promise<Told | undefined> => {
     const events = (await (await fetch(new URL('/audited', server.url))).json()) as Told[]
-    return events.findLast((event) => event.outcome === outcome && event.what.some((what) => what.method === method))
+    return events.findLast(
+      (event) => event.outcome === outcome && event.targets.some((target) => target.method === method),
+    )
   }
 
   test('of a task that is polled', async () => {

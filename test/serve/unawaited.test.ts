@@ -12,7 +12,7 @@ describe('a change that a handler publishes without awaiting it', () => {
 
   test('reaches the clients that listen', async () => {
     await using client = await connect(new URL('/heard/mcp', server.url), { revision: '2026-07-28' })
-    await client.watch({ resourceSubscriptions: ['note://1'] })
+    await client.subscribe({ resourceSubscriptions: ['note://1'] })
     await client.callTool('edit')
     expect(await client.next('notifications/resources/updated')).toMatchObject({ params: { uri: 'note://1' } })
   })

@@ -5,13 +5,13 @@ import { McpError } from '../../worker/protocol/errors.ts'
 import {
   audio,
   callToolResult,
-  embed,
-  failure,
+  embeddedResource,
   getPromptResult,
   image,
-  link,
   readResourceResult,
+  resourceLink,
   text,
+  toolError,
 } from '../../worker/server/content.ts'
 import { readSchema, type Schema } from '../../worker/server/schema.ts'
 
@@ -23,9 +23,17 @@ describe('content blocks', () => {
     expect(text('a')).toEqual({ type: 'text', text: 'a' })
     expect(image(base64, 'image/png')).toEqual({ type: 'image', data: base64, mimeType: 'image/png' })
     expect(audio(base64, 'audio/wav')).toEqual({ type: 'audio', data: base64, mimeType: 'audio/wav' })
-    expect(link('a:b', { name: 'n', size: 5 })).toEqual({ type: 'resource_link', uri: 'a:b', name: 'n', size: 5 })
-    expect(embed({ uri: 'a:b', text: 't' })).toEqual({ type: 'resource', resource: { uri: 'a:b', text: 't' } })
-    expect(failure('no')).toEqual({ content: [text('no')], isError: true })
+    expect(resourceLink('a:b', { name: 'n', size: 5 })).toEqual({
+      type: 'resource_link',
+      uri: 'a:b',
+      name: 'n',
+      size: 5,
+    })
+    expect(embeddedResource({ uri: 'a:b', text: 't' })).toEqual({
+      type: 'resource',
+      resource: { uri: 'a:b', text: 't' },
+    })
+    expect(toolError('no')).toEqual({ content: [text('no')], isError: true })
   })
 
   test('take bytes too', () => {
@@ -48,8 +56,8 @@ const kinds = [
   text('t'),
   image(base64, 'image/png'),
   audio(base64, 'audio/wav'),
-  link('a:b', { name: 'n' }),
-  embed({ uri: 'a:b', text: 't' }),
+  resourceLink('a:b', { name: 'n' }),
+  embeddedResource({ uri: 'a:b', text: 't' }),
 ]
 
 describe('what a tool without an output schema returns', () => {
@@ -64,7 +72,7 @@ describe('what a tool without an output schema returns', () => {
     ['one block of each kind', kinds, { content: kinds }],
     ['no blocks', [], { content: [] }],
     ['a full result', full, full],
-    ['a failure', failure('no'), failure('no')],
+    ['a failure', toolError('no'), toolError('no')],
     ['a number', 5, { content: [text('5')] }],
     ['false', false, { content: [text('false')] }],
     ['an object', { a: 1 }, { content: [text('{"a":1}')] }],
@@ -138,7 +146,7 @@ describe('what a tool with an output schema returns', () => {
   })
 
   test('may be a failure without structured content', async () => {
-    expect(await callToolResult(failure('no'), sum, 'x')).toEqual(failure('no'))
+    expect(await callToolResult(toolError('no'), sum, 'x')).toEqual(toolError('no'))
   })
 
   test.each<[string, unknown]>([

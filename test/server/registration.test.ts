@@ -35,24 +35,25 @@ describe('habits of the official SDK are answered with what to write here', () =
 
   test.each<[string, Parameters<typeof declare>[0], string]>([
     [
-      'inputSchema',
-      (s) => s.tool('t', { description, inputSchema: input }, text),
-      'tool "t" does not take "inputSchema": write "input"',
+      'parameters',
+      (s) => s.tool('t', { description, parameters: input }, text),
+      'tool "t" does not take "parameters": write "inputSchema"',
+    ],
+    ['input', (s) => s.tool('t', { description, input }, text), 'tool "t" does not take "input": write "inputSchema"'],
+    [
+      'output',
+      (s) => s.tool('t', { description, output: input }, text),
+      'tool "t" does not take "output": write "outputSchema"',
     ],
     [
-      'outputSchema',
-      (s) => s.tool('t', { description, outputSchema: input }, text),
-      'tool "t" does not take "outputSchema": write "output"',
-    ],
-    [
-      'argsSchema',
-      (s) => s.prompt('p', { description, argsSchema: input }, text),
-      'prompt "p" does not take "argsSchema": write "args"',
+      'args',
+      (s) => s.prompt('p', { description, args: input }, text),
+      'prompt "p" does not take "args": write "argsSchema"',
     ],
     [
       'a member of no name that is known',
-      (s) => s.tool('t', { description, inptu: input }, text),
-      'tool "t" does not take "inptu" (did you mean "input"?): it takes title, description, icons, _meta, input, output, annotations, single, task, scopes, limit, listed, enabled and initially',
+      (s) => s.tool('t', { description, inptuSchema: input }, text),
+      'tool "t" does not take "inptuSchema" (did you mean "inputSchema"?): it takes title, description, icons, _meta, inputSchema, outputSchema, annotations, singleUse, task, scopes, rateLimit, listWithoutScopes, visibleTo and enabled',
     ],
     [
       'a handler in the definition',
@@ -61,23 +62,23 @@ describe('habits of the official SDK are answered with what to write here', () =
     ],
     [
       'a resource with a member of tools',
-      (s) => s.resource('a://b', { description, input }, text),
-      'resource "a://b" does not take "input": it takes name, title, description, icons, _meta, mimeType, size, annotations, caching, readable, list, complete, scopes, limit, listed, enabled and initially',
+      (s) => s.resource('a://b', { description, inputSchema: input }, text),
+      'resource "a://b" does not take "inputSchema": it takes name, title, description, icons, _meta, mimeType, size, annotations, caching, authorize, list, complete, scopes, rateLimit, listWithoutScopes, visibleTo and enabled',
     ],
     [
       'tool(name, description, shape, handler)',
       (s) => s.tool('t', 'A tool', { a: z.string() }, text),
-      'The tool "t" has "A tool" where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
+      'The tool "t" has "A tool" where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
     ],
     [
       'tool(name, handler)',
       (s) => s.tool('t', text),
-      'The tool "t" has a function where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
+      'The tool "t" has a function where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
     ],
     [
       'prompt(name, shape, handler) with a text',
       (s) => s.prompt('p', 'A prompt', text),
-      'The prompt "p" has "A prompt" where its definition belongs: write server.prompt("p", { description: "…", args: z.object({ … }) }, handler)',
+      'The prompt "p" has "A prompt" where its definition belongs: write server.prompt("p", { description: "…", argsSchema: z.object({ … }) }, handler)',
     ],
     [
       'resource(name, uri, handler)',
@@ -87,12 +88,12 @@ describe('habits of the official SDK are answered with what to write here', () =
     [
       'no definition',
       (s) => s.tool('t'),
-      'The tool "t" has undefined where its definition belongs: write server.tool("t", { description: "…", input: z.object({ … }) }, handler)',
+      'The tool "t" has undefined where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
     ],
     [
       'registerTool',
       (s) => s.registerTool?.('t', {}, text),
-      'server.registerTool() is of the official SDK: write server.tool(name, { description, input: schema }, handler)',
+      'server.registerTool() is of the official SDK: write server.tool(name, { description, inputSchema: schema }, handler)',
     ],
     [
       'registerResource',
@@ -102,7 +103,7 @@ describe('habits of the official SDK are answered with what to write here', () =
     [
       'registerPrompt',
       (s) => s.registerPrompt?.('p', {}, text),
-      'server.registerPrompt() is of the official SDK: write server.prompt(name, { description, args: schema }, handler)',
+      'server.registerPrompt() is of the official SDK: write server.prompt(name, { description, argsSchema: schema }, handler)',
     ],
     [
       'setRequestHandler',
@@ -125,23 +126,23 @@ describe('habits of the official SDK are answered with what to write here', () =
 
 describe('a deployment compares the names of members', () => {
   const itemNames = 'title, description, icons, _meta'
-  const callerNames = 'scopes, limit, listed, enabled and initially'
+  const callerNames = 'scopes, rateLimit, listWithoutScopes, visibleTo and enabled'
 
   test.each<[string, Parameters<typeof declareIn>[1], string]>([
     [
       'a member of no name that is known',
       (s) => s.tool('t', { description, inptu: z.object({}) }, text),
-      `tool "t" does not take "inptu": it takes ${itemNames}, input, output, annotations, single, task, ${callerNames}`,
+      `tool "t" does not take "inptu": it takes ${itemNames}, inputSchema, outputSchema, annotations, singleUse, task, ${callerNames}`,
     ],
     [
-      'a name of the official SDK',
-      (s) => s.prompt('p', { description, argsSchema: z.object({}) }, text),
-      `prompt "p" does not take "argsSchema": it takes ${itemNames}, args, complete, ${callerNames}`,
+      'a name of another library',
+      (s) => s.prompt('p', { description, args: z.object({}) }, text),
+      `prompt "p" does not take "args": it takes ${itemNames}, argsSchema, complete, ${callerNames}`,
     ],
     [
       'no definition',
       (s) => s.resource('a://b', text),
-      `resource "a://b" takes an object with name, ${itemNames}, mimeType, size, annotations, caching, readable, list, complete, ${callerNames}, not a function`,
+      `resource "a://b" takes an object with name, ${itemNames}, mimeType, size, annotations, caching, authorize, list, complete, ${callerNames}, not a function`,
     ],
   ])('%s', async (_, use, problem) => {
     await expect(declareIn('production', use)).rejects.toThrow(new Error(problem))
@@ -154,45 +155,64 @@ describe('a deployment compares the names of members', () => {
 })
 
 describe('a member of a definition with a wrong value is refused', () => {
-  const enabled = "a function of the caller; what can be switched has initially: 'disabled' instead"
-  const initially = "'enabled' or 'disabled'"
+  const visibleTo = 'a function of the caller; to enable and disable it while the server runs, write enabled: false'
   const duration = "milliseconds, or a string such as '2s', '10m', '1h' or '7d'"
   const icons = "a list such as [{ src: 'https://…' }]"
 
   test.each<['tool' | 'resource' | 'prompt', object, string]>([
-    ['tool', { enabled: false }, `"enabled" of tool "a" must be ${enabled}, not false`],
-    ['resource', { enabled: true }, `"enabled" of resource "a:{id}" must be ${enabled}, not true`],
-    ['prompt', { enabled: 'no' }, `"enabled" of prompt "a" must be ${enabled}, not "no"`],
-    ['tool', { initially: false }, `"initially" of tool "a" must be ${initially}, not false`],
-    ['tool', { initially: true }, `"initially" of tool "a" must be ${initially}, not true`],
-    ['prompt', { initially: 'off' }, `"initially" of prompt "a" must be ${initially}, not "off"`],
-    ['tool', { listed: () => false }, '"listed" of tool "a" must be true or false, not a function'],
-    ['tool', { scopes: 'read' }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not "read"'],
-    ['tool', { scopes: ['a b'] }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not ["a b"]'],
-    ['tool', { scopes: null }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not null'],
-    ['tool', { limit: '60/m' }, `"limit" of tool "a" must be an object such as { rate: '60/m' }, not "60/m"`],
+    ['tool', { visibleTo: false }, `"visibleTo" of tool "a" must be ${visibleTo}, not false`],
+    ['resource', { visibleTo: true }, `"visibleTo" of resource "a:{id}" must be ${visibleTo}, not true`],
+    ['prompt', { visibleTo: 'no' }, `"visibleTo" of prompt "a" must be ${visibleTo}, not "no"`],
     [
       'tool',
-      { limit: { rates: '60/m' } },
-      'tool "a" does not take "limit.rates" (did you mean "rate"?): "limit" takes rate, quota and concurrent',
+      { enabled: 'enabled' },
+      '"enabled" of tool "a" must be true or false, not "enabled": to decide by caller, write visibleTo',
     ],
     [
       'tool',
-      { limit: { rate: '60 per minute' } },
-      `"limit.rate" of tool "a" must be a string such as '60/m' or '10/10s', not "60 per minute"`,
+      { enabled: 0 },
+      '"enabled" of tool "a" must be true or false, not 0: to decide by caller, write visibleTo',
     ],
     [
       'prompt',
-      { limit: { quota: '5/s' } },
-      `"limit.quota" of prompt "a" must be a string such as '10/m', '100/h' or '1000/d', not "5/s"`,
+      { enabled: null },
+      '"enabled" of prompt "a" must be true or false, not null: to decide by caller, write visibleTo',
     ],
-    ['tool', { limit: { concurrent: 0 } }, '"limit.concurrent" of tool "a" must be a number of 1 or more, not 0'],
-    ['tool', { single: 'yes' }, '"single" of tool "a" must be true or false, not "yes"'],
+    [
+      'tool',
+      { listWithoutScopes: () => false },
+      '"listWithoutScopes" of tool "a" must be true or false, not a function',
+    ],
+    ['tool', { scopes: 'read' }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not "read"'],
+    ['tool', { scopes: ['a b'] }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not ["a b"]'],
+    ['tool', { scopes: null }, '"scopes" of tool "a" must be a list such as [\'notes:read\'], not null'],
+    ['tool', { rateLimit: '60/m' }, `"rateLimit" of tool "a" must be an object such as { rate: '60/m' }, not "60/m"`],
+    [
+      'tool',
+      { rateLimit: { rates: '60/m' } },
+      'tool "a" does not take "rateLimit.rates" (did you mean "rate"?): "rateLimit" takes rate, quota and concurrent',
+    ],
+    [
+      'tool',
+      { rateLimit: { rate: '60 per minute' } },
+      `"rateLimit.rate" of tool "a" must be a string such as '60/m' or '10/10s', not "60 per minute"`,
+    ],
+    [
+      'prompt',
+      { rateLimit: { quota: '5/s' } },
+      `"rateLimit.quota" of prompt "a" must be a string such as '10/m', '100/h' or '1000/d', not "5/s"`,
+    ],
+    [
+      'tool',
+      { rateLimit: { concurrent: 0 } },
+      '"rateLimit.concurrent" of tool "a" must be a number of 1 or more, not 0',
+    ],
+    ['tool', { singleUse: 'yes' }, '"singleUse" of tool "a" must be true or false, not "yes"'],
     ['tool', { task: 'yes' }, `"task" of tool "a" must be true, false or an object such as { ttl: '1h' }, not "yes"`],
     [
       'tool',
       { task: { retry: 3 } },
-      'tool "a" does not take "task.retry" (did you mean "retries"?): "task" takes required, after, ttl, poll and retries',
+      'tool "a" does not take "task.retry" (did you mean "retries"?): "task" takes required, answerWithin, ttl, pollInterval and retries',
     ],
     ['tool', { task: { ttl: 'long' } }, `"task.ttl" of tool "a" must be ${duration}, not "long"`],
     ['tool', { task: { ttl: -1 } }, `"task.ttl" of tool "a" must be ${duration}, not -1`],
@@ -226,7 +246,7 @@ describe('a member of a definition with a wrong value is refused', () => {
       '"annotations.priority" of resource "a:{id}" must be a number from 0 to 1, not 5',
     ],
     ['resource', { list: [{ id: '1' }] }, '"list" of resource "a:{id}" must be a function, not [an object]'],
-    ['resource', { readable: true }, '"readable" of resource "a:{id}" must be a function, not true'],
+    ['resource', { authorize: true }, '"authorize" of resource "a:{id}" must be a function, not true'],
     [
       'resource',
       { complete: { id: ['a'] } },
@@ -238,14 +258,38 @@ describe('a member of a definition with a wrong value is refused', () => {
     ['tool', { title: 5 }, '"title" of tool "a" must be a string, not 5'],
     ['tool', { description: 5 }, '"description" of tool "a" must be a string, not 5'],
     ['tool', { _meta: 'x' }, '"_meta" of tool "a" must be an object, not "x"'],
-    ['tool', { input: null }, '"input" of tool "a" must be a schema, not null'],
-    ['prompt', { args: false }, '"args" of prompt "a" must be a schema, not false'],
+    ['tool', { inputSchema: null }, '"inputSchema" of tool "a" must be a schema, not null'],
+    ['prompt', { argsSchema: false }, '"argsSchema" of prompt "a" must be a schema, not false'],
   ])('%s: %j', async (kind, members, message) => {
     vi.resetModules()
     const { createServer } = await import('../../worker/server/server.ts')
     const server = createServer({ name: 'test', version: '1', jsonSchema })
     const declare = () => loose(server)[kind](kind === 'resource' ? 'a:{id}' : 'a', { description, ...members }, text)
     expect(declare).toThrow(new Error(message))
+  })
+})
+
+describe.each(['development', 'production'] as const)('enabled, in %s', (mode) => {
+  test.each<['tool' | 'resource' | 'prompt', string]>([
+    ['tool', 'a'],
+    ['resource', 'a:{id}'],
+    ['prompt', 'a'],
+  ])('of a %s cannot be a function', async (kind, name) => {
+    const declare = declareIn(mode, (s) => s[kind](name, { description, enabled: () => false }, text))
+    await expect(declare).rejects.toThrow(
+      new Error(
+        `"enabled" of ${kind} "${name}" must be true or false, not a function: to decide by caller, write visibleTo`,
+      ),
+    )
+  })
+
+  test.each(['disabled', null, 0])('cannot be %j', async (enabled) => {
+    const declare = declareIn(mode, (s) => s.tool('a', { description, enabled }, text))
+    await expect(declare).rejects.toThrow('"enabled" of tool "a" must be true or false, not ')
+  })
+
+  test.each([true, false, undefined])('can be %j', async (enabled) => {
+    await expect(declareIn(mode, (s) => s.tool('a', { description, enabled }, text))).resolves.toBeDefined()
   })
 })
 
@@ -285,7 +329,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     [
       'a tool with a handler instead of a definition',
       (s) => s.tool('a', text),
-      'The tool "a" has a function where its definition belongs: write server.tool("a", { description: "…", input: z.object({ … }) }, handler)',
+      'The tool "a" has a function where its definition belongs: write server.tool("a", { description: "…", inputSchema: z.object({ … }) }, handler)',
     ],
     [
       'a tool without a handler',
@@ -294,48 +338,52 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     ],
     [
       'a tool that takes a text',
-      (s) => s.tool('a', { description, input: z.string() }, text),
+      (s) => s.tool('a', { description, inputSchema: z.string() }, text),
       'The input of tool "a" must be an object schema: wrap it in an object with one property',
     ],
     [
       'a tool that takes one of two objects',
-      (s) => s.tool('a', { description, input: z.union([z.object({}), z.object({})]) }, text),
+      (s) => s.tool('a', { description, inputSchema: z.union([z.object({}), z.object({})]) }, text),
       'The input of tool "a" must be an object schema: wrap it in an object with one property',
     ],
     [
       'a tool that takes properties without a schema',
-      (s) => s.tool('a', { description, input: { properties: {} } }, text),
+      (s) => s.tool('a', { description, inputSchema: { properties: {} } }, text),
       'The input of tool "a" must be an object schema: wrap it in an object with one property',
     ],
     [
       'a tool whose schema is none',
-      (s) => s.tool('a', { description, input: 'text' }, text),
+      (s) => s.tool('a', { description, inputSchema: 'text' }, text),
       'The input of tool "a" must be a Standard Schema or a JSON Schema object',
     ],
     [
       'a tool whose output schema is none',
-      (s) => s.tool('a', { description, output: [] }, text),
+      (s) => s.tool('a', { description, outputSchema: [] }, text),
       'The output of tool "a" must be a Standard Schema or a JSON Schema object',
     ],
     [
       'a tool with a bare valibot schema',
-      (s) => s.tool('a', { description, input: v.object({}) }, text),
+      (s) => s.tool('a', { description, inputSchema: v.object({}) }, text),
       'The input of tool "a" cannot tell its JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
     ],
     [
       'a tool with a date in its input',
-      (s) => s.tool('a', { description, input: z.object({ when: z.date() }) }, text),
+      (s) => s.tool('a', { description, inputSchema: z.object({ when: z.date() }) }, text),
       'The input of tool "a" has no JSON Schema form: Date cannot be represented in JSON Schema',
     ],
     [
       'a tool of another dialect',
-      (s) => s.tool('a', { description, input: { $schema: 'urn:mine', type: 'object' } }, text),
+      (s) => s.tool('a', { description, inputSchema: { $schema: 'urn:mine', type: 'object' } }, text),
       'The input of tool "a" uses the JSON Schema dialect urn:mine: use 2020-12',
     ],
     [
       'a tool that refers elsewhere',
       (s) =>
-        s.tool('a', { description, input: { type: 'object', properties: { b: { $ref: 'https://e.com/b' } } } }, text),
+        s.tool(
+          'a',
+          { description, inputSchema: { type: 'object', properties: { b: { $ref: 'https://e.com/b' } } } },
+          text,
+        ),
       'The input of tool "a" refers to https://e.com/b, which is not in it: put that schema under $defs and refer to it there',
     ],
     [
@@ -343,7 +391,10 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
       (s) =>
         s.tool(
           'a',
-          { description, input: { type: 'object', properties: { b: { type: 'string', 'x-mcp-header': 'B b' } } } },
+          {
+            description,
+            inputSchema: { type: 'object', properties: { b: { type: 'string', 'x-mcp-header': 'B b' } } },
+          },
           text,
         ),
       'The input of tool "a" is not valid: x-mcp-header on b must be a header name of letters, digits and dashes',
@@ -355,7 +406,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
           'a',
           {
             description,
-            input: {
+            inputSchema: {
               type: 'object',
               properties: { b: { type: 'string', 'x-mcp-header': 'B' }, c: { type: 'string', 'x-mcp-header': 'b' } },
             },
@@ -413,33 +464,33 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     ],
     [
       'a prompt that takes a text',
-      (s) => s.prompt('a', { description, args: z.string() }, text),
-      'The args of prompt "a" must be an object schema',
+      (s) => s.prompt('a', { description, argsSchema: z.string() }, text),
+      'The argsSchema of prompt "a" must be an object schema',
     ],
     [
       'a prompt that takes a number',
-      (s) => s.prompt('a', { description, args: z.object({ b: z.number() }) }, text),
+      (s) => s.prompt('a', { description, argsSchema: z.object({ b: z.number() }) }, text),
       'The argument "b" of prompt "a" must be a string: clients send nothing else',
     ],
     [
       'a prompt that takes a list',
-      (s) => s.prompt('a', { description, args: z.object({ b: z.array(z.string()) }) }, text),
+      (s) => s.prompt('a', { description, argsSchema: z.object({ b: z.array(z.string()) }) }, text),
       'The argument "b" of prompt "a" must be a string: clients send nothing else',
     ],
     [
       'a prompt that completes what it has not',
-      (s) => s.prompt('a', { description, args: z.object({ b: z.string() }), complete: { c: () => [] } }, text),
-      'The prompt "a" completes "c", which is not one of its args',
+      (s) => s.prompt('a', { description, argsSchema: z.object({ b: z.string() }), complete: { c: () => [] } }, text),
+      'The prompt "a" completes "c", which is not one of its arguments',
     ],
     [
-      'a prompt without args that completes',
+      'a prompt without arguments that completes',
       (s) => s.prompt('a', { description, complete: { c: () => [] } }, text),
-      'The prompt "a" completes "c", which is not one of its args',
+      'The prompt "a" completes "c", which is not one of its arguments',
     ],
     [
       'a prompt with a bare valibot schema',
-      (s) => s.prompt('a', { description, args: v.object({}) }, text),
-      'The args of prompt "a" cannot tell its JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+      (s) => s.prompt('a', { description, argsSchema: v.object({}) }, text),
+      'The argsSchema of prompt "a" cannot tell its JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
     ],
   ])('%s', (_, declare, message) => {
     const server = newServer()
@@ -541,7 +592,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
 describe('what was declared is told to clients', () => {
   test('a tool, in the order of the specification and without what was not given', () => {
     const server = newServer()
-    server.tool('a', { description, input: { type: 'object', properties: {} }, title: 'A' }, text)
+    server.tool('a', { description, inputSchema: { type: 'object', properties: {} }, title: 'A' }, text)
     const item = server.registry.tools.get('a')?.item
     expect(Object.entries(item ?? {})).toEqual([
       ['name', 'a'],
@@ -561,7 +612,11 @@ describe('what was declared is told to clients', () => {
     const server = newServer()
     const annotations = { title: 'A', readOnlyHint: true }
     const icons = [{ src: 'https://e.com/a.png' }]
-    server.tool('a', { description, output: { type: 'array' }, annotations, icons, _meta: { a: 1 } }, text as never)
+    server.tool(
+      'a',
+      { description, outputSchema: { type: 'array' }, annotations, icons, _meta: { a: 1 } },
+      text as never,
+    )
     expect(server.registry.tools.get('a')?.item).toMatchObject({
       outputSchema: { type: 'array' },
       annotations,
@@ -573,7 +628,7 @@ describe('what was declared is told to clients', () => {
   test('a tool by what goes into it and what comes out of it', () => {
     const server = newServer()
     const schema = z.object({ unit: z.string().default('m') })
-    server.tool('a', { description, input: schema, output: schema }, () => ({}))
+    server.tool('a', { description, inputSchema: schema, outputSchema: schema }, () => ({}))
     const { inputSchema, outputSchema } = server.registry.tools.get('a')?.item ?? {}
     expect([inputSchema?.required, outputSchema?.required]).toEqual([undefined, ['unit']])
   })
@@ -581,7 +636,7 @@ describe('what was declared is told to clients', () => {
   test('is a copy that later changes do not reach', () => {
     const server = newServer()
     const input = { type: 'object', properties: { a: { type: 'string' } } }
-    server.tool('a', { description, input }, text)
+    server.tool('a', { description, inputSchema: input }, text)
     input.properties.a.type = 'number'
     expect(server.registry.tools.get('a')?.item.inputSchema).toMatchObject({ properties: { a: { type: 'string' } } })
   })
@@ -589,7 +644,7 @@ describe('what was declared is told to clients', () => {
   test('mirrored parameters of a tool are known', () => {
     const server = newServer()
     const input = { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'A' } } }
-    server.tool('a', { description, input }, text)
+    server.tool('a', { description, inputSchema: input }, text)
     expect(server.registry.tools.get('a')?.mirrored).toEqual([{ header: 'A', path: ['a'], type: 'string' }])
   })
 
@@ -612,7 +667,7 @@ describe('what was declared is told to clients', () => {
       b: z.string().optional(),
       c: z.enum(['x', 'y']),
     })
-    server.prompt('p', { description, args }, text)
+    server.prompt('p', { description, argsSchema: args }, text)
     expect(server.registry.prompts.get('p')?.item).toEqual({
       name: 'p',
       description: 'd',
@@ -627,7 +682,7 @@ describe('what was declared is told to clients', () => {
   test('a prompt that completes one argument of several', () => {
     const server = newServer()
     const args = z.object({ a: z.string(), b: z.string() })
-    server.prompt('p', { description, args, complete: { b: () => ['x'] } }, text)
+    server.prompt('p', { description, argsSchema: args, complete: { b: () => ['x'] } }, text)
     expect(Object.keys(server.registry.prompts.get('p')?.complete ?? {})).toEqual(['b'])
   })
 
@@ -729,7 +784,7 @@ describe('modules', () => {
     vi.resetModules()
     const { createServer } = await import('../../worker/server/server.ts')
     const server = createServer({ name: 'test', version: '1' })
-    expect(() => server.tool('t', { description, input: { a: z.string() } }, text)).toThrow(
+    expect(() => server.tool('t', { description, inputSchema: { a: z.string() } }, text)).toThrow(
       'The input of tool "t" is an object of schemas: wrap it, as in z.object({ a: … })',
     )
   })

@@ -61,7 +61,7 @@ function attempt<T>(work: () => T): T | BadToken {
 
 property('claims of any type make exactly the principal that they name, or are refused', 20_000, (random) => {
   const claims = someClaims(random)
-  const found = attempt(() => principalOf(claims, { tenant: 'org' }))
+  const found = attempt(() => principalOf(claims, { tenantClaim: 'org' }))
   const { iss, sub, client_id, azp, appid, common_name, org } = claims
   if (found instanceof BadToken) {
     const isGood =

@@ -12,8 +12,8 @@ import { casesOf, property } from './cases.ts'
 // Its types are those of workerd, not of Node.
 const { openFeed } = (await import(new URL('../../worker/http/feed.ts', import.meta.url).href)) as {
   openFeed(options: {
-    keepAlive: number
-    backlog: number
+    keepAliveMs: number
+    maxBufferedBytes: number
     dial(after: string | undefined): Promise<Response>
   }): Promise<Response>
 }
@@ -111,7 +111,11 @@ describe('a relay', () => {
   property('delivers each event once, in order and to the answer', 10_000, async (random) => {
     const log = hostileMessages(random)
     const sender = new Sender(random, log)
-    const response = await openFeed({ keepAlive: 60_000, backlog: random.one([10, 500, 1_000_000]), dial: sender.dial })
+    const response = await openFeed({
+      keepAliveMs: 60_000,
+      maxBufferedBytes: random.one([10, 500, 1_000_000]),
+      dial: sender.dial,
+    })
     const events = parsed(await new Response(response.body).text())
     expect(events).toEqual(log.map((data, index) => ({ id: `7.${index + 1}`, data })))
     expect(sender.dialledAfter.slice(1).every((after) => after === undefined || /^7\.\d+$/.test(after))).toBe(true)

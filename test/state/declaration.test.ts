@@ -40,7 +40,9 @@ describe('a declaration that cannot work is refused at start-up', () => {
 
   test('operations that are not there for all', () => {
     const named = (name: string) => () => ({ [name]: () => 1 })
-    expect(() => declare('a', forever, named('forget'))).toThrow('The state "a" has an operation "forget": rename it')
+    expect(() => declare('a', forever, named('deleteAll'))).toThrow(
+      'The state "a" has an operation "deleteAll": rename it',
+    )
     expect(() => declare('b', forever, named('then'))).toThrow('The state "b" has an operation "then": rename it')
     expect(() =>
       declare('c', forever, (store: { sql(query: string): void }) => ({ all: store.sql('SELECT 1') })),

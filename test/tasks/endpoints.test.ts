@@ -69,7 +69,7 @@ describe('a task of a mounted server', () => {
     ['mounted in a mounted server, behind a proxy', '/nested', 'middle_part_claims'],
   ])('is declared, begun, listed and listened to at the server that is served: %s', async (_, path, name) => {
     await using session = await connect(at(path), { revision: '2025-11-25', token })
-    expect(session.welcome.capabilities).toMatchObject({ tasks: { requests: { tools: { call: {} } } } })
+    expect(session.initializeResult.capabilities).toMatchObject({ tasks: { requests: { tools: { call: {} } } } })
     const { tools } = await session.request('tools/list')
     expect(tools).toContainEqual(expect.objectContaining({ name, execution: { taskSupport: 'optional' } }))
 
@@ -83,9 +83,9 @@ describe('a task of a mounted server', () => {
   test('declares its experimental capabilities', async () => {
     await using session = await connect(at('/nested'), { revision: '2025-11-25', token })
     const experimental = { 'com.example/own': { level: 1 }, 'com.example/trial': { level: 2 } }
-    expect(session.welcome.capabilities).toMatchObject({ experimental })
+    expect(session.initializeResult.capabilities).toMatchObject({ experimental })
     await using stateless = await connect(at('/nested'), { revision: '2026-07-28', token })
-    expect(stateless.welcome.capabilities).toMatchObject({ experimental })
+    expect(stateless.initializeResult.capabilities).toMatchObject({ experimental })
   })
 })
 

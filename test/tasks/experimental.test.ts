@@ -45,7 +45,7 @@ describe('what a server says', () => {
     const said = { list: {}, cancel: {}, requests: { tools: { call: {} } } }
     for (const each of everyRevision) {
       await using other = await connect(server.url, { revision: each })
-      const { capabilities } = other.welcome as { capabilities: Json }
+      const { capabilities } = other.initializeResult as { capabilities: Json }
       expect(capabilities.tasks, each).toEqual(each === revision ? said : undefined)
       const { tools } = (await other.request('tools/list')) as { tools: Json[] }
       const support = Object.fromEntries(tools.map(({ name, execution }) => [name, execution]))
@@ -209,7 +209,7 @@ describe('a task', () => {
 
   test('is told of on the stream of the session that began it', async () => {
     await using listening = await connect(server.url, { revision })
-    const stream = await listening.watch({ toolsListChanged: true })
+    const stream = await listening.subscribe({ toolsListChanged: true })
     const taskId = await beginId('quick', { text: 'hi' }, {}, listening)
     expect((await listening.next('notifications/tasks/status')).params).toMatchObject({ taskId, status: 'completed' })
     await stream.close()

@@ -19,7 +19,7 @@ test.each([
   ['2026-07-28', false],
 ])('a client of %s that is closed is closed, whatever was collected as garbage before', async (revision, sse) => {
   const client = await connect(server.url, { revision, sse })
-  await client.watch({ toolsListChanged: true })
+  await client.subscribe({ toolsListChanged: true })
   for (let turn = 0; turn < 5; turn++) {
     await client.callTool('echo', { text: 'hi' })
     collectGarbage()

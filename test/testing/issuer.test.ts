@@ -14,7 +14,7 @@ afterAll(async () => {
 })
 
 test.each(['2025-11-25', '2026-07-28'])('a user is who the claims say to a client of %s', async (revision) => {
-  const token = issuer.asUser({ sub: 'ada', scope: 'notes:read' })
+  const token = issuer.tokenFor({ sub: 'ada', scope: 'notes:read' })
   await using client = await connect(server, { revision, token })
   expect(await client.callTool('whoami')).toMatchObject({ content: [{ text: 'ada, who may notes:read' }] })
   await expect(client.callTool('write_note', { id: 'a', text: 'A' })).rejects.toMatchObject({ status: 403 })
@@ -29,8 +29,8 @@ test('what is wrong with a token is found by the real checks', async () => {
     expect(problem).toMatchObject({ status: 401 })
     return (problem as Error).message
   }
-  expect(await refused(issuer.asUser({ sub: 'ada', exp: now - 60 }))).toBe('The token has expired')
-  expect(await refused(issuer.asUser({ sub: 'ada', aud: 'https://other.example' }))).toContain('another audience')
-  expect(await refused(issuer.asUser({ sub: 'ada', iss: 'https://other.example' }))).toContain('issuer')
-  expect(await refused(other.asUser({ sub: 'ada' }))).toContain('signature')
+  expect(await refused(issuer.tokenFor({ sub: 'ada', exp: now - 60 }))).toBe('The token has expired')
+  expect(await refused(issuer.tokenFor({ sub: 'ada', aud: 'https://other.example' }))).toContain('another audience')
+  expect(await refused(issuer.tokenFor({ sub: 'ada', iss: 'https://other.example' }))).toContain('issuer')
+  expect(await refused(other.tokenFor({ sub: 'ada' }))).toContain('signature')
 })

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest'
-import { recording } from '../../worker/testing/index.ts'
+import { transcript } from '../../worker/testing/index.ts'
 
 const sealed = (key: string) => `${key}.${'abcdefgh'.repeat(8)}`
 const result = (id: number, result: Record<string, unknown>) => ({ jsonrpc: '2.0' as const, id, result })
 
 test('a recording has one name for each id, time and sealed text, wherever they come', () => {
-  const wire = recording({ names: { order: /\border-\d+/ } })
+  const wire = transcript({ names: { order: /\border-\d+/ } })
   const [one, two] = [crypto.randomUUID(), crypto.randomUUID()]
   wire.onMessage('sent', { jsonrpc: '2.0', id: 1, method: 'tools/list' })
   wire.onMessage('received', result(1, { receipt: one, text: `${one} and ${two}`, state: sealed('k_1') }))

@@ -34,7 +34,7 @@ test.each(['2025-06-18', '2025-11-25'])(
 
 test('so does one that listens, and hears what it missed', async () => {
   await using client = await connect(everything.url, { revision: '2025-11-25' })
-  const watched = await client.watch({ toolsListChanged: true })
+  const watched = await client.subscribe({ toolsListChanged: true })
   await client.dropStream()
   for (const how of ['enable', 'disable']) {
     await client.callTool('turn', { what: 'tool', how })

@@ -9,7 +9,7 @@ server.tool(
   'plain',
   {
     description,
-    input: {
+    inputSchema: {
       type: 'object',
       properties: {
         text: { type: 'string', minLength: 1 },
@@ -33,7 +33,7 @@ server.tool(
   'choices',
   {
     description,
-    input: {
+    inputSchema: {
       type: 'object',
       properties: {
         colour: { enum: ['red', 'green'] },
@@ -66,7 +66,7 @@ server.tool(
   'nested',
   {
     description,
-    input: {
+    inputSchema: {
       type: 'object',
       properties: {
         list: { type: 'array', items: { type: 'string' } },
@@ -112,7 +112,7 @@ server.tool(
   'beyond',
   {
     description,
-    input: {
+    inputSchema: {
       type: 'object',
       properties: { referred: { $ref: '#/$defs/a' }, all: { allOf: [{ type: 'string' }] }, free: {}, yes: true },
       required: ['referred', 'all', 'free', 'yes'],
@@ -124,13 +124,13 @@ server.tool(
   },
 )
 
-server.tool('no properties', { description, input: { type: 'object' } }, (input) => {
+server.tool('no properties', { description, inputSchema: { type: 'object' } }, (input) => {
   is<Equal<typeof input, Record<string, unknown>>>()
 })
 
 server.tool(
   'nothing required',
-  { description, input: { type: 'object', properties: { a: { type: 'string' } } } },
+  { description, inputSchema: { type: 'object', properties: { a: { type: 'string' } } } },
   (input) => {
     is<Equal<typeof input, { a?: string }>>()
   },
@@ -138,33 +138,33 @@ server.tool(
 
 // A schema from elsewhere says nothing, and nothing is known.
 declare const elsewhere: JsonSchema
-server.tool('elsewhere', { description, input: elsewhere }, (input) => {
+server.tool('elsewhere', { description, inputSchema: elsewhere }, (input) => {
   is<Equal<typeof input, unknown>>()
 })
 
 // A constant works like a literal.
 const constant = { type: 'object', properties: { a: { enum: ['x'] } }, required: ['a'] } as const
 is<Equal<Infer<typeof constant>, { a: 'x' }>>()
-server.tool('constant', { description, input: constant }, (input) => {
+server.tool('constant', { description, inputSchema: constant }, (input) => {
   is<Equal<typeof input, { a: 'x' }>>()
 })
 
 // Output.
-const output = { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] } as const
-server.tool('sum', { description, output }, () => ({ sum: 1 }))
-server.tool('later', { description, output }, async () => ({ sum: 1 }))
-server.tool('list', { description, output: { type: 'array', items: { type: 'string' } } }, () => ['a'])
-server.tool('text', { description, output: { type: 'string' } }, () => 'text')
-server.tool('null', { description, output: { type: 'null' } }, () => null)
-server.tool('full', { description, output }, () => ({ content: [], structuredContent: { sum: 1 } }))
-server.tool('fails', { description, output }, () => ({ content: [], isError: true }))
+const outputSchema = { type: 'object', properties: { sum: { type: 'number' } }, required: ['sum'] } as const
+server.tool('sum', { description, outputSchema }, () => ({ sum: 1 }))
+server.tool('later', { description, outputSchema }, async () => ({ sum: 1 }))
+server.tool('list', { description, outputSchema: { type: 'array', items: { type: 'string' } } }, () => ['a'])
+server.tool('text', { description, outputSchema: { type: 'string' } }, () => 'text')
+server.tool('null', { description, outputSchema: { type: 'null' } }, () => null)
+server.tool('full', { description, outputSchema }, () => ({ content: [], structuredContent: { sum: 1 } }))
+server.tool('fails', { description, outputSchema }, () => ({ content: [], isError: true }))
 // @ts-expect-error the sum is a number
-server.tool('wrong', { description, output }, () => ({ sum: '1' }))
+server.tool('wrong', { description, outputSchema }, () => ({ sum: '1' }))
 // @ts-expect-error the sum is missing
-server.tool('empty', { description, output }, () => ({}))
+server.tool('empty', { description, outputSchema }, () => ({}))
 // @ts-expect-error nothing is returned
-server.tool('nothing', { description, output }, () => {})
+server.tool('nothing', { description, outputSchema }, () => {})
 // @ts-expect-error text is no output value
-server.tool('only text', { description, output }, () => 'one')
+server.tool('only text', { description, outputSchema }, () => 'one')
 // @ts-expect-error a choice that is none
-server.tool('choice', { description, output: { enum: ['a', 'b'] } }, () => 'c')
+server.tool('choice', { description, outputSchema: { enum: ['a', 'b'] } }, () => 'c')

@@ -10,16 +10,16 @@ const server = createServer({ name: 'types', version: '1' })
 const description = 'd'
 const args = z.object({ language: z.enum(['rust', 'ruby']), code: z.string().optional() })
 
-server.prompt('zod', { description, args }, (args, ctx) => {
+server.prompt('zod', { description, argsSchema: args }, (args, ctx) => {
   is<Equal<typeof args, { language: 'rust' | 'ruby'; code?: string | undefined }>>()
-  is<Equal<ReturnType<typeof ctx.can>, boolean>>()
+  is<Equal<ReturnType<typeof ctx.supports>, boolean>>()
   return args.language
 })
-server.prompt('valibot', { description, args: toStandardJsonSchema(v.object({ code: v.string() })) }, (args) => {
+server.prompt('valibot', { description, argsSchema: toStandardJsonSchema(v.object({ code: v.string() })) }, (args) => {
   is<Equal<typeof args, { code: string }>>()
   return args.code
 })
-server.prompt('arktype', { description, args: type({ code: 'string', 'more?': 'string' }) }, (args) => {
+server.prompt('arktype', { description, argsSchema: type({ code: 'string', 'more?': 'string' }) }, (args) => {
   is<Equal<typeof args, { code: string; more?: string }>>()
   return args.code
 })
@@ -27,7 +27,7 @@ server.prompt(
   'JSON Schema',
   {
     description,
-    args: { type: 'object', properties: { code: { type: 'string' }, kind: { enum: ['a'] } }, required: ['code'] },
+    argsSchema: { type: 'object', properties: { code: { type: 'string' }, kind: { enum: ['a'] } }, required: ['code'] },
   },
   (args) => {
     is<Equal<typeof args, { code: string; kind?: 'a' }>>()
@@ -39,7 +39,7 @@ server.prompt('nothing', { description }, (args) => {
   return 'text'
 })
 // @ts-expect-error there is no such argument
-server.prompt('more', { description, args }, ({ more }) => more)
+server.prompt('more', { description, argsSchema: args }, ({ more }) => more)
 
 // Completers.
 
@@ -47,7 +47,7 @@ server.prompt(
   'completes',
   {
     description,
-    args,
+    argsSchema: args,
     complete: {
       language: (prefix, known) => {
         is<Equal<typeof prefix, string>>()
@@ -60,16 +60,16 @@ server.prompt(
   ({ language }) => language,
 )
 // @ts-expect-error there is no such argument
-server.prompt('completes more', { description, args, complete: { more: () => [] } }, () => 'text')
+server.prompt('completes more', { description, argsSchema: args, complete: { more: () => [] } }, () => 'text')
 // @ts-expect-error values are texts
-server.prompt('completes numbers', { description, args, complete: { code: () => [1] } }, () => 'text')
+server.prompt('completes numbers', { description, argsSchema: args, complete: { code: () => [1] } }, () => 'text')
 
 // What has been typed so far is text, whatever the schema makes of it.
 server.prompt(
   'converts',
   {
     description,
-    args: z.object({ count: z.string().transform(Number), unit: z.string() }),
+    argsSchema: z.object({ count: z.string().transform(Number), unit: z.string() }),
     complete: {
       unit: (_, known) => {
         is<Equal<typeof known.count, string | undefined>>()

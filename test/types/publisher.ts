@@ -1,8 +1,8 @@
 /** The entrypoint by which other Workers announce changes, as `wrangler types` describes a binding to it. */
 import { createServer, type Updates } from 'edgemcp'
-import { publisher } from 'edgemcp/updates'
+import { publishEntrypoint } from 'edgemcp/updates'
 
-const McpPublisher = publisher(createServer({ name: 'n', version: '1' }))
+const McpPublisher = publishEntrypoint(createServer({ name: 'n', version: '1' }))
 
 export async function announce(env: { NOTES: Service<typeof McpPublisher>; PLAIN: Updates }) {
   await env.NOTES.resource('note://1')

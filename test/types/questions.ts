@@ -4,11 +4,11 @@ import { type } from 'arktype'
 import {
   type Context,
   createServer,
-  type Elicited,
+  type FormResult,
   type Implementation,
   type Principal,
   type Root,
-  type Sampled,
+  type SamplingResult,
 } from 'edgemcp'
 import { converse } from 'edgemcp/sampling'
 import * as v from 'valibot'
@@ -17,7 +17,7 @@ import { type Equal, is } from './equal.ts'
 
 export async function ask(ctx: Context) {
   const answer = await ctx.elicit('a', 'm', z.object({ sure: z.boolean(), note: z.string().optional() }))
-  is<Equal<typeof answer, Elicited<{ sure: boolean; note?: string | undefined }>>>()
+  is<Equal<typeof answer, FormResult<{ sure: boolean; note?: string | undefined }>>>()
   // @ts-expect-error it may have been declined
   answer.content.sure
   if (answer.action === 'accept') is<Equal<typeof answer.content.sure, boolean>>()
@@ -32,10 +32,10 @@ export async function ask(ctx: Context) {
   answer.content?.colour
 
   const byValibot = await ctx.elicit('b', 'm', toStandardJsonSchema(v.object({ size: v.picklist(['s', 'l']) })))
-  is<Equal<typeof byValibot, Elicited<{ size: 's' | 'l' }>>>()
+  is<Equal<typeof byValibot, FormResult<{ size: 's' | 'l' }>>>()
 
   const byArktype = await ctx.elicit('c', 'm', type({ count: 'number' }))
-  is<Equal<typeof byArktype, Elicited<{ count: number }>>>()
+  is<Equal<typeof byArktype, FormResult<{ count: number }>>>()
 
   const byJson = await ctx.elicit('d', 'm', {
     type: 'object',
@@ -47,7 +47,9 @@ export async function ask(ctx: Context) {
     },
     required: ['colour', 'titled', 'several'],
   })
-  is<Equal<typeof byJson, Elicited<{ colour: 'red' | 'green'; titled: 'a'; several: ('x' | 'y')[]; count?: number }>>>()
+  is<
+    Equal<typeof byJson, FormResult<{ colour: 'red' | 'green'; titled: 'a'; several: ('x' | 'y')[]; count?: number }>>
+  >()
 
   // @ts-expect-error a question has a key
   await ctx.elicit('Really?', z.object({}))
@@ -57,7 +59,7 @@ export async function ask(ctx: Context) {
 
 export async function sample(ctx: Context) {
   const answer = await ctx.sample('a', { prompt: 'p', maxTokens: 5 })
-  is<Equal<typeof answer, Sampled>>()
+  is<Equal<typeof answer, SamplingResult>>()
   is<Equal<typeof answer.text, string>>()
   await ctx.sample('b', {
     messages: [
@@ -112,7 +114,7 @@ export async function rest(ctx: Context) {
   // @ts-expect-error no such level
   ctx.log('loud', 'text')
   // @ts-expect-error no such feature
-  ctx.can('everything')
+  ctx.supports('everything')
   // @ts-expect-error how far?
   ctx.progress()
 }
@@ -145,16 +147,16 @@ export async function converseWith(ctx: Context) {
     tools: {
       add: {
         description: 'd',
-        input: z.object({ a: z.number() }),
-        run(input) {
+        inputSchema: z.object({ a: z.number() }),
+        execute(input) {
           is<Equal<typeof input, { a: number }>>()
           return input.a
         },
       },
       greet: {
         description: 'd',
-        input: type({ name: 'string' }),
-        run(input) {
+        inputSchema: type({ name: 'string' }),
+        execute(input) {
           is<Equal<typeof input, { name: string }>>()
         },
       },
@@ -165,9 +167,9 @@ export async function converseWith(ctx: Context) {
 }
 
 /** In the raw form, any handler may return what it asks. */
-server.tool('raw', { description: 'd', output: z.object({ a: z.string() }) }, async (_, ctx) => {
-  const name = ctx.input('name')
-  if (!name) return ctx.ask({ name: { method: 'elicitation/create', params: { message: 'm' } } })
+server.tool('raw', { description: 'd', outputSchema: z.object({ a: z.string() }) }, async (_, ctx) => {
+  const name = ctx.inputResponse('name')
+  if (!name) return ctx.requestInput({ name: { method: 'elicitation/create', params: { message: 'm' } } })
   // @ts-expect-error it may have been declined
   name.content.a
   return { a: String(name.content?.a) }

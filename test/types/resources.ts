@@ -53,7 +53,7 @@ const note = server.resource('note://{id}{?lang}', { description }, ({ id, lang 
   is<Equal<typeof id, string>>()
   is<Equal<typeof lang, string | undefined>>()
   is<Equal<typeof ctx.uri, string>>()
-  is<Equal<ReturnType<typeof ctx.can>, boolean>>()
+  is<Equal<ReturnType<typeof ctx.supports>, boolean>>()
   return `${id} ${lang}`
 })
 const all = server.resource('note://all', { description, size: 5 }, () => 'all')

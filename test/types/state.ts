@@ -23,9 +23,9 @@ server.tool('t', { description: 'd' }, async (_, ctx) => {
   is<Equal<typeof added, { count: number | undefined; last: Date | undefined }>>()
   const had = await mine.reset()
   is<Equal<typeof had, boolean>>()
-  await mine.forget()
+  await mine.deleteAll()
 
-  const handle = await ctx.handle(basket)
+  const handle = await ctx.createHandle(basket)
   is<Equal<typeof handle, string>>()
   const rows = await ctx.state(basket, handle).all()
   is<Equal<typeof rows, { name: string }[]>>()
@@ -45,7 +45,7 @@ server.tool('t', { description: 'd' }, async (_, ctx) => {
   // @ts-expect-error it is dark or light
   ctx.state(prefs).put('theme', 'blue')
   // @ts-expect-error only a state found by handles has them
-  ctx.handle(visits)
+  ctx.createHandle(visits)
 })
 
 // @ts-expect-error whose life is nobody else's needs its own

@@ -2,17 +2,17 @@
 import { toStandardJsonSchema } from '@valibot/to-json-schema'
 import { type } from 'arktype'
 import {
+  type CallInfo,
   type Context,
   createServer,
-  failure,
   type Infer,
   type InferInput,
   image,
-  link,
-  type MethodCall,
+  type Registration,
+  resourceLink,
   type Server,
-  type Switch,
   text,
+  toolError,
 } from 'edgemcp'
 import * as v from 'valibot'
 import * as z from 'zod'
@@ -31,7 +31,7 @@ const zodSchema = z.object({
   maybe: z.string().nullable(),
   count: z.string().transform(Number),
 })
-server.tool('zod', { description, input: zodSchema }, (input, ctx) => {
+server.tool('zod', { description, inputSchema: zodSchema }, (input, ctx) => {
   is<
     Equal<
       typeof input,
@@ -61,13 +61,13 @@ const valibotSchema = toStandardJsonSchema(
     count: v.pipe(v.string(), v.transform(Number)),
   }),
 )
-server.tool('valibot', { description, input: valibotSchema }, (input) => {
+server.tool('valibot', { description, inputSchema: valibotSchema }, (input) => {
   is<Equal<typeof input, { name: string; age?: number | undefined; kind: 'a' | 'b'; count: number }>>()
   return input.name
 })
 
 const arktypeSchema = type({ name: 'string', 'age?': 'number', kind: "'a'|'b'", count: 'string.numeric.parse' })
-server.tool('arktype', { description, input: arktypeSchema }, (input) => {
+server.tool('arktype', { description, inputSchema: arktypeSchema }, (input) => {
   is<Equal<typeof input, { name: string; age?: number; kind: 'a' | 'b'; count: number }>>()
   return input.name
 })
@@ -77,9 +77,9 @@ server.tool('nothing', { description }, (input) => {
 })
 
 // What is declared can be switched.
-is<Equal<ReturnType<typeof declared>, Switch>>()
+is<Equal<ReturnType<typeof declared>, Registration>>()
 function declared() {
-  return server.tool('one', { description, initially: 'disabled' }, () => 'one')
+  return server.tool('one', { description, enabled: false }, () => 'one')
 }
 
 // What a tool without an output schema returns.
@@ -87,15 +87,19 @@ function declared() {
 server.tool('returns text', { description }, () => 'text')
 server.tool('returns later', { description }, async () => 'text')
 server.tool('returns a block', { description }, () => text('text'))
-server.tool('returns blocks', { description }, () => [text('text'), image('', 'image/png'), link('a:b', { name: 'b' })])
+server.tool('returns blocks', { description }, () => [
+  text('text'),
+  image('', 'image/png'),
+  resourceLink('a:b', { name: 'b' }),
+])
 server.tool('returns a result', { description }, () => ({ content: [text('text')], _meta: { a: 1 } }))
-server.tool('returns a failure', { description }, () => failure('no'))
+server.tool('returns a failure', { description }, () => toolError('no'))
 server.tool('returns nothing', { description }, () => {})
 server.tool('returns nothing later', { description }, async () => {})
-server.tool('returns this or that', { description, input: zodSchema }, ({ name }) =>
-  name === '' ? failure('no') : name,
+server.tool('returns this or that', { description, inputSchema: zodSchema }, ({ name }) =>
+  name === '' ? toolError('no') : name,
 )
-server.tool('may return nothing', { description, input: zodSchema }, ({ name }) => {
+server.tool('may return nothing', { description, inputSchema: zodSchema }, ({ name }) => {
   if (name !== '') return name
   return undefined
 })
@@ -113,28 +117,32 @@ server.tool('returns half an image', { description }, () => ({ type: 'image', da
 // What a tool with one returns: what goes into the schema.
 
 const sum = z.object({ sum: z.number(), unit: z.string().default('m') })
-server.tool('sums', { description, output: sum }, () => ({ sum: 1 }))
-server.tool('sums later', { description, output: sum }, async () => ({ sum: 1, unit: 'cm' }))
-server.tool('sums in full', { description, output: sum }, () => ({ content: [], structuredContent: { sum: 1 } }))
-server.tool('cannot sum', { description, output: sum }, () => failure('no'))
-server.tool('lists', { description, output: z.array(z.string()) }, () => ['a'])
-server.tool('sums by valibot', { description, output: toStandardJsonSchema(v.object({ sum: v.number() })) }, () => ({
-  sum: 1,
-}))
-server.tool('sums by arktype', { description, output: type({ sum: 'number' }) }, () => ({ sum: 1 }))
+server.tool('sums', { description, outputSchema: sum }, () => ({ sum: 1 }))
+server.tool('sums later', { description, outputSchema: sum }, async () => ({ sum: 1, unit: 'cm' }))
+server.tool('sums in full', { description, outputSchema: sum }, () => ({ content: [], structuredContent: { sum: 1 } }))
+server.tool('cannot sum', { description, outputSchema: sum }, () => toolError('no'))
+server.tool('lists', { description, outputSchema: z.array(z.string()) }, () => ['a'])
+server.tool(
+  'sums by valibot',
+  { description, outputSchema: toStandardJsonSchema(v.object({ sum: v.number() })) },
+  () => ({
+    sum: 1,
+  }),
+)
+server.tool('sums by arktype', { description, outputSchema: type({ sum: 'number' }) }, () => ({ sum: 1 }))
 // @ts-expect-error the sum is a number
-server.tool('sums wrongly', { description, output: sum }, () => ({ sum: '1' }))
+server.tool('sums wrongly', { description, outputSchema: sum }, () => ({ sum: '1' }))
 // @ts-expect-error the sum is missing
-server.tool('sums nothing', { description, output: sum }, () => ({}))
+server.tool('sums nothing', { description, outputSchema: sum }, () => ({}))
 // @ts-expect-error nothing is returned
-server.tool('does not sum', { description, output: sum }, () => {})
+server.tool('does not sum', { description, outputSchema: sum }, () => {})
 // @ts-expect-error text is no sum
-server.tool('tells the sum', { description, output: sum }, () => 'one')
+server.tool('tells the sum', { description, outputSchema: sum }, () => 'one')
 const valibotSum = toStandardJsonSchema(v.object({ sum: v.number() }))
 // @ts-expect-error the sum is a number
-server.tool('sums wrongly by valibot', { description, output: valibotSum }, () => ({ sum: 'x' }))
+server.tool('sums wrongly by valibot', { description, outputSchema: valibotSum }, () => ({ sum: 'x' }))
 // @ts-expect-error the sum is a number
-server.tool('sums wrongly by arktype', { description, output: type({ sum: 'number' }) }, () => ({ sum: 'x' }))
+server.tool('sums wrongly by arktype', { description, outputSchema: type({ sum: 'number' }) }, () => ({ sum: 'x' }))
 
 // Declarations.
 
@@ -146,11 +154,11 @@ server.tool(
     annotations: { readOnlyHint: true, title: 'A' },
     icons: [{ src: 'https://e.com/a.png', theme: 'dark' }],
     _meta: { 'com.example/a': 1 },
-    enabled: ({ principal }) => principal?.scopes.includes('x') ?? false,
+    visibleTo: ({ principal }) => principal?.scopes.includes('x') ?? false,
   },
   () => 'text',
 )
-server.tool('enabled later', { description, enabled: async () => true }, () => 'text')
+server.tool('enabled later', { description, visibleTo: async () => true }, () => 'text')
 // @ts-expect-error a description is needed
 server.tool('undescribed', {}, () => 'text')
 // @ts-expect-error a handler is needed
@@ -158,11 +166,11 @@ server.tool('unhandled', { description })
 // @ts-expect-error a hint that is none
 server.tool('hinted', { description, annotations: { readOnly: true } }, () => 'text')
 // @ts-expect-error an option that is none
-server.tool('optioned', { description, inputSchema: zodSchema }, () => 'text')
+server.tool('optioned', { description, input: zodSchema }, () => 'text')
 // @ts-expect-error text is no schema
-server.tool('schemaless', { description, input: 'text' }, () => 'text')
+server.tool('schemaless', { description, inputSchema: 'text' }, () => 'text')
 // @ts-expect-error enabled says yes or no
-server.tool('vaguely enabled', { description, enabled: () => 'yes' }, () => 'text')
+server.tool('vaguely enabled', { description, visibleTo: () => 'yes' }, () => 'text')
 // @ts-expect-error a server needs a version
 createServer({ name: 'types' })
 // @ts-expect-error caching is public or private
@@ -178,7 +186,7 @@ server.use(
   { prefix: 'a_' },
 )
 server.intercept(async (call, next) => {
-  is<Equal<typeof call, MethodCall>>()
+  is<Equal<typeof call, CallInfo>>()
   return next({ ...call.params, arguments: {} })
 })
 server.intercept(({ signal }, next) => (signal.aborted ? {} : next()))

@@ -1,12 +1,12 @@
 /** Caches evict the entry that was used least recently, and keep the others, when they are full. */
 import { expect, test } from 'vitest'
-import type { Site } from '../../worker/auth/auth.ts'
+import type { ServerInfo } from '../../worker/auth/auth.ts'
 import { Introspection } from '../../worker/auth/introspection.ts'
-import { byTenant } from '../../worker/compose/tenants.ts'
+import { routeByTenant } from '../../worker/compose/tenants.ts'
 import type { Host } from '../../worker/http/host.ts'
 import { endSession } from '../../worker/http/sessions.ts'
 
-const site = { waitUntil: () => {} } as unknown as Site // all that introspection uses of it
+const site = { waitUntil: () => {} } as unknown as ServerInfo // all that introspection uses of it
 
 test('a full cache of tokens that are worth nothing evicts the oldest one only', async () => {
   const asked: string[] = []
@@ -49,7 +49,7 @@ test('a full cache of opened sessions evicts the oldest one only', async () => {
 
 test('a tenant that is asked often keeps its Worker, however many others come', async () => {
   const made: string[] = []
-  const ask = byTenant('/{tenant}/mcp', (tenant) => {
+  const ask = routeByTenant('/{tenant}/mcp', (tenant) => {
     made.push(tenant)
     return { fetch: async () => new Response(tenant), paths: { mcp: `/${tenant}/mcp`, sse: undefined, messages: '' } }
   })

@@ -1,20 +1,29 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
-import { defaultLogBounds, EventLog, type LogBounds } from '../../durable-objects/event-log.ts'
+import { defaultLogBounds, EventLog, type ReplayLimits } from '../../durable-objects/event-log.ts'
 
 const namespace = (exports as unknown as { McpSession: DurableObjectNamespace }).McpSession
 
 /** A log of its own, in the storage of an object that nothing else uses. */
-const withLog = (bounds: Partial<LogBounds>, use: (log: EventLog, sql: SqlStorage) => void) =>
+const withLog = (bounds: Partial<ReplayLimits>, use: (log: EventLog, sql: SqlStorage) => void) =>
   runInDurableObject(namespace.getByName(crypto.randomUUID()), (_, { storage: { sql } }) =>
-    use(new EventLog(sql, () => ({ ...defaultLogBounds, age: 1000, count: 100, bytes: 1000, ...bounds })), sql),
+    use(
+      new EventLog(sql, () => ({
+        ...defaultLogBounds,
+        maxAgeMs: 1000,
+        maxEvents: 100,
+        maxCharacters: 1000,
+        ...bounds,
+      })),
+      sql,
+    ),
   )
 
 const seqs = (log: EventLog, stream: number, seq: number) => [...log.after({ stream, seq })].map(({ id }) => id.seq)
 
 test('a stream keeps its newest events, and knows which it has forgotten', () =>
-  withLog({ count: 3 }, (log) => {
+  withLog({ maxEvents: 3 }, (log) => {
     const stream = log.open(1, 0)
     for (let event = 1; event <= 5; event++) log.append(stream, `event ${event}`)
     expect(seqs(log, stream, 2)).toEqual([3, 4, 5])
@@ -29,7 +38,7 @@ test('a stream keeps its newest events, and knows which it has forgotten', () =>
   }))
 
 test('a stream keeps no more than so many characters, but always the newest event', () =>
-  withLog({ bytes: 10 }, (log) => {
+  withLog({ maxCharacters: 10 }, (log) => {
     const stream = log.open(1, 0)
     for (const data of ['aaaa', 'bbbb', 'cccc']) log.append(stream, data)
     expect(seqs(log, stream, 1)).toEqual([2, 3])
@@ -41,7 +50,7 @@ test('a stream keeps no more than so many characters, but always the newest even
   }))
 
 test('a stream that is full keeps as much of one script as of another', () =>
-  withLog({ count: 1000, bytes: 1000 }, (log) => {
+  withLog({ maxEvents: 1000, maxCharacters: 1000 }, (log) => {
     const kept = ['x', '日', '😀'].map((character) => {
       const stream = log.open(1, 0)
       for (let event = 1; event <= 200; event++) log.append(stream, character.repeat(50))
@@ -51,7 +60,7 @@ test('a stream that is full keeps as much of one script as of another', () =>
   }))
 
 test('a notification displaces no response or request', () =>
-  withLog({ count: 2, bytes: 20 }, (log) => {
+  withLog({ maxEvents: 2, maxCharacters: 20 }, (log) => {
     const stream = log.open(3, 0)
     for (const round of [1, 2, 3]) {
       log.append(stream, `note ${round}`)
@@ -66,8 +75,8 @@ test('a notification displaces no response or request', () =>
   }))
 
 test.each([
-  ['many', { responseCount: 2 }],
-  ['large', { responseBytes: 10 }],
+  ['many', { maxResponses: 2 }],
+  ['large', { maxResponseCharacters: 10 }],
 ])('a client that has not read a response goes on with no gap when there are too %s of them', (_, bounds) =>
   withLog(bounds, (log) => {
     const stream = log.open(4, 0)
@@ -82,7 +91,7 @@ test.each([
 )
 
 test('one stream takes nothing from another', () =>
-  withLog({ count: 2 }, (log) => {
+  withLog({ maxEvents: 2 }, (log) => {
     const [one, two] = [log.open(1, 0), log.open(1, 0)]
     for (let event = 1; event <= 4; event++) log.append(one, `one ${event}`)
     log.append(two, 'two 1')
@@ -91,7 +100,7 @@ test('one stream takes nothing from another', () =>
   }))
 
 test('a stream that ended long ago makes room, one that goes on does not', () =>
-  withLog({ age: 1000 }, (log, sql) => {
+  withLog({ maxAgeMs: 1000 }, (log, sql) => {
     const [ended, going] = [log.open(1, 0), log.open(1, 0)]
     for (const stream of [ended, going]) log.append(stream, 'event')
     expect(log.settle(ended, 0)).toBe(true)
@@ -116,7 +125,7 @@ describe('the log of one session', () => {
   }
 
   test('stays below its storage over all streams: the oldest finished ones are deleted, running ones never', () =>
-    withLog({ bytes: 1e6, age: Number.POSITIVE_INFINITY, storageBytes: 2_000_000 }, (log, sql) => {
+    withLog({ maxCharacters: 1e6, maxAgeMs: Number.POSITIVE_INFINITY, maxStorageBytes: 2_000_000 }, (log, sql) => {
       log.openStanding()
       for (let count = 0; count < 4; count++) log.append(0, event)
       const running = fill(log, false, 0)
@@ -129,7 +138,7 @@ describe('the log of one session', () => {
     }))
 
   test('makes room for the events of a running stream as well', () =>
-    withLog({ bytes: 1e7, age: Number.POSITIVE_INFINITY, storageBytes: 1_000_000 }, (log, sql) => {
+    withLog({ maxCharacters: 1e7, maxAgeMs: Number.POSITIVE_INFINITY, maxStorageBytes: 1_000_000 }, (log, sql) => {
       const [running, finished] = [log.open(1, 0), fill(log, true, 0)]
       expect(log.find(finished)).toBeDefined()
       for (let count = 0; count < 8; count++) log.append(running, event)
@@ -139,7 +148,7 @@ describe('the log of one session', () => {
     }))
 
   test('deletes those first that ended first, however long they ran', () =>
-    withLog({ age: Number.POSITIVE_INFINITY }, (log) => {
+    withLog({ maxAgeMs: Number.POSITIVE_INFINITY }, (log) => {
       const long = log.open(1, 0)
       const others = Array.from({ length: 1000 }, (_, at) => {
         const stream = log.open(1, at)

@@ -13,7 +13,7 @@ type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
 const session = () => namespace.getByName(crypto.randomUUID())
 const week = 7 * 24 * 60 * 60_000
-const limits = { keepAlive: 15_000, backlog: 1_000_000 }
+const limits = { keepAliveMs: 15_000, maxBufferedBytes: 1_000_000 }
 
 /** The ways of one client's connection to the object, as the Worker dials them. */
 function connection(stub: Stub) {
@@ -51,7 +51,7 @@ test('an object that is lost while it is dialled for the first time is dialled a
 
 test('a connection that rested does not take the place of the one that its client has opened since', async () => {
   const stub = session()
-  const dead = await openFeed({ keepAlive: 100, backlog: 20_000, dial: connection(stub) })
+  const dead = await openFeed({ keepAliveMs: 100, maxBufferedBytes: 20_000, dial: connection(stub) })
   for (let index = 1; index <= 60; index++) await stub.changed(change(index))
   const live = reading(await openFeed({ ...limits, dial: connection(stub) }, '0.5'))
   await vi.waitFor(() => expect(live.text).toContain('id: 0.60\n'))
@@ -67,7 +67,7 @@ test('a connection that rested does not take the place of the one that its clien
 
 test('a reader that pauses gets everything once it reads', async () => {
   const stub = session()
-  const response = await openFeed({ keepAlive: 15_000, backlog: 20_000, dial: connection(stub) })
+  const response = await openFeed({ keepAliveMs: 15_000, maxBufferedBytes: 20_000, dial: connection(stub) })
   for (let index = 1; index <= 200; index++) await stub.changed(change(index))
   const read = reading(response)
   await vi.waitFor(() => expect(read.text).toContain('id: 0.200\n'))
@@ -85,8 +85,8 @@ test.each(['id: 999.1', 'id: 0.0', 'id: 1.0', 'retry: 0', 'data: {}'])(
     let dials = 0
     const dial = connection(stub)
     const response = await openFeed({
-      keepAlive: 15_000,
-      backlog: 5_000,
+      keepAliveMs: 15_000,
+      maxBufferedBytes: 5_000,
       dial(after, again) {
         dials += 1
         return dial(after, again)
@@ -125,7 +125,7 @@ describe('responses of calls that share a stream whose client reads late', () =>
     const stub = session()
     const settings = { sse: '1', feed: crypto.randomUUID(), expires: String(Date.now() + week) }
     const dial = (after: string | undefined, again: boolean) => stub.fetch(feedRequest(settings, after, again))
-    const response = await openFeed({ keepAlive: 15_000, backlog: 5_000, dial })
+    const response = await openFeed({ keepAliveMs: 15_000, maxBufferedBytes: 5_000, dial })
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
     await stub.post(post('initialize', hello, { handshake }))
     return { stub, response }

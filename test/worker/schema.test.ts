@@ -155,7 +155,7 @@ describe('the stored streams of schema version 1', () => {
   test('take notifications beyond the bound in the place of other notifications only', async () => {
     const { stub } = await stored(version1Streams)
     await runInDurableObject(stub, (_, { storage }) => {
-      const log = new EventLog(storage.sql, () => ({ ...defaultLogBounds, count: 2 }))
+      const log = new EventLog(storage.sql, () => ({ ...defaultLogBounds, maxEvents: 2 }))
       for (const data of ['one', 'two', 'three']) log.append(0, data)
       expect([...log.after({ stream: 0, seq: 2 })].map(({ id }) => id.seq)).toEqual([3, 5, 7, 9, 10])
       expect([1, 2].map((seq) => log.onFrom({ stream: 0, seq }, true) !== undefined)).toEqual([false, true])

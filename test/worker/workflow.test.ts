@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Context } from '../../worker/server/context.ts'
 import { sleeping } from '../../worker/tasks/sleeping.ts'
-import { workflow } from '../../worker/tasks/workflow.ts'
+import { runWorkflow } from '../../worker/tasks/workflow.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
@@ -37,7 +37,7 @@ test('a task looks at its workflow once each time it wakes, however long that ta
     },
   }
   const binding = { create: async () => instance, get: async () => instance } as unknown as Workflow
-  const { result, runs } = await runToEnd((ctx) => workflow(ctx, binding, {}))
+  const { result, runs } = await runToEnd((ctx) => runWorkflow(ctx, binding, {}))
   expect(result).toBe('baked')
   expect(lookedAt.length).toBe(runs)
   // After a second, then at growing intervals of up to a minute.

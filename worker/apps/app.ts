@@ -50,7 +50,7 @@ export type App = Module & {
    *
    * @param visibility who calls the tool. Default: the model and the app
    */
-  shows(visibility?: readonly ('model' | 'app')[]): Meta
+  toolMeta(visibility?: readonly ('model' | 'app')[]): Meta
 }
 
 /**
@@ -59,7 +59,7 @@ export type App = Module & {
  * @example
  * const chart = app('ui://chart', { description: 'Draws a chart', html })
  * server.use(chart)
- * server.tool('sales', { description: 'Sales by month', output: Sales, _meta: chart.shows() }, sales)
+ * server.tool('sales', { description: 'Sales by month', outputSchema: Sales, _meta: chart.toolMeta() }, sales)
  *
  * @throws Error when its URI does not begin with `ui://`
  *
@@ -84,6 +84,6 @@ export function app(uri: `ui://${string}`, options: AppOptions): App {
     server.use(extension('io.modelcontextprotocol/ui', {}))
   }
   // The flat key is what hosts looked for before.
-  const shows: App['shows'] = (visibility) => ({ ui: { resourceUri: uri, visibility }, 'ui/resourceUri': uri })
-  return Object.assign(register, { shows })
+  const toolMeta: App['toolMeta'] = (visibility) => ({ ui: { resourceUri: uri, visibility }, 'ui/resourceUri': uri })
+  return Object.assign(register, { toolMeta })
 }

@@ -1,5 +1,5 @@
 /** Tells of refusals, and of calls of what takes scopes: who, what, why. Never of what was said. */
-import type { Audit, Site, Visit } from '../auth/auth.ts'
+import type { AuditHook, IncomingRequest, ServerInfo } from '../auth/auth.ts'
 import { checkOptions, type KindsOf } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
 import type { AuditEvent, Sink } from './event.ts'
@@ -22,14 +22,14 @@ const kinds: KindsOf<AuditOptions> = { to: kind.sinks, address: kind.flag }
  * serve(server, { auth, audit: audit({ to: [toLogs(), toAnalytics(() => env.AUDIT)] }) })
  * @throws Error with one sentence that names the fix
  */
-export function audit(options: AuditOptions): Audit {
+export function audit(options: AuditOptions): AuditHook {
   checkOptions('audit()', options, kinds)
   const { to, address: isAddressTold = true } = options
   const sinks = [to].flat()
 
-  return (visit, response, site) => {
+  return (incoming, response, site) => {
     try {
-      const { request } = visit
+      const { request } = incoming
       const session = sessionOf(request, site)
       const write = writer(request, session)
       const at = new Date().toISOString()
@@ -37,27 +37,27 @@ export function audit(options: AuditOptions): Audit {
         const findings = await finding
         if (findings.length === 0) return
         const mark = await sessionMark(session)
-        const circumstances = { at, status: response.status, session: mark, ...circumstancesOf(visit, site, write) }
+        const circumstances = { at, status: response.status, session: mark, ...circumstancesOf(incoming, site, write) }
         await Promise.all(findings.map((finding) => tell(finding, circumstances, site, write)))
       }
       const inBackground = (work: Promise<void>) => site.waitUntil(work.catch((problem) => site.report(problem)))
-      const { refusals } = visit
+      const { refusals } = incoming
       // Which messages a limit refused may be known only after a response that is no refusal has begun.
       const findings =
-        refusals && !isRefusal(visit, response)
-          ? refusals.then((known) => findingsOf(visit, response, site, write, known))
-          : findingsOf(visit, response, site, write, new Map())
+        refusals && !isRefusal(incoming, response)
+          ? refusals.then((known) => findingsOf(incoming, response, site, write, known))
+          : findingsOf(incoming, response, site, write, new Map())
       inBackground(tellAll(findings))
     } catch (problem) {
       site.report(problem)
     }
   }
 
-  function circumstancesOf({ request, principal }: Visit, { paths }: Site, write: Write) {
+  function circumstancesOf({ request, principal }: IncomingRequest, { paths }: ServerInfo, write: Write) {
     const { headers, method } = request
     const { pathname } = new URL(request.url)
     return {
-      who: principal && {
+      principal: principal && {
         issuer: write(principal.issuer),
         subject: write(principal.subject),
         client: write(principal.client),
@@ -72,19 +72,19 @@ export function audit(options: AuditOptions): Audit {
   }
 
   async function tell(
-    { why: reason, ...finding }: Finding,
+    { reason: pendingReason, ...finding }: Finding,
     circumstances: Omit<AuditEvent, keyof Finding>,
-    site: Site,
+    site: ServerInfo,
     write: Write,
   ): Promise<void> {
-    const why = await reason
+    const reason = await pendingReason
     const event: AuditEvent = {
       ...circumstances,
       ...finding,
-      why: why && {
-        kind: why.kind,
-        message: write(why.message) as string,
-        ...(why.reason !== undefined && { reason: write(why.reason) }),
+      reason: reason && {
+        kind: reason.kind,
+        message: write(reason.message) as string,
+        ...(reason.reason !== undefined && { reason: write(reason.reason) }),
       },
     }
     await Promise.all(

@@ -12,15 +12,15 @@ export type AuditEvent = {
   /** Of the HTTP response. */
   readonly status: number
   /** Of what is refused. */
-  readonly why: Why | undefined
+  readonly reason: Why | undefined
   /** `undefined`: nobody is signed in, or who it is did not get that far. */
-  readonly who: Who | undefined
+  readonly principal: Who | undefined
   /** Where the request came from: `CF-Connecting-IP`. */
   readonly address: string | undefined
   /** What was asked, as far as it was read: of a refusal all messages of the request, of a call what takes scopes. */
-  readonly what: readonly Subject[]
+  readonly targets: readonly AuditTarget[]
   /** How much of the same there was besides, for which there is no room here. */
-  readonly more: number
+  readonly omitted: number
   /** What that takes. */
   readonly scopes: readonly string[]
   readonly http: { readonly method: string; readonly path: string | undefined }
@@ -50,7 +50,7 @@ export type Who = {
 }
 
 /** What a message is about. */
-export type Subject = {
+export type AuditTarget = {
   readonly method: string | undefined
   /** Of a tool or prompt. */
   readonly name?: string | undefined

@@ -1,5 +1,5 @@
 /** What there is to tell of one request. */
-import type { Site, Visit } from '../auth/auth.ts'
+import type { IncomingRequest, ServerInfo } from '../auth/auth.ts'
 import { isPermitted } from '../engine/methods/lists.ts'
 import { insufficientScope } from '../engine/scopes.ts'
 import type { McpError } from '../protocol/errors.ts'
@@ -12,10 +12,13 @@ import type { Write } from './writing.ts'
 /** Events of one request, and subjects of one event. */
 const most = 50
 
-export type Finding = Pick<AuditEvent, 'outcome' | 'what' | 'scopes' | 'more'> & { why: Why | Promise<Why> | undefined }
+export type Finding = Pick<AuditEvent, 'outcome' | 'targets' | 'scopes' | 'omitted'> & {
+  reason: Why | Promise<Why> | undefined
+}
 
 /** Is the whole request refused? Else its messages are told of one by one. */
-export const isRefusal = ({ error }: Visit, { status }: Response): boolean => error !== undefined || status >= 400
+export const isRefusal = ({ rejection }: IncomingRequest, { status }: Response): boolean =>
+  rejection !== undefined || status >= 400
 
 type Named = RawSubject & { readonly method: string }
 
@@ -25,15 +28,15 @@ type Named = RawSubject & { readonly method: string }
  * @param refusals messages that a limit refused, if the response is no refusal
  */
 export async function findingsOf(
-  visit: Visit,
+  incoming: IncomingRequest,
   response: Response,
-  site: Site,
+  site: ServerInfo,
   write: Write,
   refusals: ReadonlyMap<Message, McpError>,
 ): Promise<Finding[]> {
-  const { error, principal, messages = [] } = visit
+  const { rejection, principal, messages = [] } = incoming
   // Before anything is awaited: the body of a refusal can be read only now.
-  const why = isRefusal(visit, response) ? (error ? whyFrom(error) : whyOf(response)) : undefined
+  const why = isRefusal(incoming, response) ? (rejection ? whyFrom(rejection) : whyOf(response)) : undefined
   const asked = messages.filter((message) => 'method' in message)
   const about = async (message: (typeof asked)[number]): Promise<Named[]> => {
     const subjects = await subjectsOf(message, (request) => site.scopesOf(principal, request))
@@ -43,8 +46,8 @@ export async function findingsOf(
   if (why) {
     const subjects = (await Promise.all(asked.slice(0, most).map(about))).flat()
     const refusal = found('refused', subjects, why)
-    const scopes = [...new Set([...refusal.scopes, ...neededBy(error)])].slice(0, most)
-    return [{ ...refusal, scopes, more: refusal.more + Math.max(0, asked.length - most) }]
+    const scopes = [...new Set([...refusal.scopes, ...neededBy(rejection)])].slice(0, most)
+    return [{ ...refusal, scopes, omitted: refusal.omitted + Math.max(0, asked.length - most) }]
   }
 
   const toCall = async (message: (typeof asked)[number]): Promise<Finding[]> => {
@@ -62,19 +65,19 @@ export async function findingsOf(
   const calls = (await Promise.all(asked.filter(isRequest).map(toCall))).flat()
   const told = calls.slice(0, most)
   const last = told.at(-1)
-  if (last) told[told.length - 1] = { ...last, more: last.more + calls.length - told.length }
+  if (last) told[told.length - 1] = { ...last, omitted: last.omitted + calls.length - told.length }
   return told
 
-  function found(outcome: Finding['outcome'], subjects: Named[], why: Finding['why']): Finding {
+  function found(outcome: Finding['outcome'], subjects: Named[], reason: Finding['reason']): Finding {
     return {
       outcome,
-      why,
-      what: subjects.slice(0, most).map(({ method, name, uri }) => ({
+      reason,
+      targets: subjects.slice(0, most).map(({ method, name, uri }) => ({
         method: write(method),
         ...(name !== undefined && { name: write(name) }),
         ...(uri !== undefined && { uri: write(uri) }),
       })),
-      more: Math.max(0, subjects.length - most),
+      omitted: Math.max(0, subjects.length - most),
       scopes: scopesIn(subjects).slice(0, most),
     }
   }

@@ -33,27 +33,47 @@ export type { Dataset }
 export const toAnalytics = mark(
   'factory',
   (dataset: Dataset | (() => Dataset | undefined)): Sink =>
-    mark('sink', ({ outcome, why, who, address, what, more, scopes, request, session, userAgent, http, status }) => {
-      const [first] = what
-      const blobs = [
+    mark(
+      'sink',
+      ({
         outcome,
-        why?.kind,
-        why?.message,
-        who?.issuer,
-        who?.subject,
-        who?.client,
-        who?.tenant,
+        reason,
+        principal,
         address,
-        first?.method,
-        first?.name ?? first?.uri,
-        scopes.join(' '),
+        targets,
+        omitted,
+        scopes,
         request,
         session,
         userAgent,
-        http.method,
-        http.path,
-        why?.reason,
-      ]
-      writePoint(dataset, { index: who?.subject ?? address, blobs, doubles: [status, what.length + more] })
-    }),
+        http,
+        status,
+      }) => {
+        const [first] = targets
+        const blobs = [
+          outcome,
+          reason?.kind,
+          reason?.message,
+          principal?.issuer,
+          principal?.subject,
+          principal?.client,
+          principal?.tenant,
+          address,
+          first?.method,
+          first?.name ?? first?.uri,
+          scopes.join(' '),
+          request,
+          session,
+          userAgent,
+          http.method,
+          http.path,
+          reason?.reason,
+        ]
+        writePoint(dataset, {
+          index: principal?.subject ?? address,
+          blobs,
+          doubles: [status, targets.length + omitted],
+        })
+      },
+    ),
 )

@@ -1,5 +1,5 @@
 /** How what others sent is written down: short, in one line, and without what lets anybody in. */
-import type { Site } from '../auth/auth.ts'
+import type { ServerInfo } from '../auth/auth.ts'
 import { toHex } from '../protocol/hex.ts'
 import { utf8 } from '../protocol/utf8.ts'
 
@@ -28,7 +28,7 @@ export function writer(request: Request, session: string | undefined): Write {
 }
 
 /** The id of the session that a request names, whether there is one or not. */
-export function sessionOf({ url, headers }: Request, { paths }: Site): string | undefined {
+export function sessionOf({ url, headers }: Request, { paths }: ServerInfo): string | undefined {
   const { pathname, searchParams } = new URL(url)
   const id = pathname === paths.messages ? searchParams.get('session') : headers.get('Mcp-Session-Id')
   return id ?? undefined

@@ -9,7 +9,7 @@ import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { DocumentCache } from './document-cache.ts'
 
 /** The server that a request is for, as far as deciding on it needs to know. */
-export interface Site {
+export interface ServerInfo {
   readonly server: Server
   /** Of the endpoint for all revisions, and of the pair beside it. */
   readonly paths: { readonly mcp: string; readonly sse: string | undefined; readonly messages: string }
@@ -33,7 +33,7 @@ export interface Site {
 }
 
 /** What becomes known about one request. */
-export type Visit = {
+export type IncomingRequest = {
   readonly request: Request
   /** What was handed to the Worker beside it: `ctx`. */
   readonly context: { readonly props?: unknown; readonly auth?: unknown }
@@ -45,44 +45,44 @@ export type Visit = {
    */
   refusals?: Promise<Map<Message, McpError>>
   /** Why it was not served. */
-  error?: McpError
+  rejection?: McpError
 }
 
 /** Decides how much may be asked: `limits()` of `edgemcp/limits`. */
 export interface Limiter {
   /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
-  attach?(server: Server): void
-  /** Milliseconds that handlers of its endpoint may run; left out: no limit. `attach` sees to it. */
+  validate?(server: Server): void
+  /** Milliseconds that handlers of its endpoint may run; left out: no limit. `validate` sees to it. */
   readonly handlerTimeMs?: number
   /** One text for each caller: a principal, or an address. */
-  callerOf?(visit: Visit): string
+  callerOf?(incoming: IncomingRequest): string
   /**
    * Counts one round of a call where it runs: in the Worker, or in the Durable Object of its session.
    *
    * @returns what to call when the round has ended
    * @throws McpError `too_many_requests` or `content_too_large`
    */
-  enter?(attempt: CallAttempt, site: Pick<Site, 'server' | 'state'>): Promise<() => void>
+  enter?(attempt: CallAttempt, site: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void>
   /**
    * Looks at an HTTP request before anything is opened for it: at streams and handshakes, which `enter` does not see.
    *
    * @returns the refusal, which says when to come back
    */
-  admit(visit: Visit, site: Site): Promise<McpError | undefined>
+  check(incoming: IncomingRequest, site: ServerInfo): Promise<McpError | undefined>
   /** In development only: what of a server the class of states is needed for, such as `the rate "60/m" of limits()`. */
   needsState?(registry: Registry): readonly string[]
   /** The response, watched until it ends. */
-  watch?(visit: Visit, response: Response): Response
+  track?(incoming: IncomingRequest, response: Response): Response
 }
 
 /**
  * Called for every request to an endpoint, once it has a response, which may be a stream that goes on: `audit()` of `edgemcp/audit`,
  * `messages()` of `edgemcp/observe`.
  */
-export type Audit = (visit: Visit, response: Response, site: Site) => void
+export type AuditHook = (incoming: IncomingRequest, response: Response, site: ServerInfo) => void
 
 /** A user that a developer makes up in the inspector, in the place of a token. */
-export type MadeUpUser = {
+export type TestUser = {
   /** What the token would claim, except its issuer. */
   readonly claims: Readonly<Params>
   /** For the claim that names the tenant. */
@@ -91,31 +91,31 @@ export type MadeUpUser = {
 
 /** Decides who makes a request and whether it may, and says how to be let in. */
 export interface Auth extends StoredPrincipals {
-  /** The one tenant whose principals it admits: that of `ofTenant`. */
+  /** The one tenant whose principals it admits: that of `forTenant`. */
   readonly tenant?: string | undefined
-  /** The claim that names the tenant, if a claim does: `ofTenant` refuses principals without it. */
+  /** The claim that names the tenant, if a claim does: `forTenant` refuses principals without it. */
   readonly tenantClaim?: string | undefined
   /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
-  attach?(server: Server): void
+  validate?(server: Server): void
   /**
    * @returns who it is; `undefined`: somebody unknown, who may use what takes no scopes
    * @throws McpError `unauthorized` when the request carries no credential that is good here
    */
-  authenticate(request: Request, site: Site, visit: Visit): Promise<Principal | undefined>
+  authenticate(request: Request, site: ServerInfo, incoming: IncomingRequest): Promise<Principal | undefined>
   /**
    * Returns the principal of a made-up user: what `authenticate` returns for a token with these claims. Called in development
    * only. Left out, the principal has the subject, scopes and tenant that the developer typed.
    *
    * @throws McpError as `authenticate` does
    */
-  authenticateMadeUp?(user: MadeUpUser, request: Request, site: Site, visit: Visit): Promise<Principal>
+  authenticateMadeUp?(user: TestUser, request: Request, site: ServerInfo, incoming: IncomingRequest): Promise<Principal>
   /**
    * Before anything is streamed, run or woken: may the principal send these messages? Left out, only what lacks scopes is
    * refused, and later.
    *
    * @returns the refusal, which says what it takes
    */
-  refuse?(visit: Visit, site: Site): Promise<McpError | undefined>
+  authorize?(incoming: IncomingRequest, site: ServerInfo): Promise<McpError | undefined>
   /** Answers what is no request to an endpoint: metadata. `undefined`: it has nothing to say to this. */
-  respond?(request: Request, site: Site): Promise<Response> | undefined
+  handleMetadataRequest?(request: Request, site: ServerInfo): Promise<Response> | undefined
 }

@@ -13,7 +13,7 @@ import type { McpError } from '../protocol/errors.ts'
 import { holdsScopes, type Principal } from '../protocol/principal.ts'
 import type { Registry, Server } from '../server/server.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
-import type { Auth, MadeUpUser, Site, Visit } from './auth.ts'
+import type { Auth, IncomingRequest, ServerInfo, TestUser } from './auth.ts'
 import { BadToken } from './bad-token.ts'
 import {
   audiencesOf,
@@ -29,7 +29,7 @@ import { checkTokenPrefixes, type IntrospectionOptions } from './introspection.t
 import { Issuer, type IssuerOptions, unavailable } from './issuer.ts'
 import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
 import { describedAt, insufficient, lackedBy, type Refusal, refusalOf } from './refusal.ts'
-import { countDeclared, declaredScopes, unscoped } from './scopes.ts'
+import { countDeclared, declaredScopes, findUnscoped } from './scopes.ts'
 import { bearerToken, type Found } from './token.ts'
 import { VerifiedTokens } from './verified.ts'
 
@@ -48,23 +48,23 @@ export type BearerOptions = ClaimOptions &
     /** Scopes that a client should ask for first. Default: all that something of the server takes. */
     scopes?: readonly string[]
     /** Everything must say what it takes: the server does not start with a tool, resource or prompt without `scopes`. */
-    strict?: boolean
+    requireScopesEverywhere?: boolean
     /** Scopes that every request takes. */
-    required?: readonly string[]
+    requiredScopes?: readonly string[]
     /** Requests without a token are let in, as nobody: they may use what has no scopes. */
-    optional?: boolean
+    allowAnonymous?: boolean
     /** Seconds that clocks may differ. Default 30. */
     clockTolerance?: number
     /**
      * Milliseconds for which a token that was good for an audience is not checked again. Default one minute; 0: never kept. Not
      * together with `verify`.
      */
-    keptFor?: number
+    tokenCacheMs?: number
     /** Reaches the authorization server where a plain `fetch` does not, through a service binding for example. */
     fetch?: Fetch
     /** Told to people who are about to let a client in. */
-    name?: string
-    documentation?: string
+    resourceName?: string
+    resourceDocumentation?: string
   }
 
 /** How a request carries its credential, for servers behind something that has seen to it. */
@@ -101,17 +101,17 @@ export const bearerKinds: KindsOf<BearerOptions> = {
   verify: kind.fn,
   resource: kind.string,
   scopes: kind.strings,
-  strict: kind.flag,
-  required: kind.strings,
-  optional: kind.flag,
+  requireScopesEverywhere: kind.flag,
+  requiredScopes: kind.strings,
+  allowAnonymous: kind.flag,
   clockTolerance: kind.amount,
-  keptFor: kind.amount,
+  tokenCacheMs: kind.amount,
   fetch: kind.fn,
-  name: kind.string,
-  documentation: kind.string,
-  tenant: kind.string,
-  scopesOf: kind.fn,
-  implies: [
+  resourceName: kind.string,
+  resourceDocumentation: kind.string,
+  tenantClaim: kind.string,
+  getScopes: kind.fn,
+  impliedScopes: [
     (value) => kind.object()[0](value) && Object.values(Object(value)).every(kind.strings[0]),
     'an object of lists of strings',
   ],
@@ -129,7 +129,7 @@ export function bearer(options: BearerOptions): Auth {
 }
 
 export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
-  const { verify, required = [], optional = false, clockTolerance = 30, keptFor = 60_000 } = options
+  const { verify, requiredScopes = [], allowAnonymous = false, clockTolerance = 30, tokenCacheMs = 60_000 } = options
   const issuers = issuersOf(options)
   if (issuers.length === 0 && !verify) {
     throw new Error("bearer() needs an issuer: bearer({ issuer: 'https://auth.example.com' })")
@@ -137,34 +137,34 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   if (options.resource !== undefined && !URL.canParse(options.resource)) {
     throw new Error(`The resource "${options.resource}" must be an absolute URL: write "https://mcp.example.com/mcp"`)
   }
-  if (verify && options.keptFor) {
+  if (verify && options.tokenCacheMs) {
     throw new Error(
-      `bearer() has verify and keptFor: ${options.keptFor}. Answers of verify are never kept, because they may depend on anything of the request: leave keptFor out, and keep them in verify`,
+      `bearer() has verify and tokenCacheMs: ${options.tokenCacheMs}. Answers of verify are never kept, because they may depend on anything of the request: leave tokenCacheMs out, and keep them in verify`,
     )
   }
-  const verified = new VerifiedTokens(keptFor)
+  const verified = new VerifiedTokens(tokenCacheMs)
   /** How much each server declared when all of it had scopes. */
   const scopedEntries = new WeakMap<Registry, number>()
 
-  const { storedClaims, reauthorize, tenant: tenantClaim } = options
+  const { storedClaims, reauthorize, tenantClaim } = options
   const stored = { storedClaims, ...(reauthorize && { reauthorize }) }
   return {
     tenantClaim,
-    attach,
+    validate,
     authenticate,
     authenticateMadeUp,
-    refuse,
+    authorize,
     ...stored,
-    ...(carrier.isDescribed && { respond }),
+    ...(carrier.isDescribed && { handleMetadataRequest }),
   }
 
   /** @throws Error for a declaration without scopes, if the server is strict */
-  function attach(server: Server): void {
-    if (!options.strict) return
+  function validate(server: Server): void {
+    if (!options.requireScopesEverywhere) return
     const count = countDeclared(server)
     // What is declared after serve() was called is looked at with the next request.
     if (scopedEntries.get(server.registry) === count) return
-    const open = unscoped(server)
+    const open = findUnscoped(server)
     if (open.length === 0) {
       scopedEntries.set(server.registry, count)
       return
@@ -172,11 +172,15 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     throw new Error(`Without scopes: ${open.join(', ')}. Give each some, or scopes: [] for whoever is signed in`)
   }
 
-  async function authenticate(request: Request, site: Site, visit: Visit): Promise<Principal | undefined> {
-    attach(site.server)
+  async function authenticate(
+    request: Request,
+    site: ServerInfo,
+    incoming: IncomingRequest,
+  ): Promise<Principal | undefined> {
+    validate(site.server)
     const found = carrier.token(request)
     if (!found) {
-      if (optional) return undefined
+      if (allowAnonymous) return undefined
       throw refusal(
         {
           kind: 'unauthorized',
@@ -202,48 +206,62 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     const audiences = resourcesOf(request, site)
     const known = verify ? undefined : verified.get(found.token, audiences)
     const principal = known ?? (await verifiedPrincipal(found.token, audiences, request, site))
-    return withRequiredScopes(principal, request, site, visit)
+    return withRequiredScopes(principal, request, site, incoming)
   }
 
   /** @throws McpError `insufficient_scope` */
-  function withRequiredScopes(principal: Principal, request: Request, site: Site, visit: Visit): Principal {
+  function withRequiredScopes(
+    principal: Principal,
+    request: Request,
+    site: ServerInfo,
+    incoming: IncomingRequest,
+  ): Principal {
     // Who was refused is known, too.
-    visit.principal = principal
-    if (holdsScopes(principal.scopes, required)) return principal
-    throw refusedScopes(required, principal, request, site)
+    incoming.principal = principal
+    if (holdsScopes(principal.scopes, requiredScopes)) return principal
+    throw refusedScopes(requiredScopes, principal, request, site)
   }
 
-  async function authenticateMadeUp(user: MadeUpUser, request: Request, site: Site, visit: Visit): Promise<Principal> {
-    attach(site.server)
+  async function authenticateMadeUp(
+    user: TestUser,
+    request: Request,
+    site: ServerInfo,
+    incoming: IncomingRequest,
+  ): Promise<Principal> {
+    validate(site.server)
     try {
       const claims = claimsOfMadeUp(user, request)
       audiencesOf(claims)
       checkTimes(claims, clockTolerance, Date.now())
-      return withRequiredScopes(principalOf(claims, options), request, site, visit)
+      return withRequiredScopes(principalOf(claims, options), request, site, incoming)
     } catch (problem) {
       throw problem instanceof BadToken ? invalidToken(problem, request, site) : problem
     }
   }
 
   /** @throws BadToken for what no token of the issuers claims */
-  function claimsOfMadeUp({ claims, tenant }: MadeUpUser, { url }: Request): Claims {
+  function claimsOfMadeUp({ claims, tenant }: TestUser, { url }: Request): Claims {
     const { iss = issuers[0]?.name ?? new URL(url).origin } = claims
     if (!verify && !issuers.some(({ name }) => name === iss)) {
       throw new BadToken('The token is of an issuer that is not accepted here')
     }
-    if (tenant !== undefined && options.tenant === undefined) {
+    if (tenant !== undefined && options.tenantClaim === undefined) {
       throw new BadToken(
-        `The made-up user has the tenant "${tenant}", and bearer() has no option tenant, so no token names one: leave the tenant empty, or name its claim, as in bearer({ tenant: 'org_id' })`,
+        `The made-up user has the tenant "${tenant}", and bearer() has no option tenantClaim, so no token names one: leave the tenant empty, or name its claim, as in bearer({ tenantClaim: 'org_id' })`,
       )
     }
-    return { ...claims, iss, ...(options.tenant !== undefined && tenant !== undefined && { [options.tenant]: tenant }) }
+    return {
+      ...claims,
+      iss,
+      ...(options.tenantClaim !== undefined && tenant !== undefined && { [options.tenantClaim]: tenant }),
+    }
   }
 
   async function verifiedPrincipal(
     token: string,
     audiences: readonly string[],
     request: Request,
-    site: Site,
+    site: ServerInfo,
   ): Promise<Principal> {
     try {
       const claims = await claimsOf(token, audiences, request, site)
@@ -258,12 +276,17 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     }
   }
 
-  function invalidToken({ message }: BadToken, request: Request, site: Site): McpError {
+  function invalidToken({ message }: BadToken, request: Request, site: ServerInfo): McpError {
     const challenge = { error: 'invalid_token', description: message, scopes: scopesOf(site) } as const
     return refusal({ kind: 'unauthorized', message, challenge }, request, site)
   }
 
-  async function claimsOf(token: string, audiences: readonly string[], request: Request, site: Site): Promise<Claims> {
+  async function claimsOf(
+    token: string,
+    audiences: readonly string[],
+    request: Request,
+    site: ServerInfo,
+  ): Promise<Claims> {
     if (verify) {
       const claims = await verify(token, request)
       if (!claims) throw new BadToken('The token is not good here')
@@ -285,7 +308,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   async function introspected(
     token: string,
     expected: { audience: readonly string[]; clockTolerance: number },
-    site: Site,
+    site: ServerInfo,
   ) {
     const issuer = issuers.find((each) => each.introspection?.covers(token))
     if (!issuer) throw new BadToken('The token is not good here')
@@ -302,18 +325,18 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     return { ...claims, iss }
   }
 
-  async function refuse(visit: Visit, site: Site): Promise<McpError | undefined> {
-    const scopes = await lackedBy(visit, site)
-    return scopes.length > 0 ? refusedScopes(scopes, visit.principal, visit.request, site) : undefined
+  async function authorize(incoming: IncomingRequest, site: ServerInfo): Promise<McpError | undefined> {
+    const scopes = await lackedBy(incoming, site)
+    return scopes.length > 0 ? refusedScopes(scopes, incoming.principal, incoming.request, site) : undefined
   }
 
   function refusedScopes(
     scopes: readonly string[],
     principal: Principal | undefined,
     request: Request,
-    site: Site,
+    site: ServerInfo,
   ): McpError {
-    const held = principal ? (options.scopesOf ?? statedScopes)(principal.claims) : []
+    const held = principal ? (options.getScopes ?? statedScopes)(principal.claims) : []
     const refused = insufficient(scopes, held)
     // Nobody has no token to replace.
     return principal
@@ -321,16 +344,16 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
       : refusal({ ...refused, kind: 'unauthorized', challenge: { scopes } }, request, site)
   }
 
-  function refusal(refused: Refusal, request: Request, site: Site): McpError {
+  function refusal(refused: Refusal, request: Request, site: ServerInfo): McpError {
     return refusalOf(refused, carrier.isDescribed ? describedAt(request, site, options.resource) : undefined)
   }
 
   /** What a client should ask for that knows nothing yet. */
-  function scopesOf(site: Site): readonly string[] {
-    return options.scopes ?? [...new Set([...required, ...declaredScopes(site.server)])]
+  function scopesOf(site: ServerInfo): readonly string[] {
+    return options.scopes ?? [...new Set([...requiredScopes, ...declaredScopes(site.server)])]
   }
 
-  function resourcesOf(request: Request, site: Site): readonly string[] {
+  function resourcesOf(request: Request, site: ServerInfo): readonly string[] {
     // Endpoints in one folder have the same URL for the older transport, so a token for it is accepted only there.
     const { mcp, sse } = site.paths
     const paths = new URL(request.url).pathname === mcp ? [mcp] : [mcp, sse]
@@ -339,14 +362,14 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     return [...new Set(names.flatMap((name) => (name.endsWith('/') ? [name, name.slice(0, -1)] : [name])))]
   }
 
-  function respond(request: Request, site: Site): Promise<Response> | undefined {
+  function handleMetadataRequest(request: Request, site: ServerInfo): Promise<Response> | undefined {
     if (!request.url.includes('/.well-known/oauth-')) return undefined
-    const { resource, name, documentation } = options
+    const { resource, resourceName, resourceDocumentation } = options
     return (
       resourceMetadata(request, site, {
         resource,
-        name,
-        documentation,
+        name: resourceName,
+        documentation: resourceDocumentation,
         issuers: issuers.map((issuer) => issuer.name),
         scopes: scopesOf(site),
       }) ?? authorizationServerMetadata(request, site, issuers[0])
@@ -355,7 +378,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
 }
 
 /** @throws McpError `unavailable` when the issuer gives no answer */
-async function introspectedBy(issuer: Issuer, token: string, site: Site): Promise<Claims | undefined> {
+async function introspectedBy(issuer: Issuer, token: string, site: ServerInfo): Promise<Claims | undefined> {
   try {
     return await issuer.introspection?.ask(token, await issuer.introspectionUrl(site), site)
   } catch (problem) {

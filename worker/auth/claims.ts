@@ -11,11 +11,11 @@ export type Claims = Readonly<Params>
 
 export type ClaimOptions = {
   /** The claim that names the organisation a subject acts for, such as `org_id` or `tid`; left out, there are none. */
-  tenant?: string
+  tenantClaim?: string
   /** The scopes that claims amount to. Default: `scope` and `scp`, texts with spaces or lists. */
-  scopesOf?(claims: Claims): readonly string[]
+  getScopes?(claims: Claims): readonly string[]
   /** What a scope allows besides itself: `{ 'notes:write': ['notes:read'] }`. */
-  implies?: Readonly<Record<string, readonly string[]>>
+  impliedScopes?: Readonly<Record<string, readonly string[]>>
 }
 
 /**
@@ -33,7 +33,10 @@ export const statedScopes = (claims: Claims): readonly string[] => [
  *
  * @throws BadToken when a claim has the wrong type, or when the claims name no issuer or no subject
  */
-export function principalOf(claims: Claims, { tenant, scopesOf = statedScopes, implies }: ClaimOptions): Principal {
+export function principalOf(
+  claims: Claims,
+  { tenantClaim, getScopes = statedScopes, impliedScopes }: ClaimOptions,
+): Principal {
   const client = readString(claims, 'client_id') ?? readString(claims, 'azp') ?? readString(claims, 'appid')
   // A service token of Cloudflare Access has its name in common_name, and an empty subject.
   const isService = claims.sub === '' && claims.common_name !== undefined
@@ -42,15 +45,15 @@ export function principalOf(claims: Claims, { tenant, scopesOf = statedScopes, i
   if (subject === undefined)
     throw new BadToken('The token names no subject: it has no claim sub and no claim client_id')
   if (issuer === undefined) throw new BadToken('The token names no issuer: it has no claim iss')
-  const organisation = tenant === undefined ? undefined : readString(claims, tenant)
-  const scopes: unknown = scopesOf(claims)
+  const organisation = tenantClaim === undefined ? undefined : readString(claims, tenantClaim)
+  const scopes: unknown = getScopes(claims)
   if (!isStrings(scopes)) throw new BadToken(`The scopes of the token must be a list of strings, not ${kindOf(scopes)}`)
   return {
     issuer,
     subject,
     ...(client !== undefined && { client }),
     ...(organisation !== undefined && { tenant: organisation }),
-    scopes: withImplied(scopes, implies),
+    scopes: withImplied(scopes, impliedScopes),
     claims,
   }
 }

@@ -5,7 +5,7 @@
  */
 
 import { BoundedMap } from '../protocol/bounded-map.ts'
-import type { Site } from './auth.ts'
+import type { ServerInfo } from './auth.ts'
 import type { Claims } from './claims.ts'
 import { type Fetch, fetchJson, Refused } from './fetch-json.ts'
 
@@ -57,7 +57,7 @@ export class Introspection {
    * @returns what the token stands for; `undefined`: nothing
    * @throws Error when there is no answer
    */
-  async ask(token: string, url: string, site: Site): Promise<Claims | undefined> {
+  async ask(token: string, url: string, site: ServerInfo): Promise<Claims | undefined> {
     const refused = this.#worthless.get(token)
     if (refused !== undefined && Date.now() - refused < worthlessFor) return undefined
     const known = this.#asking.get(token)

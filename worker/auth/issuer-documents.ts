@@ -9,7 +9,7 @@
 import type { JSONWebKeySet, JWK } from 'jose'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
-import type { Site } from './auth.ts'
+import type { ServerInfo } from './auth.ts'
 import { type Fetch, fetchJson, safeUrl } from './fetch-json.ts'
 
 export type IssuerDocument = {
@@ -56,7 +56,7 @@ export class IssuerDocuments {
   }
 
   /** @throws Error when nothing is known and the issuer does not answer */
-  async current(site: Site): Promise<IssuerDocument> {
+  async current(site: ServerInfo): Promise<IssuerDocument> {
     const cached = this.#known ?? (await this.#cached(site))
     // It may have been read from the issuer meanwhile.
     this.#known ??= cached
@@ -82,7 +82,7 @@ export class IssuerDocuments {
    *
    * @throws Error when it does not answer: the key may be good
    */
-  async renewed(document: IssuerDocument, site: Site): Promise<IssuerDocument> {
+  async renewed(document: IssuerDocument, site: ServerInfo): Promise<IssuerDocument> {
     if (this.#known && this.#known.at > document.at) return this.#known
     // It is being asked for already, for whoever came first with that key.
     if (this.#isLoading) return this.#load(site)
@@ -93,7 +93,7 @@ export class IssuerDocuments {
   }
 
   /** Once at a time. What fails is reported, once, and left alone for a while. */
-  #load(site: Site): Promise<IssuerDocument> {
+  #load(site: ServerInfo): Promise<IssuerDocument> {
     if (this.#loading && this.#isLoading) return this.#loading.document
     if (this.#failure && Date.now() - this.#failure.at < restAfterFailure) return Promise.reject(this.#failure.problem)
     const loading = this.#read().then(
@@ -155,7 +155,7 @@ export class IssuerDocuments {
 
   // A failing cache delays a request and decides nothing.
 
-  async #cached(site: Site): Promise<IssuerDocument | undefined> {
+  async #cached(site: ServerInfo): Promise<IssuerDocument | undefined> {
     try {
       const document = await site.documentCache?.()?.read(this.#cacheName)
       return isDocument(document) ? document : undefined
@@ -165,7 +165,7 @@ export class IssuerDocuments {
     }
   }
 
-  async #keep(document: IssuerDocument, site: Site): Promise<void> {
+  async #keep(document: IssuerDocument, site: ServerInfo): Promise<void> {
     try {
       await site.documentCache?.()?.write(this.#cacheName, document, staleFor)
     } catch (problem) {

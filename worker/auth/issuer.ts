@@ -9,7 +9,7 @@ import {
 } from 'jose'
 import * as errors from 'jose/errors'
 import { McpError } from '../protocol/errors.ts'
-import type { Site } from './auth.ts'
+import type { ServerInfo } from './auth.ts'
 import { BadToken } from './bad-token.ts'
 import type { Claims } from './claims.ts'
 import { type Fetch, safeUrl } from './fetch-json.ts'
@@ -89,7 +89,7 @@ export class Issuer {
    * @returns what a JWT of this issuer claims
    * @throws BadToken; McpError `unavailable` when its keys cannot be had
    */
-  async verify(token: string, expected: Expected, site: Site): Promise<Claims> {
+  async verify(token: string, expected: Expected, site: ServerInfo): Promise<Claims> {
     const audience = this.audience(expected)
     const settings = {
       issuer: this.name,
@@ -127,7 +127,7 @@ export class Issuer {
   }
 
   /** What it publishes about itself; `undefined` where its keys are given. */
-  async metadata(site: Site): Promise<IssuerDocument['metadata'] | undefined> {
+  async metadata(site: ServerInfo): Promise<IssuerDocument['metadata'] | undefined> {
     return this.#options.keys === undefined ? (await this.#documents.current(site)).metadata : undefined
   }
 
@@ -139,14 +139,14 @@ export class Issuer {
   }
 
   /** Where it answers what a token is worth. */
-  async introspectionUrl(site: Site): Promise<string> {
+  async introspectionUrl(site: ServerInfo): Promise<string> {
     const url = this.#options.introspection?.url ?? (await this.metadata(site))?.introspection_endpoint
     if (typeof url !== 'string')
       throw new Error(`The metadata of ${this.name} names no introspection_endpoint: give its url`)
     return safeUrl(url, 'The introspection_endpoint', this.name)
   }
 
-  #keyFor(site: Site, isRenewed: boolean): JWTVerifyGetKey {
+  #keyFor(site: ServerInfo, isRenewed: boolean): JWTVerifyGetKey {
     return async (header, jws) => {
       const { keys } = this.#options
       if (typeof keys === 'object') return this.#keySet(keys)(header, jws)

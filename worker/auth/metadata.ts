@@ -5,7 +5,7 @@
  */
 import type { Params } from '../protocol/types.ts'
 import { authorizationServer, protectedResource } from '../protocol/well-known.ts'
-import type { Site } from './auth.ts'
+import type { ServerInfo } from './auth.ts'
 import type { Issuer } from './issuer.ts'
 
 export type Description = {
@@ -24,7 +24,7 @@ export type Description = {
  */
 export function resourceOf(
   request: Request,
-  { paths: { mcp, sse } }: Pick<Site, 'paths'>,
+  { paths: { mcp, sse } }: Pick<ServerInfo, 'paths'>,
   resource: string | undefined,
   path: string | undefined = new URL(request.url).pathname,
 ): string {
@@ -43,7 +43,7 @@ export function metadataUrl(resource: string): string {
 /** The description of an endpoint, at the well-known path of each and at the origin's. */
 export function resourceMetadata(
   request: Request,
-  site: Site,
+  site: ServerInfo,
   { resource, name, documentation, issuers, scopes }: Description,
 ): Promise<Response> | undefined {
   const { pathname } = new URL(request.url)
@@ -63,7 +63,7 @@ export function resourceMetadata(
 /** Clients of 2025-03-26 and before look for the authorization server's metadata where the server itself is. */
 export function authorizationServerMetadata(
   request: Request,
-  site: Site,
+  site: ServerInfo,
   issuer: Issuer | undefined,
 ): Promise<Response> | undefined {
   if (!issuer || new URL(request.url).pathname !== authorizationServer) return undefined

@@ -5,9 +5,9 @@ import type { Principal } from '../protocol/principal.ts'
 import type { Auth } from './auth.ts'
 import { checked } from './refusal.ts'
 
-export type OfTenantOptions = {
+export type ForTenantOptions = {
   /**
-   * Accepts tokens without the claim that `bearer({ tenant })` names, as tokens of this tenant: for an issuer or an audience that
+   * Accepts tokens without the claim that `bearer({ tenantClaim })` names, as tokens of this tenant: for an issuer or an audience that
    * only this tenant has. Default false: they are refused with 403.
    */
   allowMissingClaim?: boolean
@@ -16,16 +16,16 @@ export type OfTenantOptions = {
 /**
  * Makes every principal of an auth act for one tenant, which becomes `ctx.principal.tenant`, and refuses principals of other
  * tenants. The issuer or the audience of the auth belongs to the tenant alone (the audience is the endpoint's URL unless `bearer`
- * names another), or `bearer({ tenant })` names the claim by which the tenants of a shared issuer differ.
+ * names another), or `bearer({ tenantClaim })` names the claim by which the tenants of a shared issuer differ.
  *
  * @param tenant as the address names it, and the claim of a token if it has one
  * @example
- * serve(server, { auth: ofTenant('acme', bearer({ issuer: 'https://login.acme.example' })) })
+ * serve(server, { auth: forTenant('acme', bearer({ issuer: 'https://login.acme.example' })) })
  */
-export function ofTenant(tenant: string, auth: Auth, options: OfTenantOptions = {}): Auth {
-  checkValue('ofTenant()', 'tenant', tenant, kind.name)
-  checkValue('ofTenant()', 'auth', auth, kind.auth)
-  checkOptions('ofTenant()', options, { allowMissingClaim: kind.flag } satisfies KindsOf<OfTenantOptions>)
+export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions = {}): Auth {
+  checkValue('forTenant()', 'tenant', tenant, kind.name)
+  checkValue('forTenant()', 'auth', auth, kind.auth)
+  checkOptions('forTenant()', options, { allowMissingClaim: kind.flag } satisfies KindsOf<ForTenantOptions>)
   const { allowMissingClaim = false } = options
   const authenticateMadeUp = auth.authenticateMadeUp?.bind(auth)
 
@@ -44,16 +44,16 @@ export function ofTenant(tenant: string, auth: Auth, options: OfTenantOptions = 
 
   return {
     tenant,
-    attach: (server) => auth.attach?.(server),
-    async authenticate(request, site, visit) {
-      const principal = checked(await auth.authenticate(request, site, visit))
+    validate: (server) => auth.validate?.(server),
+    async authenticate(request, site, incoming) {
+      const principal = checked(await auth.authenticate(request, site, incoming))
       return principal && asTenant(principal)
     },
     ...(authenticateMadeUp && {
       authenticateMadeUp: async (...user) => asTenant(await authenticateMadeUp(...user)),
     }),
-    refuse: async (visit, site) => auth.refuse?.(visit, site),
-    respond: (request, site) => auth.respond?.(request, site),
+    authorize: async (incoming, site) => auth.authorize?.(incoming, site),
+    handleMetadataRequest: (request, site) => auth.handleMetadataRequest?.(request, site),
     storedClaims: auth.storedClaims,
     ...(auth.reauthorize && { reauthorize: (principal, call) => auth.reauthorize?.(principal, call) }),
   }

@@ -7,7 +7,10 @@ import type { Auth } from './auth.ts'
 import { type BearerOptions, bearerKinds, resourceServer, storedKinds } from './bearer.ts'
 import { describedAt, insufficient, lackedBy, refusalOf } from './refusal.ts'
 
-export type AccessOptions = Omit<BearerOptions, 'issuer' | 'keys' | 'audience' | 'introspection' | 'resource'> & {
+export type CloudflareAccessOptions = Omit<
+  BearerOptions,
+  'issuer' | 'keys' | 'audience' | 'introspection' | 'resource'
+> & {
   /** The team's name, as in `<team>.cloudflareaccess.com`. */
   team: string
   /** The application's audience tag. */
@@ -15,7 +18,7 @@ export type AccessOptions = Omit<BearerOptions, 'issuer' | 'keys' | 'audience' |
 }
 
 const { issuer: _issuer, keys: _keys, introspection: _introspection, resource: _resource, ...common } = bearerKinds
-const accessKinds: KindsOf<AccessOptions> = {
+const accessKinds: KindsOf<CloudflareAccessOptions> = {
   team: kind.required(kind.name),
   ...common,
   audience: kind.required([
@@ -29,7 +32,7 @@ const accessKinds: KindsOf<AccessOptions> = {
  *
  * @see https://developers.cloudflare.com/cloudflare-one/identity/authorization-cookie/validating-json/
  */
-export function cloudflareAccess(access: AccessOptions): Auth {
+export function cloudflareAccess(access: CloudflareAccessOptions): Auth {
   checkOptions('cloudflareAccess()', access, accessKinds)
   const { team, audience, ...options } = access
   const issuer = `https://${team}.cloudflareaccess.com`
@@ -71,10 +74,10 @@ export function oauthProvider<Props, Granted = unknown>(
       const refused = { kind: 'unauthorized', message: 'Authorization is required', challenge: {} } as const
       throw refusalOf(refused, describedAt(request, site))
     },
-    async refuse(visit, site) {
-      const scopes = await lackedBy(visit, site)
+    async authorize(incoming, site) {
+      const scopes = await lackedBy(incoming, site)
       if (scopes.length === 0) return undefined
-      return refusalOf(insufficient(scopes, visit.principal?.scopes ?? []), describedAt(visit.request, site))
+      return refusalOf(insufficient(scopes, incoming.principal?.scopes ?? []), describedAt(incoming.request, site))
     },
   }
 }

@@ -1,7 +1,7 @@
 /** How a caller is told what it takes. */
 import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
-import type { Site, Visit } from './auth.ts'
+import type { IncomingRequest, ServerInfo } from './auth.ts'
 import { BadToken } from './bad-token.ts'
 import { type Challenge, challengeText } from './challenge.ts'
 import { checkPrincipal } from './claims.ts'
@@ -35,14 +35,17 @@ export function insufficient(scopes: readonly string[], held: readonly string[])
 const isAskedFor = (scope: string): boolean => /^[!#-[\]-~]+$/.test(scope) && scope !== 'offline_access'
 
 /** Everything that the messages of a request take, if its principal lacks some of it. */
-export async function lackedBy({ principal, messages = [] }: Visit, site: Site): Promise<readonly string[]> {
+export async function lackedBy(
+  { principal, messages = [] }: IncomingRequest,
+  site: ServerInfo,
+): Promise<readonly string[]> {
   const asked = messages.filter((message) => 'method' in message)
   const lacked = await Promise.all(asked.map((message) => site.lackedScopes(principal, message)))
   return [...new Set(lacked.flat())]
 }
 
 /** Where the endpoint that is asked describes itself. */
-export const describedAt = (request: Request, site: Site, resource?: string): string =>
+export const describedAt = (request: Request, site: ServerInfo, resource?: string): string =>
   metadataUrl(resourceOf(request, site, resource))
 
 /**

@@ -10,7 +10,7 @@ export const declaredScopes = (server: Server): readonly string[] => [
  *
  * @returns such as `the tool "add"`
  */
-export const unscoped = (server: Server): string[] =>
+export const findUnscoped = (server: Server): string[] =>
   declared(server)
     .filter(({ scopes }) => scopes === undefined)
     .map(({ what }) => what)

@@ -7,29 +7,29 @@ import { encodeHeader, mirroredHeaders } from '../protocol/mirror.ts'
 import { newestStateless } from '../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../protocol/stateless-request.ts'
 import type { CallToolResult, Params, Result } from '../protocol/types.ts'
-import type { EdgeWorker } from '../serve.ts'
+import type { McpWorker } from '../serve.ts'
 import type { Registry } from '../server/server.ts'
 
 /** Who asks. */
-export type FaceOptions = {
+export type RpcOptions = {
   /** A bearer token, where the server wants one. */
   token?: string
 }
 
-export type FaceEndpoint = {
+export type RpcEntrypointOptions = {
   /** The endpoint's public URL, which is the audience of its tokens. Default: `http://localhost` with the endpoint's path. */
   url?: string
 }
 
 /** What another Worker may ask through a service binding. */
-export interface FaceRpc {
+export interface McpRpc {
   /** Any method. @throws Error with the message of a JSON-RPC error */
-  request(method: string, params?: Params, options?: FaceOptions): Promise<Result>
-  callTool(name: string, args?: Params, options?: FaceOptions): Promise<CallToolResult>
-  readResource(uri: string, options?: FaceOptions): Promise<Result>
+  request(method: string, params?: Params, options?: RpcOptions): Promise<Result>
+  callTool(name: string, args?: Params, options?: RpcOptions): Promise<CallToolResult>
+  readResource(uri: string, options?: RpcOptions): Promise<Result>
 }
 
-export type Face = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & FaceRpc
+export type RpcEntrypoint = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & McpRpc
 
 const { date } = newestStateless
 const envelope = { capabilities: {}, client: { name: 'service binding', version: '1' } }
@@ -50,15 +50,15 @@ function headersOfServer(registry: Registry, method: string, params: Params): Re
  * any other: what takes a token takes it here too. What asks is refused: there is nobody to answer.
  *
  * @example
- * export const McpFace = face(worker, { url: 'https://notes.example.com/mcp' })
- * // the other Worker, whose binding NOTES has the entrypoint "McpFace"
+ * export const McpEntrypoint = rpcEntrypoint(worker, { url: 'https://notes.example.com/mcp' })
+ * // the other Worker, whose binding NOTES has the entrypoint "McpEntrypoint"
  * const { content } = await env.NOTES.callTool('search', { words: 'tea' })
  */
-export function face(worker: EdgeWorker, endpoint: FaceEndpoint = {}): Face {
-  checkOptions('face()', endpoint, { url: string })
+export function rpcEntrypoint(worker: McpWorker, endpoint: RpcEntrypointOptions = {}): RpcEntrypoint {
+  checkOptions('rpcEntrypoint()', endpoint, { url: string })
   const { url = `http://localhost${worker.paths.mcp}` } = endpoint
-  return class McpFace extends WorkerEntrypoint implements FaceRpc {
-    async request(method: string, params: Params = {}, { token }: FaceOptions = {}): Promise<Result> {
+  return class McpEntrypoint extends WorkerEntrypoint implements McpRpc {
+    async request(method: string, params: Params = {}, { token }: RpcOptions = {}): Promise<Result> {
       const asked = new Request(url, {
         method: 'POST',
         headers: {
@@ -76,11 +76,11 @@ export function face(worker: EdgeWorker, endpoint: FaceEndpoint = {}): Face {
       throw new Error(error?.message ?? `The server answered with ${response.status}`)
     }
 
-    async callTool(name: string, args: Params = {}, options?: FaceOptions): Promise<CallToolResult> {
+    async callTool(name: string, args: Params = {}, options?: RpcOptions): Promise<CallToolResult> {
       return (await this.request('tools/call', { name, arguments: args }, options)) as CallToolResult
     }
 
-    readResource(uri: string, options?: FaceOptions): Promise<Result> {
+    readResource(uri: string, options?: RpcOptions): Promise<Result> {
       return this.request('resources/read', { uri }, options)
     }
   }

@@ -7,9 +7,9 @@ import { type Asks, asked, type Elsewhere } from './workers.ts'
  * @throws Error for what is no host
  *
  * @example
- * export default first(byHost({ 'notes.example.com': notes, 'weather.example.com': weather }), app)
+ * export default first(routeByHost({ 'notes.example.com': notes, 'weather.example.com': weather }), app)
  */
-export function byHost(workers: Readonly<Record<string, Elsewhere>>): Asks {
+export function routeByHost(workers: Readonly<Record<string, Elsewhere>>): Asks {
   const known = new Map(Object.entries(workers).map(([host, worker]) => [readHost(host), asked(worker)]))
   return (request, env, ctx) => {
     const { host, hostname } = new URL(request.url)
@@ -21,5 +21,5 @@ function readHost(text: string): string {
   const host = text.toLowerCase()
   // Another scheme than http has another port of its own, which a URL leaves out.
   if (URL.parse(`edgemcp://${host}`)?.host === host && /^[^*]+$/.test(host)) return host
-  throw new Error(`byHost: "${text}" is no host: write it without a scheme and a path, as in "notes.example.com"`)
+  throw new Error(`routeByHost: "${text}" is no host: write it without a scheme and a path, as in "notes.example.com"`)
 }

@@ -1,5 +1,5 @@
 import { authorizationServer, protectedResource } from '../protocol/well-known.ts'
-import type { EdgeWorker } from '../serve.ts'
+import type { McpWorker } from '../serve.ts'
 
 export type Asks = (request: Request, env: unknown, ctx: ExecutionContext) => unknown
 
@@ -17,7 +17,7 @@ export const asked = (worker: Elsewhere): Asks => (typeof worker === 'function' 
  * router.all('*', own(worker))
  */
 export const own =
-  (worker: EdgeWorker) =>
+  (worker: McpWorker) =>
   async (request: Request, env: unknown, ctx: ExecutionContext): Promise<Response | undefined> => {
     const { pathname } = new URL(request.url)
     const endpoints = Object.values(worker.paths)

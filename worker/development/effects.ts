@@ -128,9 +128,9 @@ function openRound(context: Context, within: Scope<Running | undefined>): { cont
       elicitUrl: asking(context.elicitUrl) as Context['elicitUrl'],
       sample: asking(context.sample) as Context['sample'],
       roots: asking(context.roots) as Context['roots'],
-      ask: asking(context.ask) as Context['ask'],
-      input(key) {
-        const answer = context.input(key)
+      requestInput: asking(context.requestInput) as Context['requestInput'],
+      inputResponse(key) {
+        const answer = context.inputResponse(key)
         branches ||= answer === undefined
         return answer
       },
@@ -153,12 +153,12 @@ function openRound(context: Context, within: Scope<Running | undefined>): { cont
 }
 
 /** A state without operations of its own: those it has are known. */
-const keyValue = ['get', 'put', 'delete', 'entries', 'forget']
+const keyValue = ['get', 'put', 'delete', 'entries', 'deleteAll']
 
 function watchState<T>(state: T, within: Scope<Running | undefined>): T {
   const operations = Object.entries(state as Record<string, (...args: unknown[]) => unknown>)
   const isKeyValue = operations.length === keyValue.length && operations.every(([name]) => keyValue.includes(name))
-  const writing = isKeyValue ? ['put', 'delete', 'forget'] : ['forget']
+  const writing = isKeyValue ? ['put', 'delete', 'deleteAll'] : ['deleteAll']
   const watching = operations.map(([name, operation]) => {
     if (!writing.includes(name)) return [name, operation]
     const call = `ctx.state(…).${name}(…)`

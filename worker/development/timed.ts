@@ -1,12 +1,12 @@
 /** Requests that tell what they took. */
-import type { EdgeWorker } from '../serve.ts'
+import type { McpWorker } from '../serve.ts'
 import { runWaiting } from './first-request.ts'
 import { begin, end, type Hop, hopsOf, within } from './hops.ts'
 import { isInside } from './inside.ts'
 import { serverTiming } from './server-timing.ts'
 
 /** The same Worker. Its answers have a header `Server-Timing`, which browsers show, too: https://www.w3.org/TR/server-timing/ */
-export const timed = (worker: EdgeWorker): EdgeWorker => ({
+export const timed = (worker: McpWorker): McpWorker => ({
   ...worker,
   async fetch(request, env, context) {
     runWaiting()

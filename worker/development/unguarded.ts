@@ -12,7 +12,7 @@ export function warnOfUnguarded({ tools, resources, templates, prompts }: Regist
   if (!auth && scoped.length > 0) {
     console.warn(`edgemcp refuses everybody ${named(scoped)}: it has scopes, and serve() has no auth`)
   }
-  const limited = entries.filter(([, entry]) => entry.limit)
+  const limited = entries.filter(([, entry]) => entry.rateLimit)
   if (!limit && limited.length > 0) {
     console.warn(
       `edgemcp keeps no limit of ${named(limited)}: serve(server, { limit: limits() }), of "edgemcp/limits", does`,

@@ -6,22 +6,22 @@ import { isOwnPage } from './own-page.ts'
 /** Lets the inspector be whoever it says it is. Everybody else is asked for what they always are. */
 export function withMadeUp(auth: Auth, env: object): Auth {
   return {
-    attach: auth.attach?.bind(auth),
-    refuse: auth.refuse?.bind(auth),
-    respond: auth.respond?.bind(auth),
+    validate: auth.validate?.bind(auth),
+    authorize: auth.authorize?.bind(auth),
+    handleMetadataRequest: auth.handleMetadataRequest?.bind(auth),
     storedClaims: auth.storedClaims,
     // The server's own hook knows no made-up users.
     reauthorize:
       auth.reauthorize &&
       (async (principal, call) => (principal.client === inspector ? principal : auth.reauthorize?.(principal, call))),
-    async authenticate(request, site, visit) {
+    async authenticate(request, site, incoming) {
       const user = madeUp(request, env)
-      if (!user) return auth.authenticate(request, site, visit)
+      if (!user) return auth.authenticate(request, site, incoming)
       const { subject, scopes, tenant } = user
       const claims = { ...user.claims, sub: subject, scope: scopes.join(' ') }
       if (auth.authenticateMadeUp) {
         const withClient = { ...claims, client_id: inspector }
-        return auth.authenticateMadeUp({ claims: withClient, tenant }, request, site, visit)
+        return auth.authenticateMadeUp({ claims: withClient, tenant }, request, site, incoming)
       }
       const issuer = new URL(request.url).origin
       return { issuer, subject, client: inspector, ...(tenant !== undefined && { tenant }), scopes, claims }

@@ -1,14 +1,14 @@
 /** What clients answer to questions: `undefined` for what is no such answer. */
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { CreateMessageResult, Root } from '../protocol/types.ts'
-import type { Sampled, Visited } from '../server/context.ts'
+import type { SamplingResult, UrlElicitationResult } from '../server/context.ts'
 
-export function readVisited(result: unknown): Visited | undefined {
+export function readVisited(result: unknown): UrlElicitationResult | undefined {
   const action = isObject(result) ? result.action : undefined
   return action === 'accept' || action === 'decline' || action === 'cancel' ? { action } : undefined
 }
 
-export function readSampled(result: unknown): Sampled | undefined {
+export function readSampled(result: unknown): SamplingResult | undefined {
   if (!isObject(result) || typeof result.role !== 'string' || typeof result.model !== 'string') return undefined
   const blocks = Array.isArray(result.content) ? result.content : [result.content]
   if (!blocks.every(isSampledBlock)) return undefined

@@ -9,10 +9,17 @@ import { sha256 } from '../protocol/sha256.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import { logLevels } from '../protocol/types.ts'
 import { checks } from '../server/checking.ts'
-import type { AskOptions, Context, Elicited, Feature, Input, SampleRequest } from '../server/context.ts'
+import type {
+  AskOptions,
+  ClientFeature,
+  Context,
+  FormResult,
+  InputResponse,
+  SamplingRequest,
+} from '../server/context.ts'
 import { readForm } from '../server/form.ts'
 import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
-import type { HandledState, ScopedState, StateRpc } from '../server/state.ts'
+import type { HandleState, KeyedState, StateRpc } from '../server/state.ts'
 import { readRoots, readSampled, readVisited } from './answers.ts'
 import type { Call, Outcome, World } from './call.ts'
 import { can, featuresOf, requirementOf } from './features.ts'
@@ -228,19 +235,19 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     client: call.client,
     requestId: call.requestId,
     meta: isObject(call.params._meta) ? call.params._meta : {},
-    can: (feature) => can(call.capabilities, feature),
+    supports: (feature) => can(call.capabilities, feature),
 
     elicit: (key, message, schema, options) =>
       question(`ctx.elicit("${key}", …)`, async () => {
         checks?.checkElicit(key, message, schema)
         const form = readForm(schema, `question "${key}"`, reader)
         const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
-        const read = async (result: unknown): Promise<Elicited<never> | undefined> => {
+        const read = async (result: unknown): Promise<FormResult<never> | undefined> => {
           if (!isObject(result)) return undefined
           if (result.action === 'decline' || result.action === 'cancel') return { action: result.action }
           if (result.action !== 'accept') return undefined
           const checked = await form.check(result.content ?? {})
-          if ('value' in checked) return { action: 'accept', content: checked.value } as Elicited<never>
+          if ('value' in checked) return { action: 'accept', content: checked.value } as FormResult<never>
           fail(
             new InvalidInputResponse(
               key,
@@ -264,7 +271,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
         throw new McpError('url_elicitation_required', message, { elicitations: [elicitation] })
       }),
 
-    completed(key) {
+    elicitationComplete(key) {
       checkQuestions()
       if (!muted()) world.completed(key, said)
     },
@@ -282,13 +289,13 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
         return ask(key, rootsRequest, readRoots)
       }),
 
-    input(key) {
+    inputResponse(key) {
       checkQuestions()
-      return answerTo(key) as Input | undefined
+      return answerTo(key) as InputResponse | undefined
     },
 
-    ask: (requests, options) =>
-      question(`ctx.ask({ ${Object.keys(requests ?? {}).join(', ')} })`, async () => {
+    requestInput: (requests, options) =>
+      question(`ctx.requestInput({ ${Object.keys(requests ?? {}).join(', ')} })`, async () => {
         checks?.checkAsk(requests)
         const asking = Object.entries(requests)
         if (asking.length === 0) throw new Error(checks?.nothingAsked ?? 'There is nothing to ask')
@@ -338,13 +345,13 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
         }
       }),
 
-    progress(done, total, message) {
+    progress(progress, total, message) {
       checkQuestions()
       const token = progressToken(call.params)
-      if (token === undefined || !(done > lastProgress)) return
-      lastProgress = done
+      if (token === undefined || !(progress > lastProgress)) return
+      lastProgress = progress
       if (muted()) return
-      const params = { progressToken: token, progress: done, total, message }
+      const params = { progressToken: token, progress, total, message }
       world.notify({ method: 'notifications/progress', params }, said)
     },
 
@@ -357,15 +364,15 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     },
 
     // Typed by what declares it.
-    state: <T>(of: ScopedState<T> | HandledState<T>, handle = '') => of.open(access(), handle),
+    state: <T>(of: KeyedState<T> | HandleState<T>, handle = '') => of.open(access(), handle),
 
-    handle: (of) => afterQuestions(() => of.mint(access())),
+    createHandle: (of) => afterQuestions(() => of.mint(access())),
 
     disconnect(retry) {
       checkQuestions()
       if (!muted()) world.disconnect(retry)
     },
-  } satisfies Omit<Context, 'signal' | 'sleep' | 'until'>) as unknown as Context
+  } satisfies Omit<Context, 'signal' | 'sleep' | 'sleepUntil'>) as unknown as Context
 
   return {
     context,
@@ -428,12 +435,12 @@ const changed = (key: string) =>
 const endless = (unused: readonly string[], asks: readonly string[]) =>
   new McpError('internal_error', checks?.endlessQuestions(unused, asks, mostRounds) ?? 'There is no end of questions')
 
-const cannotAsk = (feature: Feature) =>
+const cannotAsk = (feature: ClientFeature) =>
   new McpError('missing_client_capability', `This needs a client that supports ${feature}`, {
     requiredCapabilities: requirementOf(feature),
   })
 
-function samplingParams({ prompt, messages, ...rest }: SampleRequest): Params {
+function samplingParams({ prompt, messages, ...rest }: SamplingRequest): Params {
   const said = messages ?? [{ role: 'user', content: { type: 'text', text: prompt } }]
   return { messages: said, ...rest }
 }

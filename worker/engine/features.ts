@@ -1,29 +1,29 @@
 /** What a client has to support to be asked something. */
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { ClientCapabilities, InputRequest, Params } from '../protocol/types.ts'
-import type { Feature } from '../server/context.ts'
+import type { ClientFeature } from '../server/context.ts'
 
 /** Where a feature stands among the capabilities: under a name, in a mode of its own or not. */
-const placeOf = (feature: Feature) =>
+const placeOf = (feature: ClientFeature) =>
   (feature === 'elicitation' ? ['elicitation', 'form'] : feature.split('.')) as [keyof ClientCapabilities, string?]
 
-export function can(capabilities: ClientCapabilities, feature: Feature): boolean {
+export function can(capabilities: ClientCapabilities, feature: ClientFeature): boolean {
   const [name, mode] = placeOf(feature)
   const declared = capabilities[name] as Params | undefined
   return isObject(declared) && (mode === undefined || isObject(declared[mode]))
 }
 
-export function requirementOf(feature: Feature): ClientCapabilities {
+export function requirementOf(feature: ClientFeature): ClientCapabilities {
   const [name, mode] = placeOf(feature)
   return { [name]: mode ? { [mode]: {} } : {} }
 }
 
 /** What a client must support to be asked this. */
-export function featuresOf({ method, params = {} }: InputRequest): Feature[] {
+export function featuresOf({ method, params = {} }: InputRequest): ClientFeature[] {
   if (method === 'roots/list') return ['roots']
   if (method === 'elicitation/create') return [params.mode === 'url' ? 'elicitation.url' : 'elicitation']
   const { tools, toolChoice, includeContext = 'none', messages } = params
-  const features: Feature[] = ['sampling']
+  const features: ClientFeature[] = ['sampling']
   if (tools || toolChoice || hasToolBlocks(messages)) features.push('sampling.tools')
   if (includeContext !== 'none') features.push('sampling.context')
   return features

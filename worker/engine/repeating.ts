@@ -11,4 +11,4 @@ export function isRepeatable({ tools }: Registry, { method, params }: RequestMes
 
 /** Must a round of this call be answered once, however often it is sent? */
 export const isSingle = ({ tools }: Registry, { method, params }: { method: string; params: Params }): boolean =>
-  method === 'tools/call' && tools.get(String(params.name))?.single === true
+  method === 'tools/call' && tools.get(String(params.name))?.singleUse === true

@@ -59,7 +59,7 @@ export async function scopesOf(
 async function guardedBy(registry: Registry, { method, params = {} }: Asked, open: Open): Promise<readonly Guarded[]> {
   // Each is an engine's `Method`.
   const scopes = await (registry.methods.get(method) as Method | undefined)?.scopes?.(params, open)
-  return scopes ? [{ enabled: undefined, scopes }] : entriesOf(registry, method, params)
+  return scopes ? [{ visibleTo: undefined, scopes }] : entriesOf(registry, method, params)
 }
 
 /**
@@ -120,13 +120,13 @@ function forwardedEntries({ forwarded }: Registry, { kind, name }: ForwardedEntr
   const able = kind === 'resource' ? forwarded : forwarded.filter(({ prefix }) => name.startsWith(prefix))
   return able.map((server) => {
     const nameThere = kind === 'resource' ? name : name.slice(server.prefix.length)
-    return { enabled: undefined, scopes: server.scopesOf({ kind, name: nameThere }) }
+    return { visibleTo: undefined, scopes: server.scopesOf({ kind, name: nameThere }) }
   })
 }
 
 /** Takes the scopes of all entries. */
 const anyOf = (entries: readonly Guarded[]): Guarded => ({
-  enabled: undefined,
+  visibleTo: undefined,
   scopes: [...new Set(entries.flatMap(({ scopes = none }) => scopes))],
 })
 

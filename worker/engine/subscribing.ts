@@ -1,4 +1,4 @@
-import { type Change, type Scope, topicOf } from '../protocol/changes.ts'
+import { type Change, type Recipients, topicOf } from '../protocol/changes.ts'
 import type { Params } from '../protocol/types.ts'
 import { uriProblem } from '../protocol/uri.ts'
 import type { Caller } from '../server/caller.ts'
@@ -12,7 +12,7 @@ import { findResource, readable, readUri } from './methods/resources.ts'
 export async function mayHear(registry: Registry, caller: Caller, uri: string): Promise<boolean> {
   const template = registry.templates.get(uri)
   // Of all its resources together nobody can say whether they may be read.
-  if (template?.readable) return false
+  if (template?.authorize) return false
   if (!template && uriProblem(uri) !== undefined) return false
   return template
     ? isPermitted(template, caller) && isVisible(template, caller)
@@ -34,7 +34,7 @@ export async function readSubscription(registry: Registry, caller: Caller, param
  * What those listen to who are to hear of this: the change itself, and the template that its resource comes from. Others that
  * would fit it do not count: who may read them need not be allowed to read this.
  */
-export function topicsAbout(registry: Registry, change: Change, scope: Scope = {}): string[] {
+export function topicsAbout(registry: Registry, change: Change, scope: Recipients = {}): string[] {
   const item = 'resource' in change ? findResource(registry, change.resource)?.resource.item : undefined
   const changes = item && 'uriTemplate' in item ? [change, { resource: item.uriTemplate }] : [change]
   return changes.map((each) => topicOf(each, scope))

@@ -1,5 +1,5 @@
 /** Who makes a request, and whether it may: decided before anything is streamed, run or woken. */
-import type { Visit } from '../auth/auth.ts'
+import type { IncomingRequest } from '../auth/auth.ts'
 import { checked } from '../auth/refusal.ts'
 import { insufficientScope } from '../engine/scopes.ts'
 import { bounds } from '../protocol/bounds.ts'
@@ -18,7 +18,11 @@ const measuredHeaders = [
 ] as const
 
 /** @throws McpError `invalid_request` for a header beyond its bound, `unauthorized` */
-export async function authenticate(request: Request, host: Host, visit: Visit): Promise<Principal | undefined> {
+export async function authenticate(
+  request: Request,
+  host: Host,
+  incoming: IncomingRequest,
+): Promise<Principal | undefined> {
   for (const [name, most] of measuredHeaders) {
     const length = request.headers.get(name)?.length ?? 0
     if (length <= most) continue
@@ -27,16 +31,20 @@ export async function authenticate(request: Request, host: Host, visit: Visit): 
       `Header ${name} has ${length} characters: this server accepts at most ${most}`,
     )
   }
-  visit.principal = checked(await host.auth?.authenticate(request, host, visit))
-  return visit.principal
+  incoming.principal = checked(await host.auth?.authenticate(request, host, incoming))
+  return incoming.principal
 }
 
 /** The refusal of messages that this principal may not send. */
-export async function refused(messages: readonly Message[], host: Host, visit: Visit): Promise<Response | undefined> {
-  visit.messages = messages
-  const error = (await host.auth?.refuse?.(visit, host)) ?? (await host.limit?.admit(visit, host))
+export async function refused(
+  messages: readonly Message[],
+  host: Host,
+  incoming: IncomingRequest,
+): Promise<Response | undefined> {
+  incoming.messages = messages
+  const error = (await host.auth?.authorize?.(incoming, host)) ?? (await host.limit?.check(incoming, host))
   if (!error) return undefined
-  visit.error = error
+  incoming.rejection = error
   return refusal(error, idOf(messages))
 }
 
@@ -44,10 +52,14 @@ export async function refused(messages: readonly Message[], host: Host, visit: V
  * The refusal of a request that resumes a stream, answers an input request or cancels a call: it needs the scopes of the call that it
  * belongs to, which only the session knows.
  */
-export async function refusedScopes(scopes: readonly string[], host: Host, visit: Visit): Promise<Response> {
+export async function refusedScopes(
+  scopes: readonly string[],
+  host: Host,
+  incoming: IncomingRequest,
+): Promise<Response> {
   const call: RequestMessage = { jsonrpc: '2.0', id: 0, method: 'tools/call' }
   const site = { ...host, lackedScopes: async () => scopes }
-  const error = (await host.auth?.refuse?.({ ...visit, messages: [call] }, site)) ?? insufficientScope(scopes)
-  visit.error = error
+  const error = (await host.auth?.authorize?.({ ...incoming, messages: [call] }, site)) ?? insufficientScope(scopes)
+  incoming.rejection = error
   return refusal(error)
 }

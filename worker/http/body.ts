@@ -29,7 +29,7 @@ export async function readBody(request: Request, limits: Limits): Promise<string
   }
   const announced = headers.get('Content-Length') ?? ''
   const body = await read(request, /^\d+$/.test(announced) ? Number(announced) : Number.NaN, limits)
-  if (body.length > limits.body) throw tooLarge(limits)
+  if (body.length > limits.maxBodyBytes) throw tooLarge(limits)
   // What is not UTF-8 has become a replacement character, which has another length. Three bytes of a character of four
   // have the same one, and pass for it. A byte order mark is in the body and not in the text.
   if (body.text.includes('\ufffd') && ![0, markBytes].includes(body.length - utf8(body.text).length)) {
@@ -53,12 +53,12 @@ type Body = { text: string; length: number }
 /** @param announced bytes; NaN: not at all */
 function read(request: Request, announced: number, limits: Limits): Promise<Body> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(announced > limits.body ? tooLarge(limits) : tooLate(limits))
-    const timer = setTimeout(late, limits.bodyTimeout)
+    const late = () => reject(announced > limits.maxBodyBytes ? tooLarge(limits) : tooLate(limits))
+    const timer = setTimeout(late, limits.bodyTimeoutMs)
     const broken = () => reject(new McpError('parse_error', 'The body broke off'))
     // The runtime holds a body to the length that it announces, and reads it faster than a program can.
     const reading =
-      announced <= limits.body
+      announced <= limits.maxBodyBytes
         ? request.text().then((text) => ({ text, length: announced }))
         : readPieces(request.body, limits)
     reading.then(resolve, broken).finally(() => clearTimeout(timer))
@@ -73,14 +73,15 @@ async function readPieces(body: AsyncIterable<Uint8Array<ArrayBuffer>> | null, l
   let length = 0
   for await (const chunk of body ?? []) {
     length += chunk.byteLength
-    if (length <= limits.body) bytes.push(chunk)
+    if (length <= limits.maxBodyBytes) bytes.push(chunk)
     // Hanging up on a client that still sends would cost it the answer, so a while longer what comes is thrown away.
     else bytes.clear()
-    if (length > patienceFactor * limits.body) break
+    if (length > patienceFactor * limits.maxBodyBytes) break
   }
   return { text: bytes.text(), length }
 }
 
-const tooLarge = ({ body }: Limits) => new McpError('content_too_large', `The body is larger than ${body} bytes`)
-const tooLate = ({ bodyTimeout }: Limits) =>
-  new McpError('request_timeout', `The body did not arrive within ${bodyTimeout} ms`)
+const tooLarge = ({ maxBodyBytes }: Limits) =>
+  new McpError('content_too_large', `The body is larger than ${maxBodyBytes} bytes`)
+const tooLate = ({ bodyTimeoutMs }: Limits) =>
+  new McpError('request_timeout', `The body did not arrive within ${bodyTimeoutMs} ms`)

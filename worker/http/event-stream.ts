@@ -22,9 +22,9 @@ export const eventStreamHeaders = {
 
 export type EventStreamOptions = {
   /** Milliseconds between comments. */
-  keepAlive: number
+  keepAliveMs: number
   /** Bytes that may wait for the reader. */
-  backlog: number
+  maxBufferedBytes: number
   /** The reader is gone, or has not read for long. Not called after `end`. */
   onGone(): void
   /** The reader has read, and there is room again. */
@@ -42,7 +42,7 @@ export class EventStream {
   /** Bytes that had been read when a comment was last due and there was no room for it, up to a constant. */
   #read = -1
 
-  constructor({ keepAlive, backlog, onGone, onRoom }: EventStreamOptions) {
+  constructor({ keepAliveMs, maxBufferedBytes, onGone, onRoom }: EventStreamOptions) {
     this.#onGone = onGone
     this.body = new ReadableStream<Uint8Array>(
       {
@@ -54,10 +54,10 @@ export class EventStream {
           if (this.#stop()) onGone()
         },
       },
-      new ByteLengthQueuingStrategy({ highWaterMark: backlog }),
+      new ByteLengthQueuingStrategy({ highWaterMark: maxBufferedBytes }),
     )
     // Also how a reader that vanished without a word is noticed: writing to it fails.
-    this.#timer = setInterval(() => this.#keepAlive(), keepAlive)
+    this.#timer = setInterval(() => this.#keepAlive(), keepAliveMs)
   }
 
   /** May more be sent? Whoever sends without asking fills the memory that all requests share. */

@@ -2,7 +2,7 @@
 import type { RoundRpc } from '../../durable-objects/rounds.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import type { Shards, UpdatesOptions } from '../../durable-objects/updates.ts'
-import type { Auth, Limiter, Site } from '../auth/auth.ts'
+import type { Auth, Limiter, ServerInfo } from '../auth/auth.ts'
 import type { Sealer } from '../auth/seal.ts'
 import type { Seals } from '../engine/call.ts'
 import { longestWait } from '../engine/memo.ts'
@@ -12,7 +12,7 @@ import type { Admitted } from '../server/endpoints.ts'
 import type { Policy } from './guard.ts'
 import type { Limits } from './limits.ts'
 
-export type Host = Site & {
+export type Host = ServerInfo & {
   readonly limits: Limits
   readonly policy: Policy
   readonly auth: Auth | undefined

@@ -1,6 +1,6 @@
 /** The endpoint: every revision of the protocol on one path. */
 
-import type { Visit } from '../auth/auth.ts'
+import type { IncomingRequest } from '../auth/auth.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isRequest, isResponse, type Message, messagesIn } from '../protocol/jsonrpc.ts'
 import { recognise, unknownVersion } from '../protocol/recognise.ts'
@@ -15,8 +15,8 @@ import { endSession, postToSession, startSession, streamSession } from './sessio
 import { serveAlone, serveStateless } from './stateless.ts'
 
 /** POST: read, recognise the revision, hand on. */
-export async function post(request: Request, host: Host, visit: Visit): Promise<Response> {
-  const principal = await authenticate(request, host, visit)
+export async function post(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
+  const principal = await authenticate(request, host, incoming)
   const forms = accepts(request.headers.get('Accept'))
   const parsed = await readMessages(request, host.limits)
   const signs = {
@@ -34,20 +34,20 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
     'messages' in recognised
       ? recognised.messages
       : ['stateless' in recognised ? recognised.stateless : recognised.handshake]
-  const forbidden = await refused(asked, host, visit)
+  const forbidden = await refused(asked, host, incoming)
   if (forbidden) return forbidden
-  const caller = host.limit?.callerOf?.(visit)
-  const counting = { caller, visit }
+  const caller = host.limit?.callerOf?.(incoming)
+  const counting = { caller, incoming }
   if ('stateless' in recognised) return serveStateless(request, host, principal, forms, recognised, counting)
   if ('handshake' in recognised) return startSession(recognised.handshake, host, principal)
   const { messages, batch } = recognised
   if (!host.objects || signs.session === null) return postAlone(messages, batch)
-  return postToSession(messages, { batch, session: signs.session, forms, caller }, host, visit)
+  return postToSession(messages, { batch, session: signs.session, forms, caller }, host, incoming)
 
   /** Refuses the request before its messages are looked up. The audit log names their methods all the same. */
   function refuse(error: McpError, id: RequestId | undefined): Response {
-    visit.messages = messagesIn(parsed)
-    visit.error = error
+    incoming.messages = messagesIn(parsed)
+    incoming.rejection = error
     return refusal(error, id)
   }
 
@@ -66,20 +66,20 @@ export async function post(request: Request, host: Host, visit: Visit): Promise<
 }
 
 /** GET: the session's own stream, or the rest of one that broke. */
-export async function get(request: Request, host: Host, visit: Visit): Promise<Response> {
-  await authenticate(request, host, visit)
+export async function get(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
+  await authenticate(request, host, incoming)
   if (!accepts(request.headers.get('Accept')).stream) {
     throw new McpError('not_acceptable', 'Accept must include text/event-stream')
   }
   if (!host.objects) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
   if (badVersion) return refusal(badVersion)
-  return (await refused([], host, visit)) ?? streamSession(request, host, visit)
+  return (await refused([], host, incoming)) ?? streamSession(request, host, incoming)
 }
 
 /** DELETE: ends a session. */
-export async function remove(request: Request, host: Host, visit: Visit): Promise<Response> {
-  const principal = await authenticate(request, host, visit)
+export async function remove(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
+  const principal = await authenticate(request, host, incoming)
   if (!host.objects) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
   return badVersion ? refusal(badVersion) : endSession(request, host, principal)

@@ -1,7 +1,7 @@
 import { checks } from './checking.ts'
 import type { Policy } from './guard.ts'
 
-export type BrowserPolicy = {
+export type BrowserOptions = {
   /** Origins of the pages that may call, such as `https://app.example.com`. */
   origins: readonly string[]
   /** Host names, without port, that the server is known under. Left out, every https host. */
@@ -26,9 +26,9 @@ export const policies = {
   public: { origins: ['*'], hosts: [] },
 
   /** These pages, and the server's own. @throws Error that says what to write instead */
-  browser(options: BrowserPolicy): Policy {
+  browser(options: BrowserOptions): Policy {
     checks?.checkBrowserPolicy(options)
     const { origins, hosts = [] } = options
     return { origins, hosts }
   },
-} as const satisfies Record<string, Policy | ((options: BrowserPolicy) => Policy)>
+} as const satisfies Record<string, Policy | ((options: BrowserOptions) => Policy)>

@@ -6,7 +6,7 @@
 import { checkOptions, type KindsOf } from '../options/check.ts'
 import { required, strings } from '../options/kinds.ts'
 import type { Policy } from './guard.ts'
-import type { BrowserPolicy } from './policies.ts'
+import type { BrowserOptions } from './policies.ts'
 
 export const policyKinds: KindsOf<Policy> = { origins: strings, hosts: strings }
 
@@ -37,7 +37,7 @@ function originIn(text: string): string | undefined {
 }
 
 /** @throws Error that says what to write instead */
-export function checkBrowserPolicy(options: BrowserPolicy): void {
+export function checkBrowserPolicy(options: BrowserOptions): void {
   checkOptions('policies.browser()', options, { ...policyKinds, origins: required(policyKinds.origins) })
   const { origins, hosts = [] } = options
   if (origins.length === 0) {

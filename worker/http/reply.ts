@@ -77,7 +77,7 @@ export async function reply(
   if (!answer) {
     // From now on somebody may go before it ends.
     gone()
-    if (streams) patience = setTimeout(open, limits.patience)
+    if (streams) patience = setTimeout(open, limits.streamAfterMs)
     if (!stream)
       await new Promise<void>((resolve) => {
         wake = resolve

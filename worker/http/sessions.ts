@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 import type { Admission, PostedRefusals } from '../../durable-objects/session.ts'
-import type { Visit } from '../auth/auth.ts'
+import type { IncomingRequest } from '../auth/auth.ts'
 import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { bounds } from '../protocol/bounds.ts'
@@ -61,9 +61,9 @@ export async function postToSession(
   messages: Message[],
   { batch, session: id, forms, caller }: SessionPost,
   host: Host,
-  visit: Visit,
+  incoming: IncomingRequest,
 ): Promise<Response> {
-  const { principal } = visit
+  const { principal } = incoming
   const session = await openSession(id, host, principal)
   if (!session) return unknownSession(messages)
   const { name, expires, handshake } = session
@@ -80,7 +80,7 @@ export async function postToSession(
     handshake,
     principal,
     caller,
-    address: visit.request.headers.get('CF-Connecting-IP') ?? undefined,
+    address: incoming.request.headers.get('CF-Connecting-IP') ?? undefined,
     session: id,
     identity: host.identity,
     admitted: host.admitted,
@@ -89,8 +89,8 @@ export async function postToSession(
     streams: forms.stream,
   })
   if ('gone' in posted) return unknownSession(messages)
-  if ('lacks' in posted) return refusedScopes(posted.lacks, host, visit)
-  keepRefusals(visit, messages, posted)
+  if ('lacks' in posted) return refusedScopes(posted.lacks, host, incoming)
+  keepRefusals(incoming, messages, posted)
   if ('stream' in posted) return relay(session, host, { stream: String(posted.stream) })
   const { status, text, headers } = posted
   if (text === undefined) return new Response(null, { status })
@@ -105,13 +105,17 @@ export const scopesOfEach = (
 ): Promise<(readonly string[])[]> =>
   Promise.all(messages.map((message) => ('method' in message ? host.scopesOf(principal, message) : [])))
 
-/** For whoever reports what was refused: see `Visit.refusals`. */
-export function keepRefusals(visit: Visit, messages: readonly Message[], { refusals }: PostedRefusals): void {
+/** For whoever reports what was refused: see `IncomingRequest.refusals`. */
+export function keepRefusals(
+  incoming: IncomingRequest,
+  messages: readonly Message[],
+  { refusals }: PostedRefusals,
+): void {
   if (!refusals) return
   const errors = refusals.map(
     ({ index, kind, message, data }) => [messages[index] as Message, new McpError(kind, message, data)] as const,
   )
-  visit.refusals = Promise.resolve(new Map(errors))
+  incoming.refusals = Promise.resolve(new Map(errors))
 }
 
 /** A finished answer in the form the client takes. */
@@ -119,8 +123,8 @@ const answerIn = ({ json }: Accepts, answer: Answer): Response =>
   json ? jsonResponse(answer) : new Response(eventFrame(answer.text), { headers: eventStreamHeaders })
 
 /** GET: the standing stream from now on, or the rest of a stream after `Last-Event-ID`. */
-export async function streamSession(request: Request, host: Host, visit: Visit): Promise<Response> {
-  const { principal } = visit
+export async function streamSession(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
+  const { principal } = incoming
   const session = await namedSession(request, host, principal)
   if (!session) return unknownSession([])
   const after = request.headers.get('Last-Event-ID') ?? undefined
@@ -136,7 +140,7 @@ export async function streamSession(request: Request, host: Host, visit: Visit):
       .admit({ terms: host.termsOf(name), expires, issuer, tenant, scopes, after, feed })
   const admission = await admit(after)
   if ('gone' in admission) return unknownSession([])
-  if ('lacks' in admission) return refusedScopes(admission.lacks, host, visit)
+  if ('lacks' in admission) return refusedScopes(admission.lacks, host, incoming)
   return relay(session, host, { admitted: '1', feed }, after, admit)
 }
 

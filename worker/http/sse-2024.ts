@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
  */
 
-import type { Visit } from '../auth/auth.ts'
+import type { IncomingRequest } from '../auth/auth.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import { messagesIn } from '../protocol/jsonrpc.ts'
@@ -22,12 +22,12 @@ const purpose = 'sse'
 type SseSession = { name: string; expires: number }
 
 /** GET: opens a session. Its first event says where to post. */
-export async function openSse(request: Request, host: Host, visit: Visit): Promise<Response> {
+export async function openSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   if (!host.objects) return notAllowed('OPTIONS')
-  const principal = await authenticate(request, host, visit)
+  const principal = await authenticate(request, host, incoming)
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
   if (badVersion) return refusal(badVersion)
-  const forbidden = await refused([], host, visit)
+  const forbidden = await refused([], host, incoming)
   if (forbidden) return forbidden
   const session: SseSession = { name: crypto.randomUUID(), expires: Date.now() + sessionLife }
   const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
@@ -43,9 +43,9 @@ export async function openSse(request: Request, host: Host, visit: Visit): Promi
 }
 
 /** POST: one message of such a session. The answer comes on its stream. */
-export async function postSse(request: Request, host: Host, visit: Visit): Promise<Response> {
+export async function postSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   if (!host.objects) return notAllowed('OPTIONS')
-  const principal = await authenticate(request, host, visit)
+  const principal = await authenticate(request, host, incoming)
   const parsed = await readMessages(request, host.limits)
   if ('malformed' in parsed) return refuse(parsed.malformed, parsed.id)
   if ('batch' in parsed) return refuse(new McpError('invalid_request', 'This transport has no batches'))
@@ -53,7 +53,7 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
   // 2024-11-05 has no such header. A client that sends one all the same must not name a version that nobody speaks.
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
   if (badVersion) return refuse(badVersion, idOf(messages))
-  const forbidden = await refused(messages, host, visit)
+  const forbidden = await refused(messages, host, incoming)
   if (forbidden) return forbidden
   const id = new URL(request.url).searchParams.get('session')
   if (id === null) {
@@ -65,7 +65,7 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
   if (!session) return unknownSession(messages)
   const { name, expires } = session
   const { identity, admitted } = host
-  const caller = host.limit?.callerOf?.(visit)
+  const caller = host.limit?.callerOf?.(incoming)
   const posted = await host.objects.session(name).post({
     messages,
     scopes: await scopesOfEach(messages, host, principal),
@@ -73,7 +73,7 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
     handshake: undefined,
     principal,
     caller,
-    address: visit.request.headers.get('CF-Connecting-IP') ?? undefined,
+    address: incoming.request.headers.get('CF-Connecting-IP') ?? undefined,
     session: id,
     identity,
     admitted,
@@ -81,15 +81,15 @@ export async function postSse(request: Request, host: Host, visit: Visit): Promi
     expires,
     streams: true,
   })
-  if ('lacks' in posted) return refusedScopes(posted.lacks, host, visit)
+  if ('lacks' in posted) return refusedScopes(posted.lacks, host, incoming)
   if ('gone' in posted) return unknownSession(messages)
-  keepRefusals(visit, messages, posted)
+  keepRefusals(incoming, messages, posted)
   return accepted()
 
   /** Refuses the request before its messages are looked up. The audit log names their methods all the same. */
   function refuse(error: McpError, requestId?: RequestId): Response {
-    visit.messages = messagesIn(parsed)
-    visit.error = error
+    incoming.messages = messagesIn(parsed)
+    incoming.rejection = error
     return refusal(error, requestId)
   }
 }

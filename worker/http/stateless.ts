@@ -1,6 +1,6 @@
 /** Requests that stand alone: the whole call happens in this isolate, and the client brings what was learned before. */
 
-import type { Visit } from '../auth/auth.ts'
+import type { IncomingRequest } from '../auth/auth.ts'
 import { answerText } from '../engine/answer-text.ts'
 import { BatchAnswers } from '../engine/batch-answers.ts'
 import type { Call, World } from '../engine/call.ts'
@@ -92,14 +92,14 @@ const callOf = (
 })
 
 /** What limits count the calls of a POST by. */
-export type Counting = { readonly caller: string | undefined; readonly visit: Visit }
+export type Counting = { readonly caller: string | undefined; readonly incoming: IncomingRequest }
 
 async function answer(
   message: RequestMessage,
   call: Call,
   host: Host,
   line: Line,
-  { caller, visit }: Counting,
+  { caller, incoming }: Counting,
 ): Promise<Answer> {
   const { revision } = call
   const seals = sealsOf(host, call.principal)
@@ -120,7 +120,7 @@ async function answer(
   try {
     const counting = caller === undefined ? undefined : enter(caller)
     if (counting) {
-      addRefusal(visit, message, counting)
+      addRefusal(incoming, message, counting)
       release = await counting
     }
     if (message.method === 'ping' && revision.requests.has('ping')) return done({})
@@ -173,10 +173,10 @@ async function answer(
   }
 }
 
-/** Adds a request to `visit.refusals` if a limit refuses it. Call this in the turn in which the POST is handed on. */
-function addRefusal(visit: Visit, message: RequestMessage, counting: Promise<unknown>): void {
-  const { refusals: others } = visit
-  visit.refusals = (async () => {
+/** Adds a request to `incoming.refusals` if a limit refuses it. Call this in the turn in which the POST is handed on. */
+function addRefusal(incoming: IncomingRequest, message: RequestMessage, counting: Promise<unknown>): void {
+  const { refusals: others } = incoming
+  incoming.refusals = (async () => {
     const refusals = (await others) ?? new Map<Message, McpError>()
     try {
       await counting

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import type { Limiter } from '../auth/auth.ts'
 import { type LimitsOptions, limiter } from './limits.ts'
 
-export type { Limit } from '../server/caller.ts'
+export type { RateLimit } from '../server/caller.ts'
 export type { LimitsOptions } from './limits.ts'
 
 /**

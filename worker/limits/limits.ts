@@ -5,14 +5,14 @@
  * @see https://developers.cloudflare.com/workers/runtime-apis/bindings/rate-limit/
  * @see https://www.rfc-editor.org/rfc/rfc6585#section-4 429
  */
-import type { Limiter, Site, Visit } from '../auth/auth.ts'
+import type { IncomingRequest, Limiter, ServerInfo } from '../auth/auth.ts'
 import { entryOf } from '../engine/scopes.ts'
 import { checkOptions, type KindsOf } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
 import { McpError, tooManyRequests } from '../protocol/errors.ts'
 import { isRequest } from '../protocol/jsonrpc.ts'
 import type { CallAttempt } from '../server/call-attempt.ts'
-import type { Limit } from '../server/caller.ts'
+import type { RateLimit } from '../server/caller.ts'
 import type { Registry } from '../server/server.ts'
 import { callerOf } from './caller.ts'
 import { type Counted, take } from './quota.ts'
@@ -20,7 +20,7 @@ import { bindingOf, type Rate, rateText, readQuota, readRate } from './rate.ts'
 import { type Slot, Slots } from './slots.ts'
 import { limitTime } from './time.ts'
 
-export type LimitsOptions = Limit & {
+export type LimitsOptions = RateLimit & {
   /** Streams that one caller may hold open at a time in one isolate. Default 50. */
   streams?: number
   /** Milliseconds that a handler may run without waiting for its client. Default five minutes; `Infinity`: no limit. */
@@ -61,13 +61,13 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
   checkOptions('limits()', options, kinds)
   const { streams = defaults.streams, time = defaults.time, arguments: longest = Number.POSITIVE_INFINITY } = options
   const common = readLimit({ concurrent: defaults.concurrent, ...options }, '', 'limits()')
-  const read = new WeakMap<Limit, Read>()
+  const read = new WeakMap<RateLimit, Read>()
   const slots = new Slots()
   const leaseMs = time + leaseMarginMs
-  const releases = new WeakMap<Visit, () => void>()
+  const releases = new WeakMap<IncomingRequest, () => void>()
 
   return {
-    attach(server) {
+    validate(server) {
       readOwn(server.registry)
       if (time < Number.POSITIVE_INFINITY) limitTime(server.registry, time)
     },
@@ -95,22 +95,22 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
       }
     },
 
-    async admit(visit, site) {
-      const caller = callerOf(visit)
-      const { request, messages = [] } = visit
-      const isHeld = isStanding(visit)
+    async check(incoming, site) {
+      const caller = callerOf(incoming)
+      const { request, messages = [] } = incoming
+      const isHeld = isStanding(incoming)
       const isHandshake = messages.some((message) => isRequest(message) && message.method === 'initialize')
       if (!isHeld && !isHandshake) return undefined
       const wanted: Slot[] = isHeld ? [{ key: `${caller} streams`, most: streams }] : []
       const entered = slots.take(wanted, Number.POSITIVE_INFINITY)
       if ('full' in entered) return crowded('Too many streams are open', streams, 'streams')
       const { release } = entered
-      releases.set(visit, release)
+      releases.set(incoming, release)
       // The runtime may end a request whose client has gone without a word.
       if (isHeld) request.signal.addEventListener('abort', release, { once: true })
       // A GET is no call. It opens a stream for calls that were counted, or for none.
       const counted = request.method === 'GET' ? { ...common, quota: undefined } : common
-      const refusal = await exhausted([counted], caller, site, visit)
+      const refusal = await exhausted([counted], caller, site, incoming)
       if (refusal) release()
       return refusal
     },
@@ -123,8 +123,8 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
       ],
     }),
 
-    watch(visit, response) {
-      const release = releases.get(visit)
+    track(incoming, response) {
+      const release = releases.get(incoming)
       if (!release) return response
       const { body } = response
       if (!body || !response.headers.get('Content-Type')?.startsWith('text/event-stream')) {
@@ -154,7 +154,7 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
 
   /** The limits of the server, and those of what a call is about. */
   function limitsOf(registry: Registry, { method, params = {} }: Pick<CallAttempt, 'method'> & Partial<CallAttempt>) {
-    const limit = entryOf(registry, method, params)?.limit
+    const limit = entryOf(registry, method, params)?.rateLimit
     // What is declared after serve() was called is read when it is first used.
     if (limit && !read.has(limit)) readOwn(registry)
     const own = limit && read.get(limit)
@@ -190,7 +190,7 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
   async function exhausted(
     limits: readonly Read[],
     caller: string,
-    site: Pick<Site, 'state'>,
+    site: Pick<ServerInfo, 'state'>,
     post: object,
   ): Promise<McpError | undefined> {
     const counted: Counted[] = []
@@ -242,14 +242,18 @@ function untilEnd(body: ReadableStream<Uint8Array>, ended: () => void): Readable
 const argumentsLength = ({ params }: CallAttempt): number => JSON.stringify(params.arguments ?? '').length
 
 /** Does it hold a stream open, rather than run something? */
-const isStanding = ({ request, messages = [] }: Visit): boolean =>
+const isStanding = ({ request, messages = [] }: IncomingRequest): boolean =>
   request.method === 'GET' ||
   messages.some((message) => isRequest(message) && message.method === 'subscriptions/listen')
 
 const crowded = (problem: string, most: number, reason: LimitReason): McpError =>
   tooMany(`${problem}: at most ${most} at a time. Wait for one to end, then try again`, 1, reason)
 
-function readLimit({ rate, quota, concurrent = Number.POSITIVE_INFINITY }: Limit, what: string, owner: string): Read {
+function readLimit(
+  { rate, quota, concurrent = Number.POSITIVE_INFINITY }: RateLimit,
+  what: string,
+  owner: string,
+): Read {
   return {
     what,
     rate: rate === undefined ? undefined : readRate(rate, owner),
@@ -261,9 +265,17 @@ function readLimit({ rate, quota, concurrent = Number.POSITIVE_INFINITY }: Limit
 /** What was declared with a limit of its own. */
 function limited({ tools, prompts, resources, templates }: Registry) {
   const kinds = [
-    ...[...tools].map(([name, { limit }]) => ({ owner: `The tool "${name}"`, what: name, limit })),
-    ...[...prompts].map(([name, { limit }]) => ({ owner: `The prompt "${name}"`, what: `prompt ${name}`, limit })),
-    ...[...resources, ...templates].map(([uri, { limit }]) => ({ owner: `The resource "${uri}"`, what: uri, limit })),
+    ...[...tools].map(([name, { rateLimit }]) => ({ owner: `The tool "${name}"`, what: name, limit: rateLimit })),
+    ...[...prompts].map(([name, { rateLimit }]) => ({
+      owner: `The prompt "${name}"`,
+      what: `prompt ${name}`,
+      limit: rateLimit,
+    })),
+    ...[...resources, ...templates].map(([uri, { rateLimit }]) => ({
+      owner: `The resource "${uri}"`,
+      what: uri,
+      limit: rateLimit,
+    })),
   ]
   return kinds.flatMap(({ limit, ...rest }) => (limit ? [{ ...rest, limit }] : []))
 }

@@ -2,7 +2,7 @@
  * Counters that are exact: one Durable Object for each caller, asked once for all calls of a POST. They are a state like
  * those that handlers declare.
  */
-import type { Site } from '../auth/auth.ts'
+import type { ServerInfo } from '../auth/auth.ts'
 import { declare, type Store } from '../state/declaration.ts'
 
 /** One counter, and how far it may go. */
@@ -62,7 +62,7 @@ const waiting = new WeakMap<object, Waiting>()
  * @param caller one text for each caller
  */
 export async function take(
-  site: Pick<Site, 'state'>,
+  site: Pick<ServerInfo, 'state'>,
   caller: string,
   counted: readonly Counted[],
   post: object,
@@ -78,7 +78,7 @@ export async function take(
 }
 
 async function takeTogether(
-  site: Pick<Site, 'state'>,
+  site: Pick<ServerInfo, 'state'>,
   caller: string,
   calls: readonly (readonly Counted[])[],
   post: object,

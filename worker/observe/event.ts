@@ -2,7 +2,7 @@ import type { Implementation, Params } from '../protocol/types.ts'
 import type { Trace } from './trace.ts'
 
 /** What became of a call. */
-export type Came =
+export type CallOutcome =
   | { readonly is: 'answered' }
   /** A tool failed, and the model is told why. */
   | { readonly is: 'failed'; readonly message: string }
@@ -34,14 +34,14 @@ export type MethodEvent = {
   readonly uri: string | undefined
   /** The arguments, if they are wanted, without what their schema says is secret. */
   readonly arguments: Params | undefined
-  readonly came: Came
+  readonly outcome: CallOutcome
   /** A run of a task. It tells nothing when its handler falls asleep: the run that wakes it does. */
   readonly isTask: true | undefined
   /** The revision's date, where it is said. */
   readonly revision: string | undefined
   /** A mark of the session, the same for all its calls: its id lets whoever has it go on with it. */
   readonly session: string | undefined
-  readonly who: Who | undefined
+  readonly principal: Who | undefined
   readonly client: Implementation | undefined
   /** Of what the call is a part of, as its client says. */
   readonly trace: Trace | undefined

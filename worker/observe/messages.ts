@@ -1,6 +1,6 @@
 import { whyOf } from '../audit/why.ts'
 import { sessionMark, sessionOf, writer } from '../audit/writing.ts'
-import type { Audit, Site, Visit } from '../auth/auth.ts'
+import type { AuditHook, IncomingRequest, ServerInfo } from '../auth/auth.ts'
 import { methods } from '../engine/methods/index.ts'
 import { checkOptions } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
@@ -9,7 +9,7 @@ import { isRequest, isResponse, type Message } from '../protocol/jsonrpc.ts'
 import { claimedVersion } from '../protocol/meta.ts'
 import { revisionOf, unsaidRevision } from '../protocol/revisions/index.ts'
 import type { Params } from '../protocol/types.ts'
-import type { Came, MethodEvent, Sink } from './event.ts'
+import type { CallOutcome, MethodEvent, Sink } from './event.ts'
 import { whoOf } from './observe.ts'
 import { traceOf } from './trace.ts'
 
@@ -28,28 +28,33 @@ const most = 50
  * @example
  * serve(server, { audit: messages({ to: toLogs() }) })
  */
-export function messages(options: MessagesOptions): Audit {
+export function messages(options: MessagesOptions): AuditHook {
   checkOptions('messages()', options, { to: kind.sinks })
   const { to } = options
   const sinks = [to].flat()
-  return (visit, response, site) => {
+  return (incoming, response, site) => {
     const { status } = response
     const toldOf = (refusals: ReadonlyMap<Message, McpError>) =>
-      (visit.messages ?? [])
-        .filter((message) => wasRefused(visit, response) || refusals.has(message) || !isCall(message, site))
+      (incoming.messages ?? [])
+        .filter((message) => wasRefused(incoming, response) || refusals.has(message) || !isCall(message, site))
         .slice(0, most)
     const nothing: ReadonlyMap<Message, McpError> = new Map()
-    if (!visit.refusals && toldOf(nothing).length === 0) return
+    if (!incoming.refusals && toldOf(nothing).length === 0) return
     // A body can be read while it is still there.
-    const why = visit.error ?? (status >= 400 ? whyOf(response) : undefined)
+    const why = incoming.rejection ?? (status >= 400 ? whyOf(response) : undefined)
     const work = async () => {
-      const refusals = (await visit.refusals) ?? nothing
-      await tell(toldOf(refusals), visit, site, { status, reason: await why, refusals })
+      const refusals = (await incoming.refusals) ?? nothing
+      await tell(toldOf(refusals), incoming, site, { status, reason: await why, refusals })
     }
     site.waitUntil(work().catch((problem) => site.report(problem)))
   }
 
-  async function tell(told: readonly Message[], { request, principal }: Visit, site: Site, end: End): Promise<void> {
+  async function tell(
+    told: readonly Message[],
+    { request, principal }: IncomingRequest,
+    site: ServerInfo,
+    end: End,
+  ): Promise<void> {
     if (told.length === 0) return
     const { status } = end
     const id = sessionOf(request, site)
@@ -60,7 +65,7 @@ export function messages(options: MessagesOptions): Audit {
       arguments: undefined,
       isTask: undefined,
       session: await sessionMark(id),
-      who: whoOf(principal),
+      principal: whoOf(principal),
       client: undefined,
     }
     for (const message of told) {
@@ -71,7 +76,7 @@ export function messages(options: MessagesOptions): Audit {
         method: write(method) ?? '',
         name: write(params.name),
         uri: write(params.uri),
-        came: cameOf({ status, reason: end.refusals.get(message) ?? end.reason }, revision ?? unsaidRevision, write),
+        outcome: cameOf({ status, reason: end.refusals.get(message) ?? end.reason }, revision ?? unsaidRevision, write),
         revision: revision?.date,
         trace: traceOf(params),
       }
@@ -89,18 +94,18 @@ type End = { status: number; reason: Reason; refusals: ReadonlyMap<Message, McpE
 const limited: readonly number[] = [413, 429]
 
 /** Did nothing run? A session's answers say what is wrong with a call, unless there is no such session. */
-const wasRefused = ({ error, request }: Visit, { status }: Response): boolean =>
-  error !== undefined || limited.includes(status) || (status === 404 && request.headers.has('Mcp-Session-Id'))
+const wasRefused = ({ rejection, request }: IncomingRequest, { status }: Response): boolean =>
+  rejection !== undefined || limited.includes(status) || (status === 404 && request.headers.has('Mcp-Session-Id'))
 
 /** Is this what `observe` tells of? */
-const isCall = (message: Message, { server }: Site): boolean =>
+const isCall = (message: Message, { server }: ServerInfo): boolean =>
   isRequest(message) && (server.registry.methods.has(message.method) || methods[message.method] !== undefined)
 
 function cameOf(
   { status, reason }: Pick<End, 'status' | 'reason'>,
   revision: typeof unsaidRevision,
   write: ReturnType<typeof writer>,
-): Came {
+): CallOutcome {
   if (!reason) return { is: 'received', status }
   const { kind, message } = reason
   const code = Object.hasOwn(errorTable, kind) ? revision.error(kind as ErrorKind).code : 0

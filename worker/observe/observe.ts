@@ -9,7 +9,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Module, Registry } from '../server/server.ts'
-import type { Came, MethodEvent, Sink, Who } from './event.ts'
+import type { CallOutcome, MethodEvent, Sink, Who } from './event.ts'
 import { redacted } from './redact.ts'
 import { traceOf } from './trace.ts'
 
@@ -49,11 +49,11 @@ export function observe(options: ObserveOptions): Module {
         name: typeof name === 'string' ? name : undefined,
         uri: typeof uri === 'string' ? uri : undefined,
         arguments: wanted ? argumentsOf(registry, call) : undefined,
-        came: cameOf(came, call),
+        outcome: cameOf(came, call),
         isTask: call.isTask || undefined,
         revision: revision.date,
         session: await sessionMark(session?.id),
-        who: whoOf(principal),
+        principal: whoOf(principal),
         client,
         trace: traceOf(params),
       }
@@ -62,7 +62,7 @@ export function observe(options: ObserveOptions): Module {
   }
 }
 
-export function cameOf(came: unknown, { revision }: Call): Came {
+export function cameOf(came: unknown, { revision }: Call): CallOutcome {
   if (isOutcome(came)) {
     if ('asks' in came) return { is: 'asked', keys: Object.keys(came.asks) }
     const { isError, content } = came.done

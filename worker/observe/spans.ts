@@ -1,7 +1,7 @@
 import type { Call } from '../engine/call.ts'
 import { isAsleep, tellWhenOver } from '../engine/watching.ts'
 import type { Module } from '../server/server.ts'
-import type { Came } from './event.ts'
+import type { CallOutcome } from './event.ts'
 import { cameOf } from './observe.ts'
 import { traceOf } from './trace.ts'
 
@@ -37,11 +37,11 @@ type Span = {
  * @param api the module `@opentelemetry/api`. It does nothing until a provider is registered with it
  * @example
  * import * as api from '@opentelemetry/api'
- * server.use(spans(api))
+ * server.use(openTelemetry(api))
  *
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
  */
-export function spans(api: OpenTelemetry): Module {
+export function openTelemetry(api: OpenTelemetry): Module {
   const tracer = api.trace.getTracer('edgemcp')
   return ({ registry }) => {
     const { around } = registry
@@ -66,7 +66,7 @@ export function spans(api: OpenTelemetry): Module {
     return api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: Number(sampled), isRemote: true })
   }
 
-  function judge(span: Span, came: Came): void {
+  function judge(span: Span, came: CallOutcome): void {
     if (came.is === 'error') {
       span.setAttributes({ 'error.type': String(came.code), 'rpc.response.status_code': String(came.code) })
       span.setStatus({ code: api.SpanStatusCode.ERROR, message: came.message })

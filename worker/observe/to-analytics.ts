@@ -29,18 +29,18 @@ export type { Dataset }
 export const toAnalytics = mark(
   'factory',
   (dataset: Dataset | (() => Dataset | undefined)): Sink =>
-    mark('sink', ({ method, name, uri, came, revision, client, who, session, trace, milliseconds }) => {
-      const error = came.is === 'error' ? came : undefined
+    mark('sink', ({ method, name, uri, outcome, revision, client, principal, session, trace, milliseconds }) => {
+      const error = outcome.is === 'error' ? outcome : undefined
       const blobs = [
         method,
         name ?? uri,
-        came.is,
+        outcome.is,
         error?.kind,
         revision,
         client?.name,
-        who?.issuer,
-        who?.subject,
-        who?.tenant,
+        principal?.issuer,
+        principal?.subject,
+        principal?.tenant,
         session,
         trace?.traceId,
       ]

@@ -1,6 +1,6 @@
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
-import type { EdgeWorker } from '../serve.ts'
+import type { McpWorker } from '../serve.ts'
 
 const standard = ['traceparent', 'tracestate', 'baggage']
 /** Bytes of a body that is read for it. */
@@ -11,11 +11,11 @@ const most = 1_000_000
  * traces of HTTP only. Others cost nothing.
  *
  * @example
- * export default traced(worker)
+ * export default withTraceContext(worker)
  *
  * @see https://www.w3.org/TR/trace-context/
  */
-export const traced = (worker: EdgeWorker): Pick<EdgeWorker, 'fetch' | 'paths'> => ({
+export const withTraceContext = (worker: McpWorker): Pick<McpWorker, 'fetch' | 'paths'> => ({
   paths: worker.paths,
   fetch: async (request, env, ctx) => worker.fetch(await withTrace(request), env, ctx),
 })

@@ -18,9 +18,9 @@ const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as 
 /** OpenAPI gives them no meaning as parameters. */
 const ignoredHeaders = new Set(['accept', 'content-type', 'authorization'])
 
-export type OperationsOfOptions = {
+export type ParseOpenApiOptions = {
   /** Hears, in one sentence each, what of the document no tool has. */
-  leftOut?: (sentence: string) => void
+  onSkipped?: (sentence: string) => void
 }
 
 /**
@@ -31,9 +31,9 @@ export type OperationsOfOptions = {
  * @param document OpenAPI 3.0 or 3.1, whole: references within it are followed, others are not
  * @throws Error with one sentence that names what is wrong, and where
  */
-export function operationsOf(document: unknown, options: OperationsOfOptions = {}): Operation[] {
-  checkOptions('operationsOf()', options, { leftOut: fn })
-  const { leftOut = () => {} } = options
+export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {}): Operation[] {
+  checkOptions('parseOpenApi()', options, { onSkipped: fn })
+  const { onSkipped = () => {} } = options
   if (!isObject(document) || !/^3\.[01]\./.test(`${document.openapi}`)) {
     throw new Error('This is no OpenAPI 3.0 or 3.1 document: it has no "openapi" that says so')
   }
@@ -43,7 +43,7 @@ export function operationsOf(document: unknown, options: OperationsOfOptions = {
     const item = followed(given, document, path, (reference) => reference)
     for (const method of methods) {
       if (!isObject(item[method])) continue
-      const operation = operationAt(document, path, method, item, item[method], leftOut)
+      const operation = operationAt(document, path, method, item, item[method], onSkipped)
       if (operation) found.push({ operationId: item[method].operationId, method, operation })
     }
   }
@@ -57,7 +57,7 @@ function operationAt(
   method: (typeof methods)[number],
   item: Params,
   operation: Params,
-  leftOut: (sentence: string) => void,
+  onSkipped: (sentence: string) => void,
 ): Omit<Operation, 'name'> | undefined {
   const where = `${method.toUpperCase()} ${path}`
   if (!path.startsWith('/')) throw new Error(`${where}: a path begins with "/"`)
@@ -70,24 +70,24 @@ function operationAt(
   for (const given of [...listOf(item.parameters), ...listOf(operation.parameters)]) {
     const parameter = followed(given, document, where, described)
     const { in: place, name: own, schema, description } = parameter
-    if (place === 'cookie') leftOut(`${where} without its parameter "${own}": it is a cookie`)
+    if (place === 'cookie') onSkipped(`${where} without its parameter "${own}": it is a cookie`)
     if (typeof own !== 'string' || (place !== 'path' && place !== 'query' && place !== 'header')) continue
     if (place === 'header' && isReservedHeader(own)) {
       const isIgnored = ignoredHeaders.has(own.toLowerCase())
-      if (!isIgnored) leftOut(`${where} without its parameter "${own}": only this server sets that header`)
+      if (!isIgnored) onSkipped(`${where} without its parameter "${own}": only this server sets that header`)
       continue
     }
     if (place === 'path' && !namesInPath(path).includes(own)) {
-      leftOut(`${where} without its parameter "${own}": its path has no {${own}}`)
+      onSkipped(`${where} without its parameter "${own}": its path has no {${own}}`)
       continue
     }
     const separator = separatorOf(parameter, document, where)
     if (separator === 'unsupported') {
       if (place === 'path' || parameter.required === true) {
-        leftOut(`${where}, whose required parameter "${own}" is serialized in a way that is not supported`)
+        onSkipped(`${where}, whose required parameter "${own}" is serialized in a way that is not supported`)
         return undefined
       }
-      leftOut(`${where} without its parameter "${own}": it is serialized in a way that is not supported`)
+      onSkipped(`${where} without its parameter "${own}": it is serialized in a way that is not supported`)
       continue
     }
     const before = Object.entries(parameters).find(([, other]) => isSamePlace(other, { in: place, name: own }))?.[0]
@@ -102,7 +102,7 @@ function operationAt(
   const places = Object.values(parameters).filter((parameter) => parameter.in === 'path')
   const undeclared = namesInPath(path).find((own) => !places.some((place) => place.name === own))
   if (undeclared) {
-    leftOut(`${where}, which does not declare the parameter "${undeclared}" of its path`)
+    onSkipped(`${where}, which does not declare the parameter "${undeclared}" of its path`)
     return undefined
   }
   const body = isObject(operation.requestBody) ? followed(operation.requestBody, document, where) : undefined
@@ -112,19 +112,19 @@ function operationAt(
   const bodyType = type.replace(/\s*;.*$/, '').toLowerCase()
   if (content && !json) {
     const types = Object.keys(content).join(', ')
-    if (body?.required !== true) leftOut(`${where} without its body, which is no JSON but ${types}`)
+    if (body?.required !== true) onSkipped(`${where} without its body, which is no JSON but ${types}`)
     else {
-      leftOut(`${where}, whose body is no JSON but ${types}`)
+      onSkipped(`${where}, whose body is no JSON but ${types}`)
       return undefined
     }
   }
   const hasBody = isObject(json) && canHaveBody(method)
   if (isObject(json) && !hasBody) {
     if (body?.required === true) {
-      leftOut(`${where}, whose body a request of this method cannot have`)
+      onSkipped(`${where}, whose body a request of this method cannot have`)
       return undefined
     }
-    leftOut(`${where} without its body, which a request of this method cannot have`)
+    onSkipped(`${where} without its body, which a request of this method cannot have`)
   }
   if (hasBody) {
     properties.body = isObject(json.schema) ? schemas.copy(json.schema) : {}

@@ -18,7 +18,7 @@ function refuseSharedPlaces({ name, parameters }: Operation): void {
     const [before] = all.slice(0, index).find(([, other]) => isSamePlace(other, parameter)) ?? []
     if (before === undefined) continue
     throw new Error(
-      `operations(): the arguments "${before}" and "${argument}" of "${name}" would both be sent as the ${described(parameter)}: leave one out`,
+      `openApiTools(): the arguments "${before}" and "${argument}" of "${name}" would both be sent as the ${described(parameter)}: leave one out`,
     )
   }
 }
@@ -30,13 +30,13 @@ function refuseLostBody({ name, method, parameters, hasBody }: Operation): void 
   if (!hasBody) return
   if (!canHaveBody(method)) {
     throw new Error(
-      `operations(): "${name}" has a body, which a ${method.toUpperCase()} request cannot have: set hasBody to false, or use another method`,
+      `openApiTools(): "${name}" has a body, which a ${method.toUpperCase()} request cannot have: set hasBody to false, or use another method`,
     )
   }
   const other = Object.hasOwn(parameters, 'body') ? parameters.body : undefined
   if (!other) return
   throw new Error(
-    `operations(): the argument "body" of "${name}" is its body and the ${described(other)}: give the parameter another argument`,
+    `openApiTools(): the argument "body" of "${name}" is its body and the ${described(other)}: give the parameter another argument`,
   )
 }
 
@@ -45,14 +45,14 @@ function refuseUnplaced({ name, path, parameters, hasBody, input }: Operation): 
   for (const [argument, { in: place, name: own }] of Object.entries(parameters)) {
     if (place !== 'path' || inPath.has(own)) continue
     throw new Error(
-      `operations(): the argument "${argument}" of "${name}" is sent nowhere: its path "${path}" has no {${own}}`,
+      `openApiTools(): the argument "${argument}" of "${name}" is sent nowhere: its path "${path}" has no {${own}}`,
     )
   }
   const { properties } = input
   for (const argument of Object.keys(isObject(properties) ? properties : {})) {
     if (Object.hasOwn(parameters, argument) || inPath.has(argument) || (hasBody && argument === 'body')) continue
     throw new Error(
-      `operations(): the argument "${argument}" of "${name}" is sent nowhere: give it a place in "parameters", or set hasBody for "body"`,
+      `openApiTools(): the argument "${argument}" of "${name}" is sent nowhere: give it a place in "parameters", or set hasBody for "body"`,
     )
   }
 }

@@ -10,7 +10,7 @@ export const isSamePlace = (one: OperationParameter, other: OperationParameter):
 /** `fetch` sends no body with GET and HEAD. */
 export const canHaveBody = (method: string): boolean => !/^(?:get|head)$/i.test(method)
 
-/** One operation of an API, as `operationsOf` finds it. JSON. */
+/** One operation of an API, as `parseOpenApi` finds it. JSON. */
 export type Operation = {
   /** Of the tool. */
   readonly name: string

@@ -14,7 +14,7 @@ import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
 
 type HeaderValue = string | undefined
 
-export type OperationsOptions = {
+export type OpenApiToolsOptions = {
   /** The address of the API, to which paths are added: https, or http on this machine. */
   base: string
   /**
@@ -30,7 +30,7 @@ export type OperationsOptions = {
   scopes?: readonly string[] | ((operation: Operation) => readonly string[])
 }
 
-const kinds: KindsOf<OperationsOptions> = {
+const kinds: KindsOf<OpenApiToolsOptions> = {
   // Checked below, as a URL.
   base: kind.anything,
   headers: [(value) => Object(value) === value, 'an object or a function'],
@@ -44,25 +44,25 @@ const maxErrorCharacters = 1000
 /**
  * Operations of an HTTP API as tools. The server needs the checker for plain JSON Schemas, of `edgemcp/json-schema`.
  *
- * @param list of `operationsOf`, or written by `npx edgemcp openapi`
+ * @param list of `parseOpenApi`, or written by `npx edgemcp openapi`
  * @throws Error when the base is neither https nor http on this machine
  * @example
  * import pets from './pets.json'
- * server.use(operations(operationsOf(pets), { base: 'https://api.example/v1', scopes: ['pets'] }))
+ * server.use(openApiTools(parseOpenApi(pets), { base: 'https://api.example/v1', scopes: ['pets'] }))
  */
-export function operations(list: readonly Operation[], options: OperationsOptions): Module {
-  checkValue('operations()', 'list', list, [Array.isArray, 'a list such as operationsOf(document) returns'])
-  checkOptions('operations()', options, kinds)
+export function openApiTools(list: readonly Operation[], options: OpenApiToolsOptions): Module {
+  checkValue('openApiTools()', 'list', list, [Array.isArray, 'a list such as parseOpenApi(document) returns'])
+  checkOptions('openApiTools()', options, kinds)
   const { base, headers = {}, prefix = '', scopes } = options
   if (!isSecureUrl(base)) {
     throw new Error(
-      `operations(): the base "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
+      `openApiTools(): the base "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
     )
   }
   const { search, hash, username, password } = new URL(base)
   if (search || hash || username || password) {
     throw new Error(
-      `operations(): the base "${base}" must have no query, fragment or credentials: send keys by "headers"`,
+      `openApiTools(): the base "${base}" must have no query, fragment or credentials: send keys by "headers"`,
     )
   }
   const known = new Set(typeof headers === 'function' ? [] : Object.keys(headers).map(headerKey))
@@ -70,14 +70,14 @@ export function operations(list: readonly Operation[], options: OperationsOption
     for (const given of list) {
       // Anything else would change the host that gets the developer's headers.
       if (!given.path.startsWith('/')) {
-        throw new Error(`operations(): the path "${given.path}" of "${given.name}" must begin with "/"`)
+        throw new Error(`openApiTools(): the path "${given.path}" of "${given.name}" must begin with "/"`)
       }
       refuseLostArguments(given)
       const operation = withoutHeaders(given, (name) => isReservedHeader(name) || known.has(headerKey(name)))
       const { name, description, input, annotations } = operation
       const definition = {
         description,
-        input,
+        inputSchema: input,
         annotations,
         scopes: typeof scopes === 'function' ? scopes(given) : scopes,
       }
@@ -111,7 +111,7 @@ function withoutHeaders(operation: Operation, isTaken: (name: string) => boolean
 }
 
 function headersFor(
-  headers: NonNullable<OperationsOptions['headers']>,
+  headers: NonNullable<OpenApiToolsOptions['headers']>,
   principal: Principal | undefined,
 ): [name: string, value: string][] {
   const all = typeof headers === 'function' ? headers(principal) : headers
@@ -149,7 +149,7 @@ async function call(
   const text = await boundedText(response)
   if (text === undefined) {
     throw new Error(
-      `${where} with a body of more than ${maxAnswerBytes} bytes, which operations() does not read: ask for a smaller part`,
+      `${where} with a body of more than ${maxAnswerBytes} bytes, which openApiTools() does not read: ask for a smaller part`,
     )
   }
   if (response.ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${response.status}` }] }

@@ -4,7 +4,7 @@ import type { Host } from '../http/host.ts'
 import { clientCapabilitiesKey, protocolVersionKey } from '../protocol/meta.ts'
 import { newestStateless, revisions } from '../protocol/revisions/index.ts'
 import type { JsonSchema, ToolAnnotations } from '../protocol/types.ts'
-import type { Visibility } from '../server/caller.ts'
+import type { AccessOptions } from '../server/caller.ts'
 import type { Registry } from '../server/server.ts'
 import { script, style } from './assets.ts'
 import { Html, html } from './html.ts'
@@ -129,7 +129,7 @@ async function offers({ options: { instructions }, tools, resources, templates, 
   ]
 }
 
-async function list<E extends Visibility>(heading: string, all: Iterable<E>, written: (entry: E) => Html) {
+async function list<E extends AccessOptions>(heading: string, all: Iterable<E>, written: (entry: E) => Html) {
   const entries = await visible(all, { principal: undefined })
   return (
     entries.length > 0 &&

@@ -32,7 +32,7 @@ export const newsNotification = (news: News): Notification =>
  * Who gets a change: everybody, or those of one tenant of an issuer only. Issuers name their tenants independently, so a tenant needs its
  * issuer. `ctx.principal` is one: of its tenant or, without a tenant, everybody.
  */
-export type Scope =
+export type Recipients =
   | { readonly issuer: string; readonly tenant?: string | undefined }
   | { readonly issuer?: undefined; readonly tenant?: undefined }
 
@@ -41,7 +41,7 @@ export type Scope =
  *
  * @throws Error for a tenant without its issuer
  */
-export function tenantKey({ issuer, tenant }: Scope): string | undefined {
+export function tenantKey({ issuer, tenant }: Recipients): string | undefined {
   if (tenant === undefined) return undefined
   if (typeof issuer === 'string') return sha256(JSON.stringify([issuer, tenant]))
   const given = JSON.stringify(tenant)
@@ -54,7 +54,7 @@ export function tenantKey({ issuer, tenant }: Scope): string | undefined {
  * One text per change and scope: by it those who want to hear of it are found. A URI has one spelling, so that
  * `note://%31` is `note://1`, as it is to a template. ASCII, so that a character is a byte wherever topics are kept.
  */
-export const topicOf = (change: Change, scope: Scope = {}): string =>
+export const topicOf = (change: Change, scope: Recipients = {}): string =>
   `${tenantPrefix(tenantKey(scope))}${'list' in change ? change.list : `resource:${spelled(change.resource)}`}`
 
 /** Braces are those of a template. In the normal form of a URI they are encoded, so that no URI is a template's topic. */
@@ -68,7 +68,7 @@ const spelled = (resource: string) =>
 const tenantPrefix = (key: string | undefined) => (key === undefined ? '' : `tenant:${key} `)
 
 /** What somebody of a tenant listens to who wants to hear of these changes. */
-export const topicsFor = (changes: readonly Change[], scope: Scope): string[] => [
+export const topicsFor = (changes: readonly Change[], scope: Recipients): string[] => [
   ...new Set(
     withTenant(
       changes.map((change) => topicOf(change)),

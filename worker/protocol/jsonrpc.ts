@@ -31,17 +31,17 @@ export const isResponse = (message: Message): message is ResponseMessage => !('m
 /** How much a body may hold. */
 export type Bounds = {
   /** Levels of nesting. Default 128, deeper than any honest client; recursion over what passes stays far from the stack's end. */
-  depth: number
+  maxJsonDepth: number
   /**
    * Messages in one batch. Default 100: all of them run at once, whatever each of them costs.
    */
-  batch: number
+  maxBatchSize: number
 }
 
-export const defaultBounds: Bounds = { depth: 128, batch: 100 }
+export const defaultBounds: Bounds = { maxJsonDepth: 128, maxBatchSize: 100 }
 
 /** Reads a body. Never throws: what is wrong with it is part of the answer. */
-export function parse(text: string, { depth, batch } = defaultBounds): Parsed {
+export function parse(text: string, { maxJsonDepth, maxBatchSize } = defaultBounds): Parsed {
   let value: unknown
   try {
     value = JSON.parse(text)
@@ -50,9 +50,9 @@ export function parse(text: string, { depth, batch } = defaultBounds): Parsed {
   }
   const entries = Array.isArray(value) ? value : undefined
   if (entries?.length === 0) return refuse('A batch must not be empty')
-  if (entries && entries.length > batch) return refuse(`A batch holds at most ${batch} messages`)
-  if (text.length > 2 * depth && deeperThan(value, depth)) {
-    return refuse(`The body is nested deeper than ${depth} levels`, idOf(value))
+  if (entries && entries.length > maxBatchSize) return refuse(`A batch holds at most ${maxBatchSize} messages`)
+  if (text.length > 2 * maxJsonDepth && deeperThan(value, maxJsonDepth)) {
+    return refuse(`The body is nested deeper than ${maxJsonDepth} levels`, idOf(value))
   }
   return entries ? { batch: entries.map(shape) } : shape(value)
 }

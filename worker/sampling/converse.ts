@@ -4,8 +4,8 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#multi-turn-tool-loop
  */
 import type { CallToolResult, SamplingMessage, ToolItem } from '../protocol/types.ts'
-import { callToolResult, failure, failureOf } from '../server/content.ts'
-import type { AskOptions, Awaitable, Context, Sampled, SampleRequest } from '../server/context.ts'
+import { callToolResult, failureOf, toolError } from '../server/content.ts'
+import type { AskOptions, Awaitable, Context, SamplingRequest, SamplingResult } from '../server/context.ts'
 import {
   type Infer,
   issuesText,
@@ -20,19 +20,19 @@ import { type ReadToolUse, readToolUses, type ToolUse } from './tool-uses.ts'
 export type ModelTool<S extends Schema = Schema> = {
   /** Models choose tools by it. */
   description: string
-  input: S
+  inputSchema: S
   /**
    * Returns what a tool of a server may return. What it throws, the model is told. It runs once, in `once`, so it asks nobody
    * anything itself.
    */
-  run(input: Infer<S>): Awaitable<unknown>
+  execute(input: Infer<S>): Awaitable<unknown>
 }
 
-export type ConverseRequest<S extends Record<string, Schema>> = Omit<SampleRequest, 'tools'> & {
+export type ConverseRequest<S extends Record<string, Schema>> = Omit<SamplingRequest, 'tools'> & {
   /** By name. */
   tools: { readonly [K in keyof S]: ModelTool<S[K]> }
   /** How often the model is asked at most; the last time it may call nothing. Default 10. */
-  mostTurns?: number
+  maxTurns?: number
   /** Tools that the model may call in one turn. Calls beyond are not run: the model is told so as an error. Default 16. */
   maxToolCalls?: number
   /** The checker for plain JSON Schemas, of `edgemcp/json-schema`, if an input is one. */
@@ -40,7 +40,7 @@ export type ConverseRequest<S extends Record<string, Schema>> = Omit<SampleReque
 }
 
 /** The model's last answer, and how it got there. */
-export type Conversed = Sampled & {
+export type ConverseResult = SamplingResult & {
   /** How often it was asked. */
   readonly turns: number
   /** Everything that was said, its last answer included. */
@@ -62,7 +62,7 @@ export async function converse<const S extends Record<string, Schema>>(
   key: string,
   {
     tools,
-    mostTurns = 10,
+    maxTurns = 10,
     maxToolCalls = 16,
     jsonSchema,
     toolChoice,
@@ -71,14 +71,14 @@ export async function converse<const S extends Record<string, Schema>>(
     ...request
   }: ConverseRequest<S>,
   options?: AskOptions,
-): Promise<Conversed> {
+): Promise<ConverseResult> {
   if (!Number.isInteger(maxToolCalls) || maxToolCalls < 1) {
     throw new Error(`converse: maxToolCalls is ${maxToolCalls}: it must be an integer of at least 1`)
   }
   const inputs = new Map(
-    Object.entries(tools).map(([name, { input }]) => [
+    Object.entries(tools).map(([name, { inputSchema }]) => [
       name,
-      readSchema(input, 'input', `input of the model's tool "${name}"`, jsonSchema),
+      readSchema(inputSchema, 'input', `input of the model's tool "${name}"`, jsonSchema),
     ]),
   )
   const items = [...inputs].map(([name, { jsonSchema }]): ToolItem => {
@@ -89,18 +89,18 @@ export async function converse<const S extends Record<string, Schema>>(
   const messages: SamplingMessage[] = begun ? [...begun] : [{ role: 'user', content: { type: 'text', text: prompt } }]
 
   for (let turn = 1; ; turn++) {
-    const choice = turn === mostTurns ? { mode: 'none' as const } : turn === 1 ? toolChoice : undefined
+    const choice = turn === maxTurns ? { mode: 'none' as const } : turn === 1 ? toolChoice : undefined
     const asked = { ...request, messages: [...messages], tools: items, ...(choice && { toolChoice: choice }) }
     const answer = await ctx.sample(`${key}-${turn}`, asked, options)
     const { content, uses } = readToolUses(answer.content, (index) => `${key}-${turn}-${index}`)
     messages.push({ role: 'assistant', content })
-    if (uses.length === 0 || turn >= mostTurns) return { ...answer, turns: turn, messages }
+    if (uses.length === 0 || turn >= maxTurns) return { ...answer, turns: turn, messages }
     const results = await Promise.all(
       uses.map(({ use, problem }, index) => {
-        if (problem !== undefined) return failure(`Not run: ${problem}`)
+        if (problem !== undefined) return toolError(`Not run: ${problem}`)
         return index < maxToolCalls
           ? ctx.once(`${key}-${turn} ${use.name} ${index}`, () => call(use, tools, inputs))
-          : failure(`Not run: one turn may call ${maxToolCalls} tools, and this one calls ${uses.length}`)
+          : toolError(`Not run: one turn may call ${maxToolCalls} tools, and this one calls ${uses.length}`)
       }),
     )
     messages.push({
@@ -122,11 +122,11 @@ async function call(
   inputs: ReadonlyMap<string, Validator>,
 ): Promise<CallToolResult> {
   const validator = inputs.get(name)
-  if (!validator) return failure(`There is no tool "${name}"`)
+  if (!validator) return toolError(`There is no tool "${name}"`)
   try {
     const checked = await validator.check(input)
-    if ('issues' in checked) return failure(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
-    return await callToolResult(await (tools[name] as ModelTool).run(checked.value), undefined, name)
+    if ('issues' in checked) return toolError(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
+    return await callToolResult(await (tools[name] as ModelTool).execute(checked.value), undefined, name)
   } catch (thrown) {
     return failureOf(thrown)
   }

@@ -1,2 +1,2 @@
 /** edgemcp/sampling: the client's model with tools of the handler's own. */
-export { type Conversed, type ConverseRequest, converse, type ModelTool } from './converse.ts'
+export { type ConverseRequest, type ConverseResult, converse, type ModelTool } from './converse.ts'

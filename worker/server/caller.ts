@@ -6,30 +6,31 @@ export type Caller = {
   readonly principal: Principal | undefined
 }
 
-export type Visibility = {
+export type AccessOptions = {
   /**
    * What a token must allow to use this, all of them. Who lacks one does not see it in lists, and is refused before the
    * handler runs. Without `auth` nobody has any.
    */
   scopes?: readonly string[] | undefined
   /** How much one caller may use it. Takes a server with `limits()` of `edgemcp/limits`. */
-  limit?: Limit | undefined
+  rateLimit?: RateLimit | undefined
   /** Lists show it to those too who lack its scopes, so that they know what to ask for. */
-  listed?: boolean | undefined
+  listWithoutScopes?: boolean | undefined
   /**
-   * Who may see and use this; everyone when left out. It decides by who asks, never by the connection. What it hides
-   * is answered like something that does not exist.
+   * Decides by caller, never by connection, who may see and use this. Default: every caller. A hidden entry is answered like one that does
+   * not exist.
    */
-  enabled?: (caller: Caller) => Awaitable<boolean>
+  visibleTo?: (caller: Caller) => Awaitable<boolean>
   /**
-   * That it can be enabled and disabled while the server runs, by the handle that declaring it returns, and how it begins.
-   * Takes a server with `updates()` of `edgemcp/updates`, and one object request whenever it is listed or used.
+   * The entry can be enabled and disabled while the server runs, by the handle that declaring it returns, and starts enabled (`true`) or
+   * disabled (`false`). Needs a server with `updates()` of `edgemcp/updates`, and costs one object request whenever it is listed or used.
+   * Default: the entry cannot be disabled.
    */
-  initially?: 'enabled' | 'disabled'
+  enabled?: boolean
 }
 
 /** How much one principal may use something, or one address that nobody is signed in from. */
-export type Limit = {
+export type RateLimit = {
   /** How often, about: `60/m` is 60 times a minute, `10/10s` ten times in ten seconds. The platform has no other periods. */
   readonly rate?: string
   /** How often at most, exactly: `1000/d`; `m`, `h` and `d` are a minute, an hour and a day. */
@@ -40,14 +41,15 @@ export type Limit = {
 
 /** Of something registered: who may see and use it. */
 export type Guarded = {
-  readonly enabled: Visibility['enabled']
-  readonly scopes?: Visibility['scopes'] | undefined
-  readonly listed?: boolean | undefined
-  readonly limit?: Limit | undefined
+  readonly visibleTo: AccessOptions['visibleTo']
+  readonly scopes?: AccessOptions['scopes'] | undefined
+  readonly listWithoutScopes?: boolean | undefined
+  readonly rateLimit?: RateLimit | undefined
+  readonly enabled?: boolean | undefined
 }
 
 /** Enables and disables, for everybody and on every isolate; everyone who listens hears that the list has changed. */
-export interface Switch {
+export interface Registration {
   enable(): Promise<void>
   /** It is not listed any more, and answered like something that does not exist. */
   disable(): Promise<void>

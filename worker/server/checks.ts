@@ -90,7 +90,8 @@ export function checkPrompt(name: string, definition: Described, handler: unknow
 
 export function checkPromptArguments({ item, args, complete }: Prompt): void {
   const schema = args?.jsonSchema
-  if (schema && schema.type !== 'object') throw new Error(`The args of prompt "${item.name}" must be an object schema`)
+  if (schema && schema.type !== 'object')
+    throw new Error(`The argsSchema of prompt "${item.name}" must be an object schema`)
   for (const [argument, property] of Object.entries(isObject(schema?.properties) ? schema.properties : {})) {
     const { type } = property as { type?: unknown }
     if (type !== undefined && type !== 'string') {
@@ -99,7 +100,7 @@ export function checkPromptArguments({ item, args, complete }: Prompt): void {
   }
   for (const argument of Object.keys(complete)) {
     if (!item.arguments?.some((known) => known.name === argument)) {
-      throw new Error(`The prompt "${item.name}" completes "${argument}", which is not one of its args`)
+      throw new Error(`The prompt "${item.name}" completes "${argument}", which is not one of its arguments`)
     }
   }
 }
@@ -120,7 +121,7 @@ export function checkTemplate(uri: string, { template, list, complete }: Resourc
   }
 }
 
-type Described = { description: string; input?: Schema | undefined }
+type Described = { description: string }
 
 function checkCommon(owner: string, { description }: Described, handler: unknown): void {
   if (typeof description !== 'string' || description === '') throw new Error(`${owner} needs a description`)
@@ -173,13 +174,10 @@ export const misusedKey = (key: string, kind: string, isInside: boolean): string
     ? `The question "${key}" is asked inside once: ask before it`
     : `The ${kind} key "${key}" is used twice in one call: give each its own`
 
-export const nothingAsked = 'There is nothing to ask: give ask at least one question'
+export const nothingAsked = 'There is nothing to ask: give requestInput at least one input request'
 
 export const noUpdates =
   'Nobody can hear this change: serve(server, { updates: updates() }), of "edgemcp/updates", first'
-
-export const cannotSwitch = (word: string, name: string): string =>
-  `The ${word} "${name}" cannot be switched: declare it with initially: 'enabled'`
 
 export const changedQuestion = (key: string): string =>
   `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`
@@ -222,9 +220,9 @@ export const checkRoots = (key: unknown): void => checkValue('ctx.roots()', 'key
 
 export function checkAsk(requests: unknown): void {
   const example = "{ method: 'elicitation/create', params: { … } }"
-  checkValue('ctx.ask()', 'requests', requests, [isObject, `an object such as { name: ${example} }`])
+  checkValue('ctx.requestInput()', 'requests', requests, [isObject, `an object such as { name: ${example} }`])
   for (const [key, request] of Object.entries(requests as object)) {
-    checkValue('ctx.ask()', key, request, [isRequest, `a request such as ${example}`])
+    checkValue('ctx.requestInput()', key, request, [isRequest, `a request such as ${example}`])
   }
 }
 

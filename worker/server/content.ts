@@ -39,21 +39,21 @@ export const audio = (data: string | Uint8Array, mimeType: string): AudioContent
 })
 
 /** A link that the client may read. The resource need not be listed. */
-export const link = (uri: string, item: Omit<ResourceItem, 'uri'>): ResourceLink => ({
+export const resourceLink = (uri: string, item: Omit<ResourceItem, 'uri'>): ResourceLink => ({
   type: 'resource_link',
   uri,
   ...item,
 })
 
 /** A resource carried inside the answer. */
-export const embed = (resource: ResourceContents): EmbeddedResource => ({ type: 'resource', resource })
+export const embeddedResource = (resource: ResourceContents): EmbeddedResource => ({ type: 'resource', resource })
 
 /** A tool result that tells the model what went wrong. */
-export const failure = (message: string): CallToolResult => toolResult({ content: [text(message)], isError: true })
+export const toolError = (message: string): CallToolResult => toolResult({ content: [text(message)], isError: true })
 
 /** What the model is told of anything that a tool threw. */
 export const failureOf = (thrown: unknown): CallToolResult =>
-  failure(thrown instanceof Error && thrown.message !== '' ? thrown.message : 'The tool failed')
+  toolError(thrown instanceof Error && thrown.message !== '' ? thrown.message : 'The tool failed')
 
 /** Members of each kind of content block: texts that it must have, and what it may have besides. */
 const blockMembers: Readonly<Record<string, { texts: readonly string[]; optional: readonly string[] }>> = {

@@ -13,7 +13,7 @@ import type {
   SamplingMessage,
 } from '../protocol/types.ts'
 import type { Infer, Schema } from './schema.ts'
-import type { HandledState, ScopedState } from './state.ts'
+import type { HandleState, KeyedState } from './state.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
@@ -37,32 +37,38 @@ export type Jsonify<T> = T extends string | number | boolean | null | undefined 
           : { [K in keyof T]: Jsonify<T[K]> }
 
 /** What a client may be able to do. */
-export type Feature = 'elicitation' | 'elicitation.url' | 'sampling' | 'sampling.tools' | 'sampling.context' | 'roots'
+export type ClientFeature =
+  | 'elicitation'
+  | 'elicitation.url'
+  | 'sampling'
+  | 'sampling.tools'
+  | 'sampling.context'
+  | 'roots'
 
 /** A person's answer to a form. */
-export type Elicited<T> =
+export type FormResult<T> =
   | { readonly action: 'accept'; readonly content: T }
   | { readonly action: 'decline' | 'cancel'; readonly content?: undefined }
 
 /** What a person said to being sent to a page: to `accept` is to go there, not to be done there. */
-export type Visited = { readonly action: 'accept' | 'decline' | 'cancel' }
+export type UrlElicitationResult = { readonly action: 'accept' | 'decline' | 'cancel' }
 
 /** What to ask the client's model: `prompt` is short for one user message of text. */
-export type SampleRequest = Omit<CreateMessageParams, 'messages'> &
+export type SamplingRequest = Omit<CreateMessageParams, 'messages'> &
   ({ prompt: string; messages?: undefined } | { messages: SamplingMessage[]; prompt?: undefined })
 
 /** What the client's model answered; `text` is its text blocks put together. */
-export type Sampled = CreateMessageResult & { readonly text: string }
+export type SamplingResult = CreateMessageResult & { readonly text: string }
 
 /** A client's answer to any question, unchecked. */
-export type Input = Partial<ElicitResult> & Partial<CreateMessageResult> & { readonly roots?: readonly Root[] }
+export type InputResponse = Partial<ElicitResult> & Partial<CreateMessageResult> & { readonly roots?: readonly Root[] }
 
 export type AskOptions = {
   /** Milliseconds until an answer is too late, and the call ends. Default and most: a day. */
   timeout?: number
 }
 
-export type VisitOptions = AskOptions & {
+export type UrlElicitationOptions = AskOptions & {
   /**
    * Nothing can be done before the person has been there: a 2025-11-25 client gets the error `-32042`, and makes its request
    * again afterwards, instead of being asked while the call waits. Look into your own state for whether they are done, before
@@ -91,7 +97,7 @@ export interface Context {
   readonly meta: Readonly<Meta>
 
   /** Did the client declare this? Asking for what it did not is refused. */
-  can(feature: Feature): boolean
+  supports(feature: ClientFeature): boolean
 
   /**
    * Asks the person a question and waits for the answer, in every revision that has questions.
@@ -108,7 +114,7 @@ export interface Context {
     message: string,
     schema: S,
     options?: AskOptions,
-  ): Promise<Elicited<Infer<S>>>
+  ): Promise<FormResult<Infer<S>>>
 
   /**
    * Sends the person to a page, for what must not pass through the client: passwords, payments, other sites' consent. The
@@ -118,17 +124,22 @@ export interface Context {
    * @throws McpError `missing_client_capability` when the client cannot send anybody anywhere
    * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode
    */
-  elicitUrl(key: string, message: string, url: string | URL, options?: VisitOptions): Promise<Visited>
+  elicitUrl(
+    key: string,
+    message: string,
+    url: string | URL,
+    options?: UrlElicitationOptions,
+  ): Promise<UrlElicitationResult>
 
   /** Tells the client that a person is done on the page that this question sent them to. Not every revision has a word for it. */
-  completed(key: string): void
+  elicitationComplete(key: string): void
 
   /**
    * Asks the client's model.
    *
    * @throws McpError `missing_client_capability` when the client cannot be asked; ClientError when it answered with an error
    */
-  sample(key: string, request: SampleRequest, options?: AskOptions): Promise<Sampled>
+  sample(key: string, request: SamplingRequest, options?: AskOptions): Promise<SamplingResult>
 
   /**
    * The folders the client works in.
@@ -139,21 +150,21 @@ export interface Context {
 
   /**
    * The raw form: opens questions as they are in the protocol, and ends the round. The handler is run again when the client
-   * has answered; it finds what was said with `input`. A key that is asked again is to be answered again.
+   * has answered; it finds what was said with `inputResponse`. A key that is asked again is to be answered again.
    *
    * @param requests by key, at least one
    * @returns never: `return` it, so that the types know too
    * @throws McpError `missing_client_capability` when the client cannot be asked that
    * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
    */
-  ask(requests: Readonly<Record<string, InputRequest>>, options?: AskOptions): Promise<never>
+  requestInput(requests: Readonly<Record<string, InputRequest>>, options?: AskOptions): Promise<never>
 
   /**
    * What the client answered to a question, as it came and not checked: `undefined` when it has not been answered yet.
    *
    * @throws ClientError when it answered with an error
    */
-  input(key: string): Input | undefined
+  inputResponse(key: string): InputResponse | undefined
 
   /**
    * Runs an effect once in a conversation, however many rounds of questions it takes. Each round gets the same result: what the
@@ -170,11 +181,11 @@ export interface Context {
    * @throws McpError `internal_error` when this call has no such session, user or tenant; `unknown_handle`, from the
    * operations, for a handle that was not made here for this principal, or has lapsed
    */
-  state<T>(of: ScopedState<T>): T
-  state<T>(of: HandledState<T>, handle: string): T
+  state<T>(of: KeyedState<T>): T
+  state<T>(of: HandleState<T>, handle: string): T
 
   /** A new handle. Nothing is stored until it is used. */
-  handle(of: HandledState<unknown>): Promise<string>
+  createHandle(of: HandleState<unknown>): Promise<string>
 
   /**
    * Waits, however long: what waits as a task is not in memory meanwhile. Other calls wait in memory. Takes `tasks()` of
@@ -190,10 +201,10 @@ export interface Context {
   sleep(key: string, duration: number | string): Promise<void>
 
   /** Waits like `sleep`, until a moment: a `Date`, or its milliseconds. */
-  until(key: string, moment: number | { valueOf(): number }): Promise<void>
+  sleepUntil(key: string, moment: number | { valueOf(): number }): Promise<void>
 
   /** Tells how far the call is, if the client asked to know. A value that does not increase is not sent. */
-  progress(done: number, total?: number, message?: string): void
+  progress(progress: number, total?: number, message?: string): void
 
   /** Sends a log line to the client, if it asked for lines this severe. No secrets, no personal data. */
   log(level: LogLevel, data: unknown, logger?: string): void

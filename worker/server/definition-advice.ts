@@ -5,7 +5,7 @@
 import { checkOptions, isObject, type Kind, type KindsOf, shown } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
 import type { Annotations, ToolAnnotations } from '../protocol/types.ts'
-import type { Limit, Visibility } from './caller.ts'
+import type { AccessOptions, RateLimit } from './caller.ts'
 import type { Declared } from './definition.ts'
 import type { PromptDefinition } from './prompt.ts'
 import type { ResourceDefinition } from './resource.ts'
@@ -18,23 +18,27 @@ const matching = (pattern: RegExp, expected: string): Kind => [
   expected,
 ]
 
-const visibility: KindsOf<Visibility> = {
+const visibility: KindsOf<AccessOptions> = {
   // RFC 6749, section 3.3.
   scopes: [
     (value) => Array.isArray(value) && value.every((scope) => typeof scope === 'string' && /^[!#-[\]-~]+$/.test(scope)),
     "a list such as ['notes:read']",
   ],
-  limit: kind.object(
+  rateLimit: kind.object(
     {
       rate: matching(/^[1-9]\d{0,8}\/(10s|m)$/, "a string such as '60/m' or '10/10s'"),
       quota: matching(/^[1-9]\d{0,8}\/[mhd]$/, "a string such as '10/m', '100/h' or '1000/d'"),
       concurrent: kind.atLeastOne,
-    } satisfies KindsOf<Limit>,
+    } satisfies KindsOf<RateLimit>,
     "an object such as { rate: '60/m' }",
   ),
-  listed: kind.flag,
-  enabled: [kind.fn[0], "a function of the caller; what can be switched has initially: 'disabled' instead"],
-  initially: matching(/^(en|dis)abled$/, "'enabled' or 'disabled'"),
+  listWithoutScopes: kind.flag,
+  visibleTo: [
+    kind.fn[0],
+    'a function of the caller; to enable and disable it while the server runs, write enabled: false',
+  ],
+  // See `checkDefinition`.
+  enabled: kind.anything,
 }
 
 /** A schema is read later. What is falsy would count as none. */
@@ -44,8 +48,8 @@ const item = { title: kind.string, description: kind.string, icons: kind.icons, 
 const kinds = {
   tool: {
     ...item,
-    input: schema,
-    output: schema,
+    inputSchema: schema,
+    outputSchema: schema,
     annotations: kind.object({
       title: kind.string,
       readOnlyHint: kind.flag,
@@ -53,15 +57,15 @@ const kinds = {
       idempotentHint: kind.flag,
       openWorldHint: kind.flag,
     } satisfies KindsOf<ToolAnnotations>),
-    single: kind.flag,
+    singleUse: kind.flag,
     task: [
       (value) => typeof value === 'boolean' || isObject(value),
       "true, false or an object such as { ttl: '1h' }",
       {
         required: kind.flag,
-        after: kind.duration,
+        answerWithin: kind.duration,
         ttl: kind.duration,
-        poll: kind.duration,
+        pollInterval: kind.duration,
         retries: kind.size,
       } satisfies KindsOf<TaskOptions>,
     ],
@@ -81,12 +85,12 @@ const kinds = {
       lastModified: kind.string,
     } satisfies KindsOf<Annotations>),
     caching: kind.caching,
-    readable: kind.fn,
+    authorize: kind.fn,
     list: kind.fn,
     complete: kind.functions,
     ...visibility,
   } satisfies KindsOf<ResourceDefinition<string>>,
-  prompt: { ...item, args: schema, complete: kind.functions, ...visibility } satisfies KindsOf<
+  prompt: { ...item, argsSchema: schema, complete: kind.functions, ...visibility } satisfies KindsOf<
     PromptDefinition<Schema>
   >,
 }
@@ -94,13 +98,13 @@ const kinds = {
 /** What other libraries call a member, and what it is called here. */
 const renamed: Readonly<Record<Declared, Readonly<Record<string, string>>>> = {
   tool: {
-    inputSchema: 'write "input"',
-    parameters: 'write "input"',
-    outputSchema: 'write "output"',
+    input: 'write "inputSchema"',
+    parameters: 'write "inputSchema"',
+    output: 'write "outputSchema"',
     name: 'give the name as the first argument',
   },
   resource: { uri: 'give the URI as the first argument', template: 'give the URI template as the first argument' },
-  prompt: { argsSchema: 'write "args"', arguments: 'write "args"', name: 'give the name as the first argument' },
+  prompt: { args: 'write "argsSchema"', arguments: 'write "argsSchema"', name: 'give the name as the first argument' },
 }
 
 const handler = 'give the handler as the third argument'
@@ -109,10 +113,10 @@ const handlers = { handler, execute: handler, callback: handler, run: handler }
 /** The call as the developer should write it, for an error. */
 function call(declared: Declared, name: string, definition: unknown): string {
   if (declared === 'tool') {
-    return `write server.tool("${name}", { description: "…", input: z.object({ … }) }, handler)`
+    return `write server.tool("${name}", { description: "…", inputSchema: z.object({ … }) }, handler)`
   }
   if (declared === 'prompt') {
-    return `write server.prompt("${name}", { description: "…", args: z.object({ … }) }, handler)`
+    return `write server.prompt("${name}", { description: "…", argsSchema: z.object({ … }) }, handler)`
   }
   // The official SDK takes the name first.
   const [uri, described] = typeof definition === 'string' ? [definition, `name: "${name}", `] : [name, '']
@@ -121,9 +125,9 @@ function call(declared: Declared, name: string, definition: unknown): string {
 
 /** Methods that servers of the official SDK have, and what takes their place. */
 const methodsOfSdk: Readonly<Record<string, string>> = {
-  registerTool: 'write server.tool(name, { description, input: schema }, handler)',
+  registerTool: 'write server.tool(name, { description, inputSchema: schema }, handler)',
   registerResource: 'write server.resource(uri, { name, description }, handler)',
-  registerPrompt: 'write server.prompt(name, { description, args: schema }, handler)',
+  registerPrompt: 'write server.prompt(name, { description, argsSchema: schema }, handler)',
   setRequestHandler:
     'declare tools, resources and prompts instead, or use server.intercept(fn) to run code around every call',
   connect: 'write export default serve(server), which takes the place of a transport',

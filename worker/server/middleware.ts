@@ -6,7 +6,7 @@ import type { Around, Asking } from './around.ts'
 import type { Awaitable } from './context.ts'
 
 /** What is asked, as it came. */
-export type MethodCall = {
+export type CallInfo = {
   readonly method: string
   readonly params: Params
   /** The revision's date. */
@@ -28,10 +28,10 @@ export type Next = (params?: Params) => Promise<Result>
  *
  * @throws McpError for what the client is to be told as a JSON-RPC error
  */
-export type Middleware = (call: MethodCall, next: Next) => Awaitable<Result>
+export type Middleware = (call: CallInfo, next: Next) => Awaitable<Result>
 
 /** What the engine's calls have besides. */
-type Described = Asking['call'] & Omit<MethodCall, 'revision' | 'signal'> & { readonly revision: Revision }
+type Described = Asking['call'] & Omit<CallInfo, 'revision' | 'signal'> & { readonly revision: Revision }
 
 /** Middleware, within what stands around calls already. */
 export const within =

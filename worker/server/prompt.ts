@@ -9,9 +9,9 @@ import type {
   PromptItem,
   PromptMessage,
 } from '../protocol/types.ts'
-import type { Guarded, Visibility } from './caller.ts'
+import type { AccessOptions, Guarded } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
-import type { Completers } from './resource.ts'
+import type { Completions } from './resource.ts'
 import {
   type Infer,
   type InferInput,
@@ -21,13 +21,13 @@ import {
   type Validator,
 } from './schema.ts'
 
-export type PromptDefinition<A extends Schema | undefined> = Visibility & {
+export type PromptDefinition<A extends Schema | undefined> = AccessOptions & {
   title?: string
   description: string
   /** What the prompt takes: an object of texts. */
-  args?: A
+  argsSchema?: A
   /** Completes arguments. */
-  complete?: Completers<PromptTexts<A>>
+  complete?: Completions<PromptTexts<A>>
   icons?: Icon[]
   _meta?: Meta
 }
@@ -48,7 +48,7 @@ export type PromptHandler<A> = (args: PromptInput<A>, ctx: Context) => Awaitable
 export type Prompt = Guarded & {
   readonly item: PromptItem
   readonly args: Validator | undefined
-  readonly complete: Completers<Record<string, string>>
+  readonly complete: Completions<Record<string, string>>
   readonly handler: (args: unknown, ctx: Context) => unknown
 }
 
@@ -59,13 +59,13 @@ export function definePrompt(
   handler: Prompt['handler'],
   reader?: JsonSchemaReader,
 ): Prompt {
-  const { args, complete = {}, enabled, title, description, icons, _meta } = definition
-  const validator = args && readSchema(args, 'input', `args of prompt "${name}"`, reader)
+  const { argsSchema, complete = {}, visibleTo, title, description, icons, _meta } = definition
+  const validator = argsSchema && readSchema(argsSchema, 'input', `argsSchema of prompt "${name}"`, reader)
   const list = validator && promptArguments(validator.jsonSchema)
   return {
     item: JSON.parse(JSON.stringify({ name, title, description, arguments: list, icons, _meta })),
     args: validator,
-    enabled,
+    visibleTo,
     complete: complete as Prompt['complete'],
     handler,
   }

@@ -7,23 +7,23 @@ import type {
   ResourceItem,
   ResourceTemplateItem,
 } from '../protocol/types.ts'
-import type { Caller, Guarded, Visibility } from './caller.ts'
+import type { AccessOptions, Caller, Guarded } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
 import { type TemplateVariables, type UriTemplate, uriTemplate } from './uri-template.ts'
 
 /** Completes one variable or argument: what has been typed so far, the others that are known already, and who asks. */
 export type Completer<Others> = (
   prefix: string,
-  known: Partial<Others>,
+  context: Partial<Others>,
   caller: Caller,
 ) => Awaitable<readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean }>
 
-export type Completers<Values> = { [K in keyof Values]?: Completer<Values> }
+export type Completions<Values> = { [K in keyof Values]?: Completer<Values> }
 
 /** One resource of a template, as listed: its variables, and what is different from the template. */
-export type Listed<V> = V & Partial<Omit<ResourceItem, 'uri' | keyof V>>
+export type ListedResource<V> = V & Partial<Omit<ResourceItem, 'uri' | keyof V>>
 
-export type ResourceDefinition<U extends string> = Visibility & {
+export type ResourceDefinition<U extends string> = AccessOptions & {
   /** Defaults to the URI or template. */
   name?: string
   title?: string
@@ -40,14 +40,14 @@ export type ResourceDefinition<U extends string> = Visibility & {
    * Who may read and hear of one of a template's resources, by its variables; everyone who sees the template when left out.
    * What it hides is answered like something that does not exist.
    */
-  readable?: (caller: Caller, variables: TemplateVariables<U>) => Awaitable<boolean>
+  authorize?: (caller: Caller, variables: TemplateVariables<U>) => Awaitable<boolean>
   /** The resources of a template that are worth listing. */
-  list?: (caller: Caller) => Awaitable<readonly Listed<TemplateVariables<U>>[]>
+  list?: (caller: Caller) => Awaitable<readonly ListedResource<TemplateVariables<U>>[]>
   /**
-   * Completes a template's variables. Once all others are known, values of resources that `readable` hides from the caller are
+   * Completes a template's variables. Once all others are known, values of resources that `authorize` hides from the caller are
    * left out; until then the completer decides what the caller may know.
    */
-  complete?: Completers<TemplateVariables<U>>
+  complete?: Completions<TemplateVariables<U>>
 }
 
 /** What a resource may return: text, bytes, contents, several of them, a full result; nothing when it does not exist. */
@@ -69,16 +69,16 @@ export type Resource = Guarded & {
   readonly item: ResourceItem | ResourceTemplateItem
   readonly template: UriTemplate | undefined
   readonly caching: Caching | undefined
-  readonly readable: ((caller: Caller, variables: Record<string, string | string[]>) => Awaitable<boolean>) | undefined
-  readonly list: ((caller: Caller) => Awaitable<readonly Listed<Record<string, string>>[]>) | undefined
-  readonly complete: Completers<Record<string, string>>
+  readonly authorize: ((caller: Caller, variables: Record<string, string | string[]>) => Awaitable<boolean>) | undefined
+  readonly list: ((caller: Caller) => Awaitable<readonly ListedResource<Record<string, string>>[]>) | undefined
+  readonly complete: Completions<Record<string, string>>
   readonly handler: (variables: Record<string, string | string[]>, ctx: Context & { readonly uri: string }) => unknown
 }
 
 /** @throws Error with one sentence that names the fix */
 export function defineResource(uri: string, definition: ResourceDefinition<string>, handler: unknown): Resource {
   const { name = uri, title, description, mimeType, size, annotations, icons, _meta } = definition
-  const { caching, enabled, readable, list, complete = {} } = definition
+  const { caching, visibleTo, authorize, list, complete = {} } = definition
   const template = /[{}]/.test(uri) ? uriTemplate(uri) : undefined
   const common = { name, title, description, mimeType, annotations, icons, _meta }
   const item = template ? { uriTemplate: uri, ...common } : { uri, ...common, size }
@@ -86,8 +86,8 @@ export function defineResource(uri: string, definition: ResourceDefinition<strin
     item: JSON.parse(JSON.stringify(item)),
     template,
     caching,
-    enabled,
-    readable: readable as Resource['readable'],
+    visibleTo,
+    authorize: authorize as Resource['authorize'],
     list: list as Resource['list'],
     complete: complete as Resource['complete'],
     handler: handler as Resource['handler'],

@@ -1,9 +1,9 @@
-import { type Change, type List, type Scope, switchOf } from '../protocol/changes.ts'
+import { type Change, type List, type Recipients, switchOf } from '../protocol/changes.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Caching, Implementation, Params } from '../protocol/types.ts'
 import type { Around } from './around.ts'
-import type { Caller, Switch, Visibility } from './caller.ts'
+import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
 import { checks } from './checking.ts'
 import type { Awaitable } from './context.ts'
 import { checkDefinition } from './definition.ts'
@@ -37,17 +37,17 @@ export type Module = (server: Server) => void
  * told: whoever is connected is, and a session is as soon as it can be.
  */
 export interface Updates {
-  tools(scope?: Scope): Promise<void>
-  prompts(scope?: Scope): Promise<void>
-  resources(scope?: Scope): Promise<void>
-  resource(uri: string, scope?: Scope): Promise<void>
+  tools(scope?: Recipients): Promise<void>
+  prompts(scope?: Recipients): Promise<void>
+  resources(scope?: Recipients): Promise<void>
+  resource(uri: string, scope?: Recipients): Promise<void>
 }
 
 /** A registered resource, to build its URIs and to say that it changed. */
-export interface ResourceHandle<U extends string> extends Switch {
+export interface ResourceHandle<U extends string> extends Registration {
   uri(...variables: VariablesOf<U>): string
   /** Every client that subscribed to this resource, or to its template, hears of it: or those of one tenant. */
-  updated(...variables: [...VariablesOf<U>, scope?: Scope]): Promise<void>
+  updated(...variables: [...VariablesOf<U>, scope?: Recipients]): Promise<void>
 }
 
 type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? [] : [TemplateVariables<U>]
@@ -93,7 +93,7 @@ export type Registry = {
   readonly lists: Map<string, string>
   /** Sees to it that work is completed that nobody may await, and reports its failure. */
   complete?: (work: Promise<void>) => void
-  publish: (change: Change, scope?: Scope) => Promise<void>
+  publish: (change: Change, scope?: Recipients) => Promise<void>
   /** Enables or disables what is in a list. */
   turn: (list: List, name: string, on: boolean) => Promise<void>
   /** What was enabled or disabled, by list and name; nothing else was. */
@@ -110,7 +110,7 @@ export class Server {
   constructor(options: ServerOptions, shared?: { registry: Registry; prefix: string }) {
     this.prefix = shared?.prefix ?? ''
     this.registry = shared?.registry ?? newRegistry(options)
-    const publish = (change: Change, scope?: Scope) => this.#complete(this.registry.publish(change, scope))
+    const publish = (change: Change, scope?: Recipients) => this.#complete(this.registry.publish(change, scope))
     this.updates = {
       tools: (scope) => publish({ list: 'tools' }, scope),
       prompts: (scope) => publish({ list: 'prompts' }, scope),
@@ -128,17 +128,17 @@ export class Server {
     name: string,
     definition: ToolDefinition<I, undefined>,
     handler: ToolHandler<I, undefined>,
-  ): Switch
+  ): Registration
   tool<const I extends Schema | undefined = undefined, const O extends Schema | undefined = undefined>(
     name: string,
     definition: ToolDefinition<I, O>,
     handler: ToolHandler<I, O>,
-  ): Switch
+  ): Registration
   tool<const I extends Schema | undefined, const O extends Schema | undefined>(
     name: string,
     definition: ToolDefinition<I, O>,
     handler: ToolHandler<I, O>,
-  ): Switch {
+  ): Registration {
     checks?.checkDefinitionValues('tool', this.prefix + name, definition)
     checkDefinition('tool', this.prefix + name, definition)
     checks?.checkTool(this.prefix + name, definition, handler)
@@ -174,7 +174,7 @@ export class Server {
     return {
       ...turn,
       uri: (...variables) => expand(variables[0]),
-      updated: (...given) => this.updates.resource(expand(given[0]), given[template ? 1 : 0] as Scope | undefined),
+      updated: (...given) => this.updates.resource(expand(given[0]), given[template ? 1 : 0] as Recipients | undefined),
     }
   }
 
@@ -187,7 +187,7 @@ export class Server {
     name: string,
     definition: PromptDefinition<A>,
     handler: PromptHandler<A>,
-  ): Switch {
+  ): Registration {
     checks?.checkDefinitionValues('prompt', this.prefix + name, definition)
     checkDefinition('prompt', this.prefix + name, definition)
     checks?.checkPrompt(this.prefix + name, definition, handler)
@@ -262,25 +262,29 @@ export class Server {
     word: string,
     name: string,
     entry: Registry[K] extends Map<string, infer E> ? E : never,
-    { enabled, initially, scopes, listed, limit }: Visibility,
-  ): Switch {
+    { visibleTo, enabled, scopes, listWithoutScopes, rateLimit }: AccessOptions,
+  ): Registration {
     const entries = this.registry[kind] as Map<string, typeof entry>
     if (entries.has(name)) checks?.refuseTwice(word, name)
     const list: List = kind === 'templates' ? 'resources' : kind
     const isOn = async (caller: Caller) => {
-      const on = (await this.registry.turned())[switchOf(list, name)] ?? initially === 'enabled'
-      return on && (enabled ? enabled(caller) : true)
+      const on = (await this.registry.turned())[switchOf(list, name)] ?? enabled === true
+      return on && (visibleTo ? visibleTo(caller) : true)
     }
     this.registry.lists.clear()
-    entries.set(name, {
-      ...(entry as object),
+    const access: Guarded = {
       scopes,
-      listed,
-      limit,
-      enabled: initially ? isOn : enabled,
-    } as typeof entry)
+      listWithoutScopes,
+      rateLimit,
+      enabled,
+      visibleTo: enabled === undefined ? visibleTo : isOn,
+    }
+    // The type of an entry follows from `kind`, which TypeScript cannot relate to a spread.
+    entries.set(name, { ...(entry as Guarded), ...access } as typeof entry)
     const turn = async (on: boolean) => {
-      if (!initially) throw new Error(checks?.cannotSwitch(word, name) ?? `"${name}" has no switch`)
+      if (enabled === undefined) {
+        throw new Error(`The ${word} "${name}" cannot be enabled or disabled: declare it with enabled: true`)
+      }
       await this.#complete(this.registry.turn(list, name, on))
     }
     return { enable: () => turn(true), disable: () => turn(false), remove: () => turn(false) }
@@ -318,7 +322,7 @@ function newRegistry(options: ServerOptions): Registry {
  *
  * @example
  * const server = createServer({ name: 'hello', version: '1.0.0' })
- * server.tool('greet', { description: 'Greet someone by name', input: z.object({ name: z.string() }) },
+ * server.tool('greet', { description: 'Greet someone by name', inputSchema: z.object({ name: z.string() }) },
  *   ({ name }) => `Hello, ${name}!`)
  */
 export const createServer = (options: ServerOptions): Server => new Server(options)

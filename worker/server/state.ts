@@ -3,13 +3,13 @@ import type { ErrorKind } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 
 /** State of which a call has one: that of its session, its user or their tenant. `T`: what may be done with it. */
-export interface ScopedState<T> {
+export interface KeyedState<T> {
   /** @throws McpError `internal_error` when the call has no such scope */
   open(access: StateAccess): T
 }
 
 /** State that is found by a handle. */
-export interface HandledState<T> {
+export interface HandleState<T> {
   mint(access: StateAccess): Promise<string>
   open(access: StateAccess, handle: string): T
 }

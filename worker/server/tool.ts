@@ -8,7 +8,7 @@ import type {
   ToolAnnotations,
   ToolItem,
 } from '../protocol/types.ts'
-import type { Guarded, Visibility } from './caller.ts'
+import type { AccessOptions, Guarded } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
 import {
   type Infer,
@@ -19,19 +19,19 @@ import {
   type Validator,
 } from './schema.ts'
 
-export type ToolDefinition<I extends Schema | undefined, O extends Schema | undefined> = Visibility & {
+export type ToolDefinition<I extends Schema | undefined, O extends Schema | undefined> = AccessOptions & {
   title?: string
   description: string
   /** What the tool takes: an object. Left out, it takes nothing. */
-  input?: I
+  inputSchema?: I
   /** What the tool returns. Left out, it returns text or content. */
-  output?: O
+  outputSchema?: O
   annotations?: ToolAnnotations
   /**
    * Each answer of a stateless client is taken once: sent again, it gets the same outcome instead of running the handler
    * once more. For tools that ask and then do what must not be done twice; costs two object requests an answer.
    */
-  single?: boolean
+  singleUse?: boolean
   /** Long work that outlives connections: takes `tasks()` of `edgemcp/tasks`. */
   task?: boolean | TaskOptions
   icons?: Icon[]
@@ -43,11 +43,11 @@ export type TaskOptions = {
   /** Clients that know no tasks are refused. Default: they wait for the answer. */
   required?: boolean
   /** What is done by then is answered at once, and so is a question that is asked by then. Default: at once a task. */
-  after?: number | string
+  answerWithin?: number | string
   /** From its beginning, how long it is kept; work that is not done by then is cancelled. Default one day. */
   ttl?: number | string
   /** How often clients should look. Default one second. */
-  poll?: number | string
+  pollInterval?: number | string
   /** How often it is run again when its handler throws, with a growing pause. Default: not at all. */
   retries?: number
 }
@@ -68,7 +68,7 @@ export type Tool = Guarded & {
   readonly input: Validator | undefined
   readonly output: Validator | undefined
   readonly mirrored: readonly MirroredParameter[]
-  readonly single: boolean
+  readonly singleUse: boolean
   readonly task: boolean | TaskOptions | undefined
   readonly handler: (input: unknown, ctx: Context) => unknown
 }
@@ -82,9 +82,20 @@ export function defineTool(
   handler: Tool['handler'],
   reader?: JsonSchemaReader,
 ): Tool {
-  const { input, output, enabled, task, single = false, title, description, annotations, icons, _meta } = definition
+  const {
+    inputSchema: input,
+    outputSchema,
+    visibleTo,
+    task,
+    singleUse = false,
+    title,
+    description,
+    annotations,
+    icons,
+    _meta,
+  } = definition
   const inputValidator = input && readSchema(input, 'input', `input of tool "${name}"`, reader)
-  const outputValidator = output && readSchema(output, 'output', `output of tool "${name}"`, reader)
+  const outputValidator = outputSchema && readSchema(outputSchema, 'output', `output of tool "${name}"`, reader)
   const inputSchema = inputValidator?.jsonSchema ?? noInput
   return {
     // In the order the specification lists them, without members that were not given.
@@ -103,8 +114,8 @@ export function defineTool(
     input: inputValidator,
     output: outputValidator,
     mirrored: mirroredParameters(inputSchema),
-    enabled,
-    single,
+    visibleTo,
+    singleUse,
     task,
     handler,
   }

@@ -2,7 +2,7 @@ import { checkOptions, type KindsOf } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
-import type { HandledState, ScopedState, StateAccess, StateCall } from '../server/state.ts'
+import type { HandleState, KeyedState, StateAccess, StateCall } from '../server/state.ts'
 import { declare, type Operations, type Scope, type Store } from './declaration.ts'
 
 type Common = {
@@ -22,31 +22,31 @@ export type SessionStateOptions = Common & { scope: 'session'; ttl?: undefined }
  * State of a user, or of a tenant: the same from every client, session and revision. A user who acts for several tenants has
  * separate state in each of them.
  */
-export type OwnStateOptions = Common & {
+export type UserStateOptions = Common & {
   scope: 'user' | 'tenant'
-  /** Milliseconds after its last use at which it is deleted; `Infinity` keeps it until it is forgotten. */
+  /** Milliseconds after its last use at which it is deleted; `Infinity` keeps it until `deleteAll()`. */
   ttl: number
 }
 
 /** Found by a handle, which is an ordinary text: a result of one tool and an argument of another. */
-export type HandledStateOptions = Common & {
+export type HandleStateOptions = Common & {
   scope: 'handle'
   /** Milliseconds after the handle was made at which it is worth nothing, and its state is deleted. */
   ttl: number
 }
 
 /** Operations as they are called: each is one request to the object that keeps the state, and one transaction in it. */
-export type Called<O> = {
+export type StateStub<O> = {
   readonly [K in keyof O]: O[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<R> : never
-} & Forgettable
+} & Deletable
 
-export interface Forgettable {
+export interface Deletable {
   /** Deletes everything, now. */
-  forget(): Promise<void>
+  deleteAll(): Promise<void>
 }
 
 /** What may be done with a state that declares no operations of its own. */
-export interface KeyValue<V extends object> extends Forgettable {
+export interface KeyValue<V extends object> extends Deletable {
   get<K extends keyof V & string>(key: K): Promise<V[K] | undefined>
   put<K extends keyof V & string>(key: K, value: V[K]): Promise<void>
   delete(key: keyof V & string): Promise<boolean>
@@ -55,7 +55,7 @@ export interface KeyValue<V extends object> extends Forgettable {
 
 type Values = Record<string, unknown>
 
-const kinds: KindsOf<SessionStateOptions | OwnStateOptions | HandledStateOptions> = {
+const kinds: KindsOf<SessionStateOptions | UserStateOptions | HandleStateOptions> = {
   // Checked by `checkLife`.
   scope: kind.anything,
   ttl: kind.anything,
@@ -83,22 +83,22 @@ const kinds: KindsOf<SessionStateOptions | OwnStateOptions | HandledStateOptions
  */
 export function state<V extends object = Values>(
   name: string,
-  options: SessionStateOptions | OwnStateOptions,
-): ScopedState<KeyValue<V>>
-export function state<V extends object = Values>(name: string, options: HandledStateOptions): HandledState<KeyValue<V>>
+  options: SessionStateOptions | UserStateOptions,
+): KeyedState<KeyValue<V>>
+export function state<V extends object = Values>(name: string, options: HandleStateOptions): HandleState<KeyValue<V>>
 export function state<O extends object, V extends object = Values>(
   name: string,
-  options: SessionStateOptions | OwnStateOptions,
+  options: SessionStateOptions | UserStateOptions,
   operations: (store: Store<V>) => O,
-): ScopedState<Called<O>>
+): KeyedState<StateStub<O>>
 export function state<O extends object, V extends object = Values>(
   name: string,
-  options: HandledStateOptions,
+  options: HandleStateOptions,
   operations: (store: Store<V>) => O,
-): HandledState<Called<O>>
+): HandleState<StateStub<O>>
 export function state(
   name: string,
-  options: SessionStateOptions | OwnStateOptions | HandledStateOptions,
+  options: SessionStateOptions | UserStateOptions | HandleStateOptions,
   operations: (store: Store) => object = keyValue,
 ): unknown {
   checkOptions('state()', options, kinds)
@@ -125,7 +125,7 @@ export function state(
       }
       return {
         ...Object.fromEntries(names.map((operation) => [operation, (...args: unknown[]) => call(operation, args)])),
-        async forget() {
+        async deleteAll() {
           const { object, expires } = await place()
           await access.object(object).forget(scope === 'handle' ? expires : undefined)
         },
@@ -235,7 +235,7 @@ function namesOf(name: string, operations: (store: Store) => object): string[] {
     },
   })
   const names = Object.keys(operations(nowhere))
-  for (const reserved of ['forget', 'then']) {
+  for (const reserved of ['deleteAll', 'then']) {
     if (names.includes(reserved)) throw new Error(`The state "${name}" has an operation "${reserved}": rename it`)
   }
   return names

@@ -15,7 +15,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import { principalKey } from '../protocol/principal.ts'
 import type { InputRequest, Notification, Params, Result } from '../protocol/types.ts'
 import { utf8 } from '../protocol/utf8.ts'
-import { failure } from '../server/content.ts'
+import { toolError } from '../server/content.ts'
 import type { Context } from '../server/context.ts'
 import type { TaskOptions } from '../server/tool.ts'
 import { errorIn, known, openTaskId, type Site, type TaskReference, taskNamed, timesOf } from './site.ts'
@@ -132,10 +132,11 @@ export async function taskResult(asked: Asked, site: Site): Promise<Result> {
       if (answers.length > 0) {
         const updated = await known(task.update(Object.fromEntries(answers)))
         if ('error' in updated) throw errorIn(updated)
-      } else return context.ask(Object.fromEntries(asks.map(({ own, request }) => [own, related(request, taskId)])))
+      } else
+        return context.requestInput(Object.fromEntries(asks.map(({ own, request }) => [own, related(request, taskId)])))
     } else if (error) {
       // In a session the model is told.
-      if (error.kind === 'missing_client_capability') return relatedResult(failure(error.message) as Result, taskId)
+      if (error.kind === 'missing_client_capability') return relatedResult(toolError(error.message) as Result, taskId)
       throw errorIn({ error })
     } else if (result) {
       const outputSchema = asked.server.registry.tools.get(view.tool ?? '')?.item.outputSchema
@@ -164,7 +165,7 @@ async function settled(task: TaskRpc, signal: AbortSignal): Promise<TaskView> {
 /** What the client said, as the task is to hear it. */
 function answerTo(context: Context, key: string): Answer | undefined {
   try {
-    const result = context.input(key)
+    const result = context.inputResponse(key)
     return result && { result }
   } catch (refusal) {
     if (!(refusal instanceof McpError && refusal.kind === 'client_refused')) throw refusal

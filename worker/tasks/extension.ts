@@ -68,7 +68,7 @@ export async function callAsTask(
   site: Site,
 ): Promise<Result> {
   const answers = readObject(call.params, 'inputResponses')
-  for (const key of Object.keys(answers)) context.input(key)
+  for (const key of Object.keys(answers)) context.inputResponse(key)
   const taskId = await world.seals.seal(purpose, { name, scopes } satisfies TaskReference, terms.after + terms.ttl)
   const started = await site
     .task(name)
@@ -81,7 +81,7 @@ export async function callAsTask(
     )
   if ('done' in started) return started.done
   if ('error' in started) throw errorIn(started)
-  if ('asks' in started) return context.ask(started.asks)
+  if ('asks' in started) return context.requestInput(started.asks)
   return { resultType: 'task', ...summary(started.task) }
 }
 

@@ -1,4 +1,4 @@
 /** edgemcp/tasks: work that outlives every connection. */
 export type { TaskOptions } from '../server/tool.ts'
 export { type TaskClass, type Tasks, type TasksOptions, tasks } from './tasks.ts'
-export { type WorkflowOptions, workflow } from './workflow.ts'
+export { runWorkflow, type WorkflowOptions } from './workflow.ts'

@@ -2,7 +2,7 @@ import type { Context } from '../server/context.ts'
 import { milliseconds } from './duration.ts'
 
 /**
- * `sleep` and `until` of a handler, which may be run again: a sleep goes on until the moment that is stored under its key, in whatever
+ * `sleep` and `sleepUntil` of a handler, which may be run again: a sleep goes on until the moment that is stored under its key, in whatever
  * order the branches of the handler come to theirs. `once` with them, because an effect must not begin with a sleep: what a task slept
  * through is known when its effect is run again, and its effect is not.
  *
@@ -12,7 +12,7 @@ import { milliseconds } from './duration.ts'
 export function sleeping(
   { once }: Pick<Context, 'once'>,
   rest: (moment: number) => Promise<void>,
-): Pick<Context, 'sleep' | 'until' | 'once'> {
+): Pick<Context, 'sleep' | 'sleepUntil' | 'once'> {
   const used = new Set<string>()
   /** The key of the `once` whose effect is being started. */
   let starting: string | undefined
@@ -40,7 +40,7 @@ export function sleeping(
       claim(key)
       await restUntil(key, Date.now() + milliseconds(duration, `The duration of the sleep "${key}"`))
     },
-    async until(key, moment) {
+    async sleepUntil(key, moment) {
       claim(key)
       await restUntil(key, Number(moment))
     },

@@ -16,7 +16,7 @@ import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.ts'
 import type { Result } from '../protocol/types.ts'
-import { failure } from '../server/content.ts'
+import { toolError } from '../server/content.ts'
 import { endpointKey, endpointOf, storingTerms } from '../server/endpoints.ts'
 import type { Registry, Server } from '../server/server.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
@@ -250,7 +250,7 @@ async function call(asked: Asked, site: Site, calls: Method): Promise<Result> {
   }
   if (!options?.required) return inline(asked)
   // Before there were tasks there was no code for this: the model is told.
-  return failure(`The tool "${name}" runs as a task only, and this client knows no tasks`) as Result
+  return toolError(`The tool "${name}" runs as a task only, and this client knows no tasks`) as Result
 }
 
 /** `tools/list`: the experimental tasks have a word for which tools may be tasks. */
@@ -274,7 +274,15 @@ function inline(asked: Asked): Promise<Result> {
 }
 
 /** @throws Error when the tool's declaration has a duration that is none */
-function termsOf({ after = 0, ttl = day, poll = 1000, retries = 0 }: TaskOptions, { item }: Tool): TaskTerms {
+function termsOf(
+  { answerWithin = 0, ttl = day, pollInterval = 1000, retries = 0 }: TaskOptions,
+  { item }: Tool,
+): TaskTerms {
   const read = (name: string, value: number | string) => milliseconds(value, `task.${name} of tool "${item.name}"`)
-  return { after: read('after', after), ttl: read('ttl', ttl), poll: read('poll', poll), retries }
+  return {
+    after: read('answerWithin', answerWithin),
+    ttl: read('ttl', ttl),
+    poll: read('pollInterval', pollInterval),
+    retries,
+  }
 }

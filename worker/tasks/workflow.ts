@@ -19,14 +19,14 @@ const growth = 1.3
  * @throws Error what it failed with
  *
  * @example
- * server.tool('report', { description: 'Writes a report', task: true, input: Topic }, async (topic, ctx) => {
- *   const { pages } = await workflow<{ pages: number }>(ctx, env.REPORT, topic)
+ * server.tool('report', { description: 'Writes a report', task: true, inputSchema: Topic }, async (topic, ctx) => {
+ *   const { pages } = await runWorkflow<{ pages: number }>(ctx, env.REPORT, topic)
  *   return `${pages} pages`
  * })
  *
  * @see https://developers.cloudflare.com/workflows/build/workers-api/
  */
-export async function workflow<R>(
+export async function runWorkflow<R>(
   ctx: Context,
   binding: Workflow,
   params: unknown,
@@ -44,7 +44,7 @@ export async function workflow<R>(
     }
     ctx.progress(look.number, undefined, `The workflow is ${status}`)
     try {
-      await ctx.until(`${key}: look ${look.number}`, look.at)
+      await ctx.sleepUntil(`${key}: look ${look.number}`, look.at)
     } catch (ended) {
       // It may have come to its own end in this moment.
       await instance.terminate().catch(() => {})

@@ -2,7 +2,7 @@ import type { Message, NotificationMessage, RequestMessage } from '../protocol/j
 import { isNotification, isRequest, isResponse } from '../protocol/jsonrpc.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
 import type { CallToolResult, InputRequest, Params, RequestId, SubscriptionFilter } from '../protocol/types.ts'
-import type { ConnectOptions, Hub, Watched } from './connection.ts'
+import type { ConnectOptions, Hub, Subscription } from './connection.ts'
 import { Script, type UnusedAnswer } from './script.ts'
 import { sessionConnection } from './session.ts'
 import { sseConnection } from './sse-2024.ts'
@@ -22,7 +22,7 @@ export interface TestClient extends AsyncDisposable {
   /** The session's id; `undefined` in revisions that have none. */
   readonly session: string | undefined
   /** The answer to `initialize` or `server/discover`. */
-  readonly welcome: Params
+  readonly initializeResult: Params
   /** Every notification so far that belongs to no stream of changes, and every one that does. */
   readonly notifications: readonly NotificationMessage[]
   /** @throws RpcError for a JSON-RPC error or an HTTP refusal */
@@ -30,7 +30,7 @@ export interface TestClient extends AsyncDisposable {
   callTool(name: string, args?: Params, options?: RequestOptions): Promise<CallToolResult>
   notify(method: string, params?: Params): Promise<void>
   /** Starts to listen for changes, in the way of the revision. Resolves when the server listens. */
-  watch(filter: SubscriptionFilter): Promise<Watched>
+  subscribe(filter: SubscriptionFilter): Promise<Subscription>
   /** The next notification of a method that has not been taken yet. */
   next(method: string): Promise<NotificationMessage>
   /**
@@ -106,7 +106,7 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
   const client: TestClient = {
     revision: revision.date,
     session: connection.session,
-    welcome: connection.welcome,
+    initializeResult: connection.initializeResult,
     notifications,
     async request(method, params = {}, { signal, onProgress } = {}) {
       const id = hub.nextId()
@@ -122,7 +122,7 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
       return (await client.request('tools/call', { name, arguments: args }, requestOptions)) as CallToolResult
     },
     notify: (method, params) => connection.notify({ jsonrpc: '2.0', method, ...(params && { params }) }),
-    watch: (filter) => connection.watch(filter),
+    subscribe: (filter) => connection.subscribe(filter),
     next(method) {
       const at = untaken.findIndex((notification) => notification.method === method)
       if (at !== -1) return Promise.resolve(untaken.splice(at, 1)[0] as NotificationMessage)

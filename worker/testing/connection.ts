@@ -3,9 +3,9 @@ import type { Message, NotificationMessage, RequestMessage } from '../protocol/j
 import type { ClientCapabilities, InputRequest, LogLevel, Params, SubscriptionFilter } from '../protocol/types.ts'
 import { RpcError } from './rpc-error.ts'
 import type { Answers } from './script.ts'
-import type { InProcess, Wire } from './wire.ts'
+import type { InProcessOptions, Wire } from './wire.ts'
 
-export type ConnectOptions = InProcess & {
+export type ConnectOptions = InProcessOptions & {
   /** The date of a revision. */
   revision: string
   /** Defaults to what the answers say. */
@@ -13,7 +13,7 @@ export type ConnectOptions = InProcess & {
   answers?: Answers
   /** What the client calls itself. */
   name?: string
-  /** Sent as a bearer token: a text, or what `asUser(…)` returns. */
+  /** Sent as a bearer token: a text, or what `tokenFor(…)` returns. */
   token?: string | Token
   /** The least severe log line to ask for. */
   logLevel?: LogLevel
@@ -27,7 +27,7 @@ export type ConnectOptions = InProcess & {
 export type Token = (resource: string) => string | Promise<string>
 
 /** What a client hears of changes. `close` ends it. */
-export type Watched = { close(): Promise<void> }
+export type Subscription = { close(): Promise<void> }
 
 /** What the transports need from the client, and the other way round. */
 export type Hub = {
@@ -42,11 +42,11 @@ export type Hub = {
 
 export type Connection = {
   readonly session: string | undefined
-  readonly welcome: Params
+  readonly initializeResult: Params
   /** Sends a request; its answer comes to `hub.take`, or as a thrown RpcError. */
   send(message: RequestMessage, signal: AbortSignal | undefined): Promise<Params>
   notify(message: NotificationMessage): Promise<void>
-  watch(filter: SubscriptionFilter): Promise<Watched>
+  subscribe(filter: SubscriptionFilter): Promise<Subscription>
   /** Loses the connections of streams that can be resumed. Left out: there are none. */
   drop?(): Promise<void>
   close(): Promise<void>

@@ -9,10 +9,10 @@ export interface FakeIssuer {
   /** Its public keys: for `bearer({ issuer, keys })`, where nothing is to be fetched. */
   readonly keys: JSONWebKeySet
   /**
-   * A token for whatever server it is sent to: `connect(server, { token: asUser({ sub: 'ada' }) })`. It is good for ten
+   * A token for whatever server it is sent to: `connect(server, { token: tokenFor({ sub: 'ada' }) })`. It is good for ten
    * minutes, and the claims say what else it says: one of `iss`, `aud` or `exp` that is wrong makes a token to be refused.
    */
-  asUser(claims: UserClaims): Token
+  tokenFor(claims: UserClaims): Token
   /** Its metadata and keys, as it would publish them. `undefined`: it has nothing there. */
   respond(url: string | URL): Response | undefined
 }
@@ -38,7 +38,7 @@ export async function fakeIssuer(issuer: string): Promise<FakeIssuer> {
   return {
     issuer,
     keys,
-    asUser: (claims) => (resource) => {
+    tokenFor: (claims) => (resource) => {
       const now = Math.floor(Date.now() / 1000)
       const usual = { iss: issuer, aud: resource, client_id: 'edgemcp-testing', iat: now, exp: now + 600 }
       return new SignJWT({ ...usual, ...claims })

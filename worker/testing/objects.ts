@@ -3,7 +3,7 @@ import { decodeBase64url } from '../auth/base64url.ts'
 import type { KeyRing } from '../auth/seal.ts'
 
 /** What an object keeps: a client's session, a task, a state that has a handle; or an object by its name. */
-export type Kept =
+export type DurableObjectRef =
   | { readonly session: string | undefined }
   | { readonly task: string }
   | { readonly state: string; readonly handle: string }
@@ -22,7 +22,7 @@ export interface ServerUnderTest {
    * Puts the object that keeps something out of memory, as the platform does whenever it likes: what was not stored is gone.
    * Without `kept`: all of them. Waits until it has nothing to do. One that is not in memory is left alone.
    */
-  evict(kept?: Kept, options?: EvictOptions): Promise<void>
+  evict(kept?: DurableObjectRef, options?: EvictOptions): Promise<void>
   /**
    * Lets time pass at once: the clock goes forward, and alarms that come due meanwhile run, each at its time. Timers do not.
    *
@@ -34,7 +34,7 @@ export interface ServerUnderTest {
 export type ObjectName = { readonly class: string; readonly name: string }
 
 /** @throws Error when it was not made by a server with these keys */
-export async function objectOf(kept: Kept, ring: KeyRing, className?: string): Promise<ObjectName> {
+export async function objectOf(kept: DurableObjectRef, ring: KeyRing, className?: string): Promise<ObjectName> {
   if ('object' in kept) return { class: kept.class, name: kept.object }
   if ('task' in kept) {
     const { name } = (await opened(kept.task, ring, 'task')) as { name: string }

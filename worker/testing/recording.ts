@@ -1,12 +1,12 @@
 /** What went over the wire, as a text that is the same each time. */
 import type { Message } from '../protocol/jsonrpc.ts'
 
-export type RecordingOptions = {
+export type TranscriptOptions = {
   /** What else differs from run to run: whatever matches gets the name and a number, `<order 1>`. */
   names?: Readonly<Record<string, RegExp>>
 }
 
-export interface Recording {
+export interface Transcript {
   /** Give this to `connect`. */
   readonly onMessage: (direction: 'sent' | 'received', message: Message) => void
   /** Every message so far, in order: `→` was sent, `←` received. Ids, times and sealed texts have stable names. */
@@ -27,11 +27,11 @@ const usual: Readonly<Record<string, RegExp>> = {
  * Records what clients say and hear.
  *
  * @example
- * const wire = recording()
+ * const wire = transcript()
  * await using client = await connect(server, { revision, onMessage: wire.onMessage })
  * expect(`${wire}`).toMatchSnapshot()
  */
-export function recording({ names = {} }: RecordingOptions = {}): Recording {
+export function transcript({ names = {} }: TranscriptOptions = {}): Transcript {
   const messages: string[] = []
   const seen = new Map<string, Map<string, string>>()
 

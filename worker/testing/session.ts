@@ -90,7 +90,7 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
       clientInfo: clientInfoOf(options),
     },
   }
-  const welcome = await send(initialize)
+  const initializeResult = await send(initialize)
   await notify({ jsonrpc: '2.0', method: 'notifications/initialized' })
   if (options.logLevel) {
     const params = { level: options.logLevel }
@@ -99,11 +99,11 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
   const standing = new Set<Reading>()
   return {
     session,
-    welcome,
+    initializeResult,
     send,
     notify,
     drop: () => streams.drop(),
-    async watch({ resourceSubscriptions = [] }) {
+    async subscribe({ resourceSubscriptions = [] }) {
       const connection = new AbortController()
       const response = await stream(undefined, connection.signal)
       if (!isEventStream(response)) throw new RpcError('No stream', { code: 0, status: response.status })

@@ -63,7 +63,7 @@ export async function sseConnection(hub: Hub): Promise<Connection> {
     await deliver(message)
   }
 
-  const welcome = await send({
+  const initializeResult = await send({
     jsonrpc: '2.0',
     id: hub.nextId(),
     method: 'initialize',
@@ -80,10 +80,10 @@ export async function sseConnection(hub: Hub): Promise<Connection> {
   }
   return {
     session: new URL(endpoint, 'http://localhost').searchParams.get('session') ?? undefined,
-    welcome,
+    initializeResult,
     send,
     notify,
-    async watch({ resourceSubscriptions = [] }) {
+    async subscribe({ resourceSubscriptions = [] }) {
       const change = async (method: string) => {
         for (const uri of resourceSubscriptions) {
           await send({ jsonrpc: '2.0', id: hub.nextId(), method, params: { uri } })

@@ -62,11 +62,11 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
     return result
   }
 
-  const welcome = await send({ jsonrpc: '2.0', id: hub.nextId(), method: 'server/discover' }, undefined)
+  const initializeResult = await send({ jsonrpc: '2.0', id: hub.nextId(), method: 'server/discover' }, undefined)
   const streams = new Set<AbortController>()
   return {
     session: undefined,
-    welcome,
+    initializeResult,
     send,
     async notify(message) {
       wire.onMessage('sent', message)
@@ -76,7 +76,7 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
         body: JSON.stringify(message),
       })
     },
-    async watch(filter) {
+    async subscribe(filter) {
       const stop = new AbortController()
       const message = { jsonrpc: '2.0' as const, id: hub.nextId(), method: 'subscriptions/listen' }
       const response = await post(withEnvelope({ ...message, params: { notifications: filter } }), stop.signal)

@@ -16,7 +16,7 @@ type Fetching = { fetch(request: Request, env: never, ctx: never): Answering }
 export type Target = string | URL | { readonly url: string | URL } | ((request: Request) => Answering) | Fetching
 
 /** What is handed to a Worker in this process, beside the request. */
-export type InProcess = {
+export type InProcessOptions = {
   /** The address that its endpoint is asked by. Default `http://localhost/mcp`. */
   url?: string | URL
   /** The bindings of a Worker that is given as `{ fetch }`. */
@@ -38,7 +38,7 @@ export type Event = { id: string | undefined; event: string | undefined; data: s
 /** Fields of an event stream besides its data. */
 export type EventFields = { onRetry?: (milliseconds: number) => void; onId?: (id: string) => void }
 
-export function wireTo(target: Target, where: InProcess, onMessage: Wire['onMessage']): Wire {
+export function wireTo(target: Target, where: InProcessOptions, onMessage: Wire['onMessage']): Wire {
   const { url, fetch: ask } = reach(target, where)
   return {
     url,
@@ -49,7 +49,7 @@ export function wireTo(target: Target, where: InProcess, onMessage: Wire['onMess
 
 type Reached = { url: URL; fetch(request: Request, init: RequestInit): Promise<Response> }
 
-function reach(target: Target, where: InProcess): Reached {
+function reach(target: Target, where: InProcessOptions): Reached {
   const here = () => new URL(where.url ?? 'http://localhost/mcp')
   if (typeof target === 'string' || target instanceof URL) return overHttp(target)
   // Asked first: a binding may be called for another, and the name of any other property is a call.

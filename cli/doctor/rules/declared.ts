@@ -109,7 +109,10 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
       fix: 'Add: export const { McpTask } = tasks(server), of edgemcp/tasks; and declare the class McpTask.',
     })
   }
-  const announced = find(sources, /\.updated\s*\(|\.updates\s*\.\s*(?:tools|prompts|resources?)\s*\(|\binitially\s*:/)
+  const switchable = entries.find(({ canBeDisabled }) => canBeDisabled)
+  const announced =
+    find(sources, /\.updated\s*\(|\.updates\s*\.\s*(?:tools|prompts|resources?)\s*\(/) ??
+    (switchable && locate(sources, switchable))
   const serve = find(sources, /\bserve\(\s*([\w$]+)\s*\)/)
   // Of several servers, it may be of one that has them.
   if (announced && !servers.some((server) => server.has.updates)) {

@@ -100,7 +100,7 @@ function keyless({ config, sources, local, servers, bundle }: Project): Finding[
     (server) => !server.sessions && !server.has.updates && !has.has(server.objects.updates ?? 'McpUpdates'),
   )
   const seals =
-    find(sources, /\b(?:ctx|context)\s*\.\s*(?:elicit|elicitUrl|sample|roots|handle)\s*\(/) ??
+    find(sources, /\b(?:ctx|context)\s*\.\s*(?:elicit|elicitUrl|sample|roots|requestInput|createHandle)\s*\(/) ??
     (without?.has.tasks ? find(sources, /\btasks\s*\(/) : undefined)
   if (!without || !seals || has.has('EDGEMCP_KEYS')) return []
   const { file, line, match } = seals

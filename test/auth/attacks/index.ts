@@ -39,7 +39,7 @@ const basket = state('basket', { scope: 'handle', ttl: 60_000 }, (store: Store<{
 }))
 server.tool(
   'note_down',
-  { description: 'Notes', scopes: [], input: z.object({ entry: z.string() }) },
+  { description: 'Notes', scopes: [], inputSchema: z.object({ entry: z.string() }) },
   async ({ entry }, ctx) => {
     await ctx.state(diary).put('entry', entry)
     return 'noted'
@@ -48,10 +48,10 @@ server.tool(
 server.tool('look_up', { description: 'Looks', scopes: [] }, async (_, ctx) => {
   return (await ctx.state(diary).get('entry')) ?? 'nothing'
 })
-server.tool('new_basket', { description: 'A basket', scopes: [] }, (_, ctx) => ctx.handle(basket))
+server.tool('new_basket', { description: 'A basket', scopes: [] }, (_, ctx) => ctx.createHandle(basket))
 server.tool(
   'add',
-  { description: 'Adds', scopes: [], input: z.object({ basket: z.string() }) },
+  { description: 'Adds', scopes: [], inputSchema: z.object({ basket: z.string() }) },
   async (input, ctx) => `${await ctx.state(basket, input.basket).add()}`,
 )
 
@@ -60,7 +60,7 @@ server.prompt(
   {
     description: 'Secret',
     scopes: ['prompts'],
-    args: z.object({ name: z.string() }),
+    argsSchema: z.object({ name: z.string() }),
     complete: {
       name: async () => {
         await ran('complete')
@@ -108,8 +108,8 @@ const worker = serve(server, {
   origins: ['https://app.example.com'],
   auth: bearer({
     issuer,
-    tenant: 'org_id',
-    implies: { admin: ['notes:read', 'notes:write'], loop: ['noose'], noose: ['loop', 'notes:read'] },
+    tenantClaim: 'org_id',
+    impliedScopes: { admin: ['notes:read', 'notes:write'], loop: ['noose'], noose: ['loop', 'notes:read'] },
   }),
 })
 

@@ -14,7 +14,12 @@ server.tool('look', { description: 'Takes no scopes', scopes: [] }, () => 'looke
 server.tool('busy', { description: 'Is always busy', scopes: [] }, () => 'done')
 server.tool(
   'write',
-  { description: 'Writes', scopes: ['notes:write'], listed: true, input: z.object({ text: z.string() }) },
+  {
+    description: 'Writes',
+    scopes: ['notes:write'],
+    listWithoutScopes: true,
+    inputSchema: z.object({ text: z.string() }),
+  },
   ({ text }) => `wrote ${text}`,
 )
 server.prompt(
@@ -22,7 +27,7 @@ server.prompt(
   {
     description: 'Secret',
     scopes: ['prompts'],
-    args: z.object({ name: z.string() }),
+    argsSchema: z.object({ name: z.string() }),
     complete: { name: () => ['ada'] },
   },
   ({ name }) => `Whisper to ${name}`,
@@ -35,7 +40,7 @@ server.resource(
 )
 
 const busy: Limiter = {
-  async admit({ messages = [] }) {
+  async check({ messages = [] }) {
     const isBusy = messages.some((message) => 'method' in message && message.params?.name === 'busy')
     return isBusy ? new McpError('too_many_requests', 'Come back later', undefined, { 'Retry-After': '7' }) : undefined
   },
@@ -69,14 +74,14 @@ const options = {
   }),
   limit: busy,
   // A slow machine must not turn a JSON response into an event stream.
-  limits: { body: 16_000, patience: 600_000 },
+  limits: { maxBodyBytes: 16_000, streamAfterMs: 600_000 },
   ...policies.browser({ origins: ['https://app.example.com'] }),
 }
 
 const worker = serve(server, {
   ...options,
   updates: updates(),
-  auth: bearer({ issuer: ISSUER, tenant: 'org_id' }),
+  auth: bearer({ issuer: ISSUER, tenantClaim: 'org_id' }),
 })
 
 /** Everybody is the same, and scopes are looked at when a message is served. */

@@ -1,10 +1,10 @@
 /** Servers that a test declares while this one runs, each at a path of its own. */
 import { env as bindings } from 'cloudflare:workers'
-import { createServer, type EdgeWorker, serve } from 'edgemcp'
+import { createServer, type McpWorker, serve } from 'edgemcp'
 import {
-  type AccessOptions,
   type BearerOptions,
   bearer,
+  type CloudflareAccessOptions,
   cloudflareAccess,
   type Fetch,
   oauthProvider,
@@ -22,14 +22,14 @@ server.tool('write', { description: 'Writes', scopes: ['notes:write'] }, () => '
 
 type Declaration = { path: string; preset: string; options: unknown; reached?: string }
 
-const workers = new Map<string, EdgeWorker>()
+const workers = new Map<string, McpWorker>()
 
 type Props = { user?: string; scopes?: string[]; tenant?: string }
 
 /** What cannot be sent: functions. */
 const presets: Record<string, (options: never, fetch: Fetch) => ReturnType<typeof bearer>> = {
   bearer: (options: BearerOptions, fetch) => bearer({ ...options, fetch }),
-  cloudflareAccess: (options: AccessOptions, fetch) => cloudflareAccess({ ...options, fetch }),
+  cloudflareAccess: (options: CloudflareAccessOptions, fetch) => cloudflareAccess({ ...options, fetch }),
   verified: (options: BearerOptions) =>
     bearer({
       ...options,
@@ -43,11 +43,11 @@ const presets: Record<string, (options: never, fetch: Fetch) => ReturnType<typeo
     }),
   /** The token is its claims. */
   claimed: (options: BearerOptions) => bearer({ ...options, verify: (token) => JSON.parse(atob(token)) }),
-  miscounted: (options: BearerOptions) => bearer({ ...options, scopesOf: ({ roles }) => roles as string[] }),
+  miscounted: (options: BearerOptions) => bearer({ ...options, getScopes: ({ roles }) => roles as string[] }),
   counted: (options: BearerOptions) =>
     bearer({
       ...options,
-      scopesOf: (claims) => (Array.isArray(claims.roles) ? claims.roles.map((role) => `notes:${role}`) : []),
+      getScopes: (claims) => (Array.isArray(claims.roles) ? claims.roles.map((role) => `notes:${role}`) : []),
     }),
   oauthProvider: () =>
     oauthProvider((props: Props, auth: { scope: string[] } | undefined) => {

@@ -1,7 +1,7 @@
 /** Several endpoints of one Worker that share one authorization server, and some of them one `bearer()`. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { bearer, ofTenant } from 'edgemcp/auth'
+import { bearer, forTenant } from 'edgemcp/auth'
 import { first, own } from 'edgemcp/compose'
 import { state } from 'edgemcp/state'
 import * as z from 'zod'
@@ -16,7 +16,7 @@ const named = (name: string) => {
   )
   server.tool(
     'write',
-    { description: 'Writes the diary', input: z.object({ text: z.string() }), scopes: [] },
+    { description: 'Writes the diary', inputSchema: z.object({ text: z.string() }), scopes: [] },
     async ({ text }, ctx) => {
       await ctx.state(diary).put('text', text)
       return 'written'
@@ -29,16 +29,16 @@ const named = (name: string) => {
 }
 
 const auth = bearer({ issuer: ISSUER })
-const organisations = bearer({ issuer: ISSUER, tenant: 'org_id' })
+const organisations = bearer({ issuer: ISSUER, tenantClaim: 'org_id' })
 
 const alpha = serve(named('alpha'), { path: '/alpha/mcp', auth, sessions: false })
 const beta = serve(named('beta'), { path: '/beta/mcp', auth, sessions: false })
-const acme = serve(named('acme'), { path: '/acme/mcp', auth: ofTenant('acme', auth), sessions: false })
-const globex = serve(named('globex'), { path: '/globex/mcp', auth: ofTenant('globex', auth), sessions: false })
-const ownIssuer = serve(named('own'), { path: '/own/mcp', auth: ofTenant('acme', organisations), sessions: false })
+const acme = serve(named('acme'), { path: '/acme/mcp', auth: forTenant('acme', auth), sessions: false })
+const globex = serve(named('globex'), { path: '/globex/mcp', auth: forTenant('globex', auth), sessions: false })
+const ownIssuer = serve(named('own'), { path: '/own/mcp', auth: forTenant('acme', organisations), sessions: false })
 const lenient = serve(named('lenient'), {
   path: '/lenient/mcp',
-  auth: ofTenant('acme', organisations, { allowMissingClaim: true }),
+  auth: forTenant('acme', organisations, { allowMissingClaim: true }),
   sessions: false,
 })
 const shared = serve(named('shared'), { path: '/shared/mcp', auth: organisations, sessions: false })

@@ -10,17 +10,17 @@ const basket = state('basket', { scope: 'handle', ttl: 86_400_000 })
 
 function shop(name: string) {
   const server = createServer({ name, version: '1.0.0', pageSize: 2 })
-  server.tool('order', { description: 'Orders', single: true }, async (_, ctx) => {
+  server.tool('order', { description: 'Orders', singleUse: true }, async (_, ctx) => {
     const order = await ctx.once('order', () => `order 1 in the books of ${name}`)
     const { action } = await ctx.elicit('sure', 'Really?', z.object({}))
     return `${name} ships ${order}: ${action}`
   })
-  server.tool('basket', { description: 'A new basket' }, (_, ctx) => ctx.handle(basket))
-  server.tool('put', { description: 'Puts', input: z.object({ basket: z.string() }) }, async (input, ctx) => {
+  server.tool('basket', { description: 'A new basket' }, (_, ctx) => ctx.createHandle(basket))
+  server.tool('put', { description: 'Puts', inputSchema: z.object({ basket: z.string() }) }, async (input, ctx) => {
     await ctx.state(basket, input.basket).put('apples', 1)
     return 'put'
   })
-  server.tool('pack', { description: 'Packs', task: { required: true } }, async (_, ctx) => ctx.handle(basket))
+  server.tool('pack', { description: 'Packs', task: { required: true } }, async (_, ctx) => ctx.createHandle(basket))
   return server
 }
 

@@ -5,8 +5,8 @@ export const auth0 = bearer({
   issuer: 'https://example.eu.auth0.com/',
   audience: 'https://mcp.example.com/mcp',
   algorithms: ['RS256'],
-  tenant: 'org_id',
-  scopesOf: ({ permissions }) => (Array.isArray(permissions) ? permissions : []),
+  tenantClaim: 'org_id',
+  getScopes: ({ permissions }) => (Array.isArray(permissions) ? permissions : []),
 })
 
 const api = 'https://mcp.example.com/mcp'
@@ -16,18 +16,18 @@ export const entra = bearer({
   issuer: `https://login.microsoftonline.com/${directory}/v2.0`,
   audience: '11111111-1111-1111-1111-111111111111',
   algorithms: ['RS256'],
-  tenant: 'tid',
-  scopesOf: ({ scp = '' }) => `${scp}`.split(' ').map((scope) => `${api}/${scope}`),
-  required: [`${api}/notes.read`],
+  tenantClaim: 'tid',
+  getScopes: ({ scp = '' }) => `${scp}`.split(' ').map((scope) => `${api}/${scope}`),
+  requiredScopes: [`${api}/notes.read`],
 })
 
 export const keycloak = bearer({
   issuer: 'https://keycloak.example.com/realms/example',
-  scopesOf({ scope = '', realm_access }) {
+  getScopes({ scope = '', realm_access }) {
     const { roles = [] } = (realm_access ?? {}) as { roles?: string[] }
     return [...String(scope).split(' '), ...roles]
   },
-  implies: { editor: ['notes:read', 'notes:write'] },
+  impliedScopes: { editor: ['notes:read', 'notes:write'] },
 })
 
 export const cognito = bearer({
@@ -35,18 +35,18 @@ export const cognito = bearer({
   audience: false,
   algorithms: ['RS256'],
   // ID tokens are signed with the same keys.
-  scopesOf: ({ token_use, scope = '' }) => (token_use === 'access' ? String(scope).split(' ') : []),
-  required: ['notes/read'],
+  getScopes: ({ token_use, scope = '' }) => (token_use === 'access' ? String(scope).split(' ') : []),
+  requiredScopes: ['notes/read'],
 })
 
 export const access = cloudflareAccess({
   team: 'example',
   audience: '0000000000000000000000000000000000000000000000000000000000000000',
-  scopesOf({ custom }) {
+  getScopes({ custom }) {
     const { groups = [] } = (custom ?? {}) as { groups?: string[] }
     return groups
   },
-  implies: { editors: ['notes:read', 'notes:write'] },
+  impliedScopes: { editors: ['notes:read', 'notes:write'] },
 })
 
 type Props = { userId: string }

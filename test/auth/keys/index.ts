@@ -3,7 +3,7 @@
  * one issuer are what two isolates are: they share the data centre's cache and nothing else.
  */
 import { env } from 'cloudflare:workers'
-import { createServer, type EdgeWorker, serve } from 'edgemcp'
+import { createServer, type McpWorker, serve } from 'edgemcp'
 import { bearer, type Fetch } from 'edgemcp/auth'
 import { abandon } from '../abandon.ts'
 import { setClock } from '../clock.ts'
@@ -11,9 +11,9 @@ import { setClock } from '../clock.ts'
 const server = createServer({ name: 'keys', version: '1.0.0' })
 server.tool('who', { description: 'Who asks' }, (_, { principal }) => `${principal?.subject}`)
 
-const workers = new Map<string, EdgeWorker>()
+const workers = new Map<string, McpWorker>()
 
-function workerFor(path: string): EdgeWorker {
+function workerFor(path: string): McpWorker {
   const [, port, name] = path.split('/')
   const of = `/${port}/${name}`
   const known = workers.get(of)
@@ -21,7 +21,7 @@ function workerFor(path: string): EdgeWorker {
   // Nothing of a token is kept: each request needs the keys.
   const auth = bearer({
     issuer: `http://127.0.0.1:${port}`,
-    keptFor: 0,
+    tokenCacheMs: 0,
     ...(name?.startsWith('moved-') && { fetch: fetchMoved(name.slice('moved-'.length)) }),
   })
   // Isolates of one server have one identity.

@@ -8,13 +8,17 @@ import { McpState } from 'edgemcp/state'
 const verify = (sub: string) => ({ iss: 'https://issuer.example', sub })
 
 const forgetful = createServer({ name: 'forgetful', version: '1.0.0' })
-const strict = serve(forgetful, { path: '/strict/mcp', auth: bearer({ verify, strict: true }) })
+const strict = serve(forgetful, { path: '/strict/mcp', auth: bearer({ verify, requireScopesEverywhere: true }) })
 forgetful.tool('scoped', { description: 'Says what it takes', scopes: [] }, () => 'done')
 forgetful.tool('forgotten', { description: 'Says nothing' }, () => 'done')
 
 const careful = createServer({ name: 'careful', version: '1.0.0' })
-const complete = serve(careful, { path: '/complete/mcp', auth: bearer({ verify, strict: true }), limit: limits() })
-careful.tool('scoped', { description: 'Says what it takes', scopes: [], limit: { quota: '1/h' } }, () => 'done')
+const complete = serve(careful, {
+  path: '/complete/mcp',
+  auth: bearer({ verify, requireScopesEverywhere: true }),
+  limit: limits(),
+})
+careful.tool('scoped', { description: 'Says what it takes', scopes: [], rateLimit: { quota: '1/h' } }, () => 'done')
 
 export default first(own(strict), own(complete), () => new Response(null, { status: 404 }))
 export { McpState }

@@ -13,7 +13,11 @@ server.tool('who', { description: 'Who asks', scopes: [] }, (_, { principal }) =
   [principal?.subject, principal?.client, principal?.tenant, ...(principal?.scopes ?? [])].join(' '),
 )
 server.tool('read', { description: 'Reads', scopes: ['notes:read'] }, () => 'read')
-server.tool('write', { description: 'Writes', scopes: ['notes:read', 'notes:write'], listed: true }, () => 'written')
+server.tool(
+  'write',
+  { description: 'Writes', scopes: ['notes:read', 'notes:write'], listWithoutScopes: true },
+  () => 'written',
+)
 server.tool('ask', { description: 'Asks', scopes: ['notes:read'] }, async (_, ctx) => {
   const answer = await ctx.elicit('word', 'A word?', z.object({ word: z.string() }))
   return answer.action === 'accept' ? answer.content.word : answer.action
@@ -23,7 +27,7 @@ server.prompt(
   {
     description: 'Secret',
     scopes: ['prompts'],
-    args: z.object({ name: z.string() }),
+    argsSchema: z.object({ name: z.string() }),
     complete: { name: () => ['ada'] },
   },
   ({ name }) => `Whisper to ${name}`,
@@ -41,7 +45,7 @@ server.tool('touch', { description: 'Touches', scopes: [] }, async () => {
 
 const worker = serve(server, {
   updates: updates(),
-  auth: bearer({ issuer: ISSUER, tenant: 'org_id', implies: { admin: ['notes:read', 'notes:write'] } }),
+  auth: bearer({ issuer: ISSUER, tenantClaim: 'org_id', impliedScopes: { admin: ['notes:read', 'notes:write'] } }),
 })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -10,10 +10,10 @@ const server = createServer({ name: 'scoped', version: '1.0.0' })
 const carts = state<{ item: string }>('carts', { scope: 'handle', ttl: 60_000, scopes: ['carts'] })
 const prefs = state<{ color: string }>('prefs', { scope: 'user', ttl: 60_000, scopes: ['prefs'] })
 
-server.tool('make_cart', { description: 'Makes a cart', scopes: [] }, (_, ctx) => ctx.handle(carts))
+server.tool('make_cart', { description: 'Makes a cart', scopes: [] }, (_, ctx) => ctx.createHandle(carts))
 server.tool(
   'fill_cart',
-  { description: 'Fills a cart', scopes: [], input: z.object({ cart: z.string() }) },
+  { description: 'Fills a cart', scopes: [], inputSchema: z.object({ cart: z.string() }) },
   async ({ cart }, ctx) => {
     await ctx.state(carts, cart).put('item', 'tea')
     return 'filled'
@@ -24,7 +24,7 @@ server.tool('prefer', { description: 'Remembers', scopes: [] }, async (_, ctx) =
   return 'remembered'
 })
 server.tool('read', { description: 'Reads', scopes: ['read'] }, () => 'read')
-server.tool('write', { description: 'Writes', scopes: ['read', 'write'], listed: true }, () => 'written')
+server.tool('write', { description: 'Writes', scopes: ['read', 'write'], listWithoutScopes: true }, () => 'written')
 server.tool('open', { description: 'For everybody' }, () => 'open')
 server.prompt('secret', { description: 'Secret', scopes: ['write'] }, () => 'secret')
 const note = server.resource(
@@ -46,8 +46,8 @@ const worker = serve(server, {
       const [, sub, scope = ''] = /^([a-z]+)((?:~[a-z:_]+)*)$/.exec(token) ?? []
       return sub === undefined ? undefined : { iss: 'https://names.example', sub, scope: scope.replaceAll('~', ' ') }
     },
-    implies: { all: ['write', 'carts'], write: ['read'] },
-    optional: true,
+    impliedScopes: { all: ['write', 'carts'], write: ['read'] },
+    allowAnonymous: true,
   }),
 })
 export default worker

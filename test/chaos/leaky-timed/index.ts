@@ -1,7 +1,7 @@
 /** The leaky server with a clock that a test can put forward. */
-import { timed } from 'edgemcp/testing/timed'
+import { withTestClock } from 'edgemcp/testing/timed'
 import * as leaky from '../leaky/index.ts'
 
-const worker = timed(leaky)
+const worker = withTestClock(leaky)
 export default worker.default
 export const { McpSession, McpUpdates } = worker

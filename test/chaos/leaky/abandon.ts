@@ -191,7 +191,7 @@ const sixDays = 6 * 24 * 60 * 60_000
 export async function dropListeners({ url }: LeakyServer, count: number): Promise<void> {
   const drops = Array.from({ length: count }, async () => {
     const client = await connect(url, { revision: '2026-07-28' })
-    await client.watch({ resourceSubscriptions: ['note://1'] })
+    await client.subscribe({ resourceSubscriptions: ['note://1'] })
     return client
   })
   const clients = await Promise.all(drops)

@@ -12,16 +12,16 @@ import type { Inventory } from './inventory.ts'
 
 const server = createServer({ name: 'leaky', version: '1.0.0' })
 
-server.tool('echo', { description: 'Says it back', input: z.object({ text: z.string() }) }, ({ text }) => text)
+server.tool('echo', { description: 'Says it back', inputSchema: z.object({ text: z.string() }) }, ({ text }) => text)
 
-server.tool('count', { description: 'Counts', input: z.object({ to: z.number() }) }, ({ to }, ctx) => {
+server.tool('count', { description: 'Counts', inputSchema: z.object({ to: z.number() }) }, ({ to }, ctx) => {
   for (let step = 1; step <= to; step++) ctx.progress(step, to)
   return 'counted'
 })
 
 server.tool(
   'linger',
-  { description: 'Says one thing, and nothing more for a while', input: z.object({ milliseconds: z.number() }) },
+  { description: 'Says one thing, and nothing more for a while', inputSchema: z.object({ milliseconds: z.number() }) },
   async ({ milliseconds }, ctx) => {
     ctx.log('info', 'here')
     await scheduler.wait(milliseconds, { signal: ctx.signal })
@@ -39,7 +39,7 @@ server.tool(
   'pour',
   {
     description: 'Says much, in several turns',
-    input: z.object({ lines: z.number(), characters: z.number(), atOnce: z.number() }),
+    inputSchema: z.object({ lines: z.number(), characters: z.number(), atOnce: z.number() }),
   },
   async ({ lines, characters, atOnce }, ctx) => {
     const padding = 'x'.repeat(characters)
@@ -54,7 +54,7 @@ server.tool(
 server.tool('poured', { description: 'How many lines of the last pouring there have been' }, () => String(poured))
 
 const note = server.resource('note://{id}', { name: 'note', description: 'A note' }, ({ id }) => `note ${id}`)
-server.tool('touch', { description: 'Changes a note', input: z.object({ id: z.string() }) }, async ({ id }) => {
+server.tool('touch', { description: 'Changes a note', inputSchema: z.object({ id: z.string() }) }, async ({ id }) => {
   await note.updated({ id })
   return 'touched'
 })

@@ -20,7 +20,7 @@ server.resource('note://{id}', { name: 'note', description: 'A note' }, ({ id })
 const { KEEP_ALIVE = '500' } = env as { KEEP_ALIVE?: string }
 const worker = serve(server, {
   updates: updates({ shards: 3, listenersPerAddress: 10_000 }),
-  limits: { keepAlive: Number(KEEP_ALIVE) },
+  limits: { keepAliveMs: Number(KEEP_ALIVE) },
   sessions: { ttl: 20_000 },
 })
 

@@ -61,11 +61,11 @@ export function workServer(version: string): Server {
   }
 
   const safe = { readOnlyHint: true }
-  server.tool('count', { description: 'Only reads', input: Work, annotations: safe }, work)
-  server.tool('put', { description: 'Is idempotent', input: Work, annotations: { idempotentHint: true } }, work)
-  server.tool('pay', { description: 'Is to be done once', input: Work }, work)
-  server.tool('ask', { description: 'Asks, and is to be done once', input: Work }, ask)
-  server.tool('ask_safely', { description: 'Asks, and only reads', input: Work, annotations: safe }, ask)
+  server.tool('count', { description: 'Only reads', inputSchema: Work, annotations: safe }, work)
+  server.tool('put', { description: 'Is idempotent', inputSchema: Work, annotations: { idempotentHint: true } }, work)
+  server.tool('pay', { description: 'Is to be done once', inputSchema: Work }, work)
+  server.tool('ask', { description: 'Asks, and is to be done once', inputSchema: Work }, ask)
+  server.tool('ask_safely', { description: 'Asks, and only reads', inputSchema: Work, annotations: safe }, ask)
   server.tool('version', { description: 'Says which code this is' }, () => version)
   server.tool('announce', { description: 'Says that there are other tools now' }, async () => {
     await server.updates.tools()

@@ -12,7 +12,7 @@ export function stepsWorker(version: string) {
   const server = createServer({ name: 'steps', version })
   server.tool(
     'steps',
-    { description: 'Writes each step into a diary', task: { ttl: '1h' }, input: Steps },
+    { description: 'Writes each step into a diary', task: { ttl: '1h' }, inputSchema: Steps },
     async ({ id, steps, diary }, ctx) => {
       const run = crypto.randomUUID()
       const tell = async (told: Omit<Told, 'id' | 'run' | 'version'>) => {

@@ -1,5 +1,5 @@
 /** A travel desk that asks in every way there is. Nothing in here knows of revisions. */
-import { createServer, type Feature, serve } from 'edgemcp'
+import { type ClientFeature, createServer, serve } from 'edgemcp'
 import { converse } from 'edgemcp/sampling'
 import * as z from 'zod'
 
@@ -34,7 +34,7 @@ server.tool('board', { description: 'Asks for several of some choices' }, async 
 server.tool('pay', { description: 'Sends a person to a page' }, async (_, ctx) => {
   const visited = await ctx.elicitUrl('payment', 'Pay here', 'https://example.com/pay?order=1')
   if (visited.action !== 'accept') return `Not paid: ${visited.action}`
-  ctx.completed('payment')
+  ctx.elicitationComplete('payment')
   return 'Paid'
 })
 
@@ -46,8 +46,8 @@ server.tool('describe', { description: "Asks the client's model" }, async (_, ct
 const skies: Record<string, string> = { Oslo: 'snow', Rome: 'sun' }
 const weather = {
   description: 'How the weather is in a city',
-  input: z.object({ city: z.string() }),
-  run: ({ city }: { city: string }) => skies[city] ?? 'unknown',
+  inputSchema: z.object({ city: z.string() }),
+  execute: ({ city }: { city: string }) => skies[city] ?? 'unknown',
 }
 server.tool('pack', { description: "Lets the client's model call a tool, until it knows enough" }, async (_, ctx) => {
   const { text, stopReason, turns } = await converse(ctx, 'luggage', {
@@ -55,7 +55,7 @@ server.tool('pack', { description: "Lets the client's model call a tool, until i
     tools: { weather },
     toolChoice: { mode: 'required' },
     maxTokens: 100,
-    mostTurns: 5,
+    maxTurns: 5,
   })
   return `${text} (${stopReason}, turn ${turns})`
 })
@@ -95,7 +95,7 @@ const book = (order: string) => {
 for (const single of [false, true]) {
   server.tool(
     single ? 'book_once' : 'book',
-    { description: 'Asks, books and asks again', single, input: z.object({ order: z.string() }) },
+    { description: 'Asks, books and asks again', singleUse: single, inputSchema: z.object({ order: z.string() }) },
     async ({ order }, ctx) => {
       const trip = await ctx.elicit('trip', 'Where to?', z.object({ city: z.string() }))
       const sure = await ctx.elicit('sure', `To ${trip.content?.city}, really?`, z.object({ sure: z.boolean() }))
@@ -120,10 +120,10 @@ server.tool('tour', { description: 'Asks for one stop after another' }, async (_
 
 server.tool('greet_raw', { description: 'Asks who is there, in the words of the protocol' }, async (_, ctx) => {
   const requestedSchema = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] }
-  const name = ctx.input('name')
+  const name = ctx.inputResponse('name')
   if (!name) {
     const params = { mode: 'form', message: 'What is your name?', requestedSchema }
-    return ctx.ask({ name: { method: 'elicitation/create', params } })
+    return ctx.requestInput({ name: { method: 'elicitation/create', params } })
   }
   return name.action === 'accept' ? `Hello, ${name.content?.name}!` : `No name: ${name.action}`
 })
@@ -148,7 +148,7 @@ server.resource('desk://files', { name: 'files', description: 'Asks where they a
   return roots.map(({ uri }) => uri).join('\n')
 })
 
-const features: readonly Feature[] = [
+const features: readonly ClientFeature[] = [
   'elicitation',
   'elicitation.url',
   'sampling',
@@ -157,11 +157,11 @@ const features: readonly Feature[] = [
   'roots',
 ]
 server.tool('abilities', { description: 'What the client may be asked' }, (_, ctx) =>
-  features.filter((feature) => ctx.can(feature)).join(' '),
+  features.filter((feature) => ctx.supports(feature)).join(' '),
 )
 
 server.tool('greet_if_possible', { description: 'Asks who is there, if it may' }, async (_, ctx) => {
-  if (!ctx.can('elicitation')) return 'Hello, whoever you are!'
+  if (!ctx.supports('elicitation')) return 'Hello, whoever you are!'
   const answer = await ctx.elicit('name', 'What is your name?', z.object({ name: z.string() }))
   return `Hello, ${answer.content?.name}!`
 })

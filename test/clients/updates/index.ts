@@ -4,7 +4,7 @@
  */
 import { env } from 'cloudflare:workers'
 import { createServer, serve, type Updates } from 'edgemcp'
-import { publisher, updates } from 'edgemcp/updates'
+import { publishEntrypoint, updates } from 'edgemcp/updates'
 import * as z from 'zod'
 
 type Bindings = { QUEUE?: Queue<string>; NOTES?: Updates }
@@ -16,7 +16,7 @@ const note = server.resource('note://{id}', { description: 'A note' }, ({ id }) 
 server.prompt('summary', { description: 'Sums up all notes' }, () => 'Sum up all notes')
 server.tool(
   'edit',
-  { description: 'Changes two notes, and every list', input: z.object({ ids: z.string() }) },
+  { description: 'Changes two notes, and every list', inputSchema: z.object({ ids: z.string() }) },
   async ({ ids }) => {
     await changed(ids)
     return isolate()
@@ -47,7 +47,7 @@ function isolate(): string {
 
 const worker = serve(server, { updates: updates() })
 export const { McpSession, McpUpdates } = worker
-export const McpPublisher = publisher(server)
+export const McpPublisher = publishEntrypoint(server)
 
 export default {
   /** `/probe?id=` one note has changed; `/edit?ids=` two and every list; `/queue?ids=` the same, by a message. */

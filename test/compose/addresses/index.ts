@@ -1,7 +1,7 @@
 /** Servers that are chosen by host, and by tenant: in the host, and in the path. */
 import { type Auth, createServer, serve } from 'edgemcp'
-import { bearer, ofTenant } from 'edgemcp/auth'
-import { byHost, byTenant, first, own } from 'edgemcp/compose'
+import { bearer, forTenant } from 'edgemcp/auth'
+import { first, own, routeByHost, routeByTenant } from 'edgemcp/compose'
 import { limits } from 'edgemcp/limits'
 
 const named = (name: string) => {
@@ -32,15 +32,15 @@ const workerFor = (tenant: string, path: string) => {
   if (!tenants.has(tenant)) return undefined
   made.push(`${tenant} ${path}`)
   const objects = { session: 'TenantSession', updates: 'TenantUpdates' }
-  return serve(shared, { path, limit, objects, auth: ofTenant(tenant, auth) })
+  return serve(shared, { path, limit, objects, auth: forTenant(tenant, auth) })
 }
 const tenantWorker = serve(shared, { limit, objects: { session: 'TenantSession', updates: 'TenantUpdates' } })
 
 function problemOf(asked: URLSearchParams): string {
   const [host, pattern] = [asked.get('host'), asked.get('pattern')]
   try {
-    if (host !== null) byHost({ [host]: weather })
-    if (pattern !== null) byTenant(pattern, () => undefined)
+    if (host !== null) routeByHost({ [host]: weather })
+    if (pattern !== null) routeByTenant(pattern, () => undefined)
     return 'none'
   } catch (problem) {
     return (problem as Error).message
@@ -48,9 +48,9 @@ function problemOf(asked: URLSearchParams): string {
 }
 
 export default first(
-  byHost({ 'notes.localhost': own(notes), 'Weather.localhost': weather }),
-  byTenant('{tenant}.tenants.localhost', workerFor),
-  byTenant('/{tenant}/mcp', workerFor),
+  routeByHost({ 'notes.localhost': own(notes), 'Weather.localhost': weather }),
+  routeByTenant('{tenant}.tenants.localhost', workerFor),
+  routeByTenant('/{tenant}/mcp', workerFor),
   (request: Request) => {
     const { pathname, searchParams } = new URL(request.url)
     if (pathname === '/made') return Response.json(made)

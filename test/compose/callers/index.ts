@@ -1,7 +1,7 @@
 /** Gateways whose callers must stay apart: each path has its own options for one upstream. */
 import { env } from 'cloudflare:workers'
 import { createServer, type Principal, serve } from 'edgemcp'
-import { bearer, unscoped } from 'edgemcp/auth'
+import { bearer, findUnscoped } from 'edgemcp/auth'
 import { first, mount, own, proxy } from 'edgemcp/compose'
 
 const { UPSTREAM, OTHER } = env as unknown as Record<'UPSTREAM' | 'OTHER', string>
@@ -15,8 +15,8 @@ const headers = (principal: Principal | undefined): Record<string, string> => ({
 /** A token is a subject, and the scopes that it has: `ada read write`. */
 const auth = {
   ...bearer({
-    optional: true,
-    strict: true,
+    allowAnonymous: true,
+    requireScopesEverywhere: true,
     verify: (token) => {
       const [sub = '', ...scopes] = token.split('+')
       return { iss: 'https://names.example', sub, scope: scopes.join(' ') }
@@ -60,7 +60,7 @@ const refusedOf = (make: () => unknown) => {
   }
 }
 const problems = () => ({
-  unscoped: unscoped(open),
+  unscoped: findUnscoped(open),
   strict: refusedOf(() => serve(open, { auth, path: '/open/mcp', sessions: false })),
   http: refusedOf(() => proxy('http://weather.example/mcp')),
   file: refusedOf(() => proxy('file:///etc/passwd')),

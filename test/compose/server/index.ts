@@ -1,7 +1,7 @@
 /** Two servers in one Worker, beside an application; one of them has a third as its part. */
 import { exports } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
-import { type FaceRpc, face, first, mount, own } from 'edgemcp/compose'
+import { first, type McpRpc, mount, own, rpcEntrypoint } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
 import { tasks } from 'edgemcp/tasks'
 import { updates } from 'edgemcp/updates'
@@ -13,10 +13,10 @@ let degrees = 20
 const now = weather.resource('weather://{city}', { name: 'weather', description: 'Of a city' }, () => `${degrees} °C`)
 weather.tool(
   'now',
-  { description: 'How it is', input: z.object({ city: z.string() }) },
+  { description: 'How it is', inputSchema: z.object({ city: z.string() }) },
   ({ city }) => `Fine in ${city}`,
 )
-weather.tool('warm', { description: 'Warms a city', input: z.object({ city: z.string() }) }, async ({ city }) => {
+weather.tool('warm', { description: 'Warms a city', inputSchema: z.object({ city: z.string() }) }, async ({ city }) => {
   degrees += 1
   await now.updated({ city })
   return `${degrees} °C`
@@ -34,7 +34,7 @@ weather.intercept(async ({ method, params }, next) => {
 const main = createServer({ name: 'main', version: '1.0.0' })
 const seen: string[] = []
 main.use(mount(weather, { prefix: 'weather_' }))
-main.tool('echo', { description: 'Says it', input: z.object({ text: z.string() }) }, ({ text }) => text)
+main.tool('echo', { description: 'Says it', inputSchema: z.object({ text: z.string() }) }, ({ text }) => text)
 main.tool('ask', { description: 'Asks' }, async (_, ctx) => {
   const answer = await ctx.elicit('name', 'Name?', z.object({ name: z.string() }))
   return `Hello, ${answer.content?.name}`
@@ -43,7 +43,7 @@ const Placed = z.object({
   region: z.string().meta({ 'x-mcp-header': 'Region' }),
   at: z.object({ floor: z.int().meta({ 'x-mcp-header': 'Floor' }) }).optional(),
 })
-main.tool('placed', { description: 'Says where', input: Placed, annotations: { readOnlyHint: true } }, (where) =>
+main.tool('placed', { description: 'Says where', inputSchema: Placed, annotations: { readOnlyHint: true } }, (where) =>
   JSON.stringify(where),
 )
 main.use(
@@ -88,13 +88,13 @@ app.get('/', (context) => context.text('The application'))
 app.post('/mcp/about', (context) => context.text('About', 201))
 app.get('/authenticated-url', (context) => context.text(authenticatedUrl))
 app.all('/rpc', async (context) => {
-  const { method, params, token, face } = await context.req.json<{
+  const { method, params, token, entrypoint } = await context.req.json<{
     method: string
     params: object
     token?: string
-    face?: 'McpUrlFace'
+    entrypoint?: 'McpUrlEntrypoint'
   }>()
-  const rpc = (exports as unknown as Record<string, FaceRpc>)[face ?? 'McpFace'] as FaceRpc
+  const rpc = (exports as unknown as Record<string, McpRpc>)[entrypoint ?? 'McpEntrypoint'] as McpRpc
   try {
     return context.json(await rpc.request(method, params as never, token === undefined ? {} : { token }))
   } catch (problem) {
@@ -106,5 +106,5 @@ export default first(own(mainWorker), own(otherWorker), app)
 export const { McpSession, McpUpdates } = mainWorker
 export const { McpTask } = tasks(main)
 export const { McpSession: OtherSession, McpUpdates: OtherUpdates } = otherWorker
-export const McpFace = face(mainWorker)
-export const McpUrlFace = face(mainWorker, { url: 'https://mcp.example.com/mcp' })
+export const McpEntrypoint = rpcEntrypoint(mainWorker)
+export const McpUrlEntrypoint = rpcEntrypoint(mainWorker, { url: 'https://mcp.example.com/mcp' })

@@ -4,7 +4,7 @@ import * as z from 'zod'
 
 const server = createServer({ name: 'upstream', version: '1.0.0', pageSize: 2 })
 let calls = 0
-server.tool('echo', { description: 'Says it', input: z.object({ text: z.string() }) }, ({ text }) => text)
+server.tool('echo', { description: 'Says it', inputSchema: z.object({ text: z.string() }) }, ({ text }) => text)
 server.tool('who', { description: 'Who calls' }, (_, ctx) => `${ctx.principal?.subject} ${ctx.meta.traceparent ?? ''}`)
 server.tool('asks', { description: 'Asks twice' }, async (_, ctx) => {
   const Name = z.object({ name: z.string() })
@@ -16,7 +16,7 @@ server.tool('asks', { description: 'Asks twice' }, async (_, ctx) => {
   return `${one.content?.name} and ${other.content?.name}, ${calls}`
 })
 const Region = z.object({ region: z.string().meta({ 'x-mcp-header': 'Region' }), nearby: z.boolean().optional() })
-server.tool('where', { description: 'Says a region', input: Region }, ({ region }) => region)
+server.tool('where', { description: 'Says a region', inputSchema: Region }, ({ region }) => region)
 server.tool('refuses', { description: 'Refuses' }, () => {
   throw new McpError('invalid_params', 'Not so', { reason: 'test' })
 })
@@ -29,7 +29,7 @@ server.prompt(
   'greet',
   {
     description: 'Greets',
-    args: Name,
+    argsSchema: Name,
     complete: { name: (prefix) => ['Ada', 'Alan', 'Grace'].filter((name) => name.startsWith(prefix)) },
   },
   ({ name }) => `Greet ${name}`,

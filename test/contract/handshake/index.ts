@@ -10,6 +10,6 @@ const server = createServer({
 server.tool('request_id', { description: 'The id of its request' }, (_, ctx) => JSON.stringify(ctx.requestId ?? null))
 
 // A slow machine must not turn a JSON response into an event stream.
-const worker = serve(server, { limits: { patience: 600_000 } })
+const worker = serve(server, { limits: { streamAfterMs: 600_000 } })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -4,7 +4,7 @@ import * as z from 'zod'
 
 const server = createServer({ name: 'without-sessions', version: '1.0.0' })
 
-server.tool('echo', { description: 'Echoes', input: z.object({ text: z.string() }) }, ({ text }) => text)
+server.tool('echo', { description: 'Echoes', inputSchema: z.object({ text: z.string() }) }, ({ text }) => text)
 server.tool('steps', { description: 'Reports progress' }, async (_, ctx) => {
   await ctx.progress(1, 2)
   return 'done'

@@ -6,8 +6,8 @@ import { state } from 'edgemcp/state'
 const basket = state('basket', { scope: 'handle', ttl: 60_000 }, (store) => ({ add: () => store.put('bread', 1) }))
 
 const server = createServer({ name: 'counting', version: '1.0.0' })
-server.tool('greet', { description: 'Greets', limit: { quota: '5/d', rate: '3/m' } }, () => 'Hello')
-server.tool('new_basket', { description: 'Makes a basket' }, (_, ctx) => ctx.handle(basket))
+server.tool('greet', { description: 'Greets', rateLimit: { quota: '5/d', rate: '3/m' } }, () => 'Hello')
+server.tool('new_basket', { description: 'Makes a basket' }, (_, ctx) => ctx.createHandle(basket))
 
 const worker = serve(server, { limit: limits({ rate: '600/m' }), objects: { state: 'Counters' } })
 

@@ -17,18 +17,22 @@ const table = 'CREATE TABLE IF NOT EXISTS rows (id INTEGER)'
 
 // What is told of
 
-server.tool('fetch_first', { description: 'Calls, then asks', input }, async ({ url }, ctx) => {
+server.tool('fetch_first', { description: 'Calls, then asks', inputSchema: input }, async ({ url }, ctx) => {
   await fetch(url)
   await sure(ctx)
   await sure(ctx, 'really')
   return 'done'
 })
 
-server.tool('through_another', { description: 'Calls through a function', input }, async ({ url }, ctx) => {
-  await Promise.all([load(url)])
-  await sure(ctx)
-  return 'done'
-})
+server.tool(
+  'through_another',
+  { description: 'Calls through a function', inputSchema: input },
+  async ({ url }, ctx) => {
+    await Promise.all([load(url)])
+    await sure(ctx)
+    return 'done'
+  },
+)
 
 async function load(url: string): Promise<string> {
   await Promise.resolve()
@@ -61,30 +65,34 @@ const visits = state('visits', { scope: 'handle', ttl: day }, (store: Store<{ co
 }))
 
 server.tool('write_state', { description: 'Writes into states, then asks' }, async (_, ctx) => {
-  const mine = ctx.state(values, await ctx.once('values', () => ctx.handle(values)))
+  const mine = ctx.state(values, await ctx.once('values', () => ctx.createHandle(values)))
   await mine.get('a')
   await mine.put('a', 1)
   await mine.delete('a')
-  const counted = ctx.state(visits, await ctx.once('visits', () => ctx.handle(visits)))
+  const counted = ctx.state(visits, await ctx.once('visits', () => ctx.createHandle(visits)))
   await counted.put()
   await sure(ctx)
   return 'done'
 })
 
 server.tool('forget', { description: 'Forgets a state, then asks' }, async (_, ctx) => {
-  const counted = ctx.state(visits, await ctx.once('visits', () => ctx.handle(visits)))
-  await counted.forget()
+  const counted = ctx.state(visits, await ctx.once('visits', () => ctx.createHandle(visits)))
+  await counted.deleteAll()
   await sure(ctx)
   return 'done'
 })
 
-server.tool('between', { description: 'Calls between two questions, and after them', input }, async ({ url }, ctx) => {
-  await sure(ctx, 'first')
-  await env.NOTES.put('between', url)
-  await sure(ctx, 'second')
-  await env.NOTES.put('after', url)
-  return 'done'
-})
+server.tool(
+  'between',
+  { description: 'Calls between two questions, and after them', inputSchema: input },
+  async ({ url }, ctx) => {
+    await sure(ctx, 'first')
+    await env.NOTES.put('between', url)
+    await sure(ctx, 'second')
+    await env.NOTES.put('after', url)
+    return 'done'
+  },
+)
 
 server.tool('beside', { description: 'Writes beside a question' }, async (_, ctx) => {
   await Promise.all([sure(ctx), env.NOTES.put('beside', 'a')])
@@ -97,12 +105,16 @@ server.tool('unawaited', { description: 'Writes without waiting for its answer' 
   return 'done'
 })
 
-server.tool('late', { description: 'Writes when the question has long been sent', input }, async ({ url }, ctx) => {
-  const later = load(url).then(() => env.NOTES.put('late', 'a'))
-  await sure(ctx)
-  await later
-  return 'done'
-})
+server.tool(
+  'late',
+  { description: 'Writes when the question has long been sent', inputSchema: input },
+  async ({ url }, ctx) => {
+    const later = load(url).then(() => env.NOTES.put('late', 'a'))
+    await sure(ctx)
+    await later
+    return 'done'
+  },
+)
 
 server.tool('in_a_timer', { description: 'Writes in a timer, then asks' }, async (_, ctx) => {
   await new Promise<void>((resolve) => {
@@ -132,12 +144,15 @@ server.tool('ask_roots', { description: 'Writes, then asks for folders' }, async
 
 server.tool('ask_raw', { description: 'Writes, then asks in the raw form' }, async (_, ctx) => {
   await env.NOTES.put('raw', 'a')
-  if (ctx.input('one')) return 'done'
+  if (ctx.inputResponse('one')) return 'done'
   const params = { mode: 'form', message: 'Sure?', requestedSchema: { type: 'object', properties: {} } }
-  return ctx.ask({ one: { method: 'elicitation/create', params }, two: { method: 'elicitation/create', params } })
+  return ctx.requestInput({
+    one: { method: 'elicitation/create', params },
+    two: { method: 'elicitation/create', params },
+  })
 })
 
-server.prompt('prompted', { description: 'Calls, then asks', args: input }, async ({ url }, ctx) => {
+server.prompt('prompted', { description: 'Calls, then asks', argsSchema: input }, async ({ url }, ctx) => {
   await fetch(url)
   await sure(ctx)
   return 'done'
@@ -151,27 +166,27 @@ server.resource('effects://one/{id}', { description: 'Writes, then asks' }, asyn
 
 // What is not
 
-server.tool('once', { description: 'Calls once, then asks', input }, async ({ url }, ctx) => {
+server.tool('once', { description: 'Calls once, then asks', inputSchema: input }, async ({ url }, ctx) => {
   await ctx.once('fetch', () => load(url))
   await ctx.once('put', () => env.NOTES.put('once', 'a'))
-  const mine = ctx.state(values, await ctx.once('handle', () => ctx.handle(values)))
+  const mine = ctx.state(values, await ctx.once('handle', () => ctx.createHandle(values)))
   await ctx.once('state', () => mine.put('a', 1))
   await sure(ctx)
   return 'done'
 })
 
-server.tool('after', { description: 'Asks, then calls', input }, async ({ url }, ctx) => {
+server.tool('after', { description: 'Asks, then calls', inputSchema: input }, async ({ url }, ctx) => {
   await sure(ctx)
   await fetch(url)
   return 'done'
 })
 
-server.tool('never_asks', { description: 'Calls', input }, async ({ url }) => {
+server.tool('never_asks', { description: 'Calls', inputSchema: input }, async ({ url }) => {
   await fetch(url)
   return 'done'
 })
 
-server.tool('may_ask', { description: 'Asks whoever can be asked', input }, async ({ url }, ctx) => {
+server.tool('may_ask', { description: 'Asks whoever can be asked', inputSchema: input }, async ({ url }, ctx) => {
   await fetch(url)
   return sure(ctx).then(
     () => 'asked',
@@ -190,10 +205,10 @@ server.tool('reads', { description: 'Reads, then asks' }, async (_, ctx) => {
 })
 
 server.tool('raw_and_careful', { description: 'Writes only when it asks' }, async (_, ctx) => {
-  if (ctx.input('one')) return 'done'
+  if (ctx.inputResponse('one')) return 'done'
   await env.NOTES.put('careful', 'a')
   const params = { mode: 'form', message: 'Sure?', requestedSchema: { type: 'object', properties: {} } }
-  return ctx.ask({ one: { method: 'elicitation/create', params } })
+  return ctx.requestInput({ one: { method: 'elicitation/create', params } })
 })
 
 let visibility = ''
@@ -202,8 +217,8 @@ server.tool(
   'looked_at',
   {
     description: 'Is looked for elsewhere, then asks',
-    input,
-    enabled: async () => visibility === '' || (await fetch(visibility)).ok,
+    inputSchema: input,
+    visibleTo: async () => visibility === '' || (await fetch(visibility)).ok,
   },
   async ({ url }, ctx) => {
     visibility = url
@@ -222,19 +237,23 @@ export class Desk extends DurableObject {
 
 const desk = () => (exports as unknown as { Desk: DurableObjectNamespace<Desk> }).Desk.getByName('desk')
 
-server.tool('ask_the_desk', { description: 'Lets an object write, then asks', input }, async ({ url }, ctx) => {
-  await desk().write(url)
-  await sure(ctx)
-  return 'done'
-})
+server.tool(
+  'ask_the_desk',
+  { description: 'Lets an object write, then asks', inputSchema: input },
+  async ({ url }, ctx) => {
+    await desk().write(url)
+    await sure(ctx)
+    return 'done'
+  },
+)
 
-server.tool('waits', { description: 'Waits, then asks', input }, async ({ url }, ctx) => {
+server.tool('waits', { description: 'Waits, then asks', inputSchema: input }, async ({ url }, ctx) => {
   await ctx.once('wait', () => load(url))
   await sure(ctx)
   return 'done'
 })
 
-server.tool('say', { description: 'Says something', input: z.object({ text: z.string() }) }, ({ text }) => {
+server.tool('say', { description: 'Says something', inputSchema: z.object({ text: z.string() }) }, ({ text }) => {
   console.log(text)
   return 'said'
 })

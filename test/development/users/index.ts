@@ -1,6 +1,6 @@
 /** Endpoints whose bearer() reads more from a token than its own `scope`. */
 import { createServer, serve } from 'edgemcp'
-import { bearer, ofTenant } from 'edgemcp/auth'
+import { bearer, forTenant } from 'edgemcp/auth'
 import { first, own } from 'edgemcp/compose'
 
 const server = createServer({ name: 'users', version: '1.0.0' })
@@ -11,11 +11,11 @@ server.tool('who', { description: 'Who asks', scopes: [] }, (_, { principal }) =
 const issuer = 'https://auth.example.com'
 const rolesOf = ({ roles }: { readonly roles?: unknown }) => (Array.isArray(roles) ? roles : [])
 const auths = {
-  implied: bearer({ issuer, implies: { 'notes:write': ['notes:read'] } }),
-  roles: bearer({ issuer, scopesOf: rolesOf }),
-  required: bearer({ issuer, required: ['mcp'] }),
-  organisation: bearer({ issuer, tenant: 'org_id' }),
-  acme: ofTenant('acme', bearer({ issuer, tenant: 'org_id' })),
+  implied: bearer({ issuer, impliedScopes: { 'notes:write': ['notes:read'] } }),
+  roles: bearer({ issuer, getScopes: rolesOf }),
+  required: bearer({ issuer, requiredScopes: ['mcp'] }),
+  organisation: bearer({ issuer, tenantClaim: 'org_id' }),
+  acme: forTenant('acme', bearer({ issuer, tenantClaim: 'org_id' })),
   verified: bearer({ verify: () => undefined }),
   two: bearer({ issuer: [issuer, 'https://other.example.com'] }),
 }

@@ -14,24 +14,24 @@ server.tool('pack', { description: 'Says what to pack' }, async (_, ctx) => {
     tools: {
       weather: {
         description: 'How the weather is in a city',
-        input: z.object({ city: z.string() }),
-        run: ({ city }) => forecast(city),
+        inputSchema: z.object({ city: z.string() }),
+        execute: ({ city }) => forecast(city),
       },
     },
   })
   return text
 })
 
-server.tool('count_raw', { description: 'Counts up, after asking how far', single: true }, async (_, ctx) => {
-  const amount = ctx.input('amount')
+server.tool('count_raw', { description: 'Counts up, after asking how far', singleUse: true }, async (_, ctx) => {
+  const amount = ctx.inputResponse('amount')
   if (!amount) {
     const by = { type: 'integer', minimum: 1, maximum: 100 }
-    return ctx.ask({ amount: form('Count up by how much?', { by }) })
+    return ctx.requestInput({ amount: form('Count up by how much?', { by }) })
   }
   const by = amount.action === 'accept' ? Number(amount.content?.by) : 0
   if (!(by >= 1 && by <= 100)) return 'Nothing was counted.'
-  const sure = ctx.input('sure')
-  if (!sure) return ctx.ask({ sure: form(`Really by ${by}?`, { sure: { type: 'boolean' } }) })
+  const sure = ctx.inputResponse('sure')
+  if (!sure) return ctx.requestInput({ sure: form(`Really by ${by}?`, { sure: { type: 'boolean' } }) })
   if (sure.content?.sure !== true) return 'Nothing was counted.'
   total = await ctx.once('count', () => total + by)
   return `The count is ${total}.`

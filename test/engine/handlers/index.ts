@@ -9,21 +9,21 @@ const deletions = state('deletions', { scope: 'user', ttl: 60_000 })
 
 const json = z.object({ json: z.string() })
 
-server.tool('returns_data', { description: 'Returns JSON of some API as it is', input: json }, ({ json }) =>
+server.tool('returns_data', { description: 'Returns JSON of some API as it is', inputSchema: json }, ({ json }) =>
   JSON.parse(json),
 )
 
 server.tool(
   'returns_structured_data',
-  { description: 'Returns JSON of some API as structured content', input: json, output: z.looseObject({}) },
+  { description: 'Returns JSON of some API as structured content', inputSchema: json, outputSchema: z.looseObject({}) },
   ({ json }) => JSON.parse(json),
 )
 
-server.tool('returns_result', { description: 'Makes a result of data', input: json }, ({ json }) =>
+server.tool('returns_result', { description: 'Makes a result of data', inputSchema: json }, ({ json }) =>
   toolResult(JSON.parse(json)),
 )
 
-server.prompt('returns_data', { description: 'Returns JSON of some API as it is', args: json }, ({ json }) =>
+server.prompt('returns_data', { description: 'Returns JSON of some API as it is', argsSchema: json }, ({ json }) =>
   JSON.parse(json),
 )
 
@@ -48,7 +48,7 @@ let deleted = 0
 const forgetful = z.object({ next: z.enum(['once', 'return', 'wait and once', 'wait and return', 'state', 'elicit']) })
 server.tool(
   'forgets_await',
-  { description: 'Does not wait for its answer', input: forgetful },
+  { description: 'Does not wait for its answer', inputSchema: forgetful },
   async ({ next }, ctx) => {
     ctx.elicit('sure', 'Delete everything?', Sure)
     if (next.startsWith('wait')) await scheduler.wait(20)
@@ -78,15 +78,19 @@ const oddities: Record<string, () => unknown> = {
 const odd = z.object({ value: z.string() })
 server.tool(
   'returns_oddity',
-  { description: 'Returns what has no JSON form', input: odd },
+  { description: 'Returns what has no JSON form', inputSchema: odd },
   ({ value }) =>
     // It should not type-check.
     oddities[value]?.() as string,
 )
-server.tool('keeps_oddity', { description: 'Keeps what has no JSON form', input: odd }, async ({ value }, ctx) => {
-  await ctx.once('odd', () => oddities[value]?.())
-  return 'kept'
-})
+server.tool(
+  'keeps_oddity',
+  { description: 'Keeps what has no JSON form', inputSchema: odd },
+  async ({ value }, ctx) => {
+    await ctx.once('odd', () => oddities[value]?.())
+    return 'kept'
+  },
+)
 server.tool('keeps_date', { description: 'Keeps a date and asks' }, async (_, ctx) => {
   const kept = await ctx.once('kept', () => ({ at: new Date(0) }))
   const first = await ctx.once('type', () => typeof kept.at)
@@ -95,12 +99,12 @@ server.tool('keeps_date', { description: 'Keeps a date and asks' }, async (_, ct
 })
 server.tool(
   'breaks_output',
-  { description: 'Returns another shape than it says', output: z.object({ sum: z.number() }) },
+  { description: 'Returns another shape than it says', outputSchema: z.object({ sum: z.number() }) },
   () => ({ sum: 'three' }) as never,
 )
 server.tool(
   'returns_full',
-  { description: 'Returns structured content only', output: z.object({ sum: z.number() }) },
+  { description: 'Returns structured content only', outputSchema: z.object({ sum: z.number() }) },
   () => toolResult({ structuredContent: { sum: 3 } }),
 )
 

@@ -40,8 +40,8 @@ const chart = app('ui://chart', {
   permissions: { clipboardWrite: {} },
 })
 server.use(chart)
-server.tool('sales', { description: 'Sales by month', _meta: chart.shows() }, () => 'January: 3')
-server.tool('redraw', { description: 'For the app alone', _meta: chart.shows(['app']) }, () => 'drawn')
+server.tool('sales', { description: 'Sales by month', _meta: chart.toolMeta() }, () => 'January: 3')
+server.tool('redraw', { description: 'For the app alone', _meta: chart.toolMeta(['app']) }, () => 'drawn')
 
 const worker = serve(server)
 export default worker

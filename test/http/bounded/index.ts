@@ -21,7 +21,7 @@ server.tool('folders', { description: 'Asks for folders' }, async (_, ctx) => {
 })
 server.prompt(
   'greet',
-  { description: 'Greets', args: z.object({ who: z.string() }), complete: { who: completeAnything } },
+  { description: 'Greets', argsSchema: z.object({ who: z.string() }), complete: { who: completeAnything } },
   () => {
     count('handler')
     return 'hello'
@@ -35,7 +35,7 @@ const resource = server.resource(
   'note://{id}',
   {
     description: 'Notes',
-    readable() {
+    authorize() {
       count('readable')
       return true
     },
@@ -48,7 +48,7 @@ const resource = server.resource(
 )
 server.tool(
   'update',
-  { description: 'Says that a note changed', input: z.object({ id: z.string() }) },
+  { description: 'Says that a note changed', inputSchema: z.object({ id: z.string() }) },
   async ({ id }) => {
     await resource.updated({ id })
   },
@@ -65,13 +65,13 @@ for (const { template } of server.registry.templates.values()) {
 
 const worker = serve(server, {
   // A slow machine must not turn a JSON response into an event stream.
-  limits: { patience: 600_000 },
+  limits: { streamAfterMs: 600_000 },
   updates: updates(),
   auth: {
     async authenticate() {
       return undefined
     },
-    async refuse({ messages = [] }) {
+    async authorize({ messages = [] }) {
       // What `initialize` comes to is measured once it is sealed.
       const isHandshake = JSON.stringify(messages).includes('"initialize"')
       if (JSON.stringify(messages).length > 200 && !isHandshake) count('authorization')

@@ -25,11 +25,13 @@ async function says(ctx: Context, keys: readonly string[] = ['word']): Promise<s
 const input = z.object({ about: z.unknown().optional() })
 for (const single of [false, true]) {
   const name = (plain: string) => (single ? `${plain}_once` : plain)
-  server.tool(name('ask'), { description: 'Asks for a word', input, single }, (_, ctx) => says(ctx))
-  server.tool(name('ask_twice'), { description: 'Asks for two words', single }, (_, ctx) =>
+  server.tool(name('ask'), { description: 'Asks for a word', inputSchema: input, singleUse: single }, (_, ctx) =>
+    says(ctx),
+  )
+  server.tool(name('ask_twice'), { description: 'Asks for two words', singleUse: single }, (_, ctx) =>
     says(ctx, ['first', 'second']),
   )
-  server.tool(name('ask_much'), { description: 'Learns much before it asks', single }, async (_, ctx) => {
+  server.tool(name('ask_much'), { description: 'Learns much before it asks', singleUse: single }, async (_, ctx) => {
     await ctx.once('much', () => 'much '.repeat(20_000))
     return says(ctx)
   })
@@ -69,10 +71,10 @@ server.prompt('ask', { description: 'Asks for a word' }, (_, ctx) => says(ctx))
 server.resource('ask://{name}', { name: 'ask', description: 'Asks for a word' }, (_, ctx) => says(ctx))
 
 const basket = state('basket', { scope: 'handle', ttl: 60_000 })
-server.tool('new_handle', { description: 'Makes a handle' }, (_, ctx) => ctx.handle(basket))
+server.tool('new_handle', { description: 'Makes a handle' }, (_, ctx) => ctx.createHandle(basket))
 
 // A slow machine must not turn a JSON response into an event stream.
-const limits = { patience: 600_000 }
+const limits = { streamAfterMs: 600_000 }
 
 const closed = serve(server, {
   limits,

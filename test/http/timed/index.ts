@@ -1,7 +1,7 @@
 /** The server of `everything` with a clock that a test can put forward. */
-import { timed } from 'edgemcp/testing/timed'
+import { withTestClock } from 'edgemcp/testing/timed'
 import * as everything from '../../support/everything/index.ts'
 
-const worker = timed(everything)
+const worker = withTestClock(everything)
 export default worker.default
 export const { McpSession, McpUpdates, McpState } = worker

@@ -11,7 +11,7 @@ server.tool(
   {
     title: 'Every kind of field',
     description: 'Says back what it was given',
-    input: z.object({
+    inputSchema: z.object({
       text: z.string().describe('Anything'),
       count: z.int().min(1),
       ratio: z.number().optional(),
@@ -95,19 +95,19 @@ server.prompt(
   'greet',
   {
     description: 'Greets',
-    args: z.object({ name: z.string().describe('Whom') }),
+    argsSchema: z.object({ name: z.string().describe('Whom') }),
     complete: { name: (prefix) => ['ada', 'alan', 'grace'].filter((name) => name.startsWith(prefix)) },
   },
   ({ name }) => `Greet ${name}.`,
 )
 
-const late = server.tool('late', { description: 'Comes later', initially: 'disabled' }, () => 'here')
+const late = server.tool('late', { description: 'Comes later', enabled: false }, () => 'here')
 server.tool('bring', { description: 'Brings another tool' }, async () => {
   await late.enable()
   return 'brought'
 })
 
-server.tool('brew', { description: 'Brews tea', task: { poll: '50ms' } }, async (_, ctx) => {
+server.tool('brew', { description: 'Brews tea', task: { pollInterval: '50ms' } }, async (_, ctx) => {
   ctx.progress(1, 2, 'The water boils')
   const answer = await ctx.elicit('milk', 'With milk?', z.object({ milk: z.boolean() }))
   return answer.content?.milk ? 'Tea with milk' : `Tea: ${answer.action}`
@@ -116,7 +116,7 @@ server.tool('brew', { description: 'Brews tea', task: { poll: '50ms' } }, async 
 const worker = serve(server, {
   updates: updates(),
   // That a reader has gone is noticed when it is written to.
-  limits: { keepAlive: 200 },
+  limits: { keepAliveMs: 200 },
   // Whoever brings a token is who it says.
   auth: {
     async authenticate(request) {

@@ -13,13 +13,13 @@ const { TIME = '60000' } = env as { TIME?: string }
 const server = createServer({ name: 'limited', version: '1.0.0' })
 
 server.tool('free', { description: 'No limit of its own' }, () => 'done')
-server.tool('bound', { description: 'By a binding', limit: { rate: '3/m' } }, () => 'done')
-server.tool('counted', { description: 'Without a binding', limit: { rate: '2/10s' } }, () => 'done')
-server.tool('daily', { description: 'By the day', limit: { quota: '2/d' } }, () => 'done')
-server.tool('vault', { description: 'Takes a scope', scopes: ['vault'], limit: { quota: '1/d' } }, () => 'done')
-server.tool('both', { description: 'By the day and the hour', limit: { rate: '5/m', quota: '2/h' } }, () => 'done')
+server.tool('bound', { description: 'By a binding', rateLimit: { rate: '3/m' } }, () => 'done')
+server.tool('counted', { description: 'Without a binding', rateLimit: { rate: '2/10s' } }, () => 'done')
+server.tool('daily', { description: 'By the day', rateLimit: { quota: '2/d' } }, () => 'done')
+server.tool('vault', { description: 'Takes a scope', scopes: ['vault'], rateLimit: { quota: '1/d' } }, () => 'done')
+server.tool('both', { description: 'By the day and the hour', rateLimit: { rate: '5/m', quota: '2/h' } }, () => 'done')
 const held = new Set<() => void>()
-server.tool('hold', { description: 'Until released', limit: { concurrent: 2 } }, async (_, ctx) => {
+server.tool('hold', { description: 'Until released', rateLimit: { concurrent: 2 } }, async (_, ctx) => {
   await ctx.progress(1)
   await new Promise<void>((resolve) => held.add(resolve))
   return 'released'
@@ -31,7 +31,7 @@ server.tool('release', { description: 'Releases' }, () => {
 const Announced = z.object({ isAnnounced: z.boolean().default(false) })
 server.tool(
   'silent',
-  { description: 'Until released, without a word', input: Announced, limit: { concurrent: 1 } },
+  { description: 'Until released, without a word', inputSchema: Announced, rateLimit: { concurrent: 1 } },
   async ({ isAnnounced }, ctx) => {
     if (isAnnounced) await ctx.progress(1)
     await new Promise<void>((resolve) => held.add(resolve))
@@ -41,13 +41,13 @@ server.tool(
 server.tool('held', { description: 'How many handlers were held since the last release' }, () => String(held.size))
 server.tool(
   'scarce',
-  { description: 'One at a time, and three a day', limit: { concurrent: 1, quota: '3/d' } },
+  { description: 'One at a time, and three a day', rateLimit: { concurrent: 1, quota: '3/d' } },
   async () => {
     await new Promise<void>((resolve) => held.add(resolve))
     return 'released'
   },
 )
-server.tool('question', { description: 'Asks', limit: { concurrent: 1, quota: '2/d' } }, async (_, ctx) => {
+server.tool('question', { description: 'Asks', rateLimit: { concurrent: 1, quota: '2/d' } }, async (_, ctx) => {
   const answer = await ctx.elicit('word', 'A word?', z.object({ word: z.string() }))
   return answer.action === 'accept' ? answer.content.word : answer.action
 })
@@ -59,9 +59,9 @@ server.tool('patient', { description: 'Waits for its client' }, async (_, ctx) =
   const answer = await ctx.elicit('word', 'A word?', z.object({ word: z.string() }))
   return answer.action === 'accept' ? answer.content.word : answer.action
 })
-server.tool('echo', { description: 'Echoes', input: z.object({ text: z.string() }) }, ({ text }) => text)
-server.prompt('counted', { description: 'Counted', limit: { quota: '1/d' } }, () => 'hello')
-server.resource('note://{id}', { description: 'Notes', limit: { quota: '1/d' } }, ({ id }) => `note ${id}`)
+server.tool('echo', { description: 'Echoes', inputSchema: z.object({ text: z.string() }) }, ({ text }) => text)
+server.prompt('counted', { description: 'Counted', rateLimit: { quota: '1/d' } }, () => 'hello')
+server.resource('note://{id}', { description: 'Notes', rateLimit: { quota: '1/d' } }, ({ id }) => `note ${id}`)
 
 const audited: AuditEvent[] = []
 const observed: MethodEvent[] = []
@@ -70,7 +70,7 @@ const worker = serve(server, {
   audit: [audit({ to: (event) => void audited.push(event) }), messages({ to: (event) => void observed.push(event) })],
   updates: updates(),
   limit: limits({ quota: '40/h', streams: 2, time: Number(TIME), arguments: 1_000 }),
-  limits: { depth: 20, batch: 10, keepAlive: 100, patience: 5_000 },
+  limits: { maxJsonDepth: 20, maxBatchSize: 10, keepAliveMs: 100, streamAfterMs: 5_000 },
   auth: {
     async authenticate(request) {
       const subject = /^Bearer (\w+)$/.exec(request.headers.get('Authorization') ?? '')?.[1]
@@ -83,7 +83,7 @@ export default {
     const { pathname, searchParams } = new URL(request.url)
     if (pathname !== '/events') return worker.fetch(request, env, ctx)
     const subject = searchParams.get('subject')
-    const ofSubject = ({ who }: AuditEvent | MethodEvent) => who?.subject === subject
+    const ofSubject = ({ principal }: AuditEvent | MethodEvent) => principal?.subject === subject
     return Response.json({ audited: audited.filter(ofSubject), observed: observed.filter(ofSubject) })
   },
 } satisfies ExportedHandler

@@ -12,16 +12,16 @@ const Topic = z.object({ topic: z.string() })
 let tickets = 0
 
 const server = createServer({ name: 'desk', version: '1.0.0' })
-server.tool('add', { description: 'Adds two numbers', input: Numbers }, ({ a, b }) => String(a + b))
-server.tool('order', { description: 'Orders something', input: Item }, async ({ item }, ctx) => {
+server.tool('add', { description: 'Adds two numbers', inputSchema: Numbers }, ({ a, b }) => String(a + b))
+server.tool('order', { description: 'Orders something', inputSchema: Item }, async ({ item }, ctx) => {
   const answer = await ctx.elicit('amount', `How many of ${item}?`, Amount)
   return answer.action === 'accept' ? `Ordered ${answer.content.amount} of ${item}.` : 'Nothing was ordered.'
 })
-server.tool('summarize', { description: 'Says it shorter', input: Text }, ({ text }, ctx) => {
-  const answer = ctx.input('summary')
+server.tool('summarize', { description: 'Says it shorter', inputSchema: Text }, ({ text }, ctx) => {
+  const answer = ctx.inputResponse('summary')
   if (!answer) {
     const messages = [{ role: 'user', content: { type: 'text', text } }]
-    return ctx.ask({ summary: { method: 'sampling/createMessage', params: { messages, maxTokens: 100 } } })
+    return ctx.requestInput({ summary: { method: 'sampling/createMessage', params: { messages, maxTokens: 100 } } })
   }
   const [said] = [answer.content].flat()
   return said?.type === 'text' ? said.text : ''
@@ -34,7 +34,7 @@ server.tool('ticket', { description: 'Draws a number for a folder' }, async (_, 
 server.tool('whoami', { description: 'Says who asks' }, (_, ctx) => ctx.principal?.subject)
 server.resource('desk://readme', { name: 'readme', description: 'What this is' }, () => 'A desk.')
 server.resource('desk://notes/{id}', { name: 'note', description: 'A note' }, ({ id }) => `Note ${id}`)
-server.prompt('review', { description: 'Asks for a review', args: Topic }, ({ topic }) => `Review ${topic}.`)
+server.prompt('review', { description: 'Asks for a review', argsSchema: Topic }, ({ topic }) => `Review ${topic}.`)
 
 const auth = oauthProvider(({ user }: { user: string }) => ({
   issuer: 'https://mcp.example.com',

@@ -13,11 +13,11 @@ type Props = { user: string }
 const server = createServer({ name: 'desk', version: '1.0.0' })
 
 const Numbers = z.object({ a: z.number(), b: z.number() })
-server.tool('add', { description: 'Adds two numbers', input: Numbers }, ({ a, b }) => String(a + b))
+server.tool('add', { description: 'Adds two numbers', inputSchema: Numbers }, ({ a, b }) => String(a + b))
 
 const Item = z.object({ item: z.string() })
 const Amount = z.object({ amount: z.int().min(1) })
-server.tool('order', { description: 'Orders something', input: Item }, async ({ item }, ctx) => {
+server.tool('order', { description: 'Orders something', inputSchema: Item }, async ({ item }, ctx) => {
   const answer = await ctx.elicit('amount', `How many of ${item}?`, Amount)
   return answer.action === 'accept' ? `Ordered ${answer.content.amount} of ${item}.` : 'Nothing was ordered.'
 })
@@ -53,18 +53,18 @@ const notes = state('notes', { scope: 'user', ttl: Number.POSITIVE_INFINITY, tab
   },
 }))
 const Text = z.object({ text: z.string() })
-server.tool('remember', { description: 'Adds a note', input: Text }, async ({ text }, ctx) => {
+server.tool('remember', { description: 'Adds a note', inputSchema: Text }, async ({ text }, ctx) => {
   return String(await ctx.state(notes).add(text))
 })
 const Note = z.object({ id: z.string(), text: z.string() })
-server.tool('edit', { description: 'Changes a note', input: Note }, async ({ id, text }, ctx) => {
+server.tool('edit', { description: 'Changes a note', inputSchema: Note }, async ({ id, text }, ctx) => {
   await ctx.state(notes).edit(id, text)
   await note.updated({ id })
   return 'Changed'
 })
 
 const Later = z.object({ id: z.string() })
-server.tool('remind', { description: 'Points to a note, later', input: Later }, async ({ id }) => {
+server.tool('remind', { description: 'Points to a note, later', inputSchema: Later }, async ({ id }) => {
   await (env as Env).REMINDER.create({ params: { id } })
   return 'In a second'
 })
@@ -82,7 +82,7 @@ const note = server.resource('desk://notes/{id}', about, async ({ id }, ctx) => 
 })
 
 const Topic = z.object({ topic: z.string() })
-server.prompt('review', { description: 'Asks for a review', args: Topic }, ({ topic }) => `Review ${topic}.`)
+server.prompt('review', { description: 'Asks for a review', argsSchema: Topic }, ({ topic }) => `Review ${topic}.`)
 
 const auth = oauthProvider(({ user }: Props) => ({
   issuer: 'https://mcp.example.com',

@@ -14,16 +14,18 @@ server.intercept(async (call, next) => {
 })
 
 const Numbers = z.object({ a: z.number(), b: z.number() })
-server.tool('add', { description: 'Adds two numbers', input: Numbers }, ({ a, b }) => String(a + b))
+server.tool('add', { description: 'Adds two numbers', inputSchema: Numbers }, ({ a, b }) => String(a + b))
 
 const Item = z.object({ item: z.string() })
 const Amount = z.object({ amount: z.int().min(1) })
-server.tool('order', { description: 'Orders something', input: Item }, async ({ item }, ctx) => {
+server.tool('order', { description: 'Orders something', inputSchema: Item }, async ({ item }, ctx) => {
   const answer = await ctx.elicit('amount', `How many of ${item}?`, Amount)
   return answer.action === 'accept' ? `Ordered ${answer.content.amount} of ${item}.` : 'Nothing was ordered.'
 })
 
-server.tool('asks', { description: 'Says whether it can ask' }, (_, ctx) => (ctx.can('elicitation') ? 'yes' : 'no'))
+server.tool('asks', { description: 'Says whether it can ask' }, (_, ctx) =>
+  ctx.supports('elicitation') ? 'yes' : 'no',
+)
 
 server.tool('progress', { description: 'Says how far it is' }, (_, ctx) => {
   ctx.progress(1, 2, 'half')
@@ -43,7 +45,7 @@ server.tool('forbidden', { description: 'Works by day' }, () => 'Done')
 
 const git = createServer({ name: 'git', version: '1.0.0' })
 const Message = z.object({ message: z.string() })
-git.tool('git_commit', { description: 'Commits', input: Message }, ({ message }) => `Committed: ${message}`)
+git.tool('git_commit', { description: 'Commits', inputSchema: Message }, ({ message }) => `Committed: ${message}`)
 server.use(mount(git))
 
 server.resource('desk://readme', { name: 'readme', description: 'What this is' }, () => 'A desk.')
@@ -52,7 +54,7 @@ server.resource('desk://notes/{id}', { name: 'note', description: 'A note' }, ({
 })
 
 const Topic = z.object({ topic: z.string() })
-server.prompt('review', { description: 'Asks for a review', args: Topic }, ({ topic }) => `Review ${topic}.`)
+server.prompt('review', { description: 'Asks for a review', argsSchema: Topic }, ({ topic }) => `Review ${topic}.`)
 
 const auth = oauthProvider(({ user }: Props) => ({
   issuer: 'https://mcp.example.com',

@@ -1,5 +1,5 @@
 import { env } from 'cloudflare:workers'
-import { createServer, failure, McpError, serve } from 'edgemcp'
+import { createServer, McpError, serve, toolError } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
@@ -11,25 +11,25 @@ const written = new Map([['1', 'Note 1']])
 const server = createServer({ name: 'desk', version: '1.0.0' })
 
 const Numbers = z.object({ a: z.number(), b: z.number() })
-server.tool('add', { description: 'Adds two numbers', input: Numbers }, ({ a, b }) => String(a + b))
-server.tool('subtract', { description: 'Subtracts two numbers', input: Numbers }, ({ a, b }) => String(a - b))
+server.tool('add', { description: 'Adds two numbers', inputSchema: Numbers }, ({ a, b }) => String(a + b))
+server.tool('subtract', { description: 'Subtracts two numbers', inputSchema: Numbers }, ({ a, b }) => String(a - b))
 
-const schemas = { input: z.object({ celsius: z.number() }), output: z.object({ fahrenheit: z.number() }) }
+const schemas = { inputSchema: z.object({ celsius: z.number() }), outputSchema: z.object({ fahrenheit: z.number() }) }
 server.tool('convert', { description: 'Converts a temperature', ...schemas }, ({ celsius }) => {
   return { fahrenheit: celsius * 1.8 + 32 }
 })
 
-server.tool('fail', { description: 'Cannot do it' }, () => failure('The desk is locked.'))
+server.tool('fail', { description: 'Cannot do it' }, () => toolError('The desk is locked.'))
 
 const Item = z.object({ item: z.string() })
 const Amount = z.object({ amount: z.int().min(1) })
-server.tool('order', { description: 'Orders something', input: Item }, async ({ item }, ctx) => {
+server.tool('order', { description: 'Orders something', inputSchema: Item }, async ({ item }, ctx) => {
   const answer = await ctx.elicit('amount', `How many of ${item}?`, Amount)
   return answer.action === 'accept' ? `Ordered ${answer.content.amount} of ${item}.` : 'Nothing was ordered.'
 })
 
 const Long = z.object({ text: z.string() })
-server.tool('summarize', { description: 'Says it shorter', input: Long }, async ({ text }, ctx) => {
+server.tool('summarize', { description: 'Says it shorter', inputSchema: Long }, async ({ text }, ctx) => {
   return (await ctx.sample('summary', { prompt: text, maxTokens: 100 })).text
 })
 
@@ -52,7 +52,7 @@ server.tool('log', { description: 'Writes a line' }, (_, ctx) => {
   return 'Done'
 })
 
-const drawer = server.tool('drawer', { description: 'What is in it', initially: 'disabled' }, () => 'Paper')
+const drawer = server.tool('drawer', { description: 'What is in it', enabled: false }, () => 'Paper')
 server.tool('unlock', { description: 'Unlocks the drawer' }, async () => {
   await drawer.enable()
   return 'Unlocked'
@@ -61,7 +61,7 @@ server.tool('lock', { description: 'Locks the drawer' }, async () => {
   await drawer.disable()
   return 'Locked'
 })
-const broom = server.tool('broom', { description: 'Sweeps', initially: 'enabled' }, () => 'Swept')
+const broom = server.tool('broom', { description: 'Sweeps', enabled: true }, () => 'Swept')
 server.tool('sweep', { description: 'Puts the broom away' }, async () => {
   await broom.remove()
   return 'Away'
@@ -88,7 +88,7 @@ const note = server.resource(
 )
 
 const Edit = z.object({ id: z.string(), text: z.string() })
-server.tool('edit', { description: 'Writes a note', input: Edit }, async ({ id, text }) => {
+server.tool('edit', { description: 'Writes a note', inputSchema: Edit }, async ({ id, text }) => {
   written.set(id, text)
   await note.updated({ id })
   return 'Written'
@@ -98,7 +98,7 @@ server.prompt(
   'review',
   {
     description: 'Asks for a review',
-    args: z.object({ topic: z.string() }),
+    argsSchema: z.object({ topic: z.string() }),
     complete: { topic: (prefix) => ['1st draft', '2nd draft'].filter((topic) => topic.startsWith(prefix)) },
   },
   ({ topic }) => `Review ${topic}.`,

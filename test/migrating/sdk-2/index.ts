@@ -11,21 +11,21 @@ const Amount = z.object({ amount: z.int().min(1) })
 const Topic = z.object({ topic: z.string() })
 
 const server = createServer({ name: 'desk', version: '1.0.0', jsonSchema })
-server.tool('add', { description: 'Adds two numbers', input: Numbers }, ({ a, b }) => String(a + b))
-const schemas = { input: Celsius, output: Fahrenheit }
+server.tool('add', { description: 'Adds two numbers', inputSchema: Numbers }, ({ a, b }) => String(a + b))
+const schemas = { inputSchema: Celsius, outputSchema: Fahrenheit }
 server.tool('convert', { description: 'Converts a temperature', ...schemas }, ({ celsius }) => {
   return { fahrenheit: celsius * 1.8 + 32 }
 })
 server.tool('break', { description: 'Goes wrong' }, () => {
   throw new Error('The desk is on fire.')
 })
-server.tool('order', { description: 'Orders something', input: Item }, async ({ item }, ctx) => {
+server.tool('order', { description: 'Orders something', inputSchema: Item }, async ({ item }, ctx) => {
   const answer = await ctx.elicit('amount', `How many of ${item}?`, Amount)
   return answer.action === 'accept' ? `Ordered ${answer.content.amount} of ${item}.` : 'Nothing was ordered.'
 })
 server.tool('roots', { description: 'Lists the folders of the client' }, (_, ctx) => {
-  const answer = ctx.input('roots')
-  if (!answer?.roots) return ctx.ask({ roots: { method: 'roots/list', params: {} } })
+  const answer = ctx.inputResponse('roots')
+  if (!answer?.roots) return ctx.requestInput({ roots: { method: 'roots/list', params: {} } })
   return answer.roots.map(({ uri }) => uri).join(', ')
 })
 server.tool('whoami', { description: 'Says who asks' }, (_, ctx) => ctx.principal?.subject)
@@ -48,7 +48,11 @@ const notes = {
 }
 server.resource('desk://notes/{id}', { name: 'note', description: 'A note', ...notes }, ({ id }) => `Note ${id}`)
 const complete = { topic: (prefix: string) => ['1st', '2nd'].filter((topic) => topic.startsWith(prefix)) }
-server.prompt('review', { description: 'Asks for a review', args: Topic, complete }, ({ topic }) => `Review ${topic}.`)
+server.prompt(
+  'review',
+  { description: 'Asks for a review', argsSchema: Topic, complete },
+  ({ topic }) => `Review ${topic}.`,
+)
 
 const auth = bearer({
   verify: (token) => (token === 'ada' ? { iss: 'https://mcp.example.com', sub: token } : undefined),

@@ -7,7 +7,15 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { createServer, McpError, serve } from 'edgemcp'
 import { type AuditEvent, audit } from 'edgemcp/audit'
 import { limits } from 'edgemcp/limits'
-import { type MethodEvent, messages, observe, spans, toAnalytics, toLogs, traced } from 'edgemcp/observe'
+import {
+  type MethodEvent,
+  messages,
+  observe,
+  openTelemetry,
+  toAnalytics,
+  toLogs,
+  withTraceContext,
+} from 'edgemcp/observe'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -41,19 +49,19 @@ server.use(
     arguments: true,
   }),
 )
-server.use(spans(api))
+server.use(openTelemetry(api))
 
 const Login = z.object({
   user: z.string(),
   password: z.string().meta({ writeOnly: true }),
   keys: z.array(z.object({ id: z.int(), key: z.string().meta({ format: 'password' }) })).optional(),
 })
-server.tool('log_in', { description: 'Takes a secret', input: Login }, ({ user }) => {
+server.tool('log_in', { description: 'Takes a secret', inputSchema: Login }, ({ user }) => {
   const span = tracer.startSpan('look up')
   span.end()
   return `Hello, ${user}`
 })
-server.tool('loose', { description: 'Takes anything', input: z.looseObject({ known: z.string() }) }, () => 'done')
+server.tool('loose', { description: 'Takes anything', inputSchema: z.looseObject({ known: z.string() }) }, () => 'done')
 server.tool('fails', { description: 'Fails' }, () => {
   throw new Error('It broke')
 })
@@ -96,7 +104,7 @@ const worker = serve(server, {
 export const { McpSession, McpUpdates } = worker
 export const { McpTask } = tasks(server)
 
-const observed = traced(worker)
+const observed = withTraceContext(worker)
 export default {
   async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
     const { pathname } = new URL(request.url)

@@ -2,13 +2,13 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
-import { operations } from 'edgemcp/openapi'
+import { openApiTools } from 'edgemcp/openapi'
 import { pets } from './pets.ts'
 
 const { API } = env as unknown as { API: string }
 
 const server = createServer({ name: 'pets', version: '1.0.0', jsonSchema })
-server.use(operations(pets, { base: API, headers: () => ({ 'X-Key': 'secret' }) }))
+server.use(openApiTools(pets, { base: API, headers: () => ({ 'X-Key': 'secret' }) }))
 
 const worker = serve(server)
 export default worker

@@ -2,13 +2,13 @@
 import { type Auth, createServer, policies, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
 import { audit, toAnalytics, toLogs } from 'edgemcp/audit'
-import { bearer, cloudflareAccess, oauthProvider, ofTenant } from 'edgemcp/auth'
-import { face, mount, proxy } from 'edgemcp/compose'
+import { bearer, cloudflareAccess, forTenant, oauthProvider } from 'edgemcp/auth'
+import { mount, proxy, rpcEntrypoint } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
 import { inspector } from 'edgemcp/inspector'
 import { limits } from 'edgemcp/limits'
 import { messages, observe, toLogs as toCallLogs } from 'edgemcp/observe'
-import { operations, operationsOf } from 'edgemcp/openapi'
+import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { page } from 'edgemcp/page'
 import { skills } from 'edgemcp/skills'
 import { state } from 'edgemcp/state'
@@ -30,7 +30,8 @@ const authExpected = 'an auth such as bearer({ issuer }) returns'
 const limiterExpected = 'what limits() of "edgemcp/limits" returns'
 const hookExpected = 'a hook such as audit({ to }) returns, or a list of hooks'
 const sinkExpected = 'a sink such as toLogs() returns, or a list of sinks'
-const limitsTake = '"limits" takes depth, batch, body, bodyTimeout, patience, keepAlive and backlog'
+const limitsTake =
+  '"limits" takes maxJsonDepth, maxBatchSize, maxBodyBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs and maxBufferedBytes'
 const pathExpected = 'a path such as "/mcp", without patterns'
 
 type Case = readonly [title: string, run: () => unknown, message: string]
@@ -64,7 +65,7 @@ const misspelt: readonly Case[] = [
   [
     'serve: limits() in limits',
     () => served({ limits: limits({ quota: '1/d' }) }),
-    `serve() does not take "limits.attach": ${limitsTake}`,
+    `serve() does not take "limits.validate": ${limitsTake}`,
   ],
   [
     'serve: options of limits() in limits',
@@ -79,7 +80,7 @@ const misspelt: readonly Case[] = [
   [
     'serve: sessions.log',
     () => served({ sessions: { log: { events: 5 } } }),
-    'serve() does not take "sessions.log.events": "sessions.log" takes age, count, bytes, responseCount, responseBytes and storageBytes',
+    'serve() does not take "sessions.log.events": "sessions.log" takes maxAgeMs, maxEvents, maxCharacters, maxResponses, maxResponseCharacters and maxStorageBytes',
   ],
   [
     'serve: objects',
@@ -104,7 +105,7 @@ const misspelt: readonly Case[] = [
   [
     'bearer',
     () => bearer(loose({ issuer, audiences: 'x' })),
-    'bearer() does not take "audiences" (did you mean "audience"?): it takes issuer, keys, audience, algorithms, introspection, verify, resource, scopes, strict, required, optional, clockTolerance, keptFor, fetch, name, documentation, tenant, scopesOf, implies, storedClaims and reauthorize',
+    'bearer() does not take "audiences" (did you mean "audience"?): it takes issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, getScopes, impliedScopes, storedClaims and reauthorize',
   ],
   [
     'bearer: an issuer',
@@ -119,7 +120,7 @@ const misspelt: readonly Case[] = [
   [
     'cloudflareAccess',
     () => cloudflareAccess(loose({ team: 'a', audience: 'b', issuer })),
-    'cloudflareAccess() does not take "issuer": it takes team, audience, algorithms, verify, scopes, strict, required, optional, clockTolerance, keptFor, fetch, name, documentation, tenant, scopesOf, implies, storedClaims and reauthorize',
+    'cloudflareAccess() does not take "issuer": it takes team, audience, algorithms, verify, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, getScopes, impliedScopes, storedClaims and reauthorize',
   ],
   [
     'oauthProvider',
@@ -127,9 +128,9 @@ const misspelt: readonly Case[] = [
     'oauthProvider() does not take "reauthorise" (did you mean "reauthorize"?): it takes storedClaims and reauthorize',
   ],
   [
-    'ofTenant',
-    () => ofTenant('acme', auth, loose({ allowMissing: true })),
-    'ofTenant() does not take "allowMissing" (did you mean "allowMissingClaim"?): it takes allowMissingClaim',
+    'forTenant',
+    () => forTenant('acme', auth, loose({ allowMissing: true })),
+    'forTenant() does not take "allowMissing" (did you mean "allowMissingClaim"?): it takes allowMissingClaim',
   ],
   [
     'updates',
@@ -158,19 +159,19 @@ const misspelt: readonly Case[] = [
     'server.use() does not take "prefx" (did you mean "prefix"?): it takes prefix',
   ],
   [
-    'face',
-    () => face(served({ sessions: false }), loose({ uri: 'https://a.example/mcp' })),
-    'face() does not take "uri" (did you mean "url"?): it takes url',
+    'rpcEntrypoint',
+    () => rpcEntrypoint(served({ sessions: false }), loose({ uri: 'https://a.example/mcp' })),
+    'rpcEntrypoint() does not take "uri" (did you mean "url"?): it takes url',
   ],
   [
-    'operations',
-    () => operations([], loose({ base, scope: ['pets'] })),
-    'operations() does not take "scope" (did you mean "scopes"?): it takes base, headers, prefix and scopes',
+    'openApiTools',
+    () => openApiTools([], loose({ base, scope: ['pets'] })),
+    'openApiTools() does not take "scope" (did you mean "scopes"?): it takes base, headers, prefix and scopes',
   ],
   [
-    'operationsOf',
-    () => operationsOf(document, loose({ leftout: () => {} })),
-    'operationsOf() does not take "leftout" (did you mean "leftOut"?): it takes leftOut',
+    'parseOpenApi',
+    () => parseOpenApi(document, loose({ onskipped: () => {} })),
+    'parseOpenApi() does not take "onskipped" (did you mean "onSkipped"?): it takes onSkipped',
   ],
   [
     'audit',
@@ -233,11 +234,15 @@ const wrong: readonly Case[] = [
   ['auth: {}', () => served({ auth: {} }), `"auth" of serve() must be ${authExpected}, not an object`],
   ['auth: options', () => served({ auth: { issuer } }), `"auth" of serve() must be ${authExpected}, not an object`],
   [
-    'ofTenant: no tenant',
-    () => ofTenant(loose(), auth),
-    '"tenant" of ofTenant() must be a non-empty string, not undefined',
+    'forTenant: no tenant',
+    () => forTenant(loose(), auth),
+    '"tenant" of forTenant() must be a non-empty string, not undefined',
   ],
-  ['ofTenant: no auth', () => ofTenant('acme', loose()), `"auth" of ofTenant() must be ${authExpected}, not undefined`],
+  [
+    'forTenant: no auth',
+    () => forTenant('acme', loose()),
+    `"auth" of forTenant() must be ${authExpected}, not undefined`,
+  ],
   [
     'inspector: auth',
     () => inspector(loose({ auth: {} })),
@@ -264,19 +269,19 @@ const wrong: readonly Case[] = [
     '"issuer" of bearer() must be a URL, an object with issuer, or a list of them, not 5',
   ],
   [
-    'bearer: required',
-    () => bearer(loose({ issuer, required: 'admin' })),
-    '"required" of bearer() must be a list of strings, not "admin"',
+    'bearer: requiredScopes',
+    () => bearer(loose({ issuer, requiredScopes: 'admin' })),
+    '"requiredScopes" of bearer() must be a list of strings, not "admin"',
   ],
   [
-    'bearer: optional',
-    () => bearer(loose({ issuer, optional: 'false' })),
-    '"optional" of bearer() must be true or false, not "false"',
+    'bearer: allowAnonymous',
+    () => bearer(loose({ issuer, allowAnonymous: 'false' })),
+    '"allowAnonymous" of bearer() must be true or false, not "false"',
   ],
   [
-    'bearer: implies',
-    () => bearer(loose({ issuer, implies: { write: 'read' } })),
-    '"implies" of bearer() must be an object of lists of strings, not an object',
+    'bearer: impliedScopes',
+    () => bearer(loose({ issuer, impliedScopes: { write: 'read' } })),
+    '"impliedScopes" of bearer() must be an object of lists of strings, not an object',
   ],
   [
     'bearer: clockTolerance',
@@ -303,9 +308,9 @@ const wrong: readonly Case[] = [
   ],
   ['limits: time', () => limits(loose({ time: '5m' })), '"time" of limits() must be a number of 0 or more, not "5m"'],
   [
-    'limits: body',
-    () => served({ limits: { body: '1mb' } }),
-    '"limits.body" of serve() must be a number of 0 or more, not "1mb"',
+    'limits: maxBodyBytes',
+    () => served({ limits: { maxBodyBytes: '1mb' } }),
+    '"limits.maxBodyBytes" of serve() must be a number of 0 or more, not "1mb"',
   ],
   // What is written.
   ['audit: uncalled', () => served({ audit }), `"audit" of serve() must be ${hookExpected}, not a function`],
@@ -445,7 +450,7 @@ const wrong: readonly Case[] = [
   [
     'bearer: nothing',
     () => bearer(loose()),
-    'bearer() takes an object with issuer, keys, audience, algorithms, introspection, verify, resource, scopes, strict, required, optional, clockTolerance, keptFor, fetch, name, documentation, tenant, scopesOf, implies, storedClaims and reauthorize, not undefined',
+    'bearer() takes an object with issuer, keys, audience, algorithms, introspection, verify, resource, scopes, requireScopesEverywhere, requiredScopes, allowAnonymous, clockTolerance, tokenCacheMs, fetch, resourceName, resourceDocumentation, tenantClaim, getScopes, impliedScopes, storedClaims and reauthorize, not undefined',
   ],
   [
     'cloudflareAccess: nothing',
@@ -478,14 +483,14 @@ const wrong: readonly Case[] = [
     '"tables" of state() must be a list of strings, not "CREATE"',
   ],
   [
-    'operations: nothing',
-    () => operations([], loose()),
-    'operations() takes an object with base, headers, prefix and scopes, not undefined',
+    'openApiTools: nothing',
+    () => openApiTools([], loose()),
+    'openApiTools() takes an object with base, headers, prefix and scopes, not undefined',
   ],
   [
-    'operations: a document',
-    () => operations(loose(document), { base }),
-    '"list" of operations() must be a list such as operationsOf(document) returns, not an object',
+    'openApiTools: a document',
+    () => openApiTools(loose(document), { base }),
+    '"list" of openApiTools() must be a list such as parseOpenApi(document) returns, not an object',
   ],
   [
     'app: nothing',

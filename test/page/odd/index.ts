@@ -17,7 +17,7 @@ open.tool(
   {
     title: '<h1>Wipe</h1>',
     description: '</li></ul><a href="javascript:alert(1)">click</a>',
-    input: {
+    inputSchema: {
       type: 'object',
       properties: { '<i>what': { type: 'string' }, '"why"': { type: 'string' } },
       required: ['<i>what'],
@@ -33,16 +33,20 @@ open.tool(
   () => 'looked',
 )
 
-open.tool('members_tool', { description: 'Members', enabled: ({ principal }) => principal !== undefined }, () => '')
-open.prompt('members_prompt', { description: 'Members', enabled: ({ principal }) => principal !== undefined }, () => '')
+open.tool('members_tool', { description: 'Members', visibleTo: ({ principal }) => principal !== undefined }, () => '')
+open.prompt(
+  'members_prompt',
+  { description: 'Members', visibleTo: ({ principal }) => principal !== undefined },
+  () => '',
+)
 open.resource(
   'members://only',
-  { description: 'Members', enabled: ({ principal }) => principal !== undefined },
+  { description: 'Members', visibleTo: ({ principal }) => principal !== undefined },
   () => '',
 )
 open.resource(
   'members://{id}',
-  { description: 'Members', enabled: ({ principal }) => principal !== undefined },
+  { description: 'Members', visibleTo: ({ principal }) => principal !== undefined },
   () => '',
 )
 
@@ -62,7 +66,7 @@ open.prompt(
   '<b>prompt',
   {
     description: '<textarea>',
-    args: { type: 'object', properties: { '</code>': { type: 'string' } }, required: ['</code>'] },
+    argsSchema: { type: 'object', properties: { '</code>': { type: 'string' } }, required: ['</code>'] },
   },
   () => '',
 )

@@ -9,7 +9,7 @@ server.resource('note://{+id}', { description: 'Notes' }, ({ id }) => id)
 
 const worker = serve(server, {
   // Who leaves is noticed soon.
-  limits: { keepAlive: 100 },
+  limits: { keepAliveMs: 100 },
   updates: updates({ listeners: 5, listenersEach: 2, listenersPerAddress: 3, storageBytes: 2_000_000 }),
   auth: {
     async authenticate(request) {

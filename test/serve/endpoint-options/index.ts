@@ -10,12 +10,12 @@ const server = createServer({ name: 'endpoints', version: '1.0.0' })
 
 const released = new Set<string>()
 const Key = z.object({ key: z.string() })
-server.tool('wait', { description: 'Runs until it is released', input: Key }, async ({ key }) => {
+server.tool('wait', { description: 'Runs until it is released', inputSchema: Key }, async ({ key }) => {
   // The runtime ends a request that waits for nothing but another request.
   while (!released.has(key)) await scheduler.wait(5)
   return 'waited'
 })
-server.tool('release', { description: 'Releases a call of `wait`', input: Key }, ({ key }) => {
+server.tool('release', { description: 'Releases a call of `wait`', inputSchema: Key }, ({ key }) => {
   released.add(key)
   return 'released'
 })
@@ -42,8 +42,8 @@ const hasty = { session: 'HastySession' }
 
 /** Those whose classes are exported. */
 const [keepsPatient, keepsHasty] = [
-  serve(server, { path: '/a', objects: patient, limits: { patience: 10 * minute }, limit: limits() }),
-  serve(server, { path: '/b', objects: hasty, limits: { patience: 1 }, updates: updates() }),
+  serve(server, { path: '/a', objects: patient, limits: { streamAfterMs: 10 * minute }, limit: limits() }),
+  serve(server, { path: '/b', objects: hasty, limits: { streamAfterMs: 1 }, updates: updates() }),
 ]
 export class PatientSession extends keepsPatient.McpSession {
   override async post(post: Post) {
@@ -58,8 +58,11 @@ export const { McpUpdates } = keepsHasty
 
 const endpoints = (
   [
-    ['quick', { objects: patient, limits: { patience: 10 }, sessions: { ttl: 60 * minute, log: { count: 2 } } }],
-    ['slow', { objects: hasty, limits: { patience: minute } }],
+    [
+      'quick',
+      { objects: patient, limits: { streamAfterMs: 10 }, sessions: { ttl: 60 * minute, log: { maxEvents: 2 } } },
+    ],
+    ['slow', { objects: hasty, limits: { streamAfterMs: minute } }],
     ['telling', { objects: patient, updates: updates({ listenersEach: 1, listenersPerAddress: 1 }) }],
     ['crowded', { objects: patient, updates: updates({ listenersPerAddress: 3 }) }],
     ['silent', { objects: hasty }],

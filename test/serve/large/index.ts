@@ -8,7 +8,11 @@ server.tool(
   'fill',
   {
     description: 'Returns a text of so many characters, and logs one first',
-    input: z.object({ log: z.number().default(0), result: z.number().default(0), padding: z.string().default('') }),
+    inputSchema: z.object({
+      log: z.number().default(0),
+      result: z.number().default(0),
+      padding: z.string().default(''),
+    }),
   },
   ({ log, result }, ctx) => {
     if (log > 0) ctx.log('info', 'x'.repeat(log))
@@ -18,7 +22,7 @@ server.tool(
 
 server.tool(
   'ask',
-  { description: 'Asks with a text of so many characters', input: z.object({ text: z.number() }) },
+  { description: 'Asks with a text of so many characters', inputSchema: z.object({ text: z.number() }) },
   async ({ text }, ctx) => {
     const { action } = await ctx.elicit('long', 'x'.repeat(text), z.object({ sure: z.boolean() }))
     return action

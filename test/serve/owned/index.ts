@@ -12,12 +12,12 @@ server.tool('ask', { description: 'Asks who asks' }, async (_, ctx) => {
 })
 server.tool(
   'admin',
-  { description: 'For one person', enabled: ({ principal }) => principal?.subject === 'ada' },
+  { description: 'For one person', visibleTo: ({ principal }) => principal?.subject === 'ada' },
   () => 'yes',
 )
 server.resource(
   'ada://diary',
-  { description: "Ada's diary", enabled: ({ principal }) => principal?.subject === 'ada' },
+  { description: "Ada's diary", visibleTo: ({ principal }) => principal?.subject === 'ada' },
   () => 'Dear diary',
 )
 

@@ -5,9 +5,13 @@ import * as z from 'zod'
 const declared = (name: string) => {
   const server = createServer({ name, version: '1.0.0' })
   server.tool('name', { description: 'Which server this is' }, () => name)
-  server.tool('learn', { description: 'Declares another tool', input: z.object({ tool: z.string() }) }, ({ tool }) => {
-    server.tool(tool, { description: 'Was learned' }, () => tool)
-  })
+  server.tool(
+    'learn',
+    { description: 'Declares another tool', inputSchema: z.object({ tool: z.string() }) },
+    ({ tool }) => {
+      server.tool(tool, { description: 'Was learned' }, () => tool)
+    },
+  )
   return server
 }
 

@@ -16,12 +16,12 @@ for (const [name, single] of [
     {
       title: 'Transfer money',
       description: 'Transfers an amount to somebody, after asking',
-      input: z.object({ to: z.string(), amount: z.number().positive() }),
+      inputSchema: z.object({ to: z.string(), amount: z.number().positive() }),
       annotations: { destructiveHint: true },
-      single,
+      singleUse: single,
     },
     async ({ to, amount }, ctx) => {
-      if (!ctx.can('elicitation')) return 'Nothing was transferred: this client cannot ask for your consent.'
+      if (!ctx.supports('elicitation')) return 'Nothing was transferred: this client cannot ask for your consent.'
       const answer = await ctx.elicit('consent', `Transfer ${amount} to ${to}?`, Consent)
       if (answer.action !== 'accept' || !answer.content.sure) return 'Nothing was transferred.'
       const receipt = await ctx.once('charge', () => charge(to, amount, crypto.randomUUID()))
@@ -41,11 +41,11 @@ server.tool(
   {
     title: 'Transfer money',
     description: 'Transfers an amount to somebody, after asking; the bank knows an order again',
-    input: z.object({ to: z.string(), amount: z.number().positive() }),
+    inputSchema: z.object({ to: z.string(), amount: z.number().positive() }),
     annotations: { destructiveHint: true },
   },
   async ({ to, amount }, ctx) => {
-    if (!ctx.can('elicitation')) return 'Nothing was transferred: this client cannot ask for your consent.'
+    if (!ctx.supports('elicitation')) return 'Nothing was transferred: this client cannot ask for your consent.'
     // Made before the first question, so every answer to it brings the same order.
     const order = await ctx.once('order', () => crypto.randomUUID())
     const answer = await ctx.elicit('consent', `Transfer ${amount} to ${to}?`, Consent)
@@ -99,7 +99,7 @@ const objects = exports as unknown as Objects
 const bank = () => objects.Bank.getByName('bank')
 
 // A slow machine must not turn a JSON response into an event stream.
-const worker = serve(server, { limits: { patience: 600_000 } })
+const worker = serve(server, { limits: { streamAfterMs: 600_000 } })
 export const { McpUpdates } = worker
 
 export class McpSession extends worker.McpSession {

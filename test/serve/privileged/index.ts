@@ -33,10 +33,14 @@ server.tool('finish', { description: 'Ends a call of `watch`', scopes: [] }, () 
   return 'finished'
 })
 
-server.tool('greet', { description: 'Greets', input: z.object({ name: z.string() }), scopes: [] }, ({ name }, ctx) => {
-  ctx.progress(1, 2, `greeting ${name}`)
-  return `Hello, ${name}`
-})
+server.tool(
+  'greet',
+  { description: 'Greets', inputSchema: z.object({ name: z.string() }), scopes: [] },
+  ({ name }, ctx) => {
+    ctx.progress(1, 2, `greeting ${name}`)
+    return `Hello, ${name}`
+  },
+)
 
 server.tool(
   'review',
@@ -50,7 +54,7 @@ server.tool('count', { description: 'A task that takes none', scopes: [], task: 
 const record = server.resource('record://{id}', { description: 'A record', scopes: ['hr.read'] }, ({ id }) => id)
 server.tool(
   'touch',
-  { description: 'Changes a record', input: z.object({ id: z.string() }), scopes: [] },
+  { description: 'Changes a record', inputSchema: z.object({ id: z.string() }), scopes: [] },
   async ({ id }) => {
     await record.updated({ id })
     await server.updates.tools()
@@ -72,7 +76,7 @@ const worker = serve(server, {
       const [sub, ...scopes] = token.split('~')
       return { iss: 'https://issuer.example', sub, scope: scopes.join(' '), org: 'acme' }
     },
-    tenant: 'org',
+    tenantClaim: 'org',
   }),
 })
 export default {

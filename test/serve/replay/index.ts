@@ -32,17 +32,21 @@ async function act({ name, steps }: z.infer<typeof script>, ctx: Context): Promi
   return `${name} is done`
 }
 
-server.tool('act', { description: 'Follows a script', input: script }, act)
+server.tool('act', { description: 'Follows a script', inputSchema: script }, act)
 
 server.tool(
   'act_again',
-  { description: 'Follows a script, if need be from the top', input: script, annotations: { idempotentHint: true } },
+  {
+    description: 'Follows a script, if need be from the top',
+    inputSchema: script,
+    annotations: { idempotentHint: true },
+  },
   act,
 )
 
 server.tool(
   'release',
-  { description: 'Lets a call go on that waits', input: z.object({ name: z.string() }) },
+  { description: 'Lets a call go on that waits', inputSchema: z.object({ name: z.string() }) },
   ({ name }) => {
     released.set(name, (released.get(name) ?? 0) + 1)
     waiting.get(name)?.()
@@ -50,14 +54,14 @@ server.tool(
   },
 )
 
-server.tool('change', { description: 'Changes a note', input: z.object({ id: z.string() }) }, async ({ id }) => {
+server.tool('change', { description: 'Changes a note', inputSchema: z.object({ id: z.string() }) }, async ({ id }) => {
   await note.updated({ id })
   return 'changed'
 })
 
 const note = server.resource('note://{id}', { name: 'note', description: 'A note' }, ({ id }) => `note ${id}`)
 
-const worker = serve(server, { updates: updates(), limits: { keepAlive: 100 } })
+const worker = serve(server, { updates: updates(), limits: { keepAliveMs: 100 } })
 export default worker
 export const { McpUpdates } = worker
 

@@ -7,7 +7,7 @@ import type { Post } from '../../../durable-objects/session.ts'
 
 const server = createServer({ name: 'rollback', version: '1.0.0' })
 
-server.tool('echo', { description: 'Echoes', input: z.object({ text: z.string() }) }, ({ text }) => text)
+server.tool('echo', { description: 'Echoes', inputSchema: z.object({ text: z.string() }) }, ({ text }) => text)
 server.tool('wait', { description: 'Waits', task: true }, async (_, ctx) => {
   await ctx.sleep('long', '1h')
   return 'waited'

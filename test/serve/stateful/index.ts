@@ -25,28 +25,28 @@ const shortLived = state('short', { scope: 'handle', ttl: 5000 }, list)
 for (const scope of ['session', 'user', 'tenant'] as const) {
   server.tool(
     `add_to_${scope}`,
-    { description: 'Adds', input: z.object({ item: z.string() }) },
+    { description: 'Adds', inputSchema: z.object({ item: z.string() }) },
     async ({ item }, ctx) => String(await ctx.state(lists[scope]).add(item)),
   )
   server.tool(`all_of_${scope}`, { description: 'Lists' }, async (_, ctx) =>
     (await ctx.state(lists[scope]).all()).join(),
   )
 }
-server.tool('forget_user', { description: 'Forgets the user' }, async (_, ctx) => ctx.state(lists.user).forget())
+server.tool('forget_user', { description: 'Forgets the user' }, async (_, ctx) => ctx.state(lists.user).deleteAll())
 
 for (const [name, which] of Object.entries({ basket, short: shortLived })) {
   const Handle = z.object({ handle: z.string() })
-  server.tool(`new_${name}`, { description: 'Makes a handle' }, (_, ctx) => ctx.handle(which))
+  server.tool(`new_${name}`, { description: 'Makes a handle' }, (_, ctx) => ctx.createHandle(which))
   server.tool(
     `add_to_${name}`,
-    { description: 'Adds', input: Handle.extend({ item: z.string() }) },
+    { description: 'Adds', inputSchema: Handle.extend({ item: z.string() }) },
     async ({ handle, item }, ctx) => String(await ctx.state(which, handle).add(item)),
   )
-  server.tool(`all_of_${name}`, { description: 'Lists', input: Handle }, async ({ handle }, ctx) =>
+  server.tool(`all_of_${name}`, { description: 'Lists', inputSchema: Handle }, async ({ handle }, ctx) =>
     (await ctx.state(which, handle).all()).join(),
   )
-  server.tool(`forget_${name}`, { description: 'Forgets it', input: Handle }, ({ handle }, ctx) =>
-    ctx.state(which, handle).forget(),
+  server.tool(`forget_${name}`, { description: 'Forgets it', inputSchema: Handle }, ({ handle }, ctx) =>
+    ctx.state(which, handle).deleteAll(),
   )
 }
 server.resource('basket://{handle}', { description: 'A basket' }, async ({ handle }, ctx) =>
@@ -55,7 +55,7 @@ server.resource('basket://{handle}', { description: 'A basket' }, async ({ handl
 
 server.tool(
   'buy',
-  { description: 'Asks, and remembers once', input: z.object({ item: z.string() }) },
+  { description: 'Asks, and remembers once', inputSchema: z.object({ item: z.string() }) },
   async ({ item }, ctx) => {
     const count = await ctx.once('add', () => ctx.state(lists.user).add(item))
     const answer = await ctx.elicit('sure', 'Sure?', z.object({ sure: z.boolean() }))
@@ -85,7 +85,7 @@ const ledger = state(
 )
 server.tool(
   'move',
-  { description: 'Moves', input: z.object({ amounts: z.array(z.number()) }) },
+  { description: 'Moves', inputSchema: z.object({ amounts: z.array(z.number()) }) },
   async ({ amounts }, ctx) => String(await ctx.state(ledger).move(amounts)),
 )
 server.tool('entries', { description: 'Lists' }, async (_, ctx) => JSON.stringify(await ctx.state(ledger).entries()))
@@ -93,7 +93,7 @@ server.tool('entries', { description: 'Lists' }, async (_, ctx) => JSON.stringif
 const prefs = state<{ theme: 'dark' | 'light' }>('prefs', { scope: 'user', ttl: 60_000 })
 server.tool(
   'prefer',
-  { description: 'Sets', input: z.object({ theme: z.enum(['dark', 'light']) }) },
+  { description: 'Sets', inputSchema: z.object({ theme: z.enum(['dark', 'light']) }) },
   async ({ theme }, ctx) => {
     const mine = ctx.state(prefs)
     await mine.put('theme', theme)

@@ -45,7 +45,7 @@ const sell = ({ traveller, diary }: Input, ctx: Context) =>
 /** Asks whoever can be asked. */
 async function ask(ctx: Context, key: string, message: string, timeout: number | undefined): Promise<string> {
   const options = timeout === undefined ? {} : { timeout }
-  if (!ctx.can('elicitation')) return (await ctx.sample(key, { prompt: message, maxTokens: 10 }, options)).text
+  if (!ctx.supports('elicitation')) return (await ctx.sample(key, { prompt: message, maxTokens: 10 }, options)).text
   const answer = await ctx.elicit(key, message, z.object({ text: z.string() }), options)
   return answer.content?.text ?? answer.action
 }
@@ -54,7 +54,7 @@ for (const single of [false, true]) {
   const annotations = { destructiveHint: true }
   server.tool(
     single ? 'book_once' : 'book',
-    { description: 'Asks, sells and asks again', single, input, annotations },
+    { description: 'Asks, sells and asks again', singleUse: single, inputSchema: input, annotations },
     async (traveller, ctx) => {
       const begun = await begin(traveller, ctx)
       const city = await ask(ctx, 'city', 'Where to?', traveller.timeout)
@@ -67,7 +67,7 @@ for (const single of [false, true]) {
   )
   server.tool(
     single ? 'arrange_once' : 'arrange',
-    { description: 'Asks two things at once, and sells', single, input, annotations },
+    { description: 'Asks two things at once, and sells', singleUse: single, inputSchema: input, annotations },
     async (traveller, ctx) => {
       const begun = await begin(traveller, ctx)
       const [city, day] = await Promise.all([
@@ -82,7 +82,7 @@ for (const single of [false, true]) {
 }
 
 // A client that is gone is noticed soon. A slow machine must not turn a JSON response into an event stream.
-const worker = serve(server, { limits: { keepAlive: 200, patience: 600_000 } })
+const worker = serve(server, { limits: { keepAliveMs: 200, streamAfterMs: 600_000 } })
 export const { McpUpdates } = worker
 
 /** How often each object was born in this process. */

@@ -16,7 +16,7 @@ const lanes = [0, 1, 2, 3].map((lane) => {
     'diary://{seed}/{id}',
     {
       description: 'For those who are called Ada',
-      enabled: ({ principal }) => principal?.subject.startsWith('ada') === true,
+      visibleTo: ({ principal }) => principal?.subject.startsWith('ada') === true,
     },
     () => '',
   )
@@ -24,7 +24,7 @@ const lanes = [0, 1, 2, 3].map((lane) => {
     'ledger://{seed}/{id}',
     {
       description: 'For those who work for Acme',
-      enabled: async ({ principal }) => principal?.tenant?.startsWith('acme') === true,
+      visibleTo: async ({ principal }) => principal?.tenant?.startsWith('acme') === true,
     },
     () => '',
   )
@@ -32,7 +32,7 @@ const lanes = [0, 1, 2, 3].map((lane) => {
     'board://bob',
     {
       description: 'For those who are called Bob',
-      enabled: ({ principal }) => principal?.subject.startsWith('bob') === true,
+      visibleTo: ({ principal }) => principal?.subject.startsWith('bob') === true,
     },
     () => '',
   )
@@ -41,7 +41,7 @@ const lanes = [0, 1, 2, 3].map((lane) => {
     'memo://{seed}/secret',
     {
       description: 'For those who are called Ada',
-      enabled: ({ principal }) => principal?.subject.startsWith('ada') === true,
+      visibleTo: ({ principal }) => principal?.subject.startsWith('ada') === true,
     },
     () => '',
   )
@@ -50,7 +50,7 @@ const lanes = [0, 1, 2, 3].map((lane) => {
     'letter://{seed}/{to}',
     {
       description: 'For whom it is addressed to',
-      readable: ({ principal }, { to }) => principal?.subject.startsWith(to) === true,
+      authorize: ({ principal }, { to }) => principal?.subject.startsWith(to) === true,
     },
     () => '',
   )
@@ -60,7 +60,7 @@ const lanes = [0, 1, 2, 3].map((lane) => {
     objects: { session: `Session${lane}`, updates: `Updates${lane}` },
     updates: updates({ shards: 3 }),
     // Who has left is noticed by writing to them. A slow machine must not turn a JSON response into an event stream.
-    limits: { keepAlive: 50, patience: 600_000 },
+    limits: { keepAliveMs: 50, streamAfterMs: 600_000 },
     auth: {
       async authenticate(request): Promise<Principal> {
         const [, token] = /^Bearer (\S+)$/.exec(request.headers.get('Authorization') ?? '') ?? []

@@ -1,5 +1,5 @@
 /** A server that sends what it is given, over connections that keep being lost between the Worker and the Session object. */
-import { createServer, link, serve, text } from 'edgemcp'
+import { createServer, resourceLink, serve, text } from 'edgemcp'
 import * as z from 'zod'
 
 const server = createServer({ name: 'framing', version: '1.0.0' })
@@ -8,7 +8,7 @@ server.tool(
   'send',
   {
     description: 'Sends notifications, then a result',
-    input: z.object({
+    inputSchema: z.object({
       notifications: z.array(z.object({ kind: z.enum(['log', 'progress']), text: z.string() })),
       result: z.string(),
     }),
@@ -20,14 +20,14 @@ server.tool(
       // Long enough for a connection to be lost in between.
       await scheduler.wait(1)
     }
-    return [text(result), link(`note://${result}`, { name: result || 'empty' })]
+    return [text(result), resourceLink(`note://${result}`, { name: result || 'empty' })]
   },
 )
 
 let connections = 0
 server.tool('connections', { description: 'Counts sockets opened to Session objects' }, () => `${connections}`)
 
-const worker = serve(server, { limits: { backlog: 1000 } })
+const worker = serve(server, { limits: { maxBufferedBytes: 1000 } })
 export default worker
 export const { McpUpdates } = worker
 

@@ -12,17 +12,17 @@ import { type Left, noTally, type Tallies } from './tally.ts'
 
 const server = createServer({ name: 'counted', version: '1.0.0' })
 
-server.tool('echo', { description: 'Says it back', input: z.object({ text: z.string() }) }, ({ text }) => text)
+server.tool('echo', { description: 'Says it back', inputSchema: z.object({ text: z.string() }) }, ({ text }) => text)
 
 const Steps = z.object({ steps: z.number() })
 
-server.tool('hurry', { description: 'Reports its steps at once', input: Steps }, ({ steps }, ctx) => {
+server.tool('hurry', { description: 'Reports its steps at once', inputSchema: Steps }, ({ steps }, ctx) => {
   for (let step = 1; step <= steps; step++) ctx.progress(step, steps)
   return `${steps} steps`
 })
 
 let goOn = () => {}
-server.tool('stroll', { description: 'Reports a step whenever it may', input: Steps }, async ({ steps }, ctx) => {
+server.tool('stroll', { description: 'Reports a step whenever it may', inputSchema: Steps }, async ({ steps }, ctx) => {
   for (let step = 1; step <= steps; step++) {
     const { promise, resolve } = Promise.withResolvers<void>()
     goOn = resolve
@@ -42,7 +42,7 @@ const note = server.resource('note://{id}', { name: 'note', description: 'A note
 const worker = serve(server, {
   updates: updates(),
   // What a busy machine delays must not become something else.
-  limits: { patience: 600_000, keepAlive: 200 },
+  limits: { streamAfterMs: 600_000, keepAliveMs: 200 },
   auth: {
     async authenticate(request) {
       const subject = request.headers.get('Authorization') ?? 'ada'

@@ -1,5 +1,5 @@
 /** One server with everything the protocol has, for tests: small, deterministic, and the same for every revision. */
-import { audio, createServer, embed, image, link, McpError, type Server, serve, text } from 'edgemcp'
+import { audio, createServer, embeddedResource, image, McpError, resourceLink, type Server, serve, text } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
 import { page } from 'edgemcp/page'
 import { state } from 'edgemcp/state'
@@ -21,15 +21,15 @@ const pixel = new Uint8Array([137, 80, 78, 71])
 const versions = new Map<string, number>()
 let effects = 0
 
-server.tool('echo', { description: 'Says it back', input: z.object({ text: z.string() }) }, ({ text }) => text)
+server.tool('echo', { description: 'Says it back', inputSchema: z.object({ text: z.string() }) }, ({ text }) => text)
 
 server.tool(
   'add',
   {
     title: 'Add',
     description: 'Adds two numbers',
-    input: z.object({ a: z.number(), b: z.number() }),
-    output: z.object({ sum: z.number() }),
+    inputSchema: z.object({ a: z.number(), b: z.number() }),
+    outputSchema: z.object({ sum: z.number() }),
     annotations: { readOnlyHint: true, title: 'Adder' },
     icons: [{ src: 'https://example.com/add.png', mimeType: 'image/png', sizes: ['48x48'] }],
     _meta: { 'com.example/kind': 'arithmetic' },
@@ -41,8 +41,8 @@ server.tool(
   'list_words',
   {
     description: 'Splits a text',
-    input: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
-    output: { type: 'array', items: { type: 'string' } },
+    inputSchema: { type: 'object', properties: { text: { type: 'string' } }, required: ['text'] },
+    outputSchema: { type: 'array', items: { type: 'string' } },
   },
   ({ text }) => text.split(' '),
 )
@@ -51,8 +51,8 @@ server.tool(
   'union',
   {
     description: 'Returns the value it gets',
-    input: { type: 'object', properties: { value: {} } },
-    output: { anyOf: [{ type: 'object' }, { type: 'string' }, { type: 'null' }] },
+    inputSchema: { type: 'object', properties: { value: {} } },
+    outputSchema: { anyOf: [{ type: 'object' }, { type: 'string' }, { type: 'null' }] },
   },
   ({ value }) => value as { [name: string]: unknown } | string | null,
 )
@@ -61,8 +61,8 @@ server.tool('blocks', { description: 'One block of each kind' }, () => [
   text('text'),
   image(pixel, 'image/png'),
   audio('AAAA', 'audio/wav'),
-  link('note://1', { name: 'Note 1', title: 'The first note', mimeType: 'text/plain' }),
-  embed({ uri: 'note://1', mimeType: 'text/plain', text: 'one' }),
+  resourceLink('note://1', { name: 'Note 1', title: 'The first note', mimeType: 'text/plain' }),
+  embeddedResource({ uri: 'note://1', mimeType: 'text/plain', text: 'one' }),
 ])
 
 server.tool('fail', { description: 'Fails' }, () => {
@@ -77,7 +77,7 @@ server.tool('nothing', { description: 'Returns nothing' }, () => {})
 
 server.tool(
   'progress',
-  { description: 'Reports three steps', input: z.object({ steps: z.number() }) },
+  { description: 'Reports three steps', inputSchema: z.object({ steps: z.number() }) },
   ({ steps }, ctx) => {
     for (let step = 1; step <= steps; step++) ctx.progress(step, steps, `step ${step}`)
     ctx.progress(steps, steps, 'not an increase')
@@ -92,7 +92,7 @@ server.tool('logs', { description: 'Logs one line of each level' }, (_, ctx) => 
 
 server.tool(
   'pour',
-  { description: 'Logs much at once', input: z.object({ lines: z.number(), characters: z.number() }) },
+  { description: 'Logs much at once', inputSchema: z.object({ lines: z.number(), characters: z.number() }) },
   ({ lines, characters }, ctx) => {
     for (let line = 1; line <= lines; line++) ctx.log('error', `${line} ${'x'.repeat(characters)}`)
     return `${lines} lines`
@@ -103,7 +103,7 @@ server.tool(
   'region',
   {
     description: 'Says which region was asked for',
-    input: {
+    inputSchema: {
       type: 'object',
       properties: {
         region: { type: 'string', 'x-mcp-header': 'Region' },
@@ -125,7 +125,7 @@ server.tool('ask_name', { description: 'Asks who is there' }, async (_, ctx) => 
 })
 
 const Soon = z.object({ timeoutMs: z.number().default(1000) })
-server.tool('ask_soon', { description: 'Wants an answer soon', input: Soon }, async ({ timeoutMs }, ctx) => {
+server.tool('ask_soon', { description: 'Wants an answer soon', inputSchema: Soon }, async ({ timeoutMs }, ctx) => {
   const answer = await ctx.elicit('soon', 'Soon?', z.object({ value: z.string() }), { timeout: timeoutMs })
   return `${answer.content?.value}`
 })
@@ -143,7 +143,7 @@ const charges = new Map<string, number>()
 for (const single of [true, false]) {
   server.tool(
     single ? 'pay_once' : 'pay',
-    { description: 'Asks, charges and asks again', single, input: z.object({ order: z.string() }) },
+    { description: 'Asks, charges and asks again', singleUse: single, inputSchema: z.object({ order: z.string() }) },
     async ({ order }, ctx) => {
       const consent = await ctx.elicit('consent', 'Pay?', z.object({ sure: z.boolean() }))
       if (!consent.content?.sure) return 'Nothing was charged.'
@@ -160,7 +160,11 @@ for (const single of [true, false]) {
 const finished = new Set<string>()
 server.tool(
   'pay_slowly',
-  { description: 'Asks, and charges until it is told to finish', single: true, input: z.object({ order: z.string() }) },
+  {
+    description: 'Asks, and charges until it is told to finish',
+    singleUse: true,
+    inputSchema: z.object({ order: z.string() }),
+  },
   async ({ order }, ctx) => {
     await ctx.elicit('consent', 'Pay?', z.object({ sure: z.boolean() }))
     charges.set(order, (charges.get(order) ?? 0) + 1)
@@ -168,20 +172,20 @@ server.tool(
     return `charged ${charges.get(order)} time`
   },
 )
-server.tool('finish', { description: 'Ends pay_slowly', input: z.object({ order: z.string() }) }, ({ order }) => {
+server.tool('finish', { description: 'Ends pay_slowly', inputSchema: z.object({ order: z.string() }) }, ({ order }) => {
   finished.add(order)
   return 'finished'
 })
 server.tool(
   'pay_soon',
-  { description: 'Asks for an hour, and charges', single: true, input: z.object({ order: z.string() }) },
+  { description: 'Asks for an hour, and charges', singleUse: true, inputSchema: z.object({ order: z.string() }) },
   async ({ order }, ctx) => {
     await ctx.elicit('consent', 'Pay?', z.object({ sure: z.boolean() }), { timeout: 60 * 60_000 })
     charges.set(order, (charges.get(order) ?? 0) + 1)
     return `charged ${charges.get(order)} time`
   },
 )
-server.tool('charged', { description: 'How often', input: z.object({ order: z.string() }) }, ({ order }) =>
+server.tool('charged', { description: 'How often', inputSchema: z.object({ order: z.string() }) }, ({ order }) =>
   String(charges.get(order) ?? 0),
 )
 
@@ -213,7 +217,7 @@ server.tool('ask_model', { description: 'Asks the client for a completion' }, as
 
 server.tool('ask_url', { description: 'Sends a person to a page' }, async (_, ctx) => {
   const visited = await ctx.elicitUrl('connect', 'Connect your account', 'https://example.com/connect?flow=1')
-  if (visited.action === 'accept') ctx.completed('connect')
+  if (visited.action === 'accept') ctx.elicitationComplete('connect')
   return `The page: ${visited.action}`
 })
 
@@ -221,7 +225,7 @@ server.tool('ask_url', { description: 'Sends a person to a page' }, async (_, ct
 const signedIn = new Set<string>()
 server.tool(
   'sign_in',
-  { description: 'Needs a person to have signed in before', input: z.object({ who: z.string() }) },
+  { description: 'Needs a person to have signed in before', inputSchema: z.object({ who: z.string() }) },
   async ({ who }, ctx) => {
     if (signedIn.has(who)) return 'Signed in'
     const options = { required: true }
@@ -229,9 +233,13 @@ server.tool(
     return action === 'accept' ? 'Say when you have signed in' : `Not signed in: ${action}`
   },
 )
-server.tool('signed_in', { description: 'Says that somebody has', input: z.object({ who: z.string() }) }, ({ who }) => {
-  signedIn.add(who)
-})
+server.tool(
+  'signed_in',
+  { description: 'Says that somebody has', inputSchema: z.object({ who: z.string() }) },
+  ({ who }) => {
+    signedIn.add(who)
+  },
+)
 
 let isLeft = false
 server.tool(
@@ -239,7 +247,7 @@ server.tool(
   { description: 'Does not end the first time a person is back', annotations: { readOnlyHint: true } },
   async (_, ctx) => {
     await ctx.elicitUrl('connect', 'Connect your account', 'https://example.com/connect?flow=1')
-    ctx.completed('connect')
+    ctx.elicitationComplete('connect')
     isLeft = !isLeft
     return isLeft ? new Promise<never>(() => {}) : 'done'
   },
@@ -276,9 +284,9 @@ server.tool('ask_around', { description: 'Asks a model and where the client work
 
 server.tool('can', { description: 'What the client can do' }, (_, ctx) =>
   JSON.stringify({
-    elicitation: ctx.can('elicitation'),
-    sampling: ctx.can('sampling'),
-    roots: ctx.can('roots'),
+    elicitation: ctx.supports('elicitation'),
+    sampling: ctx.supports('sampling'),
+    roots: ctx.supports('roots'),
     session: ctx.session !== undefined,
     client: ctx.client?.name,
   }),
@@ -286,7 +294,7 @@ server.tool('can', { description: 'What the client can do' }, (_, ctx) =>
 
 server.tool(
   'wait',
-  { description: 'Waits until it is cancelled', input: z.object({ key: z.string() }) },
+  { description: 'Waits until it is cancelled', inputSchema: z.object({ key: z.string() }) },
   ({ key }, ctx) => {
     ctx.progress(1)
     waits.set(key, 'waiting')
@@ -300,16 +308,20 @@ server.tool(
 )
 
 const waits = new Map<string, string>()
-server.tool('waited', { description: 'What became of a wait', input: z.object({ key: z.string() }) }, ({ key }) => {
-  return waits.get(key) ?? 'unknown'
-})
+server.tool(
+  'waited',
+  { description: 'What became of a wait', inputSchema: z.object({ key: z.string() }) },
+  ({ key }) => {
+    return waits.get(key) ?? 'unknown'
+  },
+)
 
 const runs = new Map<string, number>()
 server.tool(
   'stubborn',
   {
     description: 'Does not end the first time it is run',
-    input: z.object({ key: z.string(), steps: z.number().default(1), away: z.boolean().optional() }),
+    inputSchema: z.object({ key: z.string(), steps: z.number().default(1), away: z.boolean().optional() }),
     annotations: { readOnlyHint: true },
   },
   ({ key, steps, away }, ctx) => {
@@ -325,7 +337,10 @@ server.tool(
 
 server.tool(
   'cling',
-  { description: 'Goes on after its call was aborted', input: z.object({ how: z.enum(['state', 'disconnect']) }) },
+  {
+    description: 'Goes on after its call was aborted',
+    inputSchema: z.object({ how: z.enum(['state', 'disconnect']) }),
+  },
   ({ how }, ctx) =>
     new Promise<string>((resolve) => {
       ctx.signal.addEventListener('abort', async () => {
@@ -349,7 +364,7 @@ server.resource(
   {
     name: 'slow',
     description: 'Takes its time to say who may read it',
-    enabled: async () => {
+    visibleTo: async () => {
       if (isSlow) await scheduler.wait(50)
       return isSlow
     },
@@ -359,7 +374,7 @@ server.resource(
 let isSlow = false
 server.tool(
   'slow',
-  { description: 'Shows slow://{id}, or hides it', input: z.object({ on: z.boolean() }) },
+  { description: 'Shows slow://{id}, or hides it', inputSchema: z.object({ on: z.boolean() }) },
   ({ on }) => {
     isSlow = on
   },
@@ -370,7 +385,7 @@ server.tool('disconnect', { description: 'Sends the client away before it answer
   return 'You came back'
 })
 
-server.tool('touch', { description: 'Changes a note', input: z.object({ id: z.string() }) }, async ({ id }) => {
+server.tool('touch', { description: 'Changes a note', inputSchema: z.object({ id: z.string() }) }, async ({ id }) => {
   versions.set(id, (versions.get(id) ?? 0) + 1)
   await note.updated({ id })
   return `touched ${id}`
@@ -383,7 +398,7 @@ server.tool('change_lists', { description: 'Says that every list changed' }, asy
   return 'changed'
 })
 
-server.tool('secret', { description: 'Nobody sees this', enabled: () => false }, () => 'secret')
+server.tool('secret', { description: 'Nobody sees this', visibleTo: () => false }, () => 'secret')
 
 const note = server.resource(
   'note://{id}',
@@ -421,7 +436,7 @@ server.prompt(
   {
     title: 'Review',
     description: 'Reviews code',
-    args: z.object({ language: z.string().describe('Which language'), code: z.string().optional() }),
+    argsSchema: z.object({ language: z.string().describe('Which language'), code: z.string().optional() }),
     complete: {
       language: (prefix, { code }) =>
         code === undefined ? ['rust', 'ruby', 'typescript'].filter((name) => name.startsWith(prefix)) : ['known'],
@@ -441,20 +456,12 @@ const many = (server: Server) => {
   }
 }
 const seasonal = {
-  tool: server.tool(
-    'seasonal',
-    { description: 'Is not always there', initially: 'disabled' },
-    () => 'It is the season',
-  ),
-  prompt: server.prompt('seasonal', { description: 'Is not always there', initially: 'disabled' }, () => 'Season?'),
-  resource: server.resource(
-    'data://seasonal',
-    { description: 'Is not always there', initially: 'enabled' },
-    () => 'Now',
-  ),
+  tool: server.tool('seasonal', { description: 'Is not always there', enabled: false }, () => 'It is the season'),
+  prompt: server.prompt('seasonal', { description: 'Is not always there', enabled: false }, () => 'Season?'),
+  resource: server.resource('data://seasonal', { description: 'Is not always there', enabled: true }, () => 'Now'),
   template: server.resource(
     'season://{name}',
-    { name: 'season', description: 'Is not always there', initially: 'enabled' },
+    { name: 'season', description: 'Is not always there', enabled: true },
     () => 'Now',
   ),
 }
@@ -462,7 +469,7 @@ server.tool(
   'turn',
   {
     description: 'Enables and disables what is seasonal',
-    input: z.object({
+    inputSchema: z.object({
       what: z.enum(['tool', 'prompt', 'resource', 'template']),
       how: z.enum(['enable', 'disable', 'remove']),
     }),
@@ -477,7 +484,7 @@ server.resource(
   {
     name: 'diary',
     description: 'May be read and heard of by its owner',
-    readable: ({ principal }, { owner }) => owner === 'everybody' || owner === principal?.subject,
+    authorize: ({ principal }, { owner }) => owner === 'everybody' || owner === principal?.subject,
   },
   ({ owner }) => `A diary of ${owner}`,
 )
@@ -488,7 +495,7 @@ const worker = serve(server, {
   page,
   updates: updates(),
   // A slow machine must not turn a JSON response into an event stream.
-  limits: { body: 1_000_000, bodyTimeout: 4_000, patience: 600_000, keepAlive: 200 },
+  limits: { maxBodyBytes: 1_000_000, bodyTimeoutMs: 4_000, streamAfterMs: 600_000, keepAliveMs: 200 },
 })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -1,7 +1,7 @@
 /** One server at the addresses of several tenants, each with an auth of its own, and a server with mounted parts. */
 import { createServer, serve } from 'edgemcp'
-import { bearer, ofTenant } from 'edgemcp/auth'
-import { byTenant, first, mount, own, proxy } from 'edgemcp/compose'
+import { bearer, forTenant } from 'edgemcp/auth'
+import { first, mount, own, proxy, routeByTenant } from 'edgemcp/compose'
 import { limits } from 'edgemcp/limits'
 import { McpState } from 'edgemcp/state'
 import { tasks } from 'edgemcp/tasks'
@@ -25,16 +25,16 @@ const limit = limits({ quota: '3/h' })
 const bareObjects = { session: 'BareSession' }
 const authOf = (tenant: string) => {
   const options = tenantOptions.get(tenant)
-  return options && ofTenant(tenant, bearer({ verify, ...options } as Parameters<typeof bearer>[0]))
+  return options && forTenant(tenant, bearer({ verify, ...options } as Parameters<typeof bearer>[0]))
 }
-const byPath = byTenant('/{tenant}/mcp', (tenant, path) => {
+const byPath = routeByTenant('/{tenant}/mcp', (tenant, path) => {
   const auth = authOf(tenant)
   if (tenant === 'limited') return auth && serve(shared, { path, auth, limit })
   // The class that keeps its sessions is that of an endpoint without limits.
   if (tenant === 'mistaken') return auth && serve(shared, { path, auth, limit, objects: bareObjects })
   return auth && serve(shared, { path, auth })
 })
-const sameIdentity = byTenant('/same/{tenant}/mcp', (tenant, path) => {
+const sameIdentity = routeByTenant('/same/{tenant}/mcp', (tenant, path) => {
   const auth = authOf(tenant)
   return auth && serve(shared, { path, auth, identity: 'same' })
 })

@@ -28,7 +28,7 @@ server.tool(
   {
     description: 'Asks, then does something, and returns its principal',
     task: true,
-    input: z.object({ key: z.string() }),
+    inputSchema: z.object({ key: z.string() }),
   },
   async ({ key }, ctx) => {
     await ctx.elicit('sure', 'Sure?', z.object({}))
@@ -39,7 +39,7 @@ server.tool(
 
 server.tool(
   'pro',
-  { description: 'Only for one plan', task: true, enabled: ({ principal }) => principal?.claims.plan === 'pro' },
+  { description: 'Only for one plan', task: true, visibleTo: ({ principal }) => principal?.claims.plan === 'pro' },
   () => 'done',
 )
 
@@ -53,7 +53,7 @@ server.tool(
 
 server.tool(
   'refuse',
-  { description: 'Lets reauthorize refuse a subject', input: z.object({ subject: z.string() }) },
+  { description: 'Lets reauthorize refuse a subject', inputSchema: z.object({ subject: z.string() }) },
   ({ subject }) => {
     refused.add(subject)
   },
@@ -62,11 +62,11 @@ server.tool(
   'disturb',
   {
     description: 'Lets reauthorize fail for a subject, or not',
-    input: z.object({ subject: z.string(), fails: z.boolean() }),
+    inputSchema: z.object({ subject: z.string(), fails: z.boolean() }),
   },
   ({ subject, fails }) => void (fails ? unreachable.add(subject) : unreachable.delete(subject)),
 )
-server.tool('counted', { description: 'Returns a count', input: z.object({ key: z.string() }) }, ({ key }) =>
+server.tool('counted', { description: 'Returns a count', inputSchema: z.object({ key: z.string() }) }, ({ key }) =>
   String(counts.get(key) ?? 0),
 )
 

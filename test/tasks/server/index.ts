@@ -20,7 +20,7 @@ const count = (key: string) => {
 
 server.tool(
   'quick',
-  { description: 'Says it at once', task: true, input: z.object({ text: z.string() }) },
+  { description: 'Says it at once', task: true, inputSchema: z.object({ text: z.string() }) },
   ({ text }) => text,
 )
 
@@ -31,7 +31,7 @@ server.tool(
   {
     description: 'Returns an object or a text',
     task: true,
-    output: z.union([z.object({ tag: z.string() }), z.string()]),
+    outputSchema: z.union([z.object({ tag: z.string() }), z.string()]),
   },
   () => ({ tag: 'object' }),
 )
@@ -40,7 +40,11 @@ server.tool('must', { description: 'Is a task or nothing', task: { required: tru
 
 server.tool(
   'soon',
-  { description: 'A task, if it is not done soon', task: { after: '300ms' }, input: z.object({ wait: z.number() }) },
+  {
+    description: 'A task, if it is not done soon',
+    task: { answerWithin: '300ms' },
+    inputSchema: z.object({ wait: z.number() }),
+  },
   async ({ wait }, ctx) => {
     await ctx.sleep('wait', wait)
     return `waited ${wait}`
@@ -49,7 +53,11 @@ server.tool(
 
 server.tool(
   'asks',
-  { description: 'Asks for two names', task: { ttl: '1h', poll: '100ms' }, input: z.object({ key: z.string() }) },
+  {
+    description: 'Asks for two names',
+    task: { ttl: '1h', pollInterval: '100ms' },
+    inputSchema: z.object({ key: z.string() }),
+  },
   async ({ key }, ctx) => {
     await ctx.once('before', () => count(key))
     const name = z.object({ name: z.string() })
@@ -61,7 +69,7 @@ server.tool(
 
 server.tool(
   'sleeps',
-  { description: 'Sleeps an hour, twice', task: { ttl: '1d' }, input: z.object({ key: z.string() }) },
+  { description: 'Sleeps an hour, twice', task: { ttl: '1d' }, inputSchema: z.object({ key: z.string() }) },
   async ({ key }, ctx) => {
     const first = await ctx.once('first', () => count(key))
     ctx.progress(1, 3, 'asleep')
@@ -74,7 +82,7 @@ server.tool(
 
 server.tool(
   'flaky',
-  { description: 'Fails twice', task: { retries: 2 }, input: z.object({ key: z.string(), fails: z.number() }) },
+  { description: 'Fails twice', task: { retries: 2 }, inputSchema: z.object({ key: z.string(), fails: z.number() }) },
   async ({ key, fails }, ctx) => {
     const effect = await ctx.once('effect', () => count(`${key} effect`))
     if (count(key) <= fails) throw new Error(`Failed, time ${tries.get(key)}`)
@@ -82,8 +90,10 @@ server.tool(
   },
 )
 
-server.tool('large', { description: 'Says a lot', task: true, input: z.object({ size: z.number() }) }, ({ size }) =>
-  'x'.repeat(size),
+server.tool(
+  'large',
+  { description: 'Says a lot', task: true, inputSchema: z.object({ size: z.number() }) },
+  ({ size }) => 'x'.repeat(size),
 )
 
 server.tool('refuses', { description: 'Ends with an error', task: true }, () => {
@@ -92,7 +102,7 @@ server.tool('refuses', { description: 'Ends with an error', task: true }, () => 
 
 server.tool(
   'hangs',
-  { description: 'Waits until it is cancelled', task: true, input: z.object({ key: z.string() }) },
+  { description: 'Waits until it is cancelled', task: true, inputSchema: z.object({ key: z.string() }) },
   async ({ key }, ctx) => {
     await ctx.once('begun', () => count(key))
     await new Promise<void>((resolve) => ctx.signal.addEventListener('abort', () => resolve()))
@@ -103,7 +113,11 @@ server.tool(
 
 server.tool(
   'tidies',
-  { description: 'Sleeps an hour, and tidies up when it may not', task: true, input: z.object({ key: z.string() }) },
+  {
+    description: 'Sleeps an hour, and tidies up when it may not',
+    task: true,
+    inputSchema: z.object({ key: z.string() }),
+  },
   async ({ key }, ctx) => {
     await ctx.once('begun', () => count(key))
     try {
@@ -118,7 +132,7 @@ server.tool(
 
 server.tool(
   'lost',
-  { description: 'Loses its object once', task: true, input: z.object({ key: z.string() }) },
+  { description: 'Loses its object once', task: true, inputSchema: z.object({ key: z.string() }) },
   async ({ key }, ctx) => {
     const time = count(key)
     if (time > 1) return `done in try ${time}`
@@ -132,10 +146,10 @@ server.tool('fails', { description: 'Fails', task: true }, () => {
 })
 
 server.tool('again', { description: 'Asks until it hears of Grace', task: true }, async (_, ctx) => {
-  const said = ctx.input('name')?.content?.name
+  const said = ctx.inputResponse('name')?.content?.name
   if (said === 'Grace') return 'Hello, Grace'
   const requestedSchema = { type: 'object' as const, properties: { name: { type: 'string' as const } } }
-  return ctx.ask({ name: { method: 'elicitation/create', params: { message: 'Who?', requestedSchema } } })
+  return ctx.requestInput({ name: { method: 'elicitation/create', params: { message: 'Who?', requestedSchema } } })
 })
 
 const form = z.object({ yes: z.boolean() })
@@ -144,8 +158,8 @@ server.tool(
   'charge',
   {
     description: 'Charges, asks, and takes a moment, as a call unless that is too long',
-    task: { after: '10s', ttl: '1s' },
-    input: z.object({ key: z.string(), long: z.boolean().default(false) }),
+    task: { answerWithin: '10s', ttl: '1s' },
+    inputSchema: z.object({ key: z.string(), long: z.boolean().default(false) }),
   },
   async ({ key, long }, ctx) => {
     await ctx.once('charge', () => count(key))
@@ -159,7 +173,7 @@ server.tool(
 
 server.tool(
   'unsayable',
-  { description: 'Returns what JSON cannot say', task: true, input: z.object({ key: z.string() }) },
+  { description: 'Returns what JSON cannot say', task: true, inputSchema: z.object({ key: z.string() }) },
   async ({ key }, ctx) => {
     await ctx.once('charge', () => count(key))
     return { content: [{ type: 'text' as const, text: 'done' }], _meta: { at: 1n } } as never
@@ -171,7 +185,7 @@ server.tool(
   {
     description: 'Asks the model about something long',
     task: true,
-    input: z.object({ key: z.string(), size: z.number() }),
+    inputSchema: z.object({ key: z.string(), size: z.number() }),
   },
   async ({ key, size }, ctx) => {
     await ctx.once('charge', () => count(key))
@@ -185,7 +199,7 @@ server.tool(
   {
     description: 'Does something whose result cannot be stored',
     task: { retries: 3 },
-    input: z.object({ key: z.string(), of: z.enum(['bigint', 'text']) }),
+    inputSchema: z.object({ key: z.string(), of: z.enum(['bigint', 'text']) }),
   },
   async ({ key, of }, ctx) => {
     try {
@@ -207,7 +221,7 @@ server.tool('chatty', { description: 'Says a lot on the way', task: true }, asyn
 
 server.tool(
   'doomed',
-  { description: 'Loses its object each time', task: true, input: z.object({ key: z.string() }) },
+  { description: 'Loses its object each time', task: true, inputSchema: z.object({ key: z.string() }) },
   async ({ key }) => {
     count(key)
     return abandon()
@@ -216,7 +230,7 @@ server.tool(
 
 server.tool(
   'even',
-  { description: 'Asks for an even number', task: true, input: z.object({ key: z.string() }) },
+  { description: 'Asks for an even number', task: true, inputSchema: z.object({ key: z.string() }) },
   async ({ key }, ctx) => {
     await ctx.once('charge', () => count(key))
     const even = z.object({ number: z.number().refine((number) => number % 2 === 0, 'must be even') })
@@ -227,7 +241,7 @@ server.tool(
 
 server.tool(
   'nested',
-  { description: 'Has an effect within an effect', task: { retries: 1 }, input: z.object({ key: z.string() }) },
+  { description: 'Has an effect within an effect', task: { retries: 1 }, inputSchema: z.object({ key: z.string() }) },
   async ({ key }, ctx) =>
     ctx.once('outer', async () => {
       const inner = await ctx.once('inner', () => count(key))
@@ -238,7 +252,7 @@ server.tool(
 
 server.tool(
   'branches',
-  { description: 'Two branches that sleep', task: true, input: z.object({ key: z.string() }) },
+  { description: 'Two branches that sleep', task: true, inputSchema: z.object({ key: z.string() }) },
   async ({ key }, ctx) => {
     const branch = async (name: string, lookUpMs: number, hours: number) => {
       await ctx.once(`${name} looked up`, () => new Promise<void>((resolve) => setTimeout(resolve, lookUpMs)))
@@ -252,19 +266,19 @@ server.tool(
 
 server.tool(
   'misslept',
-  { description: 'Sleeps where it may not', task: true, input: z.object({ how: z.string() }) },
+  { description: 'Sleeps where it may not', task: true, inputSchema: z.object({ how: z.string() }) },
   async ({ how }, ctx) => {
     if (how === 'inside') return ctx.once('poll', () => ctx.sleep('pause', '1h'))
     if (how === 'twice') await Promise.all([ctx.sleep('pause', '1ms'), ctx.sleep('pause', '2ms')])
     if (how === 'without a key') await (ctx.sleep as unknown as (duration: string) => Promise<void>)('1h')
-    if (how === 'no moment') await ctx.until('pause', new Date('never'))
+    if (how === 'no moment') await ctx.sleepUntil('pause', new Date('never'))
     return 'slept'
   },
 )
 
 server.tool(
   'later_inside',
-  { description: 'Sleeps in the middle of an effect', task: true, input: z.object({ key: z.string() }) },
+  { description: 'Sleeps in the middle of an effect', task: true, inputSchema: z.object({ key: z.string() }) },
   async ({ key }, ctx) =>
     ctx.once('poll', async () => {
       count(key)
@@ -276,7 +290,7 @@ server.tool(
 
 server.tool(
   'mixed',
-  { description: 'Sleeps for a second and for an hour', task: true, input: z.object({ key: z.string() }) },
+  { description: 'Sleeps for a second and for an hour', task: true, inputSchema: z.object({ key: z.string() }) },
   async ({ key }, ctx) => {
     const short = ctx.sleep('second', '1s').then(() => ctx.once('second', () => count(key)))
     await Promise.all([short, ctx.sleep('hour', '1h')])
@@ -286,7 +300,11 @@ server.tool(
 
 server.tool(
   'approvals',
-  { description: 'Asks three times', task: { after: '10s', ttl: '1s' }, input: z.object({ key: z.string() }) },
+  {
+    description: 'Asks three times',
+    task: { answerWithin: '10s', ttl: '1s' },
+    inputSchema: z.object({ key: z.string() }),
+  },
   async ({ key }, ctx) => {
     for (const name of ['one', 'two', 'three']) {
       await ctx.elicit(name, `${name}?`, form)
@@ -301,7 +319,7 @@ server.tool(
   {
     description: 'Does something whose result is no JSON',
     task: { retries: 3 },
-    input: z.object({ key: z.string(), of: z.enum(['map', 'nan', 'function']) }),
+    inputSchema: z.object({ key: z.string(), of: z.enum(['map', 'nan', 'function']) }),
   },
   async ({ key, of }, ctx) => {
     await ctx.once('charge', () => {
@@ -316,7 +334,7 @@ const released = new Set<string>()
 
 server.tool(
   'ignores_signal',
-  { description: 'Ignores ctx.signal', task: { after: '100ms' }, input: z.object({ key: z.string() }) },
+  { description: 'Ignores ctx.signal', task: { answerWithin: '100ms' }, inputSchema: z.object({ key: z.string() }) },
   async ({ key }) => {
     count(key)
     while (!released.has(key)) await new Promise<void>((resolve) => setTimeout(resolve, 20))
@@ -325,12 +343,16 @@ server.tool(
   },
 )
 
-server.tool('release', { description: 'Ends ignores_signal', input: z.object({ key: z.string() }) }, ({ key }) => {
-  released.add(key)
-  return 'released'
-})
+server.tool(
+  'release',
+  { description: 'Ends ignores_signal', inputSchema: z.object({ key: z.string() }) },
+  ({ key }) => {
+    released.add(key)
+    return 'released'
+  },
+)
 
-server.tool('tried', { description: 'How often', input: z.object({ key: z.string() }) }, ({ key }) =>
+server.tool('tried', { description: 'How often', inputSchema: z.object({ key: z.string() }) }, ({ key }) =>
   String(tries.get(key) ?? 0),
 )
 

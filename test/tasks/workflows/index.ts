@@ -1,7 +1,7 @@
 /** Tools whose work a Cloudflare Workflow does. */
 import { env, exports, WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { tasks, workflow } from 'edgemcp/tasks'
+import { runWorkflow, tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
 const server = createServer({ name: 'workflows', version: '1.0.0' })
@@ -38,8 +38,8 @@ const noting = new Proxy(bindings.BAKERY, {
   },
 })
 
-server.tool('bake', { description: 'Bakes', task: true, input: Order }, async (order, ctx) => {
-  const { baked } = await workflow<{ baked: string }>(ctx, noting, order)
+server.tool('bake', { description: 'Bakes', task: true, inputSchema: Order }, async (order, ctx) => {
+  const { baked } = await runWorkflow<{ baked: string }>(ctx, noting, order)
   return `${baked}, begun ${begun.get(baked)} time`
 })
 

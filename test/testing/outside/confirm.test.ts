@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict'
 import { readFileSync } from 'node:fs'
 import { after, before, test } from 'node:test'
-import { connect, recording } from 'edgemcp/testing'
+import { connect, transcript } from 'edgemcp/testing'
 import { type RunningServer, startServer } from 'edgemcp/testing/node'
 
 let server: RunningServer
@@ -38,7 +38,7 @@ test('a transfer survives whatever happens while a person thinks', async () => {
 })
 
 test('a transfer, as it goes over the wire', async () => {
-  const wire = recording()
+  const wire = transcript()
   const answers = { elicit: [sure, { action: 'decline' }] }
   const client = await connect(server, { revision: '2025-06-18', answers, onMessage: wire.onMessage })
   await client.callTool('transfer', { to: 'Ada', amount: 5 })

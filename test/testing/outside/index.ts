@@ -1,6 +1,6 @@
-import { timed } from 'edgemcp/testing/timed'
+import { withTestClock } from 'edgemcp/testing/timed'
 import * as report from '../../../examples/report/index.ts'
 
-const worker = timed(report)
+const worker = withTestClock(report)
 export default worker.default
 export const { McpSession, McpUpdates, McpTask, McpState } = worker

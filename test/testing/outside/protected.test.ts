@@ -4,9 +4,9 @@ import { connect } from 'edgemcp/testing'
 import { startIssuer, startServer } from 'edgemcp/testing/node'
 
 test('a user may do what their token says', async () => {
-  const { issuer, asUser, close } = await startIssuer()
+  const { issuer, tokenFor, close } = await startIssuer()
   const server = await startServer({ config: 'examples/protected/wrangler.toml', vars: { ISSUER: issuer } })
-  const client = await connect(server, { revision: '2025-11-25', token: asUser({ sub: 'ada', scope: 'notes:read' }) })
+  const client = await connect(server, { revision: '2025-11-25', token: tokenFor({ sub: 'ada', scope: 'notes:read' }) })
   assert.match(JSON.stringify(await client.callTool('whoami')), /ada, who may notes:read/)
   await assert.rejects(client.callTool('write_note', { id: 'a', text: 'A' }), { status: 403 })
   await server.evict(client)

@@ -1,6 +1,6 @@
 import { SELF } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
-import { connect, recording } from 'edgemcp/testing'
+import { connect, transcript } from 'edgemcp/testing'
 import { startIssuer } from 'edgemcp/testing/workers'
 import { expect, test } from 'vitest'
 import confirm from '../../../examples/confirm/index.ts'
@@ -8,8 +8,8 @@ import notes from '../../../examples/protected/index.ts'
 
 test('a user may do what their token says', async () => {
   using issuer = await startIssuer('https://issuer.example')
-  const ada = { token: issuer.asUser({ sub: 'ada', scope: 'notes:read notes:write' }) }
-  const eve = { token: issuer.asUser({ sub: 'eve', scope: 'notes:read' }) }
+  const ada = { token: issuer.tokenFor({ sub: 'ada', scope: 'notes:read notes:write' }) }
+  const eve = { token: issuer.tokenFor({ sub: 'eve', scope: 'notes:read' }) }
   await using writer = await connect(notes, { revision: '2026-07-28', ...ada })
   await using reader = await connect(notes, { revision: '2026-07-28', ...eve })
   await writer.callTool('write_note', { id: 'tea', text: 'Two cups' })
@@ -20,7 +20,7 @@ test('a user may do what their token says', async () => {
 
 test('a transfer, as it goes over the wire', async () => {
   const elicit = [{ action: 'accept', content: { sure: true } }, { action: 'decline' }]
-  const wire = recording()
+  const wire = transcript()
   await using client = await connect(confirm, {
     revision: '2026-07-28',
     answers: { elicit },
@@ -35,13 +35,13 @@ test.each([
   ['a Worker', confirm],
 ])('%s is enough to connect to', async (_, target) => {
   await using client = await connect(target, { revision: '2026-07-28' })
-  expect(client.welcome).toMatchObject({ capabilities: { tools: {} } })
+  expect(client.initializeResult).toMatchObject({ capabilities: { tools: {} } })
 })
 
 test('so is a binding', async () => {
   const { default: worker } = exports as unknown as { default: Fetcher }
   for (const binding of [worker, SELF]) {
     await using client = await connect(binding, { revision: '2025-11-25' })
-    expect(client.welcome).toMatchObject({ serverInfo: { name: 'report' } })
+    expect(client.initializeResult).toMatchObject({ serverInfo: { name: 'report' } })
   }
 })

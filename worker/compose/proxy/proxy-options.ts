@@ -15,7 +15,7 @@ export type ProxyOptions = {
   listTimeout?: number
   /**
    * What a token must allow to use what the upstream has: all scopes of the list, or those that a function returns for one entry.
-   * `[]` is for whoever is let in. Left out, everybody may use everything, and `bearer({ strict: true })` refuses to start.
+   * `[]` is for whoever is let in. Left out, everybody may use everything, and `bearer({ requireScopesEverywhere: true })` refuses to start.
    */
   scopes?: readonly string[] | ((entry: ForwardedEntry) => readonly string[])
   /**

@@ -35,7 +35,7 @@ async function relay(asked: Asked, proxied: Proxied, there: Params, turn: number
     const { inputRequests, requestState } = result
     const hasRequests = Object.keys(inputRequests).length > 0
     const inputResponses = hasRequests ? answersTo(context, round, inputRequests) : {}
-    if (!inputResponses) return context.ask(keyed(round, inputRequests))
+    if (!inputResponses) return context.requestInput(keyed(round, inputRequests))
     more = { ...(hasRequests && { inputResponses }), ...(requestState !== undefined && { requestState }) }
   }
   throw new McpError('unavailable', `The upstream asks for input again after ${maxRounds} rounds`)
@@ -47,6 +47,6 @@ const keyed = (round: number, requests: Requests): Requests =>
 
 /** What was answered to them; `undefined` when nothing has been asked yet. */
 function answersTo(context: Context, round: number, requests: Requests): Params | undefined {
-  const answers = Object.keys(requests).map((key) => [key, context.input(`${round} ${key}`)] as const)
+  const answers = Object.keys(requests).map((key) => [key, context.inputResponse(`${round} ${key}`)] as const)
   return answers.some(([, answer]) => answer === undefined) ? undefined : Object.fromEntries(answers)
 }

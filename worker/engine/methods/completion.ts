@@ -3,7 +3,7 @@ import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Completion, Params } from '../../protocol/types.ts'
 import type { Caller } from '../../server/caller.ts'
-import type { Completers, Resource } from '../../server/resource.ts'
+import type { Completions, Resource } from '../../server/resource.ts'
 import type { Registry } from '../../server/server.ts'
 import { isVisible } from './lists.ts'
 import { type Asked, type Method, readObject, readText, readTexts } from './method.ts'
@@ -33,7 +33,7 @@ export const complete: Method = {
 }
 
 async function complement(
-  completer: NonNullable<Completers<Record<string, string>>[string]>,
+  completer: NonNullable<Completions<Record<string, string>>[string]>,
   prefix: string,
   known: Record<string, string>,
   caller: Caller,
@@ -50,18 +50,18 @@ async function complement(
 /** Leaves out values of resources that the caller may not read, where all variables of the template are known. */
 async function readableOnly(
   completion: Completion,
-  { template, readable }: Resource,
+  { template, authorize }: Resource,
   { name, known }: { name: string; known: Record<string, string> },
   caller: Caller,
 ): Promise<Completion> {
-  if (!template || !readable) return completion
+  if (!template || !authorize) return completion
   if (!template.names.every((each) => each === name || Object.hasOwn(known, each))) return completion
   const { values, hasMore } = completion
   const allowed = await Promise.all(
     values.map(async (value) => {
       // As a read of its URI would find them: lists as lists.
       const variables = template.match(template.expand({ ...known, [name]: value }))
-      return variables !== undefined && (await readable(caller, variables)) === true
+      return variables !== undefined && (await authorize(caller, variables)) === true
     }),
   )
   // A total would tell how many there are that the caller may not read.

@@ -7,29 +7,29 @@
 import { McpError } from '../../protocol/errors.ts'
 import { holdsScopes } from '../../protocol/principal.ts'
 import type { Caching, Result } from '../../protocol/types.ts'
-import type { Caller, Visibility } from '../../server/caller.ts'
+import type { AccessOptions, Caller } from '../../server/caller.ts'
 import type { Asked } from './method.ts'
 
 export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }
 
 /** Has it the scopes? */
-export const isPermitted = ({ scopes }: Visibility, { principal }: Caller): boolean =>
+export const isPermitted = ({ scopes }: AccessOptions, { principal }: Caller): boolean =>
   holdsScopes(principal?.scopes, scopes)
 
 /** The entries this caller may see, in the order they were registered. */
-export async function visible<E extends Visibility>(entries: Iterable<E>, caller: Caller): Promise<E[]> {
-  const all = [...entries].filter((entry) => entry.listed || isPermitted(entry, caller))
-  if (all.every((entry) => !entry.enabled)) return all
+export async function visible<E extends AccessOptions>(entries: Iterable<E>, caller: Caller): Promise<E[]> {
+  const all = [...entries].filter((entry) => entry.listWithoutScopes || isPermitted(entry, caller))
+  if (all.every((entry) => !entry.visibleTo)) return all
   const seen = await Promise.all(all.map((entry) => isVisible(entry, caller)))
   return all.filter((_, index) => seen[index])
 }
 
-export const isVisible = async (entry: Visibility, caller: Caller): Promise<boolean> =>
-  entry.enabled ? (await entry.enabled(caller)) === true : true
+export const isVisible = async (entry: AccessOptions, caller: Caller): Promise<boolean> =>
+  entry.visibleTo ? (await entry.visibleTo(caller)) === true : true
 
 /** Does it depend on who asks whether it is listed? */
-export const isPersonal = ({ enabled, scopes, listed }: Visibility): boolean =>
-  enabled !== undefined || (scopes !== undefined && !listed)
+export const isPersonal = ({ visibleTo, scopes, listWithoutScopes }: AccessOptions): boolean =>
+  visibleTo !== undefined || (scopes !== undefined && !listWithoutScopes)
 
 /** Lists that everybody sees, whole. */
 export const shared = new WeakSet<Result>()
@@ -85,7 +85,7 @@ export async function page<E>(
 export async function listing<I>(
   asked: Asked,
   name: string,
-  entries: Iterable<Visibility & { readonly item: I }>,
+  entries: Iterable<AccessOptions & { readonly item: I }>,
   identify: (item: I) => string,
 ): Promise<Result> {
   const all = [...entries]

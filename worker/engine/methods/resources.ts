@@ -58,7 +58,7 @@ export const readResource: Method = {
     const value = await resource.handler(variables, Object.assign(context, { uri }))
     const result = readResourceResult(value, uri, resource.item.mimeType)
     const { ttlMs, cacheScope } = resource.caching ?? uncached
-    const isOpen = !resource.readable && !resource.scopes && !isPersonal(resource)
+    const isOpen = !resource.authorize && !resource.scopes && !isPersonal(resource)
     return { ...result, ttlMs, cacheScope: isOpen ? cacheScope : 'private' } as Result
   },
 }
@@ -89,8 +89,8 @@ function spelledLike({ resources }: Registry, uri: string): Resource | undefined
 export async function readable(registry: Registry, caller: Caller, uri: string) {
   const found = findResource(registry, uri)
   if (!found || !isPermitted(found.resource, caller) || !(await isVisible(found.resource, caller))) return undefined
-  const { readable } = found.resource
-  return !readable || (await readable(caller, found.variables)) === true ? found : undefined
+  const { authorize } = found.resource
+  return !authorize || (await authorize(caller, found.variables)) === true ? found : undefined
 }
 
 /** @throws McpError `invalid_params` for what is not a URI, or what a URL parser takes elsewhere: see `uriProblem` */

@@ -2,7 +2,7 @@
 import { McpError } from '../../protocol/errors.ts'
 import type { MirroredParameter } from '../../protocol/mirror.ts'
 import type { Result, ToolItem } from '../../protocol/types.ts'
-import { callToolResult, failure, failureOf } from '../../server/content.ts'
+import { callToolResult, failureOf, toolError } from '../../server/content.ts'
 import { issuesText } from '../../server/schema.ts'
 import type { Registry } from '../../server/server.ts'
 import type { Tool } from '../../server/tool.ts'
@@ -31,7 +31,7 @@ export const callTool: Method = {
     // Models like to send something: what a tool does not take, it does not get.
     const checked = tool.input ? await tool.input.check(args) : { value: {} }
     // The model can correct itself, so it is told as a result.
-    if ('issues' in checked) return failure(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`) as Result
+    if ('issues' in checked) return toolError(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`) as Result
     return (await work(tool, checked.value, asked)) as Result
   },
 }
@@ -50,7 +50,7 @@ async function work(tool: Tool, input: unknown, { call, world, context }: Asked)
         thrown.kind === 'insufficient_scope' ||
         (thrown.kind === 'missing_client_capability' && !call.revision.stateless)
       if (!told) throw thrown
-      return failure(thrown.message)
+      return toolError(thrown.message)
     }
     if (!world.signal().aborted) world.report(thrown)
     return failureOf(thrown)

@@ -77,7 +77,7 @@ export async function startServer({ config, env, vars, secrets, path = '/mcp' }:
 }
 
 const withoutClock =
-  'This Worker has the clock of the world. To let time pass from outside, test one whose main exports timed(main) of edgemcp/testing/timed; or run the test inside workerd, with edgemcp/testing/workers'
+  'This Worker has the clock of the world. To let time pass from outside, test one whose main exports withTestClock(main) of edgemcp/testing/timed; or run the test inside workerd, with edgemcp/testing/workers'
 
 /** As a secret has them. */
 function freshKeys(): string {

@@ -12,20 +12,20 @@ type ObjectClass = new (ctx: DurableObjectState, env: never) => DurableObject<ne
  * @throws Error in a deployment
  * @param main everything that the Worker's module exports: `import * as main from './index.ts'`
  * @example
- * const worker = timed(main)
+ * const worker = withTestClock(main)
  * export default worker.default
  * export const { McpSession, McpUpdates } = worker
  */
-export function timed<M extends { default: object }>(main: M): M {
+export function withTestClock<M extends { default: object }>(main: M): M {
   // `wrangler deploy` puts "production" here.
   if (globalThis.process?.env?.NODE_ENV === 'production') {
     throw new Error(
-      'timed() is for tests: anybody could put the clock of this Worker forward. Deploy what it was given',
+      'withTestClock() is for tests: anybody could put the clock of this Worker forward. Deploy what it was given',
     )
   }
   if (typeof main.default !== 'object') {
     throw new Error(
-      'timed() takes the exports of a Worker whose default export is an object with fetch, such as serve() makes',
+      'withTestClock() takes the exports of a Worker whose default export is an object with fetch, such as serve() makes',
     )
   }
   takeOver()

@@ -3,9 +3,13 @@ import * as z from 'zod'
 
 const server = createServer({ name: '{{name}}', version: '1.0.0' })
 
-server.tool('greet', { description: 'Greet someone by name', input: z.object({ name: z.string() }) }, ({ name }) => {
-  return `Hello, ${name}!`
-})
+server.tool(
+  'greet',
+  { description: 'Greet someone by name', inputSchema: z.object({ name: z.string() }) },
+  ({ name }) => {
+    return `Hello, ${name}!`
+  },
+)
 
 const worker = serve(server)
 export default worker

@@ -1,4 +1,4 @@
-import { createServer, link, serve } from 'edgemcp'
+import { createServer, resourceLink, serve } from 'edgemcp'
 import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 import { notebook } from './notebook.ts'
@@ -19,7 +19,7 @@ server.tool(
   'write_note',
   {
     description: 'Writes a note, or replaces the one with the same id',
-    input: z.object({
+    inputSchema: z.object({
       id: z.string().regex(/^[a-z0-9-]{1,64}$/, 'use lower case letters, digits and dashes'),
       text: z.string().max(10_000),
     }),
@@ -30,7 +30,7 @@ server.tool(
     // Whoever subscribed hears of it.
     await note.updated({ id })
     if (isNew) await server.updates.resources()
-    return link(note.uri({ id }), { name: id, mimeType: 'text/markdown' })
+    return resourceLink(note.uri({ id }), { name: id, mimeType: 'text/markdown' })
   },
 )
 
@@ -38,8 +38,8 @@ server.tool(
   'search_notes',
   {
     description: 'Finds notes that contain a text',
-    input: z.object({ query: z.string() }),
-    output: z.object({ ids: z.array(z.string()) }),
+    inputSchema: z.object({ query: z.string() }),
+    outputSchema: z.object({ ids: z.array(z.string()) }),
     annotations: { readOnlyHint: true },
   },
   async ({ query }) => ({ ids: await notebook().search(query) }),

@@ -22,7 +22,7 @@ test('whoever subscribed to a note hears of a change', async () => {
   const reader = await connect(url, { revision: '2025-11-25' })
   const writer = await connect(url, { revision: '2026-07-28' })
   await writer.callTool('write_note', { id: 'shared', text: 'first' })
-  await reader.watch({ resourceSubscriptions: ['note://shared'] })
+  await reader.subscribe({ resourceSubscriptions: ['note://shared'] })
   await writer.callTool('write_note', { id: 'shared', text: 'second' })
   const { params } = await reader.next('notifications/resources/updated')
   expect(params).toMatchObject({ uri: 'note://shared' })

@@ -13,7 +13,7 @@ server.tool('whoami', { description: 'Who asks, and what they may do', scopes: [
 
 server.tool(
   'read_note',
-  { description: 'Reads a note', input: z.object({ id: z.string() }), scopes: ['notes:read'] },
+  { description: 'Reads a note', inputSchema: z.object({ id: z.string() }), scopes: ['notes:read'] },
   ({ id }) => `This is the note ${id}.`,
 )
 
