@@ -171,7 +171,7 @@ const rooms: Readonly<Record<string, Room>> = {
   cli: { may: [...builtins, 'worker/auth/key-ring.ts', 'worker/protocol/loopback.ts'] },
   // It does for a Worker what that would do itself when it starts.
   'cli/openapi': {
-    may: [...builtins, 'yaml', 'cli/refusal.ts', 'worker/openapi/convert.ts'],
+    may: [...builtins, 'yaml', 'cli/refusal.ts', 'worker/openapi/parse-openapi.ts'],
     types: ['worker/openapi'],
   },
   'cli/init/templates': { may: [anyPackage] },

@@ -1,8 +1,8 @@
 /** `edgemcp openapi`: the operations of an OpenAPI document as a module, made once instead of whenever a Worker starts. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import { parseOpenApi } from '../../worker/openapi/convert.ts'
 import type { Operation } from '../../worker/openapi/operation.ts'
+import { parseOpenApi } from '../../worker/openapi/parse-openapi.ts'
 import { Refusal } from '../refusal.ts'
 import { readDocument } from './document.ts'
 import { mark, moduleOf, nameFor } from './module.ts'

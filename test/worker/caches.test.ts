@@ -2,7 +2,7 @@
 import { expect, test } from 'vitest'
 import type { ServerInfo } from '../../worker/auth/auth.ts'
 import { Introspection } from '../../worker/auth/introspection.ts'
-import { routeByTenant } from '../../worker/compose/tenants.ts'
+import { routeByTenant } from '../../worker/compose/route-by-tenant.ts'
 import type { Host } from '../../worker/http/host.ts'
 import { endSession } from '../../worker/http/sessions.ts'
 

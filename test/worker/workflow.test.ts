@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Context } from '../../worker/server/context.ts'
+import { runWorkflow } from '../../worker/tasks/run-workflow.ts'
 import { sleeping } from '../../worker/tasks/sleeping.ts'
-import { runWorkflow } from '../../worker/tasks/workflow.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
