@@ -1,10 +1,10 @@
 /** The command line: which command, with which arguments. */
 import { parseArgs } from 'node:util'
+import { CliError } from './cli-error.ts'
 import { doctor } from './doctor/doctor.ts'
 import { init } from './init/init.ts'
 import { openapi } from './openapi/openapi.ts'
 import { ownPackage } from './own-package.ts'
-import { Refusal } from './refusal.ts'
 
 const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Workers
 
@@ -34,7 +34,7 @@ type Command = {
   /** What it is run on. */
   readonly on: string
   readonly options: readonly (keyof Values)[]
-  run(given: string | undefined, values: Values): Promise<number>
+  run(folder: string | undefined, values: Values): Promise<number>
 }
 
 const commands: Readonly<Record<string, Command>> = {
@@ -54,17 +54,17 @@ export async function main(args: readonly string[]): Promise<number> {
     // `npm create` takes the -- before options away; npx and other package managers pass it on.
     const typed = args.filter((argument) => argument !== '--')
     const { values, positionals } = parseArgs({ args: typed, allowPositionals: true, options })
-    const [name, given, ...others] = positionals
+    const [name, folder, ...others] = positionals
     if (values.version) return say(ownPackage().version)
     if (values.help || name === undefined) return say(usage)
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-    if (!command) throw new Refusal(`There is no command "${name}": there are init, doctor and openapi.`)
-    if (others.length > 0) throw new Refusal(`One ${command.on} at a time: "${others[0]}" is one too many.`)
+    if (!command) throw new CliError(`There is no command "${name}": there are init, doctor and openapi.`)
+    if (others.length > 0) throw new CliError(`One ${command.on} at a time: "${others[0]}" is one too many.`)
     const foreign = Object.keys(values).find((option) => !(command.options as readonly string[]).includes(option))
-    if (foreign) throw new Refusal(`${name} has no option --${foreign}: see npx edgemcp --help.`)
-    return await command.run(given, values)
+    if (foreign) throw new CliError(`${name} has no option --${foreign}: see npx edgemcp --help.`)
+    return await command.run(folder, values)
   } catch (problem) {
-    const isExpected = problem instanceof Refusal || (problem as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')
+    const isExpected = problem instanceof CliError || (problem as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')
     if (!isExpected) throw problem
     console.error((problem as Error).message)
     return 1

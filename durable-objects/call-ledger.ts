@@ -6,13 +6,13 @@
  * |-------------|------------|----------------------------------------------------------------|-----------------------|
  * | `calls`     | `id`       | one call, never reused                                         | until it is answered or cancelled |
  * |             | `request`  | the key of its JSON-RPC id, to cancel it by                    |                       |
- * |             | `call`     | `LedgerCall` as JSON: the request, its stream, its memo        |                       |
+ * |             | `call`     | `LedgerCall` as JSON: the request, its stream, its journal        |                       |
  * |             | `due`      | milliseconds: when it is too late for its answers              |                       |
  * | `questions` | `id`       | one question; the client sees the id `ask-<id>`, never reused  | until it is answered  |
  * |             | `call`, `key` | which question of which call                                |                       |
  */
-import type { Handshake } from '../worker/engine/handshake.ts'
-import { type Answer, type Memo, withAnswers } from '../worker/engine/memo.ts'
+import type { NegotiatedSession } from '../worker/engine/handshake.ts'
+import { type Answer, type Journal, withAnswers } from '../worker/engine/journal.ts'
 import type { McpError } from '../worker/protocol/errors.ts'
 import type { RequestMessage } from '../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../worker/protocol/types.ts'
@@ -22,8 +22,8 @@ import { type SkippedIds, Tables } from './tables.ts'
 export type LedgerCall = {
   request: RequestMessage
   stream: number
-  memo: Memo
-  handshake: Handshake
+  journal: Journal
+  handshake: NegotiatedSession
   /** What `ctx.session` says. */
   session: string
   /** Of the endpoint that was called. */
@@ -115,23 +115,23 @@ export class CallLedger {
   scopesOf(question: RequestId): readonly string[] {
     const id = questionRow(question)
     if (id === undefined) return []
-    const [found] = this.#select('id = (SELECT call FROM questions WHERE id = ?)', id)
-    return found?.call.scopes ?? []
+    const [entry] = this.#select('id = (SELECT call FROM questions WHERE id = ?)', id)
+    return entry?.call.scopes ?? []
   }
 
   /** What a token needs to cancel a call that waits. */
   scopesToCancel(request: RequestId): readonly string[] {
-    const [found] = this.#select('request = ?', requestKey(request))
-    return found?.call.scopes ?? []
+    const [entry] = this.#select('request = ?', requestKey(request))
+    return entry?.call.scopes ?? []
   }
 
   /** The call and the key of an open question; `undefined` for one that is not open. */
   question(question: RequestId): { key: string; call: LedgerCall } | undefined {
     const id = questionRow(question)
     if (id === undefined) return undefined
-    const [asked] = this.tables.query<{ call: number; key: string }>('SELECT call, key FROM questions WHERE id = ?', id)
-    const [found] = asked ? this.#select('id = ?', asked.call) : []
-    return asked && found && { key: asked.key, call: found.call }
+    const [open] = this.tables.query<{ call: number; key: string }>('SELECT call, key FROM questions WHERE id = ?', id)
+    const [entry] = open ? this.#select('id = ?', open.call) : []
+    return open && entry && { key: open.key, call: entry.call }
   }
 
   /**
@@ -141,14 +141,14 @@ export class CallLedger {
   answer(question: RequestId, answer: Answer): { row: number; call: LedgerCall; problem?: McpError } | undefined {
     const id = questionRow(question)
     if (id === undefined) return undefined
-    const [asked] = this.tables.query<{ call: number; key: string }>(
+    const [open] = this.tables.query<{ call: number; key: string }>(
       'DELETE FROM questions WHERE id = ? RETURNING call, key',
       id,
     )
-    const [found] = asked ? this.#select('id = ?', asked.call) : []
-    if (!asked || !found) return undefined
-    const { row, call } = found
-    const answered = { ...call, memo: withAnswers(call.memo, { [asked.key]: answer }) }
+    const [entry] = open ? this.#select('id = ?', open.call) : []
+    if (!open || !entry) return undefined
+    const { row, call } = entry
+    const answered = { ...call, journal: withAnswers(call.journal, { [open.key]: answer }) }
     const problem = tooLarge('The call with its answers', JSON.stringify(answered), maxRowBytes)
     if (problem) return { row, call, problem }
     this.rewrite(row, answered)
@@ -170,9 +170,9 @@ export class CallLedger {
 
   /** Forgets a call that waits. Returns its stream and the questions that were still open. */
   cancel(request: RequestId): { stream: number; questions: string[] } | undefined {
-    const [found] = this.#select('request = ?', requestKey(request))
-    if (!found || !this.#waits(found.row)) return undefined
-    return { stream: found.call.stream, questions: this.end(found.row) }
+    const [entry] = this.#select('request = ?', requestKey(request))
+    if (!entry || !this.#waits(entry.row)) return undefined
+    return { stream: entry.call.stream, questions: this.end(entry.row) }
   }
 
   /** Requests of calls that wait for their client. */

@@ -19,7 +19,7 @@ export const changesSchema = `
 `
 
 /** Milliseconds for which a listener may be away without missing anything: at least. */
-export const keptFor = 5 * 60_000
+export const retentionMs = 5 * 60_000
 
 export type LoggedChange = { seq: number; change: string; topics: string; told: string }
 
@@ -60,7 +60,7 @@ export class ChangeLog {
   }
 
   /** The first one that sessions are still to be told of, but for these. */
-  untold(without: Iterable<number>): LoggedChange | undefined {
+  undelivered(without: Iterable<number>): LoggedChange | undefined {
     const [row] = this.#tables.query<LoggedChange>(
       `SELECT * FROM changes WHERE told IS NOT NULL AND seq NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT 1`,
       JSON.stringify([...without]),
@@ -69,7 +69,7 @@ export class ChangeLog {
   }
 
   /** @param last the session that was told last; `null`: there are no more */
-  tell(seq: number, last: string | null): void {
+  markDelivered(seq: number, last: string | null): void {
     this.#tables.query('UPDATE changes SET told = ? WHERE seq = ?', last, seq)
   }
 
@@ -83,7 +83,7 @@ export class ChangeLog {
    *
    * @param hasSessions by now: they may have come while it waited
    */
-  moveToEnd(seq: number, now: number, hasSessions: boolean): number {
+  requeue(seq: number, now: number, hasSessions: boolean): number {
     const [row] = this.#tables.query<{ seq: number }>(
       'UPDATE changes SET seq = (SELECT max(seq) + 1 FROM changes), at = ?, told = ? WHERE seq = ? RETURNING seq',
       now,
@@ -98,7 +98,7 @@ export class ChangeLog {
     const last = this.last
     const old = this.#tables.query<{ seq: number }>(
       'DELETE FROM changes WHERE at < ? AND told IS NULL AND seq < ? RETURNING seq',
-      now - keptFor,
+      now - retentionMs,
       last,
     )
     if (old.length > 0) this.#kv.put('pruned', Math.max(...old.map(({ seq }) => seq)))
@@ -106,7 +106,7 @@ export class ChangeLog {
   }
 
   /** From now on something may be missing: whoever comes back is told so. */
-  interrupt(now: number): void {
+  markGap(now: number): void {
     this.#kv.put('pruned', this.append('{}', [], now, false))
   }
 }

@@ -166,8 +166,8 @@ export class EventLog {
 
   /** What a token needs to resume a stream. */
   scopesOf(stream: number): readonly string[] {
-    const [found] = this.tables.query<{ scopes: string | null }>('SELECT scopes FROM streams WHERE id = ?', stream)
-    return JSON.parse(found?.scopes ?? '[]')
+    const [streamRow] = this.tables.query<{ scopes: string | null }>('SELECT scopes FROM streams WHERE id = ?', stream)
+    return JSON.parse(streamRow?.scopes ?? '[]')
   }
 
   /** Erases the events of the standing stream that are about resources, or tasks, that take scopes. Their ids stay. */
@@ -178,11 +178,11 @@ export class EventLog {
 
   /** The newest event of a stream, and whether no more will come; `undefined` for a stream that is not here. */
   find(stream: number): { last: number; over: number } | undefined {
-    const [found] = this.tables.query<{ last: number; over: number }>(
+    const [streamRow] = this.tables.query<{ last: number; over: number }>(
       'SELECT ifnull((SELECT max(seq) FROM events WHERE stream = id), 0) AS last, unanswered = 0 AS over FROM streams WHERE id = ?',
       stream,
     )
-    return found
+    return streamRow
   }
 
   /**
@@ -194,7 +194,7 @@ export class EventLog {
   append(
     stream: number,
     data: string,
-    { said: [call, said] = [null, null], scoped, isMessage = false }: EventOptions = {},
+    { said: [call, sentCount] = [null, null], scoped, isMessage = false }: EventOptions = {},
   ): EventId | undefined {
     checkSize('The message', data, maxRowBytes)
     const [event] = this.tables.query<Position>(
@@ -206,7 +206,7 @@ export class EventLog {
        ) WHERE id = ?4 RETURNING ${position}`,
       data,
       call,
-      said,
+      sentCount,
       stream,
       scoped ? scopedNumbers[scoped] : null,
       isMessage ? 1 : null,
@@ -264,12 +264,12 @@ export class EventLog {
 
   /** How many notifications a call has come to, as far as the last of them is still kept. */
   saidBy(row: number, stream: number): number {
-    const [found] = this.tables.query<{ said: number | null }>(
+    const [streamRow] = this.tables.query<{ said: number | null }>(
       'SELECT max(said) AS said FROM events WHERE stream = ? AND call = ?',
       stream,
       row,
     )
-    return found?.said ?? 0
+    return streamRow?.said ?? 0
   }
 
   /** One request of the stream has been answered, or never will be. True when it was the last. */
@@ -290,14 +290,14 @@ export class EventLog {
    * @param isLenient goes on although notifications were deleted; never when a response or a request was
    */
   onFrom({ stream, seq }: EventId, isLenient = false): EventId | undefined {
-    const [found] = this.tables.query<{ last: number; dropped: number }>(
+    const [streamRow] = this.tables.query<{ last: number; dropped: number }>(
       `SELECT ifnull((SELECT max(seq) FROM events WHERE stream = id), 0) AS last,
          max(ifnull(droppedMessage, 0), iif(?2, 0, ifnull(droppedNotification, 0))) AS dropped
        FROM streams WHERE id = ?1`,
       stream,
       isLenient ? 1 : 0,
     )
-    return found && seq <= found.last && seq >= found.dropped ? { stream, seq } : undefined
+    return streamRow && seq <= streamRow.last && seq >= streamRow.dropped ? { stream, seq } : undefined
   }
 
   *after({ stream, seq }: EventId): Generator<{ id: EventId; data: string }> {

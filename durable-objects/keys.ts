@@ -20,8 +20,8 @@ export class Keys extends DurableObject implements KeysRpc {
   async keys(): Promise<KeyRing> {
     this.schema.check()
     const { kv } = this.ctx.storage
-    const kept = kv.get<KeyRing>('keys')
-    if (kept) return kept
+    const stored = kv.get<KeyRing>('keys')
+    if (stored) return stored
     const minted = mintKeyRing()
     this.schema.store()
     kv.put('keys', minted)

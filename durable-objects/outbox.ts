@@ -1,9 +1,9 @@
 /** What is told to many listeners, in order: some at a time, so that neither the first nor anything else waits for all. */
 
 /** Listeners that are told in one turn of the object. */
-const inTurn = 250
+const batchSize = 250
 /** Frames that may be on their way before a publisher has to wait. */
-const mostOnTheWay = 16
+const maxQueued = 16
 
 export class Outbox {
   readonly #letters: { frame: string; sockets: readonly WebSocket[] }[] = []
@@ -19,18 +19,18 @@ export class Outbox {
   }
 
   /** Resolves at once, unless so much is on its way that it would fill the memory. */
-  async room(): Promise<void> {
-    if (this.#letters.length > mostOnTheWay) await this.#done
+  async waitForCapacity(): Promise<void> {
+    if (this.#letters.length > maxQueued) await this.#done
   }
 
   async #deliver(): Promise<void> {
-    let left = inTurn
+    let left = batchSize
     for (let letter = this.#letters[0]; letter; letter = this.#letters[0]) {
       for (const socket of letter.sockets) {
         if (left-- === 0) {
           // What was sent goes out now.
           await new Promise((resolve) => setTimeout(resolve))
-          left = inTurn - 1
+          left = batchSize - 1
         }
         try {
           if (socket.readyState === WebSocket.OPEN) socket.send(letter.frame)

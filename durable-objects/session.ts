@@ -8,16 +8,16 @@
  * |-------------|-------------------------------------------------------------|------------------------------------|
  * | `handshake` | what was agreed on, `null` before, of sessions over HTTP+SSE | the session                        |
  * | `roots`     | what the client last said its folders are, if it tells of changes | until it does, or the session ends |
- * | `level`     | the least severe log line the client wants                  | the session                        |
- * | `unheard`   | a question's time was over when nobody was there to hear it | the session                        |
- * | `listening` | the shard of the Updates objects it is registered with      | the session                        |
+ * | `logLevel` | the least severe log line the client wants                  | the session                        |
+ * | `missedTimeout` | a question's time was over when nobody was there to hear it | the session                        |
+ * | `updatesShard` | the shard of the Updates objects it is registered with      | the session                        |
  * | `terms`     | `SessionTerms` of its endpoint as a text, if its class has others | the session                   |
- * | `takes`     | scopes of what it has subscribed to                         | until a stream is opened without them |
+ * | `subscribedScopes` | scopes of what it has subscribed to                         | until a stream is opened without them |
  * | `reader`    | `Reader`: which scopes the token has that opened the standing stream | the session               |
- * | `told`      | scopes of tasks whose status was sent on the standing stream | until it is opened without them    |
- * | `seen`      | milliseconds: roughly when the client last asked something  | the session                        |
+ * | `taskScopes` | scopes of tasks whose status was sent on the standing stream | until it is opened without them    |
+ * | `lastSeenAt` | milliseconds: roughly when the client last asked something  | the session                        |
  * | `id`        | `Id`: what is known of the session's id                      | the session                        |
- * | `keeps`     | names of the objects that keep its handlers' state          | the session                        |
+ * | `stateObjects` | names of the objects that keep its handlers' state          | the session                        |
  * | `ended`     | tombstone: `expires` of a session that is over              | until then, by alarm               |
  *
  * A session that its client ended leaves the tombstone. One that lapsed leaves it only if a client that comes back would
@@ -25,22 +25,28 @@
  * Otherwise nothing remains: a client may use its id again, and ids of streams, events and input requests go on above those that it knows.
  */
 import { DurableObject } from 'cloudflare:workers'
-import { answerText } from '../worker/engine/answer-text.ts'
+import { serializeResult } from '../worker/engine/answer-text.ts'
 import { readRoots } from '../worker/engine/answers.ts'
-import { atOnce } from '../worker/engine/at-once.ts'
-import type { Call, Seals, World } from '../worker/engine/call.ts'
+import type { Call, CallEnvironment, Seals } from '../worker/engine/call.ts'
 import { fingerprint, rootsRequest } from '../worker/engine/context.ts'
-import { type Handshake, readHandshake, welcome } from '../worker/engine/handshake.ts'
-import { type Answer, emptyMemo } from '../worker/engine/memo.ts'
+import { drainMicrotasks } from '../worker/engine/drain-microtasks.ts'
+import { initializeResult, type NegotiatedSession, parseInitialize } from '../worker/engine/handshake.ts'
+import { type Answer, emptyJournal } from '../worker/engine/journal.ts'
 import { readText } from '../worker/engine/methods/method.ts'
 import { hasResources } from '../worker/engine/methods/resources.ts'
-import { isRepeatable } from '../worker/engine/repeating.ts'
+import { isSafeToRetry } from '../worker/engine/retry-policy.ts'
 import { run } from '../worker/engine/run.ts'
 import { entryOf } from '../worker/engine/scopes.ts'
 import { readSubscription } from '../worker/engine/subscribing.ts'
-import { clientGone } from '../worker/http/feed-codes.ts'
+import { closeCode } from '../worker/http/relay-messages.ts'
 import { BoundedMap } from '../worker/protocol/bounded-map.ts'
-import { listChanges, type News, newsNotification, type Recipients, topicsFor } from '../worker/protocol/changes.ts'
+import {
+  eventNotification,
+  listChanges,
+  type Recipients,
+  type ServerEvent,
+  topicsFor,
+} from '../worker/protocol/changes.ts'
 import { asMcpError, type ErrorKind, McpError, tooManyRequests } from '../worker/protocol/errors.ts'
 import {
   errorText,
@@ -65,12 +71,12 @@ import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
 import { EventLog, readEventId, standingStream } from './event-log.ts'
-import { Exchange, type Job, type Reply } from './exchange.ts'
-import { Feeds, isOverSse } from './feeds.ts'
 import { maxRowBytes, maxRpcBytes, tooLarge } from './message-size.ts'
-import { type Claim, type RoundRpc, Rounds } from './rounds.ts'
+import { PendingPost, type Reply, type SessionCall } from './pending-post.ts'
+import { type Consumed, type RequestStateRpc, RequestStateStore } from './request-state-store.ts'
 import { Schema } from './schema.ts'
 import { sessionAddress } from './session-address.ts'
+import { isOverSse, SessionStreams } from './session-streams.ts'
 import { readTerms, type SessionTerms } from './session-terms.ts'
 import type { UpdatesRpc } from './updates.ts'
 import { Values } from './values.ts'
@@ -83,7 +89,7 @@ export type Post = {
   /** They came as an array, so the answer is one. */
   batch: boolean
   /** What the session's id says; `undefined` over HTTP+SSE, where the object remembers it. */
-  handshake: Handshake | undefined
+  handshake: NegotiatedSession | undefined
   principal: Principal | undefined
   /** Whom limits count its calls for; `undefined`: the server has no limits. */
   caller: string | undefined
@@ -106,7 +112,7 @@ export type Post = {
 export type Posted =
   /** `undefined` text: nothing to say. */
   | ({ status: number; text?: string; headers?: Readonly<Record<string, string>> | undefined } & PostedRefusals)
-  /** The answer is on this stream: open a feed. */
+  /** The answer is on this stream: open a relay. */
   | ({ stream: number } & PostedRefusals)
   /** There is no such session. */
   | { gone: true }
@@ -135,15 +141,15 @@ export type Opening = {
   scopes: readonly string[]
   /** The event id to continue from; `undefined` for the standing stream from now on. */
   after: string | undefined
-  /** Names the feed that is opened next. A Worker of an older release leaves it out. */
-  feed?: string
+  /** Names the relay that is opened next. A Worker of an older release leaves it out. */
+  relay?: string
 }
 
 /** `lacks`: the scopes of the stream, if the token lacks one of them. */
 export type Admission = { gone: true } | { lacks: readonly string[] } | { admitted: true }
 
 /** What the Worker may ask of a session. */
-export interface SessionRpc extends RoundRpc {
+export interface SessionRpc extends RequestStateRpc {
   post(post: Post): Promise<Posted>
   /** Ends the session. False when it was over already. */
   end(expires: number): Promise<boolean>
@@ -151,17 +157,17 @@ export interface SessionRpc extends RoundRpc {
    * What this session registered for, or is to hear. False when the session is over: it is not to be told again.
    *
    * @param scopes what a token needs to read of it, beyond those of the resource that it names
-   * @param over a task that asks no more, by `taskId` in the params of calls that wait for answers to it, and what they are told
+   * @param taskEnded a task that asks no more, by `taskId` in the params of calls that wait for answers to it, and what they are told
    * @param delivery names one delivery, of which every call after the first one does nothing
    */
-  changed(news: News, over?: Over, scopes?: readonly string[], delivery?: string): Promise<boolean>
-  /** Checks who opens a stream, before its feed is opened. Claims must not be in the URL of that request: URLs are logged. */
+  changed(event: ServerEvent, taskEnded?: TaskEnded, scopes?: readonly string[], delivery?: string): Promise<boolean>
+  /** Checks who opens a stream, before its relay is opened. Claims must not be in the URL of that request: URLs are logged. */
   admit(opening: Opening): Promise<Admission>
-  /** Opens a feed. */
+  /** Opens a relay. */
   fetch(request: Request): Promise<Response>
 }
 
-export type Over = readonly [taskId: string, problem: string]
+export type TaskEnded = readonly [taskId: string, problem: string]
 
 /** What a session needs from the server it belongs to. */
 export type SessionHost = {
@@ -187,43 +193,43 @@ export type SessionHost = {
 }
 
 /** Milliseconds until the alarm that holds the object awake for a call whose POST has been answered with a stream. */
-const holdAfter = 20_000
+const keepAwakeAfterMs = 20_000
 /** Far more streams, events and input requests than one life has. With a life of a week, ids have 15 digits at most. */
 const idsPerMs = 1_000_000
 /** How often a call is run again before its interruption is admitted. */
 const mostRepeats = 2
 /** Milliseconds that an HTTP+SSE session outlives its stream, in case the Worker dials again. */
-const aloneFor = 5 * 60_000
+const sseGraceMs = 5 * 60_000
 /** An alarm may run for fifteen minutes; a longer call is held by the next one. */
-const holdFor = 14 * 60_000
+const maxAlarmMs = 14 * 60_000
 
 /** `name`: the object's own, which one that is born by an alarm may not know. `expires`: milliseconds. */
 type Id = { name: string; expires: number }
 
-/** Who reads the standing stream: see `Opening.feed`. */
-type Reader = { feed: string; scopes: readonly string[] }
+/** Who reads the standing stream: see `Opening.relay`. */
+type Reader = { relay: string; scopes: readonly string[] }
 
-type Running = { abort: AbortController; work: Promise<void>; exchange: Exchange; job: Job }
+type Running = { abort: AbortController; work: Promise<void>; exchange: PendingPost; job: SessionCall }
 
 export class Session extends DurableObject implements SessionRpc {
   readonly #host: SessionHost
   readonly #schema: Schema
   readonly #log: EventLog
-  readonly #feeds: Feeds
+  readonly #relays: SessionStreams
   readonly #ledger: CallLedger
-  readonly #rounds: Rounds
+  readonly #rounds: RequestStateStore
   readonly #values: Values
   readonly #running = new Map<string, Running>()
   /** Milliseconds: since when an HTTP+SSE session has been without its stream. */
-  #aloneSince: number | undefined
+  #sseDisconnectedAt: number | undefined
   /** Settles when the last change of subscriptions that was begun is done. */
   #subscribing: Promise<void> = Promise.resolve()
   /** Resolves when a deadline is set. */
   #deadlineSet = Promise.withResolvers<void>()
-  #seen = 0
-  #armed = false
+  #lastSeenAt = 0
+  #isExpiryScheduled = false
   #isEnding = false
-  /** Scopes of the tokens that were admitted and have not opened their feed, by feed. */
+  /** Scopes of the tokens that were admitted and have not opened their relay, by relay. */
   readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
   /** Changes that it has got: one whose delivery was answered late is delivered again. */
   readonly #deliveries = new BoundedMap<string, true>({ maxEntries: 100 })
@@ -231,7 +237,7 @@ export class Session extends DurableObject implements SessionRpc {
   #termsText: string | undefined
   #termsNow: SessionTerms | undefined
   /** How often it has ended. */
-  #life = 0
+  #epoch = 0
   #isNew = true
 
   constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
@@ -243,8 +249,8 @@ export class Session extends DurableObject implements SessionRpc {
       () => this.#terms.log,
       () => this.#skippedIds,
     )
-    this.#feeds = new Feeds(ctx, this.#log)
-    this.#rounds = new Rounds(ctx.storage, this.#schema)
+    this.#relays = new SessionStreams(ctx, this.#log)
+    this.#rounds = new RequestStateStore(ctx.storage, this.#schema)
     this.#values = new Values(ctx.storage.kv, this.#schema)
     this.#ledger = new CallLedger(ctx.storage.sql, () => this.#skippedIds)
   }
@@ -256,51 +262,51 @@ export class Session extends DurableObject implements SessionRpc {
     if (overSse && !this.#id) return { gone: true }
     this.#setTerms(post.terms)
     this.#recover()
-    this.#touch()
-    const handshake = post.handshake ?? this.#values.get<Handshake | null>('handshake') ?? undefined
-    const revision = handshake && revisionOf(handshake.version)
+    this.#markSeen()
+    const negotiated = post.handshake ?? this.#values.get<NegotiatedSession | null>('handshake') ?? undefined
+    const revision = negotiated && revisionOf(negotiated.version)
     const lacks = this.#scopesOfOpenCalls(post)
     if (!holdsScopes(post.principal?.scopes, lacks)) return { lacks }
 
     for (const message of post.messages) {
-      if (isResponse(message)) this.#receive(message, post)
-      else if (isNotification(message)) this.#hear(message.method, message.params)
+      if (isResponse(message)) this.#onMessage(message, post)
+      else if (isNotification(message)) this.#onNotification(message.method, message.params)
     }
     const requests = post.messages.filter(isRequest)
     if (requests.length === 0) return { status: 202 }
 
-    const exchange = new Exchange(revision ?? oldestRevision, {
+    const pending = new PendingPost(revision ?? oldestRevision, {
       streams: post.streams,
       unanswered: requests.length,
       batch: post.batch,
       scopes: [...new Set(requests.flatMap((request) => this.#scopesIn(post, request)))],
       stream: overSse ? standingStream : undefined,
     })
-    for (const request of requests) this.#start(exchange, request, handshake, post)
+    for (const request of requests) this.#start(pending, request, negotiated, post)
     if (overSse) {
       void this.#holdAwake()
-      return { status: 202, ...(await refusalsIn(exchange, post)) }
+      return { status: 202, ...(await refusalsIn(pending, post)) }
     }
-    const life = this.#life
-    await atOnce(() => exchange.isSettled)
-    const waits = post.streams && !exchange.isSettled
-    const timer = waits ? setTimeout(() => this.#becomeStream(exchange, post.expires), this.#terms.streamAfterMs) : null
-    await exchange.settled
+    const lifetimeMs = this.#epoch
+    await drainMicrotasks(() => pending.isSettled)
+    const waits = post.streams && !pending.isSettled
+    const timer = waits ? setTimeout(() => this.#becomeStream(pending, post.expires), this.#terms.streamAfterMs) : null
+    await pending.settled
     clearTimeout(timer)
-    if (life !== this.#life) return { gone: true }
-    if (exchange.stream !== undefined) {
+    if (lifetimeMs !== this.#epoch) return { gone: true }
+    if (pending.stream !== undefined) {
       void this.#holdAwake()
-      return { stream: exchange.stream, ...(await refusalsIn(exchange, post)) }
+      return { stream: pending.stream, ...(await refusalsIn(pending, post)) }
     }
-    const [first] = exchange.replies
+    const [first] = pending.replies
     if (!first) return { status: 202 }
-    const refusals = await refusalsIn(exchange, post)
+    const refusals = await refusalsIn(pending, post)
     if (!post.batch) {
-      const { status, text, headers } = fitted(exchange, first, maxRpcBytes)
+      const { status, text, headers } = fitted(pending, first, maxRpcBytes)
       return { status, text, ...(headers && { headers }), ...refusals }
     }
     // The bound on the answers of a batch keeps them below what an RPC returns.
-    return { status: 200, text: `[${exchange.replies.map(({ text }) => text).join(',')}]`, ...refusals }
+    return { status: 200, text: `[${pending.replies.map(({ text }) => text).join(',')}]`, ...refusals }
   }
 
   async end(expires: number): Promise<boolean> {
@@ -310,49 +316,54 @@ export class Session extends DurableObject implements SessionRpc {
     return true
   }
 
-  async changed(news: News, over?: Over, scopes: readonly string[] = [], delivery?: string): Promise<boolean> {
+  async changed(
+    event: ServerEvent,
+    taskEnded?: TaskEnded,
+    scopes: readonly string[] = [],
+    delivery?: string,
+  ): Promise<boolean> {
     this.#schema.check()
     // It may be registering right now. One without an id has ended without a trace.
     if (this.#isOver() || !this.#id) return false
     if (delivery !== undefined && this.#deliveries.has(delivery)) return true
     const isTold = scopes.length === 0 || holdsScopes(this.#values.get<Reader>('reader')?.scopes, scopes)
     if (isTold && this.#log.find(standingStream)) {
-      const isScoped = 'resource' in news && this.#scopesOf('resources/subscribe', { uri: news.resource }).length > 0
+      const isScoped = 'resource' in event && this.#scopesOf('resources/subscribe', { uri: event.resource }).length > 0
       const scoped = scopes.length > 0 ? 'task' : isScoped ? 'resource' : undefined
-      if (scopes.length > 0) this.#values.put('told', [...new Set([...this.#told, ...scopes])])
-      this.#feeds.send(standingStream, notificationText(newsNotification(news)), { scoped })
+      if (scopes.length > 0) this.#values.put('taskScopes', [...new Set([...this.#taskScopes, ...scopes])])
+      this.#relays.send(standingStream, notificationText(eventNotification(event)), { scoped })
     }
-    if (over) {
-      const [taskId, problem] = over
+    if (taskEnded) {
+      const [taskId, problem] = taskEnded
       this.#endWaiting(this.#ledger.askingFor(taskId), problem)
     }
     if (delivery !== undefined) this.#deliveries.set(delivery, true)
     return true
   }
 
-  async admit({ terms, expires, issuer, tenant, scopes, after, feed }: Opening): Promise<Admission> {
+  async admit({ terms, expires, issuer, tenant, scopes, after, relay }: Opening): Promise<Admission> {
     this.#schema.check()
     if (this.#isOver()) return { gone: true }
     this.#setTerms(terms)
     this.#recover()
-    this.#touch()
-    const isRevoked = await this.#permit(scopes)
+    this.#markSeen()
+    const isRevoked = await this.#dropSubscriptionsWithout(scopes)
     this.#log.deleteFinished(Date.now())
     const id = after === undefined ? undefined : readEventId(after)
     const lacks = id ? this.#log.scopesOf(id.stream) : []
     if (!holdsScopes(scopes, lacks)) return { lacks }
-    if (feed !== undefined) this.#admitted.set(feed, scopes)
+    if (relay !== undefined) this.#admitted.set(relay, scopes)
     if (!id || id.stream === standingStream) this.#restrictReader(scopes)
-    const isListening = this.#values.get('listening') !== undefined
+    const isListening = this.#values.get('updatesShard') !== undefined
     if (after !== undefined && !isRevoked && !isListening) return { admitted: true }
-    this.#arm(expires)
+    this.#scheduleExpiry(expires)
     return (await this.#listen(issuer === undefined ? {} : { issuer, tenant })) ? { admitted: true } : { gone: true }
   }
 
   /**
-   * Opens a feed: `?after=<event id>` goes on after an event, `?stream=<number>` starts a stream; without either it is the
-   * standing stream from now on. `?admitted`: the Worker has called `admit`. `terms`: see `Opening`. `feed`, `again`, `polling`, `sse`: see
-   * `FeedOptions`. Nothing in the URL may be secret, because platforms log it.
+   * Opens a relay: `?after=<event id>` goes on after an event, `?stream=<number>` starts a stream; without either it is the
+   * standing stream from now on. `?admitted`: the Worker has called `admit`. `terms`: see `Opening`. `relay`, `again`, `polling`, `sse`: see
+   * `StreamOptions`. Nothing in the URL may be secret, because platforms log it.
    */
   override async fetch(request: Request): Promise<Response> {
     this.#schema.check()
@@ -361,7 +372,7 @@ export class Session extends DurableObject implements SessionRpc {
     const stream = searchParams.get('stream')
     const overSse = searchParams.has('sse')
     const options = {
-      feed: searchParams.get('feed') ?? '',
+      relay: searchParams.get('relay') ?? '',
       again: searchParams.has('again'),
       polling: searchParams.has('polling'),
       overSse,
@@ -369,12 +380,12 @@ export class Session extends DurableObject implements SessionRpc {
     if (this.#isOver()) return new Response(null, { status: 404 })
     this.#setTerms(searchParams.get('terms') ?? undefined)
     this.#recover()
-    this.#touch()
-    this.#aloneSince = undefined
+    this.#markSeen()
+    this.#sseDisconnectedAt = undefined
     if (after) {
       this.#log.deleteFinished(Date.now())
-      const resumed = this.#feeds.resume(after, { ...options, polling: false })
-      if (resumed?.webSocket && readEventId(after)?.stream === standingStream) this.#setReader(options.feed)
+      const resumed = this.#relays.resume(after, { ...options, polling: false })
+      if (resumed?.webSocket && readEventId(after)?.stream === standingStream) this.#setReader(options.relay)
       if (resumed) return resumed
       // The session cannot go on without its stream.
       if (overSse) await this.#finish()
@@ -382,35 +393,35 @@ export class Session extends DurableObject implements SessionRpc {
     }
     if (stream) {
       const start = this.#log.onFrom({ stream: Number(stream), seq: 0 }, true)
-      return start ? this.#feeds.open(start, options) : new Response(null, { status: 400 })
+      return start ? this.#relays.open(start, options) : new Response(null, { status: 400 })
     }
-    this.#arm(Number(searchParams.get('expires')))
+    this.#scheduleExpiry(Number(searchParams.get('expires')))
     if (overSse && this.#values.get('handshake') === undefined) this.#values.put('handshake', null)
     const isListening = overSse || searchParams.has('admitted') || (await this.#listen())
     if (!isListening) return new Response(null, { status: 404 })
     // Whoever dialled may be gone: a socket without another end would hold this session for ever.
     if (request.signal.aborted) return new Response(null, { status: 408 })
     this.#log.openStanding()
-    this.#setReader(options.feed)
+    this.#setReader(options.relay)
     const { last } = this.#log.find(standingStream) as { last: number }
-    return this.#feeds.open({ stream: standingStream, seq: last }, options)
+    return this.#relays.open({ stream: standingStream, seq: last }, options)
   }
 
   // An object of this class that is no session may stand for one state of a stateless call.
 
-  async keep(text: string, expires: number): Promise<void> {
+  async put(text: string, expires: number): Promise<void> {
     this.#schema.check()
-    return this.#rounds.keep(text, expires)
+    return this.#rounds.put(text, expires)
   }
 
-  async kept(): Promise<string | undefined> {
+  async get(): Promise<string | undefined> {
     this.#schema.check()
-    return this.#rounds.kept()
+    return this.#rounds.get()
   }
 
-  async claim(use: string, expires: number, isLate?: boolean): Promise<Claim> {
+  async consume(use: string, expires: number, isLate?: boolean): Promise<Consumed> {
     this.#schema.check()
-    return this.#rounds.claim(use, expires, isLate)
+    return this.#rounds.consume(use, expires, isLate)
   }
 
   async extend(): Promise<void> {
@@ -421,20 +432,20 @@ export class Session extends DurableObject implements SessionRpc {
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
     this.#schema.check()
     if (this.#isOver() || !this.#id) return
-    if (!isOverSse(socket)) return this.#touch()
+    if (!isOverSse(socket)) return this.#markSeen()
     // Over HTTP+SSE the stream is the session.
     // Its id means nothing without the stream's handshake, so nothing has to remember that it is over.
-    if (code === clientGone) return this.#finish()
-    if (this.#feeds.isOpen(standingStream)) return
+    if (code === closeCode.clientGone) return this.#finish()
+    if (this.#relays.isOpen(standingStream)) return
     // The Worker dials again, unless it is gone as well.
-    this.#aloneSince = Date.now()
-    await this.#wakeBy(this.#aloneSince + aloneFor)
+    this.#sseDisconnectedAt = Date.now()
+    await this.#wakeBy(this.#sseDisconnectedAt + sseGraceMs)
   }
 
   override async alarm(): Promise<void> {
     if (await this.#schema.putOffAlarm()) return
-    const ended = this.#values.get<number>('ended')
-    if (ended !== undefined) return ended <= Date.now() ? this.#clear() : this.ctx.storage.setAlarm(ended)
+    const endedAt = this.#values.get<number>('ended')
+    if (endedAt !== undefined) return endedAt <= Date.now() ? this.#clear() : this.ctx.storage.setAlarm(endedAt)
     this.#recover()
     await this.#holdRunning()
     if (this.#isOver()) return
@@ -443,12 +454,12 @@ export class Session extends DurableObject implements SessionRpc {
     if (due <= Date.now()) {
       return this.#finish(
         this.#id?.expires,
-        this.#values.get('level') !== undefined || this.#values.get('unheard') || this.#ledger.isOpen,
+        this.#values.get('logLevel') !== undefined || this.#values.get('missedTimeout') || this.#ledger.isOpen,
       )
     }
     const now = Date.now()
     const cleanup = this.#log.deleteFinished(now) ? now + this.#terms.log.maxAgeMs : due
-    const hold = this.#running.size > 0 ? now + holdAfter : cleanup
+    const hold = this.#running.size > 0 ? now + keepAwakeAfterMs : cleanup
     return this.ctx.storage.setAlarm(Math.min(due, hold, this.#ledger.due))
   }
 
@@ -457,7 +468,7 @@ export class Session extends DurableObject implements SessionRpc {
    * deadline of the session is met here: the earliest one wins, also when it is set only now.
    */
   async #holdRunning(): Promise<void> {
-    const end = Date.now() + holdFor
+    const end = Date.now() + maxAlarmMs
     for (;;) {
       this.#endOverdue()
       const last = Math.min(end, this.#due())
@@ -480,8 +491,8 @@ export class Session extends DurableObject implements SessionRpc {
   #endWaiting(calls: readonly { row: number; call: LedgerCall }[], problem: string): void {
     for (const { row, call } of calls) {
       const late = new McpError('interrupted', problem, { reason: 'timeout', retryable: true })
-      if (!this.#feeds.isOpen(call.stream)) this.#values.put('unheard', true)
-      this.#withdraw(call.stream, this.#ledger.end(row), late.message)
+      if (!this.#relays.isOpen(call.stream)) this.#values.put('missedTimeout', true)
+      this.#cancelQuestions(call.stream, this.#ledger.end(row), late.message)
       this.#fail(exchangeOn(call), call.request.id, late, {
         ...call,
         row,
@@ -497,81 +508,88 @@ export class Session extends DurableObject implements SessionRpc {
     const now = Date.now()
     const isHeld = this.ctx.getWebSockets().length > 0
     // Noted, so that the stream's end does not make the session look older than it is.
-    if (isHeld) this.#touch()
+    if (isHeld) this.#markSeen()
     const expires = this.#id?.expires ?? now
     if (this.#values.get('handshake') !== undefined && !isHeld) {
-      this.#aloneSince ??= now
-      return Math.min(expires, this.#aloneSince + aloneFor)
+      this.#sseDisconnectedAt ??= now
+      return Math.min(expires, this.#sseDisconnectedAt + sseGraceMs)
     }
-    return Math.min(expires, Math.max(this.#seen, this.#values.get<number>('seen') ?? 0) + this.#terms.ttl)
+    return Math.min(expires, Math.max(this.#lastSeenAt, this.#values.get<number>('lastSeenAt') ?? 0) + this.#terms.ttl)
   }
 
   // Calls
 
-  #start(exchange: Exchange, request: RequestMessage, handshake: Handshake | undefined, post: Post): void {
+  #start(pending: PendingPost, request: RequestMessage, negotiated: NegotiatedSession | undefined, post: Post): void {
     const answer = (result: Result) =>
-      this.#answer(exchange, request.id, { status: 200, text: resultText(request.id, result) })
+      this.#answer(pending, request.id, { status: 200, text: resultText(request.id, result) })
     try {
       this.#host.checkServer(post.admitted)
       if (this.#running.has(requestKey(request.id)) || this.#ledger.has(request.id)) {
         throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
       }
       if (request.method === 'ping') {
-        const counted = this.#count({ ...post, request }, exchange)
+        const counted = this.#count({ ...post, request }, pending)
         if (!counted) return answer({})
         return void counted
           .then((release) => {
             release()
             answer({})
           })
-          .catch((thrown) => this.#fail(exchange, request.id, thrown))
+          .catch((thrown) => this.#fail(pending, request.id, thrown))
       }
       if (request.method === 'initialize') {
-        const fail = (thrown: unknown) => this.#fail(exchange, request.id, thrown)
-        return void this.#initialize(exchange, request, post).then(answer, fail)
+        const fail = (thrown: unknown) => this.#fail(pending, request.id, thrown)
+        return void this.#initialize(pending, request, post).then(answer, fail)
       }
-      if (!handshake) throw new McpError('invalid_request', 'The first request must be initialize')
+      if (!negotiated) throw new McpError('invalid_request', 'The first request must be initialize')
       const { method } = request
       const { server } = this.#host
-      const isKnown = exchange.revision.requests.has(method) || server.registry.methods.has(method)
+      const isKnown = pending.revision.requests.has(method) || server.registry.methods.has(method)
       if (!isKnown || (method.endsWith('subscribe') && !(this.#hasUpdates && hasResources(server.registry)))) {
         throw new McpError('method_not_found', `Method not found: ${method}`)
       }
-      this.#work(exchange, { ...post, request, handshake, memo: emptyMemo, scopes: this.#scopesIn(post, request) })
+      this.#work(pending, {
+        ...post,
+        request,
+        handshake: negotiated,
+        journal: emptyJournal,
+        scopes: this.#scopesIn(post, request),
+      })
     } catch (thrown) {
-      this.#fail(exchange, request.id, thrown)
+      this.#fail(pending, request.id, thrown)
     }
   }
 
-  async #initialize(exchange: Exchange, request: RequestMessage, post: Post): Promise<Result> {
+  async #initialize(pending: PendingPost, request: RequestMessage, post: Post): Promise<Result> {
     if (post.handshake || this.#values.get('handshake')) {
       throw new McpError('invalid_request', 'This session is initialized already')
     }
-    const handshake = readHandshake(request.params)
-    const revision = revisionOf(handshake.version) ?? exchange.revision
-    this.#values.put('handshake', handshake)
+    const negotiated = parseInitialize(request.params)
+    const revision = revisionOf(negotiated.version) ?? pending.revision
+    this.#values.put('handshake', negotiated)
     // What fails now is done when its client next subscribes or, if it never does, not missed.
     await this.#listen(post.principal).catch(this.#host.report)
-    return welcome(this.#host.server.registry, revision, { updates: this.#hasUpdates }, post.principal)
+    return initializeResult(this.#host.server.registry, revision, { updates: this.#hasUpdates }, post.principal)
   }
 
   /** What a session does itself. What they wait for may outlast it. */
-  readonly #ownMethods: Record<string, (params: Params, job: Job, signal: AbortSignal) => Promise<Result>> = {
+  readonly #ownMethods: Record<string, (params: Params, call: SessionCall, signal: AbortSignal) => Promise<Result>> = {
     'logging/setLevel': async ({ level }, { expires }) => {
       if (!isLogLevel(level))
         throw new McpError('invalid_params', `params.level must be one of ${logLevels.join(', ')}`)
-      this.#arm(expires)
-      this.#values.put('level', level)
+      this.#scheduleExpiry(expires)
+      this.#values.put('logLevel', level)
       return {}
     },
     'resources/subscribe': async (params, { principal, address, expires, scopes = [] }, signal) => {
       const uri = await readSubscription(this.#host.server.registry, { principal }, params)
       signal.throwIfAborted()
-      this.#arm(expires)
+      this.#scheduleExpiry(expires)
       const topics = topicsFor([{ resource: uri }], principal ?? {})
       const hasRoom = await this.#oneByOne(async () => {
         const isThere = await this.#listen(principal)
-        if (scopes.length > 0) this.#values.put('takes', [...new Set([...this.#takes, ...scopes])])
+        if (scopes.length > 0)
+          this.#values.put('subscribedScopes', [...new Set([...this.#subscribedScopes, ...scopes])])
         const subscriber = { principal: principalKey(principal), address }
         return !isThere || (await this.#updates?.subscribe(this.#address, topics, subscriber)) !== false
       })
@@ -580,7 +598,7 @@ export class Session extends DurableObject implements SessionRpc {
       throw tooManyRequests(problem, 60, 'subscriptions')
     },
     'resources/unsubscribe': async (params, { principal }) => {
-      if (this.#values.get('listening') !== undefined) await this.#listen(principal)
+      if (this.#values.get('updatesShard') !== undefined) await this.#listen(principal)
       const topics = topicsFor([{ resource: readText(params, 'uri') }], principal ?? {})
       await this.#updates?.unsubscribe(this.#address, topics)
       return {}
@@ -589,8 +607,8 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** Counts a round of a call, if the endpoint has limits. @param resumed what cancels a round of a call that goes on */
   #count(
-    { request, caller, admitted }: Pick<Job, 'request' | 'caller' | 'admitted'>,
-    exchange: Exchange,
+    { request, caller, admitted }: Pick<SessionCall, 'request' | 'caller' | 'admitted'>,
+    post: PendingPost,
     resumed?: AbortSignal,
   ): Promise<() => void> | undefined {
     if (caller === undefined) return undefined
@@ -599,14 +617,14 @@ export class Session extends DurableObject implements SessionRpc {
       method,
       params,
       caller,
-      post: exchange,
+      post,
       isResumed: resumed !== undefined,
       signal: () => resumed ?? new AbortController().signal,
       // Handlers of a session run on after their call was cancelled, until they return.
       endsWithSignal: false,
       parked: () => this.#ledger.waiting(),
     })
-    if (counting) exchange.count(request, counting)
+    if (counting) post.count(request, counting)
     return counting
   }
 
@@ -615,89 +633,89 @@ export class Session extends DurableObject implements SessionRpc {
    *
    * @param isResumed it was counted when it began
    */
-  #work(exchange: Exchange, job: Job, isResumed = false): void {
+  #work(post: PendingPost, sessionCall: SessionCall, isResumed = false): void {
     const { server } = this.#host
-    const { revision } = exchange
-    const { request, handshake, principal, session, identity, admitted, expires } = job
+    const { revision } = post
+    const { request, handshake: negotiated, principal, session, identity, admitted, expires } = sessionCall
     const abort = new AbortController()
-    const life = this.#life
+    const lifetimeMs = this.#epoch
     const key = requestKey(request.id)
-    exchange.jobs.add(job)
-    if (exchange.stream !== undefined) this.#enter(job, exchange.stream)
+    post.calls.add(sessionCall)
+    if (post.stream !== undefined) this.#recordCall(sessionCall, post.stream)
     const call: Call = {
       method: request.method,
       params: request.params ?? {},
       revision,
-      capabilities: revision.client(handshake.capabilities),
-      client: handshake.client,
+      capabilities: revision.client(negotiated.capabilities),
+      client: negotiated.client,
       principal,
       session: { id: session },
       admitted,
       requestId: request.id,
-      logLevel: this.#values.get<LogLevel>('level') ?? 'info',
+      logLevel: this.#values.get<LogLevel>('logLevel') ?? 'info',
     }
-    const notify: World['notify'] = (notification, said) => {
+    const notify: CallEnvironment['notify'] = (notification, sentCount) => {
       const written = revision.notification(notification)
-      if (written && !abort.signal.aborted) this.#say(exchange, notificationText(written), job, said)
+      if (written && !abort.signal.aborted) this.#notify(post, notificationText(written), sessionCall, sentCount)
     }
-    const world: World = {
+    const environment: CallEnvironment = {
       signal: () => abort.signal,
       seals: this.#host.seals(principal, identity),
       state: {
         object: this.#host.state,
-        session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires, life) },
+        session: { name: this.#name, expires, keep: (state) => this.#keep(state, expires, lifetimeMs) },
       },
       updates: this.#hasUpdates,
       known: ({ method }) => (method === 'roots/list' ? this.#values.get<Answer>('roots') : undefined),
       notify,
       disconnect: (retry) => {
-        if (!abort.signal.aborted) this.#release(exchange, expires, retry)
+        if (!abort.signal.aborted) this.#release(post, expires, retry)
       },
-      completed(question, said) {
-        const params = { elicitationId: elicitationId(job.row, question) }
-        notify({ method: 'notifications/elicitation/complete', params }, said)
+      completed(question, sentCount) {
+        const params = { elicitationId: elicitationId(sessionCall.row, question) }
+        notify({ method: 'notifications/elicitation/complete', params }, sentCount)
       },
       report: this.#host.report,
     }
     const step = async () => {
       let release: (() => void) | undefined
       try {
-        const entering = this.#count(job, exchange, isResumed ? abort.signal : undefined)
+        const entering = this.#count(sessionCall, post, isResumed ? abort.signal : undefined)
         if (entering) release = await entering
         if (abort.signal.aborted) return
         const own = this.#ownMethods[request.method]
         const outcome = own
-          ? { done: await own(call.params, job, abort.signal) }
-          : await run(server, call, job.memo, world)
+          ? { done: await own(call.params, sessionCall, abort.signal) }
+          : await run(server, call, sessionCall.journal, environment)
         if (abort.signal.aborted) return
         if ('done' in outcome) {
-          const text = answerText(request.id, server.registry, call, outcome.done)
-          return this.#answer(exchange, request.id, { status: 200, text }, job)
+          const text = serializeResult(request.id, server.registry, call, outcome.done)
+          return this.#answer(post, request.id, { status: 200, text }, sessionCall)
         }
-        if (!exchange.streams) {
+        if (!post.streams) {
           throw new McpError('not_acceptable', 'Accept must include text/event-stream')
         }
-        const stream = this.#streamOf(exchange, expires)
-        const row = job.row as number
-        const due = Date.now() + outcome.patience
-        this.#ledger.rewrite(row, ledgerCallOf({ ...job, memo: outcome.memo }, stream), due)
-        const ids = this.#ledger.ask(row, Object.keys(outcome.asks))
+        const stream = this.#streamOf(post, expires)
+        const row = sessionCall.row as number
+        const due = Date.now() + outcome.answerTimeoutMs
+        this.#ledger.rewrite(row, ledgerCallOf({ ...sessionCall, journal: outcome.journal }, stream), due)
+        const ids = this.#ledger.ask(row, Object.keys(outcome.inputRequests))
         void this.#wakeBy(due)
-        for (const [name, ask] of Object.entries(outcome.asks)) {
+        for (const [name, ask] of Object.entries(outcome.inputRequests)) {
           const written = revision.ask(ask, elicitationId(row, name))
           if (written)
-            this.#feeds.sendMessage(stream, requestText(ids.get(name) as string, written.method, written.params))
+            this.#relays.sendMessage(stream, requestText(ids.get(name) as string, written.method, written.params))
         }
       } catch (thrown) {
-        if (!abort.signal.aborted) this.#fail(exchange, request.id, thrown, job)
+        if (!abort.signal.aborted) this.#fail(post, request.id, thrown, sessionCall)
       } finally {
         release?.()
-        if (this.#running.get(key)?.job === job) this.#running.delete(key)
+        if (this.#running.get(key)?.job === sessionCall) this.#running.delete(key)
       }
     }
     // Registered before the step runs, so that its end finds it.
     const { promise, resolve } = Promise.withResolvers<void>()
-    this.#running.set(key, { abort, work: promise, exchange, job })
+    this.#running.set(key, { abort, work: promise, exchange: post, job: sessionCall })
     step().finally(resolve)
   }
 
@@ -726,7 +744,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   /** A response of the client: the answer to a question, or nothing of ours. */
-  #receive(message: Message, post: Post): void {
+  #onMessage(message: Message, post: Post): void {
     if (!isResponse(message) || message.id === undefined || message.id === null) return
     const answer: Answer = 'result' in message ? { result: message.result } : { error: message.error }
     // The alarm for them may not have come yet.
@@ -736,7 +754,7 @@ export class Session extends DurableObject implements SessionRpc {
     if (!answered) return
     const { row, call, problem } = answered
     if (problem) {
-      this.#withdraw(call.stream, this.#ledger.end(row), problem.message)
+      this.#cancelQuestions(call.stream, this.#ledger.end(row), problem.message)
       return this.#fail(exchangeOn(call), call.request.id, problem)
     }
     const { principal, caller, admitted, expires } = post
@@ -748,7 +766,7 @@ export class Session extends DurableObject implements SessionRpc {
   #storeRoots(id: RequestId, answer: Answer): void {
     if (!('result' in answer && readRoots(answer.result))) return
     const question = this.#ledger.question(id)
-    const print = question?.call.memo.asked[question.key]
+    const print = question?.call.journal.requestFingerprints[question.key]
     const isAboutRoots = print !== undefined && print === fingerprint(rootsRequest)
     if (!isAboutRoots || question?.call.handshake.capabilities.roots?.listChanged !== true) return
     // Roots that are too large are asked for again.
@@ -762,23 +780,23 @@ export class Session extends DurableObject implements SessionRpc {
     this.#isNew = false
     const expires = this.#id?.expires ?? 0
     for (const { row, call } of this.#ledger.unasked()) {
-      const exchange = exchangeOn(call)
-      const job: Job = { ...call, row, principal: undefined, caller: undefined, expires }
-      const isSafe = isRepeatable(this.#host.server.registry, call.request)
+      const post = exchangeOn(call)
+      const sessionCall: SessionCall = { ...call, row, principal: undefined, caller: undefined, expires }
+      const isSafe = isSafeToRetry(this.#host.server.registry, call.request)
       // Who asked is known to the client's next request only, so what was asked by somebody is not run for nobody.
       if (isSafe && !call.isPersonal && call.repeats < mostRepeats) {
         this.#ledger.rewrite(row, { ...call, repeats: call.repeats + 1 })
-        const said = Math.max(call.memo.said, this.#log.saidBy(row, call.stream))
-        this.#work(exchange, { ...job, memo: { ...call.memo, said } })
+        const sentCount = Math.max(call.journal.notificationsSent, this.#log.saidBy(row, call.stream))
+        this.#work(post, { ...sessionCall, journal: { ...call.journal, notificationsSent: sentCount } })
         continue
       }
       const data = { reason: 'interrupted', retryable: isSafe }
-      this.#fail(exchange, call.request.id, new McpError('interrupted', 'The call was interrupted', data), job)
+      this.#fail(post, call.request.id, new McpError('interrupted', 'The call was interrupted', data), sessionCall)
     }
     void this.#holdAwake()
   }
 
-  #hear(method: string, params: Params | undefined): void {
+  #onNotification(method: string, params: Params | undefined): void {
     if (method === 'notifications/cancelled') this.#cancel(params)
     if (method === 'notifications/roots/list_changed') this.#values.delete('roots')
   }
@@ -791,98 +809,98 @@ export class Session extends DurableObject implements SessionRpc {
     const cancelled = this.#ledger.cancel(id)
     if (!cancelled) return
     const { stream } = cancelled
-    this.#withdraw(stream, cancelled.questions, 'The request that asked was cancelled')
-    this.#settle(stream)
+    this.#cancelQuestions(stream, cancelled.questions, 'The request that asked was cancelled')
+    this.#requestAnswered(stream)
   }
 
-  #withdraw(stream: number, questions: readonly string[], reason: string): void {
+  #cancelQuestions(stream: number, questions: readonly string[], reason: string): void {
     for (const requestId of questions) {
       const params = { requestId, reason }
-      this.#feeds.send(stream, notificationText({ method: 'notifications/cancelled', params }))
+      this.#relays.send(stream, notificationText({ method: 'notifications/cancelled', params }))
     }
   }
 
   // What goes out
 
   /** Everything an answer changes is written in one turn. */
-  #answer(exchange: Exchange, id: RequestId, reply: Reply, job?: Job): void {
-    const { stream } = exchange
-    this.#leave(exchange, job)
-    if (stream === undefined) return exchange.keep({ ...reply, id })
-    this.#feeds.sendMessage(stream, fitted(exchange, { ...reply, id }, maxRowBytes).text)
-    this.#settle(stream)
+  #answer(post: PendingPost, id: RequestId, reply: Reply, call?: SessionCall): void {
+    const { stream } = post
+    this.#forgetCall(post, call)
+    if (stream === undefined) return post.addReply({ ...reply, id })
+    this.#relays.sendMessage(stream, fitted(post, { ...reply, id }, maxRowBytes).text)
+    this.#requestAnswered(stream)
   }
 
-  #fail(exchange: Exchange, id: RequestId, thrown: unknown, job?: Job): void {
+  #fail(post: PendingPost, id: RequestId, thrown: unknown, call?: SessionCall): void {
     const error = asMcpError(thrown, this.#host.report)
-    const numbers = exchange.revision.error(error.kind)
+    const numbers = post.revision.error(error.kind)
     const reply = { status: numbers.status, text: errorText(id, error, numbers), headers: error.headers }
-    this.#answer(exchange, id, reply, job)
+    this.#answer(post, id, reply, call)
   }
 
   /** Ends a running call without an answer, at once, whether its handler listens or not. */
   #abandon(key: string, reason: unknown): void {
     const running = this.#running.get(key)
     if (!running) return
-    const { abort, exchange, job } = running
+    const { abort, exchange: post, job: call } = running
     this.#running.delete(key)
-    this.#leave(exchange, job)
-    if (exchange.stream === undefined) exchange.keep(undefined)
-    else this.#settle(exchange.stream)
+    this.#forgetCall(post, call)
+    if (post.stream === undefined) post.addReply(undefined)
+    else this.#requestAnswered(post.stream)
     abort.abort(reason)
   }
 
-  #say(exchange: Exchange, text: string, job: Job, said: number): void {
-    if (exchange.streams)
-      this.#feeds.send(this.#streamOf(exchange, job.expires), text, { said: [job.row as number, said] })
+  #notify(post: PendingPost, text: string, call: SessionCall, sentCount: number): void {
+    if (post.streams)
+      this.#relays.send(this.#streamOf(post, call.expires), text, { said: [call.row as number, sentCount] })
   }
 
   /** The exchange's stream, opened now if it was silent so far. */
-  #streamOf(exchange: Exchange, expires: number): number {
-    if (exchange.stream !== undefined) return exchange.stream
+  #streamOf(post: PendingPost, expires: number): number {
+    if (post.stream !== undefined) return post.stream
     // Before anything is written: the exchange can still be answered without a stream.
-    for (const job of exchange.jobs) this.#ledger.check(ledgerCallOf(job, 0))
-    this.#arm(expires)
-    const stream = this.#log.open(exchange.unanswered, Date.now(), exchange.scopes)
-    exchange.become(stream)
-    for (const job of exchange.jobs) this.#enter(job, stream)
-    for (const reply of exchange.replies) this.#feeds.sendMessage(stream, fitted(exchange, reply, maxRowBytes).text)
+    for (const call of post.calls) this.#ledger.check(ledgerCallOf(call, 0))
+    this.#scheduleExpiry(expires)
+    const stream = this.#log.open(post.unanswered, Date.now(), post.scopes)
+    post.switchToStream(stream)
+    for (const sessionCall of post.calls) this.#recordCall(sessionCall, stream)
+    for (const reply of post.replies) this.#relays.sendMessage(stream, fitted(post, reply, maxRowBytes).text)
     return stream
   }
 
   /** A call that is too large for a stream stays silent, and is answered in one response. */
-  #becomeStream(exchange: Exchange, expires: number): void {
+  #becomeStream(post: PendingPost, expires: number): void {
     try {
-      this.#streamOf(exchange, expires)
+      this.#streamOf(post, expires)
     } catch (problem) {
       if (!(problem instanceof McpError)) this.#host.report(problem)
     }
   }
 
   /** A call with a stream is written down before it says anything. */
-  #enter(job: Job, stream: number): void {
-    job.row ??= this.#ledger.begin(ledgerCallOf(job, stream))
+  #recordCall(call: SessionCall, stream: number): void {
+    call.row ??= this.#ledger.begin(ledgerCallOf(call, stream))
   }
 
-  #leave(exchange: Exchange, job: Job | undefined): void {
-    if (!job) return
-    exchange.jobs.delete(job)
-    if (job.row !== undefined) this.#ledger.end(job.row)
+  #forgetCall(post: PendingPost, call: SessionCall | undefined): void {
+    if (!call) return
+    post.calls.delete(call)
+    if (call.row !== undefined) this.#ledger.end(call.row)
   }
 
-  #settle(stream: number): void {
+  #requestAnswered(stream: number): void {
     const now = Date.now()
     if (stream === standingStream || !this.#log.settle(stream, now)) return
-    this.#feeds.complete(stream)
+    this.#relays.complete(stream)
     // One alarm deletes all streams that are too old by then.
     void this.#wakeBy(Math.min(now + this.#terms.log.maxAgeMs, this.#due()))
   }
 
   /** The connection ends, the call goes on: the client comes back for the rest. */
-  #release(exchange: Exchange, expires: number, retry?: number): void {
+  #release(post: PendingPost, expires: number, retry?: number): void {
     // Over HTTP+SSE there is no way back: the stream is the session.
-    if (!exchange.revision.polling || !exchange.streams || exchange.stream === standingStream) return
-    this.#feeds.release(this.#streamOf(exchange, expires), retry)
+    if (!post.revision.polling || !post.streams || post.stream === standingStream) return
+    this.#relays.release(this.#streamOf(post, expires), retry)
   }
 
   /**
@@ -891,41 +909,41 @@ export class Session extends DurableObject implements SessionRpc {
    */
   async #listen(scope: Recipients = {}): Promise<boolean> {
     const { shard: own } = this.#terms
-    if (own === undefined || this.#values.get('listening') !== undefined) return true
-    const life = this.#life
+    if (own === undefined || this.#values.get('updatesShard') !== undefined) return true
+    const lifetimeMs = this.#epoch
     await this.#host.updatesAt(own).subscribe(this.#address, topicsFor(listChanges, scope))
-    if (life !== this.#life) {
+    if (lifetimeMs !== this.#epoch) {
       await this.#deregister()
       return false
     }
-    this.#values.put('listening', own)
+    this.#values.put('updatesShard', own)
     return true
   }
 
   /** What its subscriptions take. */
-  get #takes(): string[] {
-    return this.#values.get<string[]>('takes') ?? []
+  get #subscribedScopes(): string[] {
+    return this.#values.get<string[]>('subscribedScopes') ?? []
   }
 
   /**
    * Ends the subscriptions of the session when a token opens a stream that lacks a scope of one of them, and erases what
    * they brought. True when it did.
    */
-  #permit(scopes: readonly string[]): Promise<boolean> {
+  #dropSubscriptionsWithout(scopes: readonly string[]): Promise<boolean> {
     return this.#oneByOne(async () => {
-      if (holdsScopes(scopes, this.#takes)) return false
+      if (holdsScopes(scopes, this.#subscribedScopes)) return false
       // A failure fails the request: what is still registered must not be forgotten.
       await this.#updates?.leave(this.#address)
       this.#log.eraseScoped('resource')
-      this.#values.delete('takes')
-      this.#values.delete('listening')
+      this.#values.delete('subscribedScopes')
+      this.#values.delete('updatesShard')
       return true
     })
   }
 
   /** Scopes of the tasks whose status the standing stream has. */
-  get #told(): string[] {
-    return this.#values.get<string[]>('told') ?? []
+  get #taskScopes(): string[] {
+    return this.#values.get<string[]>('taskScopes') ?? []
   }
 
   /**
@@ -933,9 +951,9 @@ export class Session extends DurableObject implements SessionRpc {
    * gets only what the new reader and the one before may read.
    */
   #restrictReader(scopes: readonly string[]): void {
-    if (!holdsScopes(scopes, this.#told)) {
+    if (!holdsScopes(scopes, this.#taskScopes)) {
       this.#log.eraseScoped('task')
-      this.#values.delete('told')
+      this.#values.delete('taskScopes')
     }
     const reader = this.#values.get<Reader>('reader')
     if (!reader || holdsScopes(scopes, reader.scopes)) return
@@ -943,11 +961,11 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   /** Writes down which scopes the token has that has opened the standing stream. One that dials again has those it had. */
-  #setReader(feed: string): void {
+  #setReader(relay: string): void {
     const reader = this.#values.get<Reader>('reader')
-    const scopes = this.#admitted.get(feed) ?? (reader?.feed === feed ? reader.scopes : [])
-    this.#admitted.delete(feed)
-    if (scopes.length > 0) this.#values.put('reader', { feed, scopes } satisfies Reader)
+    const scopes = this.#admitted.get(relay) ?? (reader?.relay === relay ? reader.scopes : [])
+    this.#admitted.delete(relay)
+    if (scopes.length > 0) this.#values.put('reader', { relay, scopes } satisfies Reader)
     else if (reader) this.#values.delete('reader')
   }
 
@@ -963,7 +981,7 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** Where it is registered, or would be. More shards later do not move it. */
   get #updates(): UpdatesRpc | undefined {
-    const shard = this.#values.get<number>('listening') ?? this.#terms.shard
+    const shard = this.#values.get<number>('updatesShard') ?? this.#terms.shard
     return shard === undefined ? undefined : this.#host.updatesAt(shard)
   }
 
@@ -1014,20 +1032,20 @@ export class Session extends DurableObject implements SessionRpc {
    * again. What it stores next comes at least a `ttl` later, so the time since `initialize` tells its lives apart.
    */
   get #skippedIds(): number {
-    const { life } = this.#host
+    const { life: lifetimeMs } = this.#host
     const { ttl } = this.#terms
-    const ageMs = this.#id ? Date.now() + life - this.#id.expires : 0
+    const ageMs = this.#id ? Date.now() + lifetimeMs - this.#id.expires : 0
     // Clients see small numbers in a session that was never idle for so long.
     return ageMs < ttl ? 0 : ageMs * idsPerMs
   }
 
   /** The end of this session is the end of this state. */
-  #keep(state: string, expires: number, life: number): void {
-    if (life !== this.#life) throw new McpError('session_not_found', 'The session has ended')
-    const kept = this.#values.get<string[]>('keeps') ?? []
-    if (kept.includes(state)) return
-    this.#arm(expires)
-    this.#values.put('keeps', [...kept, state])
+  #keep(state: string, expires: number, lifetimeMs: number): void {
+    if (lifetimeMs !== this.#epoch) throw new McpError('session_not_found', 'The session has ended')
+    const uris = this.#values.get<string[]>('stateObjects') ?? []
+    if (uris.includes(state)) return
+    this.#scheduleExpiry(expires)
+    this.#values.put('stateObjects', [...uris, state])
   }
 
   #isOver(): boolean {
@@ -1035,22 +1053,22 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   /** Notes that the client is there: in memory, and rarely on disk, so that an eviction does not make it look idle. */
-  #touch(): void {
+  #markSeen(): void {
     const now = Date.now()
-    this.#seen = now
-    const seen = this.#values.get<number>('seen')
-    if (seen !== undefined && now - seen > this.#terms.ttl / 4) this.#values.put('seen', now)
+    this.#lastSeenAt = now
+    const lastSeenAt = this.#values.get<number>('lastSeenAt')
+    if (lastSeenAt !== undefined && now - lastSeenAt > this.#terms.ttl / 4) this.#values.put('lastSeenAt', now)
   }
 
   /** The first row is about to be written: from now on an alarm watches over its removal. */
-  #arm(expires: number): void {
-    if (this.#armed) return
-    this.#armed = true
+  #scheduleExpiry(expires: number): void {
+    if (this.#isExpiryScheduled) return
+    this.#isExpiryScheduled = true
     if (this.#id) return
     const now = Date.now()
     this.#values.put('id', { name: this.#name, expires } satisfies Id)
     this.#storeTerms()
-    this.#values.put('seen', now)
+    this.#values.put('lastSeenAt', now)
     void this.ctx.storage.setAlarm(Math.min(now + this.#terms.ttl, expires))
   }
 
@@ -1064,8 +1082,9 @@ export class Session extends DurableObject implements SessionRpc {
 
   /** Calls whose POST has been answered run on in an alarm: nothing else keeps an object in memory. */
   async #holdAwake(): Promise<void> {
-    if (this.#running.size > 0) await atOnce(() => this.#running.size === 0)
-    if (this.#running.size > 0) void this.ctx.storage.setAlarm(Math.min(Date.now() + holdAfter, this.#ledger.due))
+    if (this.#running.size > 0) await drainMicrotasks(() => this.#running.size === 0)
+    if (this.#running.size > 0)
+      void this.ctx.storage.setAlarm(Math.min(Date.now() + keepAwakeAfterMs, this.#ledger.due))
   }
 
   /**
@@ -1073,17 +1092,17 @@ export class Session extends DurableObject implements SessionRpc {
    * @param isMissed a client that comes back must hear that it is over
    */
   async #finish(expires?: number, isMissed = true): Promise<void> {
-    this.#life += 1
+    this.#epoch += 1
     for (const key of this.#running.keys()) this.#abandon(key, new Error('The session has ended'))
-    this.#feeds.completeAll()
+    this.#relays.completeAll()
     // Nothing new is begun while the rest is cleared away, the mark that it has ended included.
     this.#isEnding = true
-    const hadSubscriptions = this.#values.get('listening') !== undefined && (await this.#deregister())
-    const kept = this.#values.get<string[]>('keeps') ?? []
-    await Promise.all(kept.map((name) => this.#host.state(name).forget())).catch(this.#host.report)
+    const hadSubscriptions = this.#values.get('updatesShard') !== undefined && (await this.#deregister())
+    const uris = this.#values.get<string[]>('stateObjects') ?? []
+    await Promise.all(uris.map((name) => this.#host.state(name).forget())).catch(this.#host.report)
     await this.#clear()
-    this.#armed = false
-    const leavesMark = expires !== undefined && (isMissed || hadSubscriptions || kept.length > 0)
+    this.#isExpiryScheduled = false
+    const leavesMark = expires !== undefined && (isMissed || hadSubscriptions || uris.length > 0)
     if (leavesMark) this.#values.put('ended', expires)
     this.#isEnding = false
     if (leavesMark) await this.ctx.storage.setAlarm(Math.max(expires, Date.now() + 1000))
@@ -1092,7 +1111,7 @@ export class Session extends DurableObject implements SessionRpc {
   async #clear(): Promise<void> {
     await this.ctx.storage.deleteAll()
     this.#schema.forget()
-    this.#values.forget()
+    this.#values.reset()
     this.#log.tables.forget()
     this.#ledger.tables.forget()
   }
@@ -1110,13 +1129,13 @@ export class Session extends DurableObject implements SessionRpc {
 
 /** What the ledger keeps of a call. Who asked is not written down. */
 const ledgerCallOf = (
-  { request, handshake, session, identity, principal, scopes = [], memo }: Job,
+  { request, handshake: negotiated, session, identity, principal, scopes = [], journal }: SessionCall,
   stream: number,
 ): LedgerCall => ({
   request,
   stream,
-  memo,
-  handshake,
+  journal,
+  handshake: negotiated,
   session,
   identity,
   isPersonal: principal !== undefined,
@@ -1125,10 +1144,10 @@ const ledgerCallOf = (
 })
 
 /** The reply, or an error in its place that says how large it is. */
-function fitted<R extends Reply & { id: RequestId }>(exchange: Exchange, reply: R, maxBytes: number): Reply {
+function fitted<R extends Reply & { id: RequestId }>(post: PendingPost, reply: R, maxBytes: number): Reply {
   const error = tooLarge('The result', reply.text, maxBytes)
   if (!error) return reply
-  const numbers = exchange.revision.error(error.kind)
+  const numbers = post.revision.error(error.kind)
   return { status: numbers.status, text: errorText(reply.id, error, numbers) }
 }
 
@@ -1136,18 +1155,18 @@ function fitted<R extends Reply & { id: RequestId }>(exchange: Exchange, reply: 
 const elicitationId = (row: number | undefined, key: string) => `${row}-${key}`
 
 /** What a POST's answer says of the requests that a limit refused, once all of them are counted: nothing, if there are none. */
-async function refusalsIn(exchange: Exchange, { messages }: Post): Promise<PostedRefusals> {
-  const refusals = await exchange.refusals()
+async function refusalsIn(post: PendingPost, { messages }: Post): Promise<PostedRefusals> {
+  const refusals = await post.refusals()
   if (refusals.length === 0) return {}
-  const told = refusals.map(({ request, error: { kind, message, data } }) => ({
+  const error = refusals.map(({ request, error: { kind, message, data } }) => ({
     index: messages.indexOf(request),
     kind,
     message,
     data,
   }))
-  return { refusals: told }
+  return { refusals: error }
 }
 
 /** The rest of an exchange whose POST has been answered with a stream. */
-const exchangeOn = ({ handshake, stream }: LedgerCall): Exchange =>
-  new Exchange(revisionOf(handshake.version) ?? oldestRevision, { streams: true, unanswered: 1, stream })
+const exchangeOn = ({ handshake: negotiated, stream }: LedgerCall): PendingPost =>
+  new PendingPost(revisionOf(negotiated.version) ?? oldestRevision, { streams: true, unanswered: 1, stream })

@@ -84,9 +84,9 @@ export class State extends DurableObject implements StateRpc {
 
   #perform({ name, tables, operations }: Declaration, operation: string, args: readonly unknown[], writing: Writing) {
     const { kv, sql } = this.ctx.storage
-    const made = kv.get<number>('tables') ?? 0
-    for (const statement of tables.slice(made)) sql.exec(statement)
-    writing.tables = made < tables.length
+    const createdAt = kv.get<number>('tables') ?? 0
+    for (const statement of tables.slice(createdAt)) sql.exec(statement)
+    writing.tables = createdAt < tables.length
     if (writing.tables) kv.put('tables', tables.length)
     const all = operations(this.#store(writing))
     const perform = Object.hasOwn(all, operation) ? all[operation] : undefined

@@ -18,14 +18,14 @@ export class Tables {
     this.#schema = schema
   }
 
-  get exist(): boolean {
+  get exists(): boolean {
     this.#exist ??= this.#sql.exec('SELECT 1 FROM sqlite_master WHERE name = ?', this.#first).toArray().length > 0
     return this.#exist
   }
 
   /** True when they were not there before. */
   create(): boolean {
-    if (this.exist) return false
+    if (this.exists) return false
     this.#sql.exec(this.#schema)
     this.#exist = true
     return true
@@ -41,7 +41,7 @@ export class Tables {
 
   /** The rows that a statement returns: none as long as there are no tables. */
   query<Row extends Record<string, SqlStorageValue>>(statement: string, ...bindings: SqlStorageValue[]): Row[] {
-    return this.exist ? this.#sql.exec<Row>(statement, ...bindings).toArray() : []
+    return this.exists ? this.#sql.exec<Row>(statement, ...bindings).toArray() : []
   }
 
   /** The storage has been deleted. */

@@ -17,7 +17,7 @@ export interface TaskListRpc {
   /** @param expires milliseconds */
   list(task: ListedTask, expires: number): Promise<void>
   /** Those after a position, in the order in which they began. */
-  listed(after: number, most: number): Promise<{ tasks: ListedTask[]; next: number | undefined }>
+  listed(after: number, limit: number): Promise<{ tasks: ListedTask[]; next: number | undefined }>
 }
 
 /** Milliseconds that entries may stay after their time, so that an alarm is for many. */
@@ -46,15 +46,15 @@ export class TaskList implements TaskListRpc {
     if (due === null || due > expires + batch) await this.#storage.setAlarm(expires + batch)
   }
 
-  async listed(after: number, most: number): Promise<{ tasks: ListedTask[]; next: number | undefined }> {
+  async listed(after: number, limit: number): Promise<{ tasks: ListedTask[]; next: number | undefined }> {
     const rows = this.#tables.query<Row>(
       'SELECT seq, task FROM tasks WHERE seq > ? AND expires > ? ORDER BY seq LIMIT ?',
       after,
       Date.now(),
-      most + 1,
+      limit + 1,
     )
-    const page = rows.slice(0, most)
-    const next = rows.length > most ? page.at(-1)?.seq : undefined
+    const page = rows.slice(0, limit)
+    const next = rows.length > limit ? page.at(-1)?.seq : undefined
     return { tasks: page.map(({ task }) => JSON.parse(task)), next }
   }
 

@@ -5,8 +5,8 @@
  * |--------------|----------------------------------------------------------------------|----------------------|
  * | `call`       | `TaskCall`: what is called, and the principal, sealed                | until `ttl`, by alarm |
  * | `task`       | `Kept`: how far it is                                                 | the same             |
- * | `memo:<part>` | answers so far, and what was asked, as JSON                         | until it ends        |
- * | `asks:<part>` | open questions, by key, as JSON                                     | until they are answered |
+ * | `journal:<part>` | answers so far, and what was asked, as JSON                         | until it ends        |
+ * | `inputRequests:<part>` | open questions, by key, as JSON                                     | until they are answered |
  * | `end:<part>` | what it came to, as JSON                                             | until `ttl`          |
  *
  * Values that may be large are split into parts, because a value has 2 MB at most. The local runtime takes larger ones, so the limits
@@ -17,7 +17,7 @@
  * | `effects` | `key`   | of `once`                                 | until it ends |
  * |           | `value` | its result, boxed, as JSON                |               |
  */
-import { type Answer, emptyMemo, type Memo, withAnswers } from '../worker/engine/memo.ts'
+import { type Answer, emptyJournal, type Journal, withAnswers } from '../worker/engine/journal.ts'
 import { type ErrorKind, McpError } from '../worker/protocol/errors.ts'
 import { jsonText } from '../worker/protocol/json-text.ts'
 import type { ClientCapabilities, Implementation, InputRequest, Params, Result } from '../worker/protocol/types.ts'
@@ -56,7 +56,7 @@ export type TaskError = {
   readonly data?: unknown
 }
 
-export type Kept = TaskTerms & {
+export type TaskRecord = TaskTerms & {
   /** Of its object. */
   readonly name: string
   /** What its client calls it. */
@@ -74,7 +74,7 @@ export type Kept = TaskTerms & {
   /** The status message is about a problem, and is removed when the task goes on. */
   hasProblemMessage?: boolean
   /** Its client has heard of it. */
-  isTask: boolean
+  announced: boolean
   /** How often its handler has thrown. */
   failures: number
   /** How often, one after another, a run was lost without progress. */
@@ -112,15 +112,15 @@ export class TaskStore {
     this.#effects = new Tables(storage.sql, 'effects', tables)
   }
 
-  get task(): Kept | undefined {
-    return this.#storage.kv.get<Kept>('task')
+  get task(): TaskRecord | undefined {
+    return this.#storage.kv.get<TaskRecord>('task')
   }
 
   get call(): TaskCall {
     return this.#storage.kv.get('call') as TaskCall
   }
 
-  begin(call: TaskCall, task: Kept): void {
+  begin(call: TaskCall, task: TaskRecord): void {
     this.#schema.store()
     this.#storage.kv.put('call', call)
     this.save(task)
@@ -131,24 +131,24 @@ export class TaskStore {
     this.#storage.kv.put('call', { ...this.call, principal })
   }
 
-  save(task: Kept): void {
+  save(task: TaskRecord): void {
     this.#storage.kv.put('task', task)
   }
 
   /** What the next run of the handler knows. */
-  get memo(): Memo {
+  get journal(): Journal {
     const rows = this.#effects.query<{ key: string; value: string }>('SELECT key, value FROM effects')
     return { ...this.#answers, effects: Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)])) }
   }
 
-  /** The memo without its effects, which have a table. */
-  get #answers(): Memo {
-    const text = readParts(this.#storage.kv, 'memo')
-    return text ? JSON.parse(text) : emptyMemo
+  /** The journal without its effects, which have a table. */
+  get #answers(): Journal {
+    const text = readParts(this.#storage.kv, 'journal')
+    return text ? JSON.parse(text) : emptyJournal
   }
 
-  set #answers(memo: Memo) {
-    this.#put('memo', { ...memo, effects: {} }, 'the answers')
+  set #answers(journal: Journal) {
+    this.#put('journal', { ...journal, effects: {} }, 'the answers')
   }
 
   /** Why the result of `once` cannot be stored, if it cannot. */
@@ -169,22 +169,22 @@ export class TaskStore {
     this.#effects.query('INSERT OR REPLACE INTO effects VALUES (?, ?)', key, JSON.stringify({ value }))
   }
 
-  get asks(): Record<string, InputRequest> {
-    return JSON.parse(readParts(this.#storage.kv, 'asks') || '{}')
+  get inputRequests(): Record<string, InputRequest> {
+    return JSON.parse(readParts(this.#storage.kv, 'inputRequests') || '{}')
   }
 
   /** @throws McpError when it cannot be stored; nothing is changed */
-  ask(asks: Readonly<Record<string, InputRequest>>, memo: Memo): void {
+  ask(inputRequests: Readonly<Record<string, InputRequest>>, journal: Journal): void {
     this.#storage.transactionSync(() => {
-      this.#answers = memo
-      const keys = Object.keys(asks).map((key) => `"${key}"`)
-      this.#put('asks', asks, `the question ${keys.join(', ')}`)
+      this.#answers = journal
+      const keys = Object.keys(inputRequests).map((key) => `"${key}"`)
+      this.#put('inputRequests', inputRequests, `the question ${keys.join(', ')}`)
     })
   }
 
   /** The answers that are to open questions. */
   asked(answers: Readonly<Record<string, Answer>>): [string, Answer, InputRequest][] {
-    return Object.entries(this.asks).flatMap(([key, request]) => {
+    return Object.entries(this.inputRequests).flatMap(([key, request]) => {
       const answer = Object.hasOwn(answers, key) ? answers[key] : undefined
       return answer ? [[key, answer, request] as [string, Answer, InputRequest]] : []
     })
@@ -192,10 +192,10 @@ export class TaskStore {
 
   /** Takes answers to open questions; others were not asked. True when none is open any more. */
   answer(answers: Readonly<Record<string, Answer>>): boolean {
-    const { asks } = this
-    const given = this.asked(answers).map(([key, answer]) => [key, answer] as const)
-    const open = Object.entries(asks).filter(([key]) => !Object.hasOwn(answers, key))
-    this.ask(Object.fromEntries(open), withAnswers(this.#answers, Object.fromEntries(given)))
+    const { inputRequests } = this
+    const answered = this.asked(answers).map(([key, answer]) => [key, answer] as const)
+    const open = Object.entries(inputRequests).filter(([key]) => !Object.hasOwn(answers, key))
+    this.ask(Object.fromEntries(open), withAnswers(this.#answers, Object.fromEntries(answered)))
     return open.length === 0
   }
 
@@ -213,7 +213,7 @@ export class TaskStore {
   finish(end: End): void {
     this.#storage.transactionSync(() => {
       this.#put('end', end, 'the result of the tool')
-      for (const key of ['memo', 'asks']) this.#put(key, undefined, key)
+      for (const key of ['journal', 'inputRequests']) this.#put(key, undefined, key)
       this.#effects.query('DELETE FROM effects')
     })
   }

@@ -4,17 +4,17 @@
  * `task-store.ts`. Another object of this class keeps somebody's list of tasks: see `task-list.ts`.
  */
 import { DurableObject } from 'cloudflare:workers'
-import type { Call, Outcome, Seals, World } from '../worker/engine/call.ts'
+import type { Call, CallEnvironment, Outcome, Seals } from '../worker/engine/call.ts'
 import { InvalidInputResponse } from '../worker/engine/invalid-input-response.ts'
-import { type Answer, longestWait } from '../worker/engine/memo.ts'
+import { type Answer, longestWait } from '../worker/engine/journal.ts'
+import { withDeadline } from '../worker/engine/on-outcome.ts'
 import { run } from '../worker/engine/run.ts'
-import { unlessLate } from '../worker/engine/watching.ts'
 import { asMcpError, McpError } from '../worker/protocol/errors.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
 import { newestStateless as revision } from '../worker/protocol/revisions/index.ts'
 import type { InputRequest, Result } from '../worker/protocol/types.ts'
-import type { Around } from '../worker/server/around.ts'
 import type { Context } from '../worker/server/context.ts'
+import type { Interceptor } from '../worker/server/interceptor.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import type { Tool } from '../worker/server/tool.ts'
@@ -23,16 +23,16 @@ import { Schema } from './schema.ts'
 import { type ListedTask, TaskList, type TaskListRpc } from './task-list.ts'
 import {
   type End,
-  type Kept,
   type TaskCall,
   type TaskError,
+  type TaskRecord,
   type TaskStatus,
   TaskStore,
   type TaskTerms,
 } from './task-store.ts'
 
 export type TaskView = Pick<
-  Kept,
+  TaskRecord,
   'taskId' | 'status' | 'statusMessage' | 'createdAt' | 'lastUpdatedAt' | 'ttl' | 'poll' | 'due' | 'rounds'
 > &
   End & {
@@ -42,11 +42,11 @@ export type TaskView = Pick<
   }
 
 /** What became of a call before it was time to make a task of it. */
-export type Started =
+export type StartResult =
   | { readonly task: TaskView }
   | { readonly done: Result }
   | { readonly error: TaskError }
-  | { readonly asks: Readonly<Record<string, InputRequest>> }
+  | { readonly inputRequests: Readonly<Record<string, InputRequest>> }
 
 /** `isCurrent`: `reauthorize` has just returned it. Else it is as it was stored, without most of its claims. */
 export type RunPrincipal = { readonly principal: Principal | undefined; readonly isCurrent: boolean }
@@ -65,10 +65,10 @@ export interface TaskRpc extends TaskListRpc {
   start(
     call: TaskCall,
     terms: TaskTerms,
-    who: Pick<Kept, 'name' | 'taskId' | 'session' | 'scopes'>,
+    who: Pick<TaskRecord, 'name' | 'taskId' | 'session' | 'scopes'>,
     answers: Answers,
     isResumed: boolean,
-  ): Promise<Started>
+  ): Promise<StartResult>
   get(): Promise<TaskView | undefined>
   /** Waits a while, for as long as it runs. */
   settled(): Promise<TaskView | undefined>
@@ -94,30 +94,30 @@ export type TaskHost = {
   /** What is wrong with a client's response to a request; `undefined`: nothing. */
   problemOf(key: string, request: InputRequest, response: unknown): string | undefined
   /** Tells those who listen to this task how it is. */
-  tell(task: TaskView, of: Pick<Kept, 'name' | 'session' | 'shards' | 'scopes'>): Promise<void>
+  publishStatus(task: TaskView, of: Pick<TaskRecord, 'name' | 'session' | 'shards' | 'scopes'>): Promise<void>
   report(problem: unknown): void
 }
 
-type Ended =
+type RunResult =
   | { readonly outcome: Outcome }
-  | Asleep
+  | Suspended
   | { readonly thrown: unknown }
   /** The handler was not run: `reauthorize` threw. */
   | { readonly reauthorizeError: unknown }
 
 /** How a run ends that goes on at a moment, in another one. Who watches is handed it as what was thrown. */
-class Asleep {
+class Suspended {
   readonly wake: number
 
-  constructor(wake: number) {
-    this.wake = wake
+  constructor(wakeAt: number) {
+    this.wake = wakeAt
   }
 }
 
 /** How a handler's run can end before the handler does. */
 type RunEnds = {
   /** It sleeps until a moment. */
-  park(wake: number): void
+  park(wakeAt: number): void
   /** It must not go on. */
   fail(error: McpError): Promise<never>
 }
@@ -127,32 +127,32 @@ type Running = { readonly abort: AbortController; readonly ended: Promise<void> 
 /** An alarm may run for fifteen minutes; longer work is held by the next one. */
 const holdFor = 14 * 60_000
 /** Milliseconds until the alarm that runs it again if the object is lost: while nobody waits in an alarm, and in one. */
-const [holdAfter, lostFor] = [20_000, 3000]
+const [holdAfter, retryAlarmMs] = [20_000, 3000]
 /** How often, one after another, a run may be lost without an effect, a sleep or a question in between. */
 const maxLostRuns = 20
 /** How often `reauthorize` may throw, one time after another, before the task fails. */
 const maxReauthorizeAttempts = 10
 /** Milliseconds that are waited for in memory: to be woken costs more. */
-const shortly = 10_000
+const maxInMemorySleepMs = 10_000
 /** Characters of a status message. */
 const maxStatusCharacters = 10_000
 /** The longest that a timer takes. */
 const maxTimerMs = 2 ** 31 - 1
 /** Milliseconds between two status messages that are written down. */
-const quietFor = 1000
+const statusSaveIntervalMs = 1000
 /** Milliseconds that a call is stored beyond the time at which it can be resumed: requests and alarms may be late. */
 const graceMs = 60_000
 /** Milliseconds until a status that may not have been delivered is delivered again: the first time, and the most. */
 const [firstRedeliveryMs, maxRedeliveryMs] = [10_000, 60 * 60_000]
 /** Milliseconds that somebody waits here for the end of a run. */
-const patience = 20_000
+const longPollMs = 20_000
 
 export class Task extends DurableObject implements TaskRpc {
   readonly #host: TaskHost
   readonly #schema: Schema
   readonly #store: TaskStore
   readonly #list: TaskList
-  #task: Kept | undefined
+  #task: TaskRecord | undefined
   #running: Running | undefined
   #noted = 0
   /** The last run that began may have been lost before its outcome was stored. */
@@ -160,7 +160,7 @@ export class Task extends DurableObject implements TaskRpc {
   /** Resolves when its status changes, or it falls asleep. */
   #change = Promise.withResolvers<void>()
   /** What is told is told in order. */
-  #told = Promise.resolve()
+  #published = Promise.resolve()
   /** Deliveries of its status that were begun, and how many of them are over. */
   readonly #deliveries = { begun: 0, over: 0 }
 
@@ -177,10 +177,10 @@ export class Task extends DurableObject implements TaskRpc {
   async start(
     call: TaskCall,
     terms: TaskTerms,
-    who: Pick<Kept, 'name' | 'taskId' | 'session' | 'scopes'>,
+    who: Pick<TaskRecord, 'name' | 'taskId' | 'session' | 'scopes'>,
     answers: Answers,
     isResumed: boolean,
-  ): Promise<Started> {
+  ): Promise<StartResult> {
     this.#schema.check()
     const now = Date.now()
     if (isResumed && !this.#task) return { error: errorOf(lapsed()) }
@@ -190,33 +190,33 @@ export class Task extends DurableObject implements TaskRpc {
       createdAt: now,
       lastUpdatedAt: now,
       status: 'working',
-      isTask: false,
+      announced: false,
       failures: 0,
       rounds: 0,
       shards: [],
     }
     if (!this.#task) this.#store.begin(call, task)
-    else if (!task.isTask) this.#store.renewPrincipal(call)
+    else if (!task.announced) this.#store.renewPrincipal(call)
     this.#task = task
-    if (task.isTask) return { task: this.#view(task) }
+    if (task.announced) return { task: this.#view(task) }
     if (task.status === 'input_required') {
       const invalid = this.#refuseInvalid(answers)
       if (invalid) return { error: errorOf(invalid) }
       this.#take(task, answers)
     }
     if (task.after > 0) {
-      if (!this.#soon(task)) {
+      if (!this.#immediateResult(task)) {
         // Deletes what is stored if this instance is lost before the call has an outcome or is a task.
         await this.ctx.storage.setAlarm(expiryOf(task))
-        await within(task.after, this.#run(task).ended)
+        await withTimeout(task.after, this.#run(task).ended)
       }
       // Another request with the same state may have made it a task meanwhile.
-      if (task.isTask) return { task: this.#view(task) }
-      const soon = this.#soon(task)
+      if (task.announced) return { task: this.#view(task) }
+      const soon = this.#immediateResult(task)
       if (soon) return soon
     }
     // Its time as a task begins now: before, it waited for its caller's answers.
-    Object.assign(task, { isTask: true, taskId: who.taskId, createdAt: Date.now(), lastUpdatedAt: Date.now() })
+    Object.assign(task, { announced: true, taskId: who.taskId, createdAt: Date.now(), lastUpdatedAt: Date.now() })
     this.#store.save(task)
     await this.ctx.storage.setAlarm(Math.min(this.#running ? Date.now() + holdAfter : now, expiryOf(task)))
     return { task: this.#view(task) }
@@ -232,7 +232,7 @@ export class Task extends DurableObject implements TaskRpc {
   async settled(): Promise<TaskView | undefined> {
     await this.get()
     const task = this.#known
-    if (task && this.#isDue(task)) await within(patience, this.#change.promise)
+    if (task && this.#isDue(task)) await withTimeout(longPollMs, this.#change.promise)
     return this.#known && this.#view(this.#known)
   }
 
@@ -262,7 +262,7 @@ export class Task extends DurableObject implements TaskRpc {
     if (!task.shards.includes(shard)) task.shards = [...task.shards, shard]
     task.undelivered ??= 0
     this.#store.save(task)
-    this.#tell(task)
+    this.#publishStatus(task)
     if (!this.#running) await this.#wake(task)
   }
 
@@ -273,9 +273,9 @@ export class Task extends DurableObject implements TaskRpc {
     return this.#list.list(task, expires)
   }
 
-  async listed(after: number, most: number): ReturnType<TaskListRpc['listed']> {
+  async listed(after: number, limit: number): ReturnType<TaskListRpc['listed']> {
     this.#schema.check()
-    return this.#list.listed(after, most)
+    return this.#list.listed(after, limit)
   }
 
   override async alarm(): Promise<void> {
@@ -290,24 +290,24 @@ export class Task extends DurableObject implements TaskRpc {
     this.#redeliver(task)
     if (!this.#isDue(task)) return this.#wake(task)
     // An alarm that is lost is run again so many times; this one, always.
-    await this.ctx.storage.setAlarm(Math.min(Date.now() + lostFor, expiryOf(task)))
-    await within(Math.min(holdFor, expiryOf(task) - Date.now()), this.#run(task).ended)
+    await this.ctx.storage.setAlarm(Math.min(Date.now() + retryAlarmMs, expiryOf(task)))
+    await withTimeout(Math.min(holdFor, expiryOf(task) - Date.now()), this.#run(task).ended)
     if (this.#running) await this.#wake(task)
   }
 
   /** A task that its client may ask about. */
-  get #known(): Kept | undefined {
+  get #known(): TaskRecord | undefined {
     this.#schema.check()
     const task = this.#task
-    return task?.isTask && Date.now() < expiryOf(task) ? task : undefined
+    return task?.announced && Date.now() < expiryOf(task) ? task : undefined
   }
 
   /** Is it time for its handler to run? */
-  #isDue({ status, due = 0 }: Kept): boolean {
+  #isDue({ status, due = 0 }: TaskRecord): boolean {
     return status === 'working' && due <= Date.now()
   }
 
-  async #wake(task: Kept): Promise<void> {
+  async #wake(task: TaskRecord): Promise<void> {
     if (this.#task !== task) return
     // A finished task needs no alarm before it expires, even while its handler goes on: the alarm could not end the handler.
     const soon = isOver(task) ? Number.POSITIVE_INFINITY : (task.due ?? Date.now())
@@ -316,25 +316,25 @@ export class Task extends DurableObject implements TaskRpc {
 
   // Running
 
-  #run(task: Kept): Running {
+  #run(task: TaskRecord): Running {
     this.#running ??= this.#begin(task)
     return this.#running
   }
 
-  #begin(task: Kept): Running {
+  #begin(task: TaskRecord): Running {
     if (this.#isUnsettled) {
       task.lostRuns = (task.lostRuns ?? 0) + 1
       this.#store.save(task)
     }
     this.#isUnsettled = true
     const abort = new AbortController()
-    const ended = this.#play(task, abort.signal).then((came) => {
+    const ended = this.#runHandler(task, abort.signal).then((runResult) => {
       this.#running = undefined
       // Cancelled, or lapsed: nobody waits for what it came to.
       if (abort.signal.aborted) return undefined
       // Whatever of it still goes on is run again, or not needed.
       abort.abort(new Error('This run of the handler is over'))
-      return this.#settle(task, came).then(() => {
+      return this.#settle(task, runResult).then(() => {
         this.#isUnsettled = false
       })
     })
@@ -342,17 +342,17 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   /** Its handler hears of its end: one that sleeps is woken for it. */
-  #stop(task: Kept, reason: string): void {
+  #stop(task: TaskRecord, reason: string): void {
     if (this.#running) return this.#running.abort.abort(new Error(reason))
     if (task.asleep) {
-      this.ctx.waitUntil(this.#play(task, AbortSignal.abort(new Error(reason))))
+      this.ctx.waitUntil(this.#runHandler(task, AbortSignal.abort(new Error(reason))))
     }
   }
 
   /** Runs the handler until it is done, cannot go on without its client, or sleeps. */
-  async #play(task: Kept, signal: AbortSignal): Promise<Ended> {
+  async #runHandler(task: TaskRecord, signal: AbortSignal): Promise<RunResult> {
     // Read before anything is awaited: whoever ends the task deletes it meanwhile.
-    const { call: stored, memo } = this.#store
+    const { call: stored, journal } = this.#store
     if ((task.lostRuns ?? 0) > maxLostRuns) return { thrown: lostTooOften() }
     const { params, capabilities, client, identity } = stored
     let current: RunPrincipal
@@ -364,7 +364,7 @@ export class Task extends DurableObject implements TaskRpc {
       return problem instanceof McpError ? { thrown: problem } : { reauthorizeError: problem }
     }
     const { principal, isCurrent } = current
-    const { promise: ended, reject: end } = Promise.withResolvers<never>()
+    const { promise: deadline, reject: end } = Promise.withResolvers<never>()
     let thrown: { by: unknown } | undefined
     const handled = (tool: Tool): Tool => ({
       ...tool,
@@ -375,7 +375,7 @@ export class Task extends DurableObject implements TaskRpc {
           return await tool.handler(
             input,
             this.#contextOf(task, context, signal, {
-              park: (wake) => end(new Asleep(wake)),
+              park: (wakeAt) => end(new Suspended(wakeAt)),
               fail: (error) => {
                 end(error)
                 return new Promise<never>(() => {})
@@ -388,7 +388,7 @@ export class Task extends DurableObject implements TaskRpc {
         }
       },
     })
-    const world: World = {
+    const environment: CallEnvironment = {
       signal: () => signal,
       seals: this.#host.seals(principal, identity),
       state: { object: (name) => this.#host.state(name), session: undefined },
@@ -416,18 +416,18 @@ export class Task extends DurableObject implements TaskRpc {
       logLevel: undefined,
     }
     try {
-      const server = only(this.#host.serverOf(stored), String(params.name), handled, ended)
-      const outcome = await run(server, call, memo, world)
+      const server = withToolHandler(this.#host.serverOf(stored), String(params.name), handled, deadline)
+      const outcome = await run(server, call, journal, environment)
       return thrown && task.failures < task.retries ? { thrown: thrown.by } : { outcome }
     } catch (problem) {
-      return problem instanceof Asleep ? problem : { thrown: asMcpError(problem, this.#host.report) }
+      return problem instanceof Suspended ? problem : { thrown: asMcpError(problem, this.#host.report) }
     }
   }
 
   /** What a run came to is stored. What cannot be stored ends the task, so that its handler is not run again. */
-  async #settle(task: Kept, came: Ended): Promise<void> {
+  async #settle(task: TaskRecord, runResult: RunResult): Promise<void> {
     try {
-      await this.#storeOutcome(task, came)
+      await this.#storeOutcome(task, runResult)
     } catch (problem) {
       this.#host.report(problem)
       if (isOver(task)) throw problem
@@ -440,37 +440,38 @@ export class Task extends DurableObject implements TaskRpc {
     }
   }
 
-  async #storeOutcome(task: Kept, came: Ended): Promise<void> {
-    if ('wake' in came) return this.#rest(task, came.wake, true)
-    if ('reauthorizeError' in came) return this.#retryReauthorize(task, came.reauthorizeError)
+  async #storeOutcome(task: TaskRecord, runResult: RunResult): Promise<void> {
+    if ('wake' in runResult) return this.#suspendUntil(task, runResult.wake, true)
+    if ('reauthorizeError' in runResult) return this.#retryReauthorize(task, runResult.reauthorizeError)
     if (task.reauthorizeFailures) removeProblemMessage(task)
     task.reauthorizeFailures = 0
-    if ('thrown' in came) {
-      if (came.thrown instanceof InvalidInputResponse) return this.#askAgain(task, came.thrown)
-      if (came.thrown instanceof McpError) return this.#finish(task, 'failed', { error: errorOf(came.thrown) })
-      this.#host.report(came.thrown)
+    if ('thrown' in runResult) {
+      if (runResult.thrown instanceof InvalidInputResponse) return this.#askAgain(task, runResult.thrown)
+      if (runResult.thrown instanceof McpError)
+        return this.#finish(task, 'failed', { error: errorOf(runResult.thrown) })
+      this.#host.report(runResult.thrown)
       task.failures += 1
       // Each pause is twice the one before.
-      return this.#rest(task, Date.now() + 1000 * 2 ** (task.failures - 1), false)
+      return this.#suspendUntil(task, Date.now() + 1000 * 2 ** (task.failures - 1), false)
     }
-    const { outcome } = came
+    const { outcome } = runResult
     if ('done' in outcome) return this.#finish(task, 'completed', { result: outcome.done })
-    this.#store.ask(outcome.asks, outcome.memo)
-    task.due = Date.now() + outcome.patience
-    if (!task.isTask) task.resumableUntil = Math.max(task.resumableUntil ?? 0, Date.now() + longestWait)
+    this.#store.ask(outcome.inputRequests, outcome.journal)
+    task.due = Date.now() + outcome.answerTimeoutMs
+    if (!task.announced) task.resumableUntil = Math.max(task.resumableUntil ?? 0, Date.now() + longestWait)
     task.rounds += 1
     this.#become(task, 'input_required')
     await this.#wake(task)
   }
 
   /** The handler could not use an answer: without it, its question is open again. */
-  async #askAgain(task: Kept, { key, message }: InvalidInputResponse): Promise<void> {
+  async #askAgain(task: TaskRecord, { key, message }: InvalidInputResponse): Promise<void> {
     this.#store.withdrawAnswer(key)
     Object.assign(task, { statusMessage: message, hasProblemMessage: true })
     await this.#run(task).ended
   }
 
-  async #retryReauthorize(task: Kept, problem: unknown): Promise<void> {
+  async #retryReauthorize(task: TaskRecord, problem: unknown): Promise<void> {
     this.#host.report(problem)
     const failures = (task.reauthorizeFailures ?? 0) + 1
     if (failures === maxReauthorizeAttempts) {
@@ -481,17 +482,17 @@ export class Task extends DurableObject implements TaskRpc {
     const pauseMs = Math.min(1000 * 2 ** (failures - 1), 60_000)
     const statusMessage = `reauthorize failed, and is called again in ${pauseMs / 1000} s`
     Object.assign(task, { statusMessage, hasProblemMessage: true })
-    return this.#rest(task, Date.now() + pauseMs, false)
+    return this.#suspendUntil(task, Date.now() + pauseMs, false)
   }
 
-  async #rest(task: Kept, due: number, asleep: boolean): Promise<void> {
-    Object.assign(task, { due, asleep, lostRuns: 0 })
+  async #suspendUntil(task: TaskRecord, due: number, isSuspended: boolean): Promise<void> {
+    Object.assign(task, { due, asleep: isSuspended, lostRuns: 0 })
     this.#store.save(task)
     this.#changed()
     await this.#wake(task)
   }
 
-  #contextOf(task: Kept, context: Context, signal: AbortSignal, { park, fail }: RunEnds): Context {
+  #contextOf(task: TaskRecord, context: Context, signal: AbortSignal, { park, fail }: RunEnds): Context {
     let effects = 0
     /** Moments of the sleeps that are not over, one for each. */
     const moments = new Set<{ readonly at: number }>()
@@ -501,60 +502,61 @@ export class Task extends DurableObject implements TaskRpc {
     const leave = () => {
       if (effects === 0 && isLong && moments.size > 0) park(Math.min(...[...moments].map(({ at }) => at)))
     }
-    const rest = async (moment: number) => {
+    const suspendUntil = async (moment: number) => {
       signal.throwIfAborted()
       const wait = moment - Date.now()
       const own = { at: moment }
       moments.add(own)
-      if (wait <= shortly) return waited(wait, signal).finally(() => moments.delete(own))
+      if (wait <= maxInMemorySleepMs) return waited(wait, signal).finally(() => moments.delete(own))
       isLong = true
       setTimeout(leave)
       // An effect that runs meanwhile keeps it in memory, perhaps until then: it may even wait for this.
       return new Promise<void>((resolve) => {
-        const over = () => {
+        const onOver = () => {
           moments.delete(own)
           resolve()
         }
-        const timer = setTimeout(over, Math.min(wait, maxTimerMs))
+        const timer = setTimeout(onOver, Math.min(wait, maxTimerMs))
         signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
       })
     }
-    const sleeps = sleeping(context, rest)
-    const own: Pick<Context, 'sleepUntil' | 'sleep' | 'once' | 'progress'> = {
+    const sleeps = sleeping(context, suspendUntil)
+    const taskContext: Pick<Context, 'sleepUntil' | 'sleep' | 'once' | 'progress'> = {
       ...sleeps,
       once: async (key, effect) => {
         effects += 1
         try {
           return await sleeps.once(key, async () => {
             const value = await effect()
-            const refused = this.#store.refuseEffect(key, value)
-            return refused ? fail(refused) : value
+            const error = this.#store.refuseEffect(key, value)
+            return error ? fail(error) : value
           })
         } finally {
           effects -= 1
           if (isLong) setTimeout(leave)
         }
       },
-      progress: (done, total, message) => this.#note(task, message ?? (total ? `${done} of ${total}` : `${done}`)),
+      progress: (done, total, message) =>
+        this.#setStatusMessage(task, message ?? (total ? `${done} of ${total}` : `${done}`)),
     }
-    return Object.assign(context, own)
+    return Object.assign(context, taskContext)
   }
 
-  #madeProgress(task: Kept): void {
+  #madeProgress(task: TaskRecord): void {
     if (!task.lostRuns) return
     task.lostRuns = 0
     this.#store.save(task)
   }
 
   /** A status message: at once in memory, and now and then on disk. */
-  #note(task: Kept, message: string): void {
+  #setStatusMessage(task: TaskRecord, message: string): void {
     if (isOver(task) || this.#task !== task) return
     Object.assign(task, { statusMessage: message.slice(0, maxStatusCharacters), hasProblemMessage: false })
     task.lastUpdatedAt = Date.now()
-    if (task.lastUpdatedAt - this.#noted < quietFor) return
+    if (task.lastUpdatedAt - this.#noted < statusSaveIntervalMs) return
     this.#noted = task.lastUpdatedAt
     this.#store.save(task)
-    if (task.shards.length > 0) this.#tell(task)
+    if (task.shards.length > 0) this.#publishStatus(task)
   }
 
   // How it is
@@ -569,7 +571,7 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   /** Takes answers. True when it goes on. */
-  #take(task: Kept, answers: Answers): boolean {
+  #take(task: TaskRecord, answers: Answers): boolean {
     if (!this.#store.answer(answers)) return false
     task.due = undefined
     removeProblemMessage(task)
@@ -577,13 +579,13 @@ export class Task extends DurableObject implements TaskRpc {
     return true
   }
 
-  #become(task: Kept, status: TaskStatus): void {
+  #become(task: TaskRecord, status: TaskStatus): void {
     Object.assign(task, { status, lastUpdatedAt: Date.now(), asleep: false, lostRuns: 0 })
     // Stored with the status: an instance that is lost before the delivery leaves it to the next one.
     if (isFollowed(task)) task.undelivered = 0
     this.#store.save(task)
     this.#changed()
-    this.#tell(task)
+    this.#publishStatus(task)
   }
 
   #changed(): void {
@@ -596,15 +598,15 @@ export class Task extends DurableObject implements TaskRpc {
     return this.#host.serverOf(call).registry.tools.get(String(call.params.name))?.scopes
   }
 
-  #tell(task: Kept): void {
+  #publishStatus(task: TaskRecord): void {
     if (!isFollowed(task)) return
     const view = this.#view(task)
     // One that an older release has stored has the scopes that its tool has now.
     if (task.session) task.scopes ??= this.#scopesNow
     this.#deliveries.begun += 1
     const delivery = this.#deliveries.begun
-    this.#told = this.#told
-      .then(() => this.#host.tell(view, task))
+    this.#published = this.#published
+      .then(() => this.#host.publishStatus(view, task))
       .then(
         () => this.#noteDelivery(task, delivery),
         (problem) => {
@@ -613,7 +615,7 @@ export class Task extends DurableObject implements TaskRpc {
         },
       )
       .catch(this.#host.report)
-    this.ctx.waitUntil(this.#told)
+    this.ctx.waitUntil(this.#published)
   }
 
   /**
@@ -621,7 +623,7 @@ export class Task extends DurableObject implements TaskRpc {
    *
    * @param undelivered how often the delivery has failed; left out when it has not
    */
-  async #noteDelivery(task: Kept, delivery: number, undelivered?: number): Promise<void> {
+  async #noteDelivery(task: TaskRecord, delivery: number, undelivered?: number): Promise<void> {
     this.#deliveries.over = delivery
     const isLast = delivery === this.#deliveries.begun
     if (!isLast || this.#task !== task || task.undelivered === undelivered) return
@@ -636,34 +638,34 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   /** Delivers the status again that may not have been delivered, unless a delivery is under way. */
-  #redeliver(task: Kept): void {
+  #redeliver(task: TaskRecord): void {
     const isUnderWay = this.#deliveries.begun > this.#deliveries.over
-    if (this.#task === task && task.undelivered !== undefined && !isUnderWay) this.#tell(task)
+    if (this.#task === task && task.undelivered !== undefined && !isUnderWay) this.#publishStatus(task)
   }
 
   /**
    * What a call came to before it was a task. When its client has a `requestState`, the outcome is stored for as long as that is valid: a
    * client that sends it again gets the same outcome. Otherwise nothing is stored.
    */
-  #soon(task: Kept): Started | undefined {
-    if (task.status === 'input_required') return { asks: this.#store.asks }
+  #immediateResult(task: TaskRecord): StartResult | undefined {
+    if (task.status === 'input_required') return { inputRequests: this.#store.inputRequests }
     if (!isOver(task)) return undefined
     const { result, error } = this.#store.end
     if (task.resumableUntil === undefined) this.ctx.waitUntil(this.#forget().catch(this.#host.report))
     return result ? { done: result } : { error: error as TaskError }
   }
 
-  async #finish(task: Kept, status: TaskStatus, end: End = {}): Promise<void> {
+  async #finish(task: TaskRecord, status: TaskStatus, end: End = {}): Promise<void> {
     this.#store.finish(end)
     removeProblemMessage(task)
     this.#become(task, status)
     await this.#wake(task)
   }
 
-  #view(task: Kept): TaskView {
+  #view(task: TaskRecord): TaskView {
     const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds } = task
     const view = { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds }
-    if (status === 'input_required') return { ...view, inputRequests: this.#store.asks }
+    if (status === 'input_required') return { ...view, inputRequests: this.#store.inputRequests }
     return isOver(task) ? { ...view, tool: String(this.#store.call.params.name), ...this.#store.end } : view
   }
 
@@ -675,20 +677,20 @@ export class Task extends DurableObject implements TaskRpc {
   }
 }
 
-const isOver = ({ status }: Kept): boolean => status !== 'working' && status !== 'input_required'
+const isOver = ({ status }: TaskRecord): boolean => status !== 'working' && status !== 'input_required'
 
 /** Does a session get its status, or does anybody listen to it? */
-const isFollowed = ({ isTask, session, shards }: Kept): boolean =>
-  isTask && (session !== undefined || shards.length > 0)
+const isFollowed = ({ announced, session, shards }: TaskRecord): boolean =>
+  announced && (session !== undefined || shards.length > 0)
 
 /** Milliseconds: when a status that may not have been delivered is delivered again. Each pause is twice the one before. */
-const redeliveryOf = ({ undelivered }: Kept): number =>
+const redeliveryOf = ({ undelivered }: TaskRecord): number =>
   undelivered === undefined
     ? Number.POSITIVE_INFINITY
     : Date.now() + Math.min(firstRedeliveryMs * 2 ** undelivered, maxRedeliveryMs)
 
 /** A message about a problem must not outlive it. */
-function removeProblemMessage(task: Kept): void {
+function removeProblemMessage(task: TaskRecord): void {
   if (task.hasProblemMessage) Object.assign(task, { statusMessage: undefined, hasProblemMessage: false })
 }
 
@@ -700,8 +702,8 @@ const errorOf = ({ kind, message, data }: McpError): TaskError => ({
 })
 
 /** Milliseconds: when it is deleted. A call that is no task yet is there for as long as it can be resumed. */
-const expiryOf = ({ isTask, createdAt, ttl, after, resumableUntil = createdAt }: Kept): number =>
-  isTask ? createdAt + ttl : resumableUntil + after + graceMs
+const expiryOf = ({ announced, createdAt, ttl, after, resumableUntil = createdAt }: TaskRecord): number =>
+  announced ? createdAt + ttl : resumableUntil + after + graceMs
 
 const lostTooOften = () =>
   new McpError(
@@ -720,7 +722,7 @@ const lapsed = () =>
   })
 
 /** Waits for something to settle, but no longer than so many milliseconds. */
-async function within(time: number, settles: Promise<unknown>): Promise<void> {
+async function withTimeout(time: number, settles: Promise<unknown>): Promise<void> {
   const { promise: late, resolve } = Promise.withResolvers<void>()
   const timer = setTimeout(resolve, time)
   await Promise.race([settles, late])
@@ -728,15 +730,16 @@ async function within(time: number, settles: Promise<unknown>): Promise<void> {
 }
 
 /** A server whose tool is run another way, until it is over or asleep, and which makes no tasks. */
-function only(
+function withToolHandler(
   { registry }: Pick<Server, 'registry'>,
   name: string,
   handled: (tool: Tool) => Tool,
-  asleep: Promise<never>,
+  suspended: Promise<never>,
 ): Server {
   const tool = registry.tools.get(name)
   const tools = new Map(registry.tools)
   if (tool) tools.set(name, handled(tool))
-  const around: Around = (asked, answer) => unlessLate(asked, asleep, (within) => registry.around(within, answer))
-  return { registry: { ...registry, tools, methods: new Map(), around } } as unknown as Server
+  const interceptor: Interceptor = (intercepted, answer) =>
+    withDeadline(intercepted, suspended, (within) => registry.interceptor(within, answer))
+  return { registry: { ...registry, tools, methods: new Map(), interceptor } } as unknown as Server
 }

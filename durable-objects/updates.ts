@@ -14,7 +14,7 @@
  * | key         | meaning                                                        | lifetime                       |
  * |-------------|----------------------------------------------------------------|--------------------------------|
  * | `shards`    | how many objects there are; first object                       | as the server: it only grows   |
- * | `turned`    | what was enabled or disabled while the server ran; first object | as the server                 |
+ * | `enabledOverrides`    | what was enabled or disabled while the server ran; first object | as the server                 |
  * | `unannounced` | `Unannounced`: lists whose change by `turn` has not been published everywhere yet, by topic; first object | until it has |
  * | `joined`    | the first object knows of this one                             | as the server                  |
  * | `listeners` | somebody listens, or did a moment ago                          | until nobody has for `keptFor` |
@@ -24,11 +24,11 @@
  *
  * For `changes` see `change-log.ts`.
  */
-import { feedMessage } from '../worker/http/feed-codes.ts'
+import { relayMessage } from '../worker/http/relay-messages.ts'
 import { networkOf } from '../worker/protocol/address.ts'
 import { bounds } from '../worker/protocol/bounds.ts'
-import { type News, withTenant } from '../worker/protocol/changes.ts'
-import { ChangeLog, changesSchema, keptFor } from './change-log.ts'
+import { type ServerEvent, withTenant } from '../worker/protocol/changes.ts'
+import { ChangeLog, changesSchema, retentionMs } from './change-log.ts'
 import { Keys, type KeysRpc } from './keys.ts'
 import { Outbox } from './outbox.ts'
 import type { SessionRpc } from './session.ts'
@@ -41,7 +41,7 @@ export interface UpdatesRpc extends KeysRpc {
    *
    * @param shards how many objects it goes to: known to the first, told to the others
    */
-  publish(change: News, topics: readonly string[], shards?: number): Promise<void>
+  publish(change: ServerEvent, topics: readonly string[], shards?: number): Promise<void>
   /** False when the session, its caller or this object has too many subscriptions to resources to take another one. */
   subscribe(session: string, topics: readonly string[], subscriber?: Subscriber): Promise<boolean>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
@@ -53,13 +53,13 @@ export interface UpdatesRpc extends KeysRpc {
    *
    * @returns true when the caller has to publish the change
    */
-  turn(key: string, on: boolean, change?: News, topics?: readonly string[]): Promise<boolean>
+  turn(key: string, on: boolean, change?: ServerEvent, topics?: readonly string[]): Promise<boolean>
   /** What was enabled or disabled: first object only. */
   turned(): Promise<Readonly<Record<string, boolean>>>
   /** The first object hears that there is another one. */
   join(shard: number): Promise<void>
   /**
-   * Opens a feed of changes: each message has a `News` as JSON and its `seq` as id, see `feed-codes.ts`. `?topics=` is a JSON list,
+   * Opens a relay of changes: each message has a `News` as JSON and its `seq` as id, see `relay-messages.ts`. `?topics=` is a JSON list,
    * `?listener=` names whose it is, `?most=` says how many these may have, `?after=` goes on after a message. 410: it is not kept any more. 429: too many.
    */
   fetch(request: Request): Promise<Response>
@@ -106,17 +106,17 @@ const schema = `
   ${changesSchema}
 `
 /** How many objects one hands a change on to. */
-const breadth = 16
+const fanOut = 16
 /** Milliseconds in which the same change is told only once more. */
-const coalescedFor = 100
+const coalesceMs = 100
 /** Sessions that are told at once, and how often before others get a turn. */
-const [together, turns] = [100, 5]
+const [sessionsPerBatch, batchesPerAlarm] = [100, 5]
 /** How often a session that does not answer is told, and for how many milliseconds it is waited for. */
-const [attempts, patience] = [4, 5_000]
+const [attempts, deliveryTimeoutMs] = [4, 5_000]
 /** Milliseconds after which what is left undone is gone on with. */
 const retryAfter = 10_000
 
-/** Headers of the request that opens a feed. */
+/** Headers of the request that opens a relay. */
 export const topicsHeader = 'Edgemcp-Topics'
 /** See `tenantKey`. */
 export const tenantKeyHeader = 'Edgemcp-Tenant-Key'
@@ -135,7 +135,7 @@ const callerTopic = ({ principal, address }: Subscriber): string | undefined =>
   principal ? callerPrefix + principal : address ? addressPrefix + networkOf(address) : undefined
 
 /** `version`: tells a change from a later one of the same topic. */
-type Unannounced = Readonly<Record<string, { change: News; topics: readonly string[]; version: number }>>
+type Unannounced = Readonly<Record<string, { change: ServerEvent; topics: readonly string[]; version: number }>>
 
 /** What a socket listens to. `tenantKey`: see there. */
 type Attachment = { topics: string[]; tenantKey?: string }
@@ -156,7 +156,7 @@ export class Updates extends Keys implements UpdatesRpc {
   #isTelling = false
   #isNew = true
   /** Milliseconds: since when nobody has listened. */
-  #aloneSince: number | undefined
+  #idleSince: number | undefined
 
   constructor(ctx: DurableObjectState, env: never, host: UpdatesHost) {
     super(ctx, env)
@@ -165,14 +165,14 @@ export class Updates extends Keys implements UpdatesRpc {
     this.#log = new ChangeLog(this.#tables, ctx.storage.kv)
   }
 
-  async publish(change: News, topics: readonly string[], shards?: number): Promise<void> {
+  async publish(change: ServerEvent, topics: readonly string[], shards?: number): Promise<void> {
     this.schema.check()
     const count = shards ?? this.ctx.storage.kv.get<number>('shards') ?? 1
     this.#accept(JSON.stringify(change), topics)
-    const first = this.#shard * breadth + 1
-    const next = Array.from({ length: Math.min(breadth, count - first) }, (_, at) => first + at)
+    const first = this.#shard * fanOut + 1
+    const next = Array.from({ length: Math.min(fanOut, count - first) }, (_, at) => first + at)
     await Promise.all([
-      this.#outbox.room(),
+      this.#outbox.waitForCapacity(),
       ...next.map((shard) => this.#host.shards.at(shard).publish(change, topics, count)),
     ])
   }
@@ -198,9 +198,9 @@ export class Updates extends Keys implements UpdatesRpc {
     if (databaseSize >= storageBytes) return false
     // The second half of the storage is shared out, so that no caller takes all of it.
     if (caller !== undefined && databaseSize >= storageBytes / 2) {
-      const most = caller.startsWith(addressPrefix) ? listenersPerAddress : listenersEach
+      const limit = caller.startsWith(addressPrefix) ? listenersPerAddress : listenersEach
       const others = 'SELECT 1 FROM subscriptions WHERE topic = ? AND session <> ? LIMIT 1 OFFSET ?'
-      if (this.#tables.query(others, caller, session, most - 1).length > 0) return false
+      if (this.#tables.query(others, caller, session, limit - 1).length > 0) return false
     }
     const [taken = { count: 0, characters: 0 }] = this.#tables.query<{ count: number; characters: number }>(
       `SELECT COUNT(*) AS count, COALESCE(SUM(LENGTH(topic) - ${resourcePrefix.length}), 0) AS characters
@@ -228,12 +228,12 @@ export class Updates extends Keys implements UpdatesRpc {
     return left.some(({ topic }) => topic.startsWith(resourcePrefix))
   }
 
-  async turn(key: string, on: boolean, change?: News, topics: readonly string[] = []): Promise<boolean> {
+  async turn(key: string, on: boolean, change?: ServerEvent, topics: readonly string[] = []): Promise<boolean> {
     this.schema.check()
     this.schema.store()
-    const turned = this.#turned
-    const isChanged = turned[key] !== on
-    this.ctx.storage.kv.put('turned', { ...turned, [key]: on })
+    const overrides = this.#turned
+    const isChanged = overrides[key] !== on
+    this.ctx.storage.kv.put('enabledOverrides', { ...overrides, [key]: on })
     if (!change) return isChanged
     if (isChanged) {
       // Stored with the change itself: when publishing fails, the next call or an alarm publishes it.
@@ -290,8 +290,8 @@ export class Updates extends Keys implements UpdatesRpc {
     const { listenersEach, listenersPerAddress } = this.#host.options
     const isAnonymous = listener?.startsWith(anonymousListener)
     // A Worker of an older release does not send the limit of its endpoint.
-    const most = Number(searchParams.get('most') ?? (isAnonymous ? listenersPerAddress : listenersEach))
-    const hasMany = tags.some((tag) => this.ctx.getWebSockets(tag).length >= most)
+    const limit = Number(searchParams.get('most') ?? (isAnonymous ? listenersPerAddress : listenersEach))
+    const hasMany = tags.some((tag) => this.ctx.getWebSockets(tag).length >= limit)
     if (isFull || hasMany) return new Response(null, { status: 429 })
     this.#recover()
     const missed = after ? this.#log.after(Number(after)) : []
@@ -305,8 +305,8 @@ export class Updates extends Keys implements UpdatesRpc {
     this.schema.store()
     if (!kv.get('listeners')) kv.put('listeners', true)
     const waiting = new Set(this.#waiting.values())
-    for (const { seq, change, topics: told } of missed) {
-      const concerns = (JSON.parse(told) as string[]).some((topic) => heard.includes(topic))
+    for (const { seq, change, topics: delivered } of missed) {
+      const concerns = (JSON.parse(delivered) as string[]).some((topic) => heard.includes(topic))
       if (concerns && !waiting.has(seq)) socket.send(frameOf(seq, change))
     }
     const headers = { 'Last-Event-ID': String(this.#log.last) }
@@ -333,13 +333,13 @@ export class Updates extends Keys implements UpdatesRpc {
     const now = Date.now()
     if (Object.keys(this.#unannounced).length > 0) return this.#wakeBy(now + retryAfter)
     // Another turn may still be telling sessions. When this object is lost meanwhile, only an alarm goes on with the rest.
-    if (this.#log.untold([])) return this.#wakeBy(now + retryAfter)
+    if (this.#log.undelivered([])) return this.#wakeBy(now + retryAfter)
     // What is left may be kept for longer, so that an alarm is for many.
-    if (this.#log.prune(now)) await this.#wakeBy(now + keptFor)
+    if (this.#log.prune(now)) await this.#wakeBy(now + retentionMs)
   }
 
   get #turned(): Readonly<Record<string, boolean>> {
-    return this.ctx.storage.kv.get<Record<string, boolean>>('turned') ?? {}
+    return this.ctx.storage.kv.get<Record<string, boolean>>('enabledOverrides') ?? {}
   }
 
   get #shard(): number {
@@ -364,17 +364,17 @@ export class Updates extends Keys implements UpdatesRpc {
     if (this.#waiting.has(key)) return
     const hasSessions = this.#hasSessions(topics)
     if (!this.#isHeard(now) && !hasSessions) return
-    const rest = (this.#told.get(key) ?? 0) + coalescedFor - now
-    const waits = rest > 0
+    const remaining = (this.#told.get(key) ?? 0) + coalesceMs - now
+    const waits = remaining > 0
     this.schema.store()
     const seq = this.#log.append(change, topics, waits ? null : now, hasSessions)
-    void this.#wakeBy(now + (hasSessions || waits ? retryAfter : keptFor))
+    void this.#wakeBy(now + (hasSessions || waits ? retryAfter : retentionMs))
     if (!waits) return this.#send(seq, change, topics)
     this.#waiting.set(key, seq)
     setTimeout(() => {
       this.#waiting.delete(key)
       this.#sendWaiting(seq, change, topics)
-    }, rest)
+    }, remaining)
   }
 
   /** What waited when the last instance was lost waits no more. */
@@ -385,7 +385,7 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   #sendWaiting(seq: number, change: string, topics: readonly string[]): void {
-    this.#send(this.#log.moveToEnd(seq, Date.now(), this.#hasSessions(topics)), change, topics)
+    this.#send(this.#log.requeue(seq, Date.now(), this.#hasSessions(topics)), change, topics)
   }
 
   #send(seq: number, change: string, topics: readonly string[]): void {
@@ -401,12 +401,12 @@ export class Updates extends Keys implements UpdatesRpc {
     if (this.#isTelling) return
     this.#isTelling = true
     try {
-      for (let turn = 0; turn < turns; turn++) {
-        const row = this.#log.untold(this.#waiting.values())
+      for (let index = 0; index < batchesPerAlarm; index++) {
+        const row = this.#log.undelivered(this.#waiting.values())
         if (!row) return
-        const sessions = this.#subscribers(row.topics, row.told, together)
+        const sessions = this.#subscribers(row.topics, row.told, sessionsPerBatch)
         await Promise.all(sessions.map((session) => this.#tellSession(session, JSON.parse(row.change))))
-        this.#log.tell(row.seq, sessions.length < together ? null : (sessions.at(-1) as string))
+        this.#log.markDelivered(row.seq, sessions.length < sessionsPerBatch ? null : (sessions.at(-1) as string))
       }
       await this.#wakeBy(Date.now())
     } finally {
@@ -415,11 +415,11 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   /** Notifies a session. A call that hangs is made again, because its object may be lost: a session that is only slow gets the change once. */
-  async #tellSession(session: string, change: News): Promise<void> {
+  async #tellSession(session: string, change: ServerEvent): Promise<void> {
     const delivery = crypto.randomUUID()
     for (let attempt = 1; ; attempt++) {
       const { promise: late, reject } = Promise.withResolvers<never>()
-      const timer = setTimeout(() => reject(new Error(`The session ${session} does not answer`)), patience)
+      const timer = setTimeout(() => reject(new Error(`The session ${session} does not answer`)), deliveryTimeoutMs)
       try {
         const isThere = await Promise.race([
           this.#host.session(session).changed(change, undefined, undefined, delivery),
@@ -442,14 +442,14 @@ export class Updates extends Keys implements UpdatesRpc {
   }
 
   /** @param topics as JSON */
-  #subscribers(topics: string, after: string, most: number): string[] {
+  #subscribers(topics: string, after: string, limit: number): string[] {
     return this.#tables
       .query<{ session: string }>(
         `SELECT DISTINCT session FROM subscriptions WHERE topic IN (SELECT value FROM json_each(?)) AND session > ?
          ORDER BY session LIMIT ?`,
         topics,
         after,
-        most,
+        limit,
       )
       .map(({ session }) => session)
   }
@@ -482,15 +482,15 @@ export class Updates extends Keys implements UpdatesRpc {
   /** Does anybody listen, or is somebody about to come back? Otherwise nothing has to be written down. */
   #isHeard(now: number): boolean {
     const { kv } = this.ctx.storage
-    if (this.#listeners.all.size > 0) this.#aloneSince = undefined
-    else this.#aloneSince ??= now
-    if (this.#aloneSince === undefined) return true
+    if (this.#listeners.all.size > 0) this.#idleSince = undefined
+    else this.#idleSince ??= now
+    if (this.#idleSince === undefined) return true
     if (!kv.get('listeners')) return false
-    if (now - this.#aloneSince < keptFor) return true
+    if (now - this.#idleSince < retentionMs) return true
     kv.delete('listeners')
-    this.#log.interrupt(now)
+    this.#log.markGap(now)
     return false
   }
 }
 
-const frameOf = (seq: number, change: string) => feedMessage(change, String(seq))
+const frameOf = (seq: number, change: string) => relayMessage(change, String(seq))

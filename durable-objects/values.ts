@@ -42,7 +42,7 @@ export class Values {
   }
 
   /** The storage has been deleted. */
-  forget(): void {
+  reset(): void {
     this.#known.clear()
   }
 }

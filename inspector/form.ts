@@ -41,10 +41,10 @@ export function form(schema: JsonSchema, values: Params = {}, complete?: Complet
   }
 
   function turn(): void {
-    const kept = read()
-    if (!kept) return
+    const stored = read()
+    if (!stored) return
     isText = !isText
-    field = isText ? textOf('Arguments as JSON', kept) : fieldsOf(schema, schema, kept, complete)
+    field = isText ? textOf('Arguments as JSON', stored) : fieldsOf(schema, schema, stored, complete)
     toggle.textContent = isText ? 'Edit as a form' : 'Edit as JSON'
     fill(place, field.element)
   }
@@ -118,11 +118,11 @@ function stringField(schema: JsonSchema, place: Place): Field {
 function suggestIn(input: HTMLInputElement, suggest: (value: string) => Promise<readonly string[]>): void {
   const list = make('datalist', { id: newId() })
   input.setAttribute('list', list.id)
-  let asked = 0
+  let index = 0
   const ask = async () => {
-    const mine = ++asked
+    const mine = ++index
     const values = await suggest(input.value).catch(() => [])
-    if (mine !== asked) return
+    if (mine !== index) return
     if (!list.isConnected) input.after(list)
     fill(
       list,

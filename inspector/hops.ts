@@ -1,6 +1,6 @@
 /** Where the time of a request went: on the way, in the Worker, in Durable Objects, in handlers. In development only. */
 import { fill, make } from './element.ts'
-import { asked } from './inside.ts'
+import { fetchInternals } from './inside.ts'
 import type { Exchange } from './traffic.ts'
 
 type Hop = {
@@ -20,7 +20,7 @@ export function hopsOf({ began, answered, responseHeaders }: Exchange, address: 
   const number = /\brequest;desc="(\d+)"/.exec(responseHeaders?.get('Server-Timing') ?? '')?.[1]
   if (!address || !number || answered === undefined) return element
   const whole = Math.round(answered - began)
-  void asked<Hop[]>(`${address.split('?')[0]}?inside=hops&request=${number}`).then(
+  void fetchInternals<Hop[]>(`${address.split('?')[0]}?inside=hops&request=${number}`).then(
     (hops) => fill(element, table(whole, hops)),
     (problem) => fill(element, make('p', { class: 'bad' }, (problem as Error).message)),
   )

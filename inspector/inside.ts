@@ -16,8 +16,8 @@ export interface Inside {
 const settled = 300
 
 /** @param address what tells of them */
-export function inside(address: string): Inside {
-  const shown = new Map<string, ObjectEntry>()
+export function internals(address: string): Inside {
+  const objects = new Map<string, ObjectEntry>()
   const list = make('ul', { class: 'objects' })
   const problem = make('p', { class: 'bad', role: 'alert' })
   const element = make(
@@ -47,11 +47,11 @@ export function inside(address: string): Inside {
     if (!element.open) return
     fill(problem)
     try {
-      const all = await asked<Seen[]>(address)
+      const all = await fetchInternals<Seen[]>(address)
       const entries = all.map((seen) => {
         const key = `${seen.className} ${seen.name}`
-        const entry = shown.get(key) ?? objectEntry(address, seen)
-        shown.set(key, entry)
+        const entry = objects.get(key) ?? objectEntry(address, seen)
+        objects.set(key, entry)
         entry.update(seen, isWanted)
         return entry.element
       })
@@ -97,7 +97,7 @@ function objectEntry(address: string, { className, name }: Seen): ObjectEntry {
     if (!folded.open) return
     const query = new URLSearchParams({ inside: 'rows', class: className, name })
     try {
-      fill(contents, contentsOf(await asked<Contents>(`${address.split('?')[0]}?${query}`)))
+      fill(contents, contentsOf(await fetchInternals<Contents>(`${address.split('?')[0]}?${query}`)))
     } catch (thrown) {
       fill(contents, make('p', { class: 'bad' }, (thrown as Error).message))
     }
@@ -178,7 +178,7 @@ function parsed(text: string): unknown {
 const timeOf = (at: number): string => new Date(at).toLocaleTimeString()
 
 /** @throws Error with what is wrong */
-export async function asked<T>(address: string): Promise<T> {
+export async function fetchInternals<T>(address: string): Promise<T> {
   const response = await fetch(address)
   const answer = (await response.json()) as T & { problem?: string }
   if (!response.ok) throw new Error(answer.problem ?? `HTTP ${response.status}`)

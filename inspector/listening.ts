@@ -17,7 +17,7 @@ export interface Listening {
  * @param lists which lists the server tells changes of
  * @param isStateless one stream is asked for with everything; otherwise a session has its own stream, and is told what to say there
  */
-export async function listening(
+export async function listenFor(
   client: TestClient,
   lists: SubscriptionFilter,
   isStateless: boolean,

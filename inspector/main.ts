@@ -1,7 +1,7 @@
 /** The inspector: a client of every revision in a page of the server's own. */
 
 import { serverInfoKey } from '../worker/protocol/meta.ts'
-import { annotation, mirroredHeaders, mirroredParameters } from '../worker/protocol/mirror.ts'
+import { annotation, headerParameters, parameterHeaders } from '../worker/protocol/param-headers.ts'
 import type { InputRequest, Params, ServerCapabilities, ToolItem } from '../worker/protocol/types.ts'
 import { connect, type TestClient } from '../worker/testing/client.ts'
 import { type Calls, calls } from './calls.ts'
@@ -9,8 +9,8 @@ import { errorOf } from './content.ts'
 import { fill, make } from './element.ts'
 import type { Complete } from './form.ts'
 import { happenings } from './happenings.ts'
-import { inside } from './inside.ts'
-import { type Listening, listening } from './listening.ts'
+import { internals } from './inside.ts'
+import { type Listening, listenFor } from './listening.ts'
 import { type Actions, type Offered, offers } from './offers.ts'
 import { questions } from './questions.ts'
 import { settings } from './settings.ts'
@@ -31,7 +31,7 @@ let tools: readonly ToolItem[] = []
 let listings = 0
 
 const wire = wireLog(insideAt)
-const behind = insideAt === undefined ? undefined : inside(insideAt)
+const behind = insideAt === undefined ? undefined : internals(insideAt)
 const told = happenings()
 const asked = questions((open) => (document.title = document.title.replace(/^(\(\d+\) )?/, open ? `(${open}) ` : '')))
 const setting = settings(
@@ -90,7 +90,7 @@ async function open(): Promise<void> {
       ...(prompts?.listChanged && { promptsListChanged: true }),
       ...(resources?.listChanged && { resourcesListChanged: true }),
     }
-    connection.listens = await listening(client, lists, isStateless)
+    connection.listens = await listenFor(client, lists, isStateless)
     await list()
     if (attempt !== attempts) return
     setting.say(
@@ -222,7 +222,7 @@ function headersFor(message: unknown): Record<string, string> {
   const { method, params } = Object(message) as { method?: string; params?: Params }
   const tool = method === 'tools/call' && tools.find(({ name }) => name === params?.name)
   if (!tool || !JSON.stringify(tool.inputSchema).includes(annotation)) return {}
-  return mirroredHeaders(mirroredParameters(tool.inputSchema), params?.arguments)
+  return parameterHeaders(headerParameters(tool.inputSchema), params?.arguments)
 }
 
 // A stream that breaks is no fault of this page.

@@ -44,7 +44,7 @@ export function taskCard(
   const listening = isExperimental ? undefined : beside.listening
   const taskId = String(created.taskId)
   const left = new AbortController()
-  const asked = new Set<string>()
+  const askedTasks = new Set<string>()
   let timer: ReturnType<typeof setTimeout> | undefined
   let isLeft = false
 
@@ -85,7 +85,7 @@ export function taskCard(
     element.dataset.state = String(task.status)
     words.textContent = String(task.statusMessage ?? '')
     const requests = Object.entries((task.inputRequests ?? {}) as Record<string, InputRequest>)
-    for (const [key, request] of requests) if (!asked.has(key)) void ask(key, request)
+    for (const [key, request] of requests) if (!askedTasks.has(key)) void ask(key, request)
     clearTimeout(timer)
     const pause = Number(task.pollIntervalMs ?? task.pollInterval ?? 1000)
     if (!isOver(task.status)) {
@@ -119,7 +119,7 @@ export function taskCard(
     isLeft = true
     left.abort()
     clearTimeout(timer)
-    for (const key of asked) questions.withdraw(`${taskId} ${key}`)
+    for (const key of askedTasks) questions.withdraw(`${taskId} ${key}`)
     questions.withdrawTask(taskId)
   }
 
@@ -129,13 +129,13 @@ export function taskCard(
   }
 
   async function ask(key: string, request: InputRequest): Promise<void> {
-    asked.add(key)
+    askedTasks.add(key)
     const response = await questions.ask(request, `${taskId} ${key}`).catch(() => undefined)
     if (!response || isLeft) return
     await attempt(async () => {
       await client.request('tasks/update', { taskId, inputResponses: { [key]: response } })
       // A handler may ask under the same name again.
-      asked.delete(key)
+      askedTasks.delete(key)
       if (mode.value !== 'listen') await look()
     })
   }

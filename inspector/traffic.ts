@@ -47,7 +47,10 @@ export type TrafficOptions = {
 }
 
 /** The server as a target of the client, overheard. */
-export function trafficTo({ mcp, sse }: Site, { hear, headersFor }: TrafficOptions): Extract<Target, Fetching> {
+export function trafficTo(
+  { mcp, sse }: Site,
+  { hear: onFrame, headersFor }: TrafficOptions,
+): Extract<Target, Fetching> {
   let lastExchange = 0
   let lastFrame = 0
 
@@ -65,43 +68,43 @@ export function trafficTo({ mcp, sse }: Site, { hear, headersFor }: TrafficOptio
       requestHeaders: headers,
       began: performance.now(),
     }
-    const tell = (frame: Omit<Frame, 'number' | 'at' | 'exchange'>) =>
-      hear({ number: ++lastFrame, at: performance.now(), exchange, ...frame })
-    tell({ direction: 'sent', text: body ?? '', value: sent, ...(body === undefined && { note: 'no body' }) })
+    const record = (frame: Omit<Frame, 'number' | 'at' | 'exchange'>) =>
+      onFrame({ number: ++lastFrame, at: performance.now(), exchange, ...frame })
+    record({ direction: 'sent', text: body ?? '', value: sent, ...(body === undefined && { note: 'no body' }) })
     let response: Response
     try {
       response = await fetch(path, { method: request.method, headers, body: body ?? null, signal: request.signal })
     } catch (problem) {
       exchange.ended = performance.now()
-      tell({ direction: 'received', text: '', value: undefined, note: endOf(problem) })
+      record({ direction: 'received', text: '', value: undefined, note: endOf(problem) })
       throw problem
     }
     Object.assign(exchange, { status: response.status, responseHeaders: response.headers, answered: performance.now() })
-    return overheard(response, exchange, tell)
+    return overheard(response, exchange, record)
   }
 }
 
 type Tell = (frame: Omit<Frame, 'number' | 'at' | 'exchange'>) => void
 
-function overheard(response: Response, exchange: Exchange, tell: Tell): Response {
+function overheard(response: Response, exchange: Exchange, record: Tell): Response {
   const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream') === true
   const received = (frame: Omit<Parameters<Tell>[0], 'direction'>) => {
     exchange.ended = performance.now()
-    tell({ direction: 'received', ...frame })
+    record({ direction: 'received', ...frame })
   }
   if (!response.body || isBodyless(response)) {
     received({ text: '', value: undefined, note: 'no body' })
     return response
   }
-  if (isStream) tell({ direction: 'received', text: '', value: undefined, note: 'a stream begins' })
+  if (isStream) record({ direction: 'received', text: '', value: undefined, note: 'a stream begins' })
   let whole = ''
   const parser = createParser({
     onEvent({ id, event, data }) {
-      tell({ direction: 'received', text: data, value: parsed(data), event: { id, name: event } })
+      record({ direction: 'received', text: data, value: parsed(data), event: { id, name: event } })
     },
     // What keeps a silent stream alive.
     onComment(comment) {
-      tell({
+      record({
         direction: 'received',
         text: '',
         value: undefined,

@@ -1,5 +1,5 @@
 /** Who calls: nobody, the bearer of a token, or somebody made up. */
-import { madeUpToken } from '../worker/development/made-up.ts'
+import { madeUpToken } from '../worker/development/test-users.ts'
 import { isObject } from '../worker/protocol/jsonrpc.ts'
 import { type Child, make, newId } from './element.ts'
 
@@ -41,8 +41,8 @@ export function who(mayMakeUp: boolean): Who {
     read() {
       const name = subject.value.trim()
       if (!name) {
-        const given = token.value.trim() || undefined
-        return { token: given, words: given ? 'the bearer of a token' : 'nobody' }
+        const value = token.value.trim() || undefined
+        return { token: value, words: value ? 'the bearer of a token' : 'nobody' }
       }
       const user = {
         subject: name,

@@ -176,12 +176,12 @@ function outcome({ checks }: Scenario): 'passed' | 'failed' | 'skipped' {
 }
 
 function problemsOf({ title, scored, scenarios, crash }: Run): string[] {
-  const found = scenarios.flatMap((scenario) => scenarioProblems(scenario).map((it) => `${scenario.name}: ${it}`))
+  const names = scenarios.flatMap((scenario) => scenarioProblems(scenario).map((it) => `${scenario.name}: ${it}`))
   const deciding = scenarios.filter((scenario) => scenario.scored).length
-  if (deciding !== scored) found.push(`${deciding} scenarios decided instead of ${scored}`)
+  if (deciding !== scored) names.push(`${deciding} scenarios decided instead of ${scored}`)
   // What the results do not show, the suite's own words do.
-  if (crash !== undefined) found.push(found.length > 0 ? 'the suite failed' : `the suite failed\n${crash}`)
-  return found.map((problem) => `${title}: ${problem}`)
+  if (crash !== undefined) names.push(names.length > 0 ? 'the suite failed' : `the suite failed\n${crash}`)
+  return names.map((problem) => `${title}: ${problem}`)
 }
 
 function scenarioProblems(scenario: Scenario): string[] {

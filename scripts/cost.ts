@@ -18,7 +18,7 @@ const messagesPerRequest = 20
 export const sessionRevisions = ['2025-11-25', '2025-06-18']
 
 /** Milliseconds until the alarm of a running call, until an idle session is over, until its id is worth nothing. */
-const [held, idle, life] = [20_000, 86_400_000, 7 * 86_400_000] as const
+const [held, idle, lifetimeMs] = [20_000, 86_400_000, 7 * 86_400_000] as const
 
 export const doc = resolve(import.meta.dirname, '../docs/cost.md')
 
@@ -150,7 +150,7 @@ async function measureSessions(server: TestServer, revision: string): Promise<Bi
     await session.count('a forged session id', () => session.refused())
     session.id = id
     await session.count("somebody else's session id", () => session.refused('bob'))
-    await session.wait(life)
+    await session.wait(lifetimeMs)
     await session.count('an expired session id', () => session.refused())
   }
   {
@@ -164,7 +164,7 @@ async function measureSessions(server: TestServer, revision: string): Promise<Bi
     await session.request('resources/subscribe', { uri: `note://${revision}` })
     await session.count('a session with a subscription lapses, a day later', () => session.alarm(idle))
     await session.leave('a lapse, there was a subscription')
-    await session.count('… its id expires', () => session.alarm(life))
+    await session.count('… its id expires', () => session.alarm(lifetimeMs))
     await session.leave('… and its id expired')
   }
   return bill

@@ -57,8 +57,8 @@ const rates = [
 ]
 
 /** Objects for so many listeners, and how many levels are below the first. */
-export function treeOf(listeners: number, each = capacity): { objects: number; levels: number } {
-  const objects = Math.ceil(listeners / each)
+export function treeOf(listeners: number, index = capacity): { objects: number; levels: number } {
+  const objects = Math.ceil(listeners / index)
   let levels = 0
   for (let reached = 1, width = 1; reached < objects; levels++) {
     width *= breadth
@@ -68,11 +68,11 @@ export function treeOf(listeners: number, each = capacity): { objects: number; l
 }
 
 /** Seconds until the last listener has heard. Objects hand on first, and tell their own listeners meanwhile. */
-export function reach(listeners: number, most: number, asleep: boolean): number {
-  const { objects, levels } = treeOf(listeners, most)
-  const each = listeners / objects
-  const waking = asleep ? measured.waking * each : 0
-  return (levels + 1) * (hop + waking) + measured.reaching * each
+export function reach(listeners: number, limit: number, isSuspended: boolean): number {
+  const { objects, levels } = treeOf(listeners, limit)
+  const index = listeners / objects
+  const waking = isSuspended ? measured.waking * index : 0
+  return (levels + 1) * (hop + waking) + measured.reaching * index
 }
 
 /**
@@ -81,14 +81,14 @@ export function reach(listeners: number, most: number, asleep: boolean): number 
  */
 function awakeFor(listeners: number): number {
   const { objects } = treeOf(listeners)
-  const each = listeners / objects
-  const waking = measured.waking * each
+  const index = listeners / objects
+  const waking = measured.waking * index
   const below = new Array<number>(objects).fill(0)
   for (let shard = objects - 1; shard > 0; shard--) {
     const parent = Math.floor((shard - 1) / breadth)
     below[parent] = Math.max(below[parent] as number, hop + waking + (below[shard] as number))
   }
-  return below.reduce((sum, waiting) => sum + waking + Math.max(waiting, measured.reaching * each), 0)
+  return below.reduce((sum, waiting) => sum + waking + Math.max(waiting, measured.reaching * index), 0)
 }
 
 type Bill = { requests: number; read: number; written: number; awake: number; cpu: number; dollars: number }
@@ -144,7 +144,7 @@ const columns =
   '| | HTTP | feeds | session | read | written | updates | read | written | woken | alarms set | run | $ |'
 
 function rowOf(part: string, operation: string): Cost {
-  const line = part.split('\n').find((each) => each.startsWith(`| ${operation} |`))
+  const line = part.split('\n').find((text) => text.startsWith(`| ${operation} |`))
   if (!part.includes(columns)) throw new Error('The table of docs/cost.md has other columns')
   if (!line) throw new Error(`docs/cost.md does not tell what this costs: ${operation}`)
   const [http, feeds, , , , calls, rowsRead, rowsWritten, woken, alarmsSet, alarmsRun] = line
@@ -175,10 +175,10 @@ export function tablesOf(counted: Counted): string {
         'objects asleep, s',
       ],
       sizes.flatMap((size) =>
-        [capacity, fewer].map((most, index) => {
-          const { objects, levels } = treeOf(size, most)
-          const soon = [false, true].map((asleep) => reach(size, most, asleep).toFixed(2))
-          return [index === 0 ? whole(size) : '', whole(most), whole(objects), `${levels}`, ...soon]
+        [capacity, fewer].map((limit, index) => {
+          const { objects, levels } = treeOf(size, limit)
+          const soon = [false, true].map((isSuspended) => reach(size, limit, isSuspended).toFixed(2))
+          return [index === 0 ? whole(size) : '', whole(limit), whole(objects), `${levels}`, ...soon]
         }),
       ),
     ),

@@ -160,7 +160,7 @@ async function addTool(): Promise<void> {
 }
 
 function page(): string {
-  const shown = steps.map(({ heading, typed, printed, seconds }, index) => {
+  const text = steps.map(({ heading, typed, printed, seconds }, index) => {
     const isCommand = printed !== '' || !typed.includes('\n')
     const block = isCommand ? `\`\`\`\n$ ${typed}\n${printed}\n\`\`\`` : `\`\`\`ts\n${typed}\n\`\`\``
     const before = typed === 'node client.mjs' ? `\`client.mjs\`:\n\n\`\`\`js\n${client.trimEnd()}\n\`\`\`\n\n` : ''
@@ -172,7 +172,7 @@ From an empty folder to a tool of one's own, called by the official client. \`np
 commands, on a machine with two busy cores and packages that npm had fetched before: ${total().toFixed(0)} s in all. As long as nothing is released, edgemcp came from
 \`npm pack\` in place of the registry.
 
-${shown.join('\n\n')}
+${text.join('\n\n')}
 `
 }
 

@@ -51,7 +51,7 @@ const rooms: Readonly<Record<string, Room>> = {
   // A page: it knows the wire, as a client does.
   inspector: {
     may: [
-      'worker/development/made-up.ts',
+      'worker/development/test-users.ts',
       'worker/protocol',
       'worker/server/uri-template.ts',
       'worker/testing',
@@ -104,7 +104,7 @@ const rooms: Readonly<Record<string, Room>> = {
     may: [
       'worker/audit',
       'worker/engine/methods/index.ts',
-      'worker/engine/watching.ts',
+      'worker/engine/on-outcome.ts',
       'worker/options',
       'worker/protocol',
       'cloudflare:workers',
@@ -127,7 +127,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'worker/protocol',
       'worker/auth/seal.ts',
       'worker/http/event-stream.ts',
-      'worker/http/feed-codes.ts',
+      'worker/http/relay-messages.ts',
       'worker/tasks/sleeping.ts',
       'cloudflare:workers',
     ],
@@ -135,7 +135,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/development': {
     may: [
-      'worker/engine/watching.ts',
+      'worker/engine/on-outcome.ts',
       'worker/inspector',
       'worker/platform.ts',
       'worker/protocol',
@@ -171,7 +171,7 @@ const rooms: Readonly<Record<string, Room>> = {
   cli: { may: [...builtins, 'worker/auth/key-ring.ts', 'worker/protocol/loopback.ts'] },
   // It does for a Worker what that would do itself when it starts.
   'cli/openapi': {
-    may: [...builtins, 'yaml', 'cli/refusal.ts', 'worker/openapi/parse-openapi.ts'],
+    may: [...builtins, 'yaml', 'cli/cli-error.ts', 'worker/openapi/parse-openapi.ts'],
     types: ['worker/openapi'],
   },
   'cli/init/templates': { may: [anyPackage] },
@@ -470,7 +470,7 @@ describe('the rules themselves', () => {
     ['worker/protocol/b.ts', `// import { a } from '../http/a.ts'\n/** fetch(Request) at Date.now() */`],
     ['worker/protocol/b.ts', `const text = "import { a } from '../http/a.ts'; fetch(Date.now())"`],
     ['worker/protocol/b.ts', 'const quote = /["\'`]/\nconst text = `fetch`'],
-    ['worker/protocol/b.ts', 'export const a = (world: World) => world.fetch + revision.Date'],
+    ['worker/protocol/b.ts', 'export const a = (environment: CallEnvironment) => environment.fetch + revision.Date'],
     ['worker/protocol/b.ts', `export const date = '2025-06-18'`],
     ['worker/server/b.ts', `import { a } from '../protocol/a.ts'`],
     ['worker/server/b.ts', `import { a } from '../protocol/a.ts'`],

@@ -16,10 +16,10 @@ export const isExported = (name: string): boolean => exported[name] !== undefine
 /** @throws McpError `internal_error` when this Worker has no such class */
 export function object<T>(className: string, name: string, placement: Placement): T {
   if (hasClass(className)) {
-    const found = objectIn<T>(exported[className] as DurableObjectNamespace, name, placement)
+    const value = objectIn<T>(exported[className] as DurableObjectNamespace, name, placement)
     // Nothing of it is in a deployment: see `serve.ts`.
-    if (globalThis.process?.env?.NODE_ENV === 'development') return watched(found, className, name)
-    return found
+    if (globalThis.process?.env?.NODE_ENV === 'development') return watched(value, className, name)
+    return value
   }
   // Told to the client too: its user may be the developer, and nothing in it is secret.
   throw new McpError(
@@ -55,12 +55,12 @@ function secretRing(): KeyRing | undefined {
 
 /** Does something the first time it is asked for. What fails is tried again. */
 export function once<T>(make: () => T): () => T {
-  let made: { value: T } | undefined
+  let cached: { value: T } | undefined
   return () => {
-    if (!made) {
-      made = { value: make() }
-      if (made.value instanceof Promise) made.value.catch(() => (made = undefined))
+    if (!cached) {
+      cached = { value: make() }
+      if (cached.value instanceof Promise) cached.value.catch(() => (cached = undefined))
     }
-    return made.value
+    return cached.value
   }
 }

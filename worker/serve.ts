@@ -12,14 +12,14 @@ import type { AuditHook, Auth, IncomingRequest, Limiter } from './auth/auth.ts'
 import { DocumentCache } from './auth/document-cache.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes, scopesOf } from './engine/scopes.ts'
+import { errorResponse, notAllowed } from './http/error-response.ts'
 import { guardHost, guardOrigin, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, sealsOf, type Updating } from './http/host.ts'
-import { lastOf } from './http/last-of.ts'
+import { openSse, postSse } from './http/http-sse.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
-import { notAllowed, refusal } from './http/refusal.ts'
+import { memoizeLast } from './http/memoize-last.ts'
 import { sessionLife } from './http/sessions.ts'
-import { openSse, postSse } from './http/sse-2024.ts'
 import { checkNames } from './options/check.ts'
 import { hasClass, keys, object, once, secretSealer } from './platform.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
@@ -70,7 +70,7 @@ export type UpdatesFeature = {
   readonly options: UpdatesOptions
   readonly of: Shards['of']
   readonly listen: Updating['listen']
-  attach(registry: Registry, first: () => UpdatesRpc): void
+  attach(registry: Registry, firstShard: () => UpdatesRpc): void
 }
 
 // Interfaces, so that declaration files of Workers that export these classes can name them.
@@ -160,9 +160,9 @@ export function serve(server: Server, options: ServeOptions = {}): McpWorker {
   const hooks = [options.audit ?? []].flat()
   const enterWith = options.limit?.enter?.bind(options.limit)
   const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server, state }))
-  const own = { server, auth: options.auth, enter }
-  registerEndpoint(endpoint, own)
-  const admitted = admittedBy(endpoint, own, options.limit?.handlerTimeMs)
+  const main = { server, auth: options.auth, enter }
+  registerEndpoint(endpoint, main)
+  const admitted = admittedBy(endpoint, main, options.limit?.handlerTimeMs)
 
   const terms = {
     streamAfterMs: limits.streamAfterMs,
@@ -212,26 +212,26 @@ export function serve(server: Server, options: ServeOptions = {}): McpWorker {
     }
   })
   const route = once(() => router(host(), options.page))
-  const urlOf = lastOf((text) => new URL(text))
+  const urlOf = memoizeLast((text) => new URL(text))
 
   const worker: McpWorker = {
     paths,
     server,
     async fetch(request, _, context) {
-      const site = host()
-      const { auth, policy } = site
+      const endpointHost = host()
+      const { auth, policy } = endpointHost
       const url = urlOf(request.url)
       const elsewhere = guardHost(url, policy)
       // Every page may read how to be let in.
-      const described = elsewhere ? undefined : auth?.handleMetadataRequest?.(request, site)
+      const described = elsewhere ? undefined : auth?.handleMetadataRequest?.(request, endpointHost)
       if (described) return described
       const incoming: IncomingRequest = { request, context }
       const foreign = elsewhere ?? guardOrigin(request.headers.get('Origin'), url, policy)
       // What most requests are needs no looking for.
-      const isCall = url.pathname === site.paths.mcp && request.method === 'POST'
-      const served = () => (isCall ? post(request, site, incoming) : route().fetch(request, incoming))
+      const isCall = url.pathname === endpointHost.paths.mcp && request.method === 'POST'
+      const served = () => (isCall ? post(request, endpointHost, incoming) : route().fetch(request, incoming))
       const response = await respond(served, foreign, incoming, report)
-      runHooks(hooks, incoming, response, site)
+      runHooks(hooks, incoming, response, endpointHost)
       return withCors(options.limit?.track?.(incoming, response) ?? response, request, foreign !== undefined)
     },
     McpSession: class McpSession extends Session {
@@ -291,16 +291,16 @@ function router(host: Host, page: Page | undefined) {
 
 async function respond(
   route: () => Promise<Response>,
-  refused: McpError | undefined,
+  error: McpError | undefined,
   incoming: IncomingRequest,
   report: Host['report'],
 ): Promise<Response> {
   try {
-    if (refused) throw refused
+    if (error) throw error
     return await route()
   } catch (thrown) {
     incoming.rejection = asMcpError(thrown, report)
-    const response = refusal(incoming.rejection)
+    const response = errorResponse(incoming.rejection)
     // Nothing was asked that this could be the answer to.
     return thrown instanceof McpError || incoming.rejection.kind !== 'internal_error'
       ? response

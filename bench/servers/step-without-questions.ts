@@ -2,8 +2,8 @@
  * Stands in for worker/engine/run.ts: a step that can only end. No round is opened, so nothing waits beside the handler
  * for a question; its context can do nothing, which suits handlers that look at their input alone.
  */
-import type { Call, Outcome, World } from '../../worker/engine/call.ts'
-import type { Memo } from '../../worker/engine/memo.ts'
+import type { Call, CallEnvironment, Outcome } from '../../worker/engine/call.ts'
+import type { Journal } from '../../worker/engine/journal.ts'
 import { methods } from '../../worker/engine/methods/index.ts'
 import type { Method } from '../../worker/engine/methods/method.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
@@ -17,12 +17,12 @@ export const methodOf = (_: unknown, { method, revision }: Call): Method | undef
 /** Nothing comes before the handler is done. */
 const never = new Promise<never>(() => {})
 
-export async function run(server: Server, call: Call, _memo: Memo, world: World): Promise<Outcome> {
+export async function run(server: Server, call: Call, _memo: Journal, environment: CallEnvironment): Promise<Outcome> {
   const method = methodOf(server.registry, call)
-  if (!method?.offered(server.registry, world))
+  if (!method?.offered(server.registry, environment))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
   const { principal, session, client } = call
   const context = { principal, session, client } as Context
-  return { done: await method.answer({ server, call, world, context, blocked: never }) }
+  return { done: await method.answer({ server, call, environment, context, blocked: never }) }
 }

@@ -56,11 +56,11 @@ export const configOf = (folder: string, file: string, raw: RawConfig): Config =
 /** Where a key, or a text between quotes, is: the first of those that are there. */
 export function lineOf({ text }: Config, ...names: readonly string[]): number | undefined {
   for (const name of names) {
-    const found = new RegExp(
+    const match = new RegExp(
       `^[^\\n#]*?(?:"${escaped(name)}"|(?<![\\w-])${escaped(name)}\\s*=|\\[+${escaped(name)}\\])`,
       'm',
     ).exec(text)
-    if (found) return lineAt(text, found.index)
+    if (match) return lineAt(text, match.index)
   }
   return undefined
 }
@@ -73,8 +73,8 @@ export function assigned({ text, isToml }: Config, key: string, value: unknown):
   const pattern = isToml
     ? `^${key}\\s*=\\s*(?:\\[[^\\]]*\\]|[^\\n]*)`
     : `"${key}"\\s*:\\s*(?:\\[[^\\]]*\\]|"[^"]*"|[\\w.]+)`
-  const there = new RegExp(pattern, 'm').exec(text)?.[0]
-  if (there !== undefined) return { from: there, to: written }
+  const existing = new RegExp(pattern, 'm').exec(text)?.[0]
+  if (existing !== undefined) return { from: existing, to: written }
   if (isToml) {
     const anchor = /^(?:main|name|compatibility_date)\s*=.*$/m.exec(text)?.[0]
     return anchor === undefined ? { to: `${written}\n` } : { from: anchor, to: `${anchor}\n${written}` }
@@ -85,8 +85,8 @@ export function assigned({ text, isToml }: Config, key: string, value: unknown):
 /** Removes one line that has nothing but a key of the top level or of a table. */
 export function removed({ text, isToml }: Config, key: string): Change | undefined {
   const pattern = isToml ? `^${key}\\s*=.*\\n?` : `\\s*"${key}"\\s*:\\s*"[^"]*",?`
-  const there = new RegExp(pattern, 'm').exec(text)?.[0]
-  return there === undefined ? undefined : { from: there, to: '' }
+  const existing = new RegExp(pattern, 'm').exec(text)?.[0]
+  return existing === undefined ? undefined : { from: existing, to: '' }
 }
 
 /** One more migration: those that have been deployed are never read again. */

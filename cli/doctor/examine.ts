@@ -32,18 +32,18 @@ export async function examine(
     ]
   }
   const wrangler = wranglerFor(folder)
-  const given = attempt(() => wrangler.readConfig(file))
-  if ('problem' in given) return [unreadable(file, given.problem)]
-  const config = configOf(folder, file, given.value)
+  const loaded = attempt(() => wrangler.readConfig(file))
+  if ('problem' in loaded) return [unreadable(file, loaded.problem)]
+  const config = configOf(folder, file, loaded.value)
   const [built, ran] = await Promise.all([
     wrangler.bundle(file, config.raw.compatibility_date ?? tested).catch((problem: Error) => problem),
     wrangler.run(file),
   ])
   if (built instanceof Error) return [unbuilt(file, built.message)]
   const project = projectOf(folder, config, built, ran)
-  const found = [platform, classes, secrets, declared, weight].flatMap((rule) => rule(project))
+  const findings = [platform, classes, secrets, declared, weight].flatMap((rule) => rule(project))
   // Servers of one Worker may have the same mistake.
-  const once = new Map(found.map((one) => [JSON.stringify(one), one]))
+  const once = new Map(findings.map((one) => [JSON.stringify(one), one]))
   return [...once.values()].sort((a, b) => Number(a.level === 'hint') - Number(b.level === 'hint'))
 }
 

@@ -5,7 +5,7 @@ import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
-import { Refusal } from '../refusal.ts'
+import { CliError } from '../cli-error.ts'
 import type { RawConfig } from './config.ts'
 
 export type Wrangler = {
@@ -54,7 +54,7 @@ export function wranglerOf(folder: string): Wrangler {
   try {
     program = require.resolve('wrangler')
   } catch {
-    throw new Refusal('There is no wrangler in this project: npm install --save-dev wrangler, and try again.')
+    throw new CliError('There is no wrangler in this project: npm install --save-dev wrangler, and try again.')
   }
   // It reads these once, as it is loaded.
   for (const [name, value] of Object.entries(quiet)) process.env[name] ??= value
@@ -77,8 +77,8 @@ export function wranglerOf(folder: string): Wrangler {
 
 const metafile = 'edgemcp-metafile.json'
 
-function build(program: string, folder: string, out: string, given: readonly string[]): Promise<void> {
-  const args = [program, 'deploy', '--dry-run', ...given, '--outdir', out, '--metafile', join(out, metafile)]
+function build(program: string, folder: string, out: string, options: readonly string[]): Promise<void> {
+  const args = [program, 'deploy', '--dry-run', ...options, '--outdir', out, '--metafile', join(out, metafile)]
   const env = { ...process.env, WRANGLER_LOG: 'error', NODE_ENV: 'production', FORCE_COLOR: '0' }
   return new Promise((resolve, reject) => {
     execFile(process.execPath, args, { cwd: folder, env, maxBuffer: 1e8 }, (failed, said, complained) => {
@@ -109,14 +109,14 @@ function bundleIn(out: string): Bundle {
       (file) => file.isFile() && file.name !== metafile && file.name !== 'README.md' && !file.name.endsWith('.map'),
     )
     .map((file) => readFileSync(join(file.parentPath ?? out, file.name)))
-  const wanted = Object.entries(inputs)
+  const names = Object.entries(inputs)
     .filter(([path]) => !/unenv/.test(path))
     .flatMap(([, { imports }]) => imports.filter(({ external }) => external).map(({ path }) => path))
   return {
     exports: entry?.exports ?? [],
     size: uploaded.reduce((sum, bytes) => sum + gzipSync(bytes).byteLength, 0),
     inputs: Object.entries(entry?.inputs ?? {}).map(([path, { bytesInOutput }]) => ({ path, bytes: bytesInOutput })),
-    builtins: [...new Set(wanted.filter((path) => path.startsWith('node:')))],
+    builtins: [...new Set(names.filter((path) => path.startsWith('node:')))],
   }
 }
 

@@ -1,6 +1,6 @@
 /** Questions at a terminal, each with an answer that is taken when nothing is typed. */
 import { createInterface } from 'node:readline/promises'
-import { Refusal } from '../refusal.ts'
+import { CliError } from '../cli-error.ts'
 
 export async function ask(question: string, usual: string): Promise<string> {
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
@@ -8,7 +8,7 @@ export async function ask(question: string, usual: string): Promise<string> {
     return (await terminal.question(`${question} (${usual}): `)).trim() || usual
   } catch {
     // Ctrl+C and Ctrl+D are an answer, too.
-    throw new Refusal('\nNothing was written.')
+    throw new CliError('\nNothing was written.')
   } finally {
     terminal.close()
   }

@@ -1,7 +1,7 @@
 /** `edgemcp init`: a new project in a folder that has nothing in it. */
 import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
-import { Refusal } from '../refusal.ts'
+import { CliError } from '../cli-error.ts'
 import { ask, choose } from './ask.ts'
 import { filesOf, isTemplate, templates } from './template.ts'
 
@@ -12,15 +12,15 @@ export type InitOptions = { template?: string | undefined; yes?: boolean | undef
  *
  * @throws Refusal when there is no such template, or something is in the folder
  */
-export async function init(given: string | undefined, { template: wanted, yes }: InitOptions): Promise<number> {
-  if (wanted !== undefined && !isTemplate(wanted)) {
-    throw new Refusal(`There is no template "${wanted}": there are ${Object.keys(templates).join(', ')}.`)
+export async function init(given: string | undefined, { template: uri, yes }: InitOptions): Promise<number> {
+  if (uri !== undefined && !isTemplate(uri)) {
+    throw new CliError(`There is no template "${uri}": there are ${Object.keys(templates).join(', ')}.`)
   }
   const asks = !yes && process.stdin.isTTY && process.stdout.isTTY
   const named = given ?? (asks ? await ask('Folder', 'my-mcp-server') : 'my-mcp-server')
   const folder = resolve(named)
   checkEmpty(folder, named)
-  const template = wanted ?? (asks ? await choose('Template', templates) : 'hello')
+  const template = uri ?? (asks ? await choose('Template', templates) : 'hello')
   for (const [path, text] of filesOf(template, nameOf(folder))) {
     mkdirSync(dirname(join(folder, path)), { recursive: true })
     // Nothing is ever overwritten, whatever has happened since the folder was looked at.
@@ -35,12 +35,12 @@ function checkEmpty(folder: string, named: string): void {
     let parent = dirname(folder)
     while (!existsSync(parent)) parent = dirname(parent)
     if (statSync(parent).isDirectory()) return
-    throw new Refusal(`${relative('.', parent)} is a file, so ${named} cannot be below it: choose another name.`)
+    throw new CliError(`${relative('.', parent)} is a file, so ${named} cannot be below it: choose another name.`)
   }
-  if (!statSync(folder).isDirectory()) throw new Refusal(`${named} is a file: choose another name for the folder.`)
+  if (!statSync(folder).isDirectory()) throw new CliError(`${named} is a file: choose another name for the folder.`)
   const [first] = readdirSync(folder).filter((name) => name !== '.git')
   if (first === undefined) return
-  throw new Refusal(
+  throw new CliError(
     `${named} has files in it (${first}), and none are overwritten: ` +
       'name a new folder, as in npx edgemcp init my-mcp-server, or empty this one first.',
   )

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
 import { parse } from 'yaml'
-import { Refusal } from '../refusal.ts'
+import { CliError } from '../cli-error.ts'
 
 /**
  * A document as JSON, whatever it is written in.
@@ -15,7 +15,7 @@ export function readDocument(path: string): unknown {
     // YAML may have what JSON has not, such as a part of itself.
     return isJson ? JSON.parse(text) : JSON.parse(JSON.stringify(parse(text, { merge: true }) ?? null))
   } catch (problem) {
-    throw new Refusal(`${path} is no ${isJson ? 'JSON' : 'YAML'}: ${(problem as Error).message.trimEnd()}`)
+    throw new CliError(`${path} is no ${isJson ? 'JSON' : 'YAML'}: ${(problem as Error).message.trimEnd()}`)
   }
 }
 
@@ -24,8 +24,8 @@ function readText(path: string): string {
     return readFileSync(path, 'utf8')
   } catch (problem) {
     const { code } = problem as { code?: string }
-    if (code === 'ENOENT') throw new Refusal(`There is no file ${path}.`)
-    if (code === 'EISDIR') throw new Refusal(`${path} is a folder: name the document in it.`)
+    if (code === 'ENOENT') throw new CliError(`There is no file ${path}.`)
+    if (code === 'EISDIR') throw new CliError(`${path} is a folder: name the document in it.`)
     throw problem
   }
 }

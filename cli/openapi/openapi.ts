@@ -3,14 +3,14 @@ import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'no
 import { dirname } from 'node:path'
 import type { Operation } from '../../worker/openapi/operation.ts'
 import { parseOpenApi } from '../../worker/openapi/parse-openapi.ts'
-import { Refusal } from '../refusal.ts'
+import { CliError } from '../cli-error.ts'
 import { readDocument } from './document.ts'
 import { mark, moduleOf, nameFor } from './module.ts'
 
 /** @throws Refusal when there is no document to read, or something else is where the module should be */
 export async function openapi(document: string | undefined, { out }: { out?: string | undefined }): Promise<number> {
   if (document === undefined) {
-    throw new Refusal('Name the document: npx edgemcp openapi pets.yaml --out src/pets.ts')
+    throw new CliError('Name the document: npx edgemcp openapi pets.yaml --out src/pets.ts')
   }
   if (out !== undefined) checkFree(out)
   const operations = operationsIn(document)
@@ -28,9 +28,9 @@ export async function openapi(document: string | undefined, { out }: { out?: str
 }
 
 function operationsIn(document: string): Operation[] {
-  const found = readOperations(document)
-  if (found.length > 0) return found
-  throw new Refusal(
+  const operations = readOperations(document)
+  if (operations.length > 0) return operations
+  throw new CliError(
     `${document} has no operation that could be a tool: those that take another body than JSON could not.`,
   )
 }
@@ -42,18 +42,18 @@ function readOperations(document: string): Operation[] {
   } catch (problem) {
     // What it says is about the document; anything else is a mistake here.
     if ((problem as Error).constructor !== Error) throw problem
-    throw new Refusal(`${document}: ${(problem as Error).message}.`)
+    throw new CliError(`${document}: ${(problem as Error).message}.`)
   }
 }
 
 /** Nothing is overwritten that was not made by this command. */
 function checkFree(out: string): void {
   if (!/\.m?ts$/.test(out))
-    throw new Refusal(`--out ${out}: what is written is TypeScript, so name a file that ends in .ts.`)
+    throw new CliError(`--out ${out}: what is written is TypeScript, so name a file that ends in .ts.`)
   if (!existsSync(out)) return
-  if (statSync(out).isDirectory()) throw new Refusal(`${out} is a folder: name a file in it.`)
+  if (statSync(out).isDirectory()) throw new CliError(`${out} is a folder: name a file in it.`)
   if (readFileSync(out, 'utf8').startsWith(mark)) return
-  throw new Refusal(
+  throw new CliError(
     `${out} was not made by this command, and is not overwritten: name another file, or remove it first.`,
   )
 }

@@ -64,16 +64,16 @@ export function exportsOf(source: string, projects: readonly Project[]): Exports
 const isType = ({ flags }: Named) => (flags & SymbolFlags.Value) === 0
 
 function chapter(entry: string, { symbols, project }: Exports, seen: Map<string, string>): string {
-  const own = symbols.map((symbol) => {
+  const ownNames = symbols.map((symbol) => {
     const [{ path, index } = { path: '', index: 0 }] = symbol.declarations
     const place = `${path} ${index}`
-    const known = seen.get(place)
+    const name = seen.get(place)
     // Some types are handed out by more than one entry point.
-    if (known !== undefined) return `### ${symbol.name}\n\nAs in [\`${known}\`](#${anchor(known)}).`
+    if (name !== undefined) return `### ${symbol.name}\n\nAs in [\`${name}\`](#${anchor(name)}).`
     seen.set(place, entry)
     return section(symbol, project)
   })
-  return [`## ${entry}`, ...own].join('\n\n')
+  return [`## ${entry}`, ...ownNames].join('\n\n')
 }
 
 function section(symbol: Named, project: Project): string {
@@ -99,10 +99,12 @@ function docOf(symbol: Named, checker: Checker): string[] {
   return [prose(text), tags.join('\n')].filter((part) => part !== '')
 }
 
-const told = new Set(['param', 'returns', 'throws', 'see'])
+const reported = new Set(['param', 'returns', 'throws', 'see'])
 
 const tagsOf = (symbol: Named, checker: Checker) =>
-  symbol.getJsDocTags(checker).flatMap(({ name, text }) => (told.has(name) ? [{ name, said: text?.trim() ?? '' }] : []))
+  symbol
+    .getJsDocTags(checker)
+    .flatMap(({ name, text }) => (reported.has(name) ? [{ name, said: text?.trim() ?? '' }] : []))
 
 const examplesOf = (symbol: Named, checker: Checker): string[] =>
   symbol
@@ -123,8 +125,8 @@ function signature(symbol: Named, declaration: Node, { checker }: Project): stri
         const { body } = initializer as unknown as { body: Node }
         return `const ${cut(declaration, body).replace(/ =>$/, '')}`
       }
-      const found = checker.getTypeOfSymbol(symbol)
-      return `const ${symbol.name}: ${found ? checker.typeToString(found) : 'unknown'}`
+      const value = checker.getTypeOfSymbol(symbol)
+      return `const ${symbol.name}: ${value ? checker.typeToString(value) : 'unknown'}`
     }
     case SyntaxKind.ClassDeclaration:
       return declaration.getText().split(' {\n')[0] ?? ''

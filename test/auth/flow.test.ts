@@ -362,7 +362,7 @@ async function expire(wallet: Wallet, at = Math.floor(Date.now() / 1000) - 31): 
 
 const clientUrl = 'https://client.example.com/oauth.json'
 
-/** The only part of the world that the authorization server reaches. */
+/** The only part of the environment that the authorization server reaches. */
 async function describeClient(url: string | URL | Request): Promise<Response> {
   if (String(url) !== clientUrl) throw new Error(`Nothing is at ${url}`)
   return Response.json({ client_id: clientUrl, application_type: 'native', ...new Wallet().clientMetadata })

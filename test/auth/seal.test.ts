@@ -17,9 +17,9 @@ function clocked(keys = ring) {
   return { ...sealer(keys, () => time), pass }
 }
 
-const sealed = () => clocked().seal('memo', ada, { secret: 'of ada' }, second)
+const sealed = () => clocked().seal('journal', ada, { secret: 'of ada' }, second)
 const open = (text: string, changes: { purpose?: string; principal?: Principal | undefined; keys?: KeyRing } = {}) => {
-  const { purpose, principal, keys } = { purpose: 'memo', principal: ada, keys: ring, ...changes }
+  const { purpose, principal, keys } = { purpose: 'journal', principal: ada, keys: ring, ...changes }
   return clocked(keys).open(purpose, principal, text)
 }
 
@@ -33,12 +33,12 @@ describe('what was sealed is opened', () => {
     ['much', 'x'.repeat(200_000)],
   ])('%s', async (_, value) => {
     const { seal, open } = clocked()
-    expect(await open('memo', ada, await seal('memo', ada, value, second))).toEqual(value)
+    expect(await open('journal', ada, await seal('journal', ada, value, second))).toEqual(value)
   })
 
   test('for nobody, when nobody asked', async () => {
     const { seal, open } = clocked()
-    expect(await open('memo', undefined, await seal('memo', undefined, 1, second))).toBe(1)
+    expect(await open('journal', undefined, await seal('journal', undefined, 1, second))).toBe(1)
   })
 
   test('for the same principal, whatever else its token says now', async () => {
@@ -48,8 +48,8 @@ describe('what was sealed is opened', () => {
   })
 
   test('by another isolate with the same keys', async () => {
-    const text = await sealer(ring).seal('memo', ada, 1, second)
-    expect(await sealer(parseKeyRing(`a:${keyA}`)).open('memo', ada, text)).toBe(1)
+    const text = await sealer(ring).seal('journal', ada, 1, second)
+    expect(await sealer(parseKeyRing(`a:${keyA}`)).open('journal', ada, text)).toBe(1)
   })
 })
 
@@ -74,11 +74,11 @@ describe('a sealed text', () => {
 describe('it is worth nothing', () => {
   test('once its time is over', async () => {
     const { seal, open, pass } = clocked()
-    const text = await seal('memo', ada, 1, second)
+    const text = await seal('journal', ada, 1, second)
     pass(second - 1)
-    expect(await open('memo', ada, text)).toBe(1)
+    expect(await open('journal', ada, text)).toBe(1)
     pass(1)
-    expect(await open('memo', ada, text)).toBeUndefined()
+    expect(await open('journal', ada, text)).toBeUndefined()
   })
 
   test('for another purpose', async () => {
@@ -98,7 +98,7 @@ describe('it is worth nothing', () => {
   })
 
   test('to somebody, when nobody asked', async () => {
-    const text = await clocked().seal('memo', undefined, 1, second)
+    const text = await clocked().seal('journal', undefined, 1, second)
     expect(await open(text)).toBeUndefined()
   })
 
@@ -175,7 +175,7 @@ describe('keys are rotated', () => {
   const rotated = parseKeyRing(`b:${keyB},a:${keyA}`)
 
   test('the newest seals', async () => {
-    expect(await sealer(rotated).seal('memo', ada, 1, second)).toMatch(/^b\./)
+    expect(await sealer(rotated).seal('journal', ada, 1, second)).toMatch(/^b\./)
   })
 
   test('the older ones still open', async () => {
@@ -190,7 +190,7 @@ describe('keys are rotated', () => {
 describe('a fresh ring', () => {
   test('seals and opens', async () => {
     const { seal, open } = sealer(mintKeyRing())
-    expect(await open('memo', ada, await seal('memo', ada, 1, second))).toBe(1)
+    expect(await open('journal', ada, await seal('journal', ada, 1, second))).toBe(1)
   })
 
   test('is of another key each time, and could be written as a secret', () => {

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { mount } from '../../worker/compose/mount.ts'
-import { switchOf } from '../../worker/protocol/changes.ts'
+import { toggleKey } from '../../worker/protocol/changes.ts'
 import { createServer } from '../../worker/server/server.ts'
 
 const part = () => {
@@ -46,10 +46,10 @@ describe('what is enabled and disabled in a mounted server', () => {
     const own = server.tool('danger', { description: 'Its own', enabled: false }, () => 'own')
     const turned: Record<string, boolean> = {}
     const { registry } = server
-    registry.turn = async (list, name, on) => {
-      turned[switchOf(list, name)] = on
+    registry.setEnabled = async (list, name, on) => {
+      turned[toggleKey(list, name)] = on
     }
-    registry.turned = async () => turned
+    registry.enabledOverrides = async () => turned
     const enabled = async () => {
       const entries = [...registry.tools, ...registry.prompts, ...registry.resources]
       const on = await Promise.all(

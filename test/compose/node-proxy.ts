@@ -1,5 +1,5 @@
 /** proxy() in Node: the same parts, with a fetch of the test's own. The harness of Workers follows redirects by itself. */
-import { standBefore } from '../../worker/compose/proxy/front.ts'
+import { mountUpstreams } from '../../worker/compose/proxy/front.ts'
 import { Proxied, type ProxiedOptions } from '../../worker/compose/proxy/proxied.ts'
 import { Remote, type RemotePlatform } from '../../worker/compose/proxy/remote.ts'
 import type { Module } from '../../worker/server/server.ts'
@@ -17,5 +17,5 @@ export const nodeProxy =
       scopes: [],
       ...options,
     }
-    standBefore(registry, [new Proxied(remote, all)])
+    mountUpstreams(registry, [new Proxied(remote, all)])
   }

@@ -1,7 +1,7 @@
 /** What an upstream returns is data: it reaches a client as far as the protocol has words for it. */
 import { describe, expect, test } from 'vitest'
 import { readResult } from '../../worker/compose/proxy/results.ts'
-import { withAnswers } from '../../worker/engine/memo.ts'
+import { withAnswers } from '../../worker/engine/journal.ts'
 import { newServer, play, refusal, result } from '../engine/stage.ts'
 import { nodeProxy } from './node-proxy.ts'
 
@@ -135,10 +135,10 @@ test.each(['2026-07-28', '2025-11-25'])(
     }
     const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream))
     const first = await play(server, 'tools/call', { name: 'x' }, { date })
-    if (!('asks' in first.outcome)) throw new Error('It asks nothing')
+    if (!('inputRequests' in first.outcome)) throw new Error('It asks nothing')
     const refused = { '1 a': { error: { code: -1, message: 'The person said no' } } }
-    const memo = withAnswers(first.outcome.memo, refused)
-    expect(await result(server, 'tools/call', { name: 'x' }, { date, memo })).toMatchObject({
+    const journal = withAnswers(first.outcome.journal, refused)
+    expect(await result(server, 'tools/call', { name: 'x' }, { date, journal })).toMatchObject({
       isError: true,
       content: [{ type: 'text', text: 'The client refused "1 a": The person said no' }],
     })
@@ -163,7 +163,7 @@ test('what an upstream asks reaches a client only as far as it declared that it 
     expect(await refused(capabilities)).toMatchObject({ kind: 'missing_client_capability' })
   }
   const { outcome } = await play(server, 'tools/call', { name: 'x' }, { capabilities: { elicitation: { url: {} } } })
-  expect(outcome).toMatchObject({ asks: { '1 a': visit('https://evil.example/login') } })
+  expect(outcome).toMatchObject({ inputRequests: { '1 a': visit('https://evil.example/login') } })
 })
 
 test('an upstream that asks nothing, again and again, is given up', async () => {

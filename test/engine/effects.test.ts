@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { emptyMemo, type Memo, withAnswers } from '../../worker/engine/memo.ts'
+import { emptyJournal, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import type { Notification } from '../../worker/protocol/types.ts'
 import type { Context } from '../../worker/server/context.ts'
 import type { Server } from '../../worker/server/server.ts'
@@ -93,8 +93,8 @@ describe('once', () => {
     const playing = play(server, 'tools/call', call)
     gate.resolve('opened')
     const { outcome } = await playing
-    expect('asks' in outcome && Object.keys(outcome.asks)).toEqual(['a'])
-    expect(JSON.stringify('asks' in outcome && outcome.memo.effects)).toContain('opened')
+    expect('inputRequests' in outcome && Object.keys(outcome.inputRequests)).toEqual(['a'])
+    expect(JSON.stringify('inputRequests' in outcome && outcome.journal.effects)).toContain('opened')
   })
 
   test('an effect after another beside a question runs once', async () => {
@@ -122,7 +122,7 @@ describe('once', () => {
       return 'done'
     })
     const { outcome } = await play(server, 'tools/call', call)
-    expect('asks' in outcome).toBe(true)
+    expect('inputRequests' in outcome).toBe(true)
     gate.resolve()
     await Promise.all(late)
     expect(runs).toBe(0)
@@ -248,9 +248,9 @@ describe('a handler that is run again', () => {
       for (const level of ['info', 'error'] as const) ctx.log(level, `${level} b`)
     })
     const { outcome } = await play(server, 'tools/call', call, { logLevel: before })
-    const { memo } = outcome as { memo: Memo }
-    const answered = withAnswers(memo, { a: { result: decline } })
-    expect(lines((await play(server, 'tools/call', call, { logLevel: after, memo: answered })).said)).toEqual(heard)
+    const { journal } = outcome as { journal: Journal }
+    const answered = withAnswers(journal, { a: { result: decline } })
+    expect(lines((await play(server, 'tools/call', call, { logLevel: after, journal: answered })).said)).toEqual(heard)
   })
 
   test('does not say again what it said before', async () => {
@@ -291,14 +291,14 @@ describe('a handler that is run again', () => {
   })
 
   test('speaks when an answer was there before it asked', async () => {
-    const memo = { ...emptyMemo, answers: { a: { result: accept({}) } } }
+    const journal = { ...emptyJournal, answers: { a: { result: accept({}) } } }
     const { said } = await talk(
       async (ctx) => {
         ctx.log('info', 'before')
         await question(ctx, 'a')
         ctx.log('info', 'after')
       },
-      { memo },
+      { journal },
     )
     expect(said.map(lines)).toEqual([['before', 'after']])
   })
@@ -311,9 +311,9 @@ describe('a handler that is run again', () => {
     })
     const first = await play(server, 'tools/call', call)
     expect(first.disconnected).toEqual([20])
-    if (!('asks' in first.outcome)) throw new Error('asks nothing')
-    const memo = withAnswers(first.outcome.memo, { a: { result: accept({}) } })
-    expect((await play(server, 'tools/call', call, { memo })).disconnected).toEqual([undefined])
+    if (!('inputRequests' in first.outcome)) throw new Error('asks nothing')
+    const journal = withAnswers(first.outcome.journal, { a: { result: accept({}) } })
+    expect((await play(server, 'tools/call', call, { journal })).disconnected).toEqual([undefined])
   })
 })
 

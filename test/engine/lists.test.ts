@@ -346,7 +346,7 @@ describe('what can be enabled and disabled', () => {
       server.tool(name, { description, enabled: name !== 'b' }, () => name)
     }
     expect(await names(server)).toEqual(['a', 'c'])
-    server.registry.turned = async () => ({ 'tools b': true, 'tools a': false, 'prompts c': false })
+    server.registry.enabledOverrides = async () => ({ 'tools b': true, 'tools a': false, 'prompts c': false })
     expect(await names(server)).toEqual(['b', 'c'])
     await expect(result(server, 'tools/call', { name: 'a' })).rejects.toMatchObject({ kind: 'invalid_params' })
     expect(textOf(await result(server, 'tools/call', { name: 'b' }))).toBe('b')
@@ -372,7 +372,7 @@ describe('what can be enabled and disabled', () => {
       await expect(turn()).rejects.toThrow('serve(server, { updates: updates() })')
     }
     const turned: unknown[] = []
-    server.registry.turn = async (...those) => void turned.push(those)
+    server.registry.setEnabled = async (...those) => void turned.push(those)
     await loose.disable()
     await server.resource('note://{id}', { description, enabled: true }, () => '').enable()
     expect(turned).toEqual([

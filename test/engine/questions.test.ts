@@ -3,7 +3,7 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { emptyMemo } from '../../worker/engine/memo.ts'
+import { emptyJournal } from '../../worker/engine/journal.ts'
 import { ClientError } from '../../worker/protocol/errors.ts'
 import type { SamplingContent, SamplingMessage } from '../../worker/protocol/types.ts'
 import type { Context } from '../../worker/server/context.ts'
@@ -95,14 +95,14 @@ describe('questions', () => {
   })
 
   test('may be answered before they were asked', async () => {
-    const memo = { ...emptyMemo, answers: { a: { result: accept({ name: 'early' }) } } }
-    const { result, rounds } = await talk((ctx) => name(ctx, 'a'), {}, { memo })
+    const journal = { ...emptyJournal, answers: { a: { result: accept({ name: 'early' }) } } }
+    const { result, rounds } = await talk((ctx) => name(ctx, 'a'), {}, { journal })
     expect([rounds, textOf(result)]).toEqual([[], 'early'])
   })
 
   test('do not hear answers to what was not asked', async () => {
-    const memo = { ...emptyMemo, answers: { b: { result: accept({ name: 'stray' }) } } }
-    const { result, rounds } = await talk((ctx) => name(ctx, 'a'), { a: accept({ name: 'Ada' }) }, { memo })
+    const journal = { ...emptyJournal, answers: { b: { result: accept({ name: 'stray' }) } } }
+    const { result, rounds } = await talk((ctx) => name(ctx, 'a'), { a: accept({ name: 'Ada' }) }, { journal })
     expect([rounds, textOf(result)]).toEqual([[['a']], 'Ada'])
   })
 
@@ -327,14 +327,14 @@ describe('an open question', () => {
       'tools/call',
       call,
     )
-    expect('asks' in outcome && Object.keys(outcome.asks)).toEqual(['a'])
+    expect('inputRequests' in outcome && Object.keys(outcome.inputRequests)).toEqual(['a'])
   })
 })
 
 describe('what a client is asked', () => {
   const asked = async (ask: (ctx: Context) => unknown, setting?: Setting) => {
     const { outcome } = await play(doing(ask), 'tools/call', call, setting)
-    return 'asks' in outcome ? outcome.asks.q : outcome.done
+    return 'inputRequests' in outcome ? outcome.inputRequests.q : outcome.done
   }
 
   test('a person, by a form', async () => {
@@ -442,7 +442,7 @@ describe('the fields of a form', () => {
       call,
     )
     if ('done' in outcome) return textOf(outcome.done)
-    const params = outcome.asks.q?.params as { requestedSchema: { properties: { field: unknown } } }
+    const params = outcome.inputRequests.q?.params as { requestedSchema: { properties: { field: unknown } } }
     return params.requestedSchema.properties.field
   }
 
@@ -523,7 +523,7 @@ describe('the fields of a form', () => {
         'tools/call',
         call,
       )
-      const params = 'asks' in outcome && outcome.asks.q?.params
+      const params = 'inputRequests' in outcome && outcome.inputRequests.q?.params
       expect(params).toMatchObject({
         requestedSchema: required.length > 0 ? { required } : expect.not.objectContaining({ required }),
       })
@@ -562,7 +562,7 @@ describe('the fields of a form', () => {
         'tools/call',
         call,
       )
-      expect('asks' in outcome && outcome.asks.q?.params).toMatchObject({
+      expect('inputRequests' in outcome && outcome.inputRequests.q?.params).toMatchObject({
         requestedSchema: {
           properties: {
             colour: { type: 'string', enum: expect.arrayContaining(['red', 'green']) },
@@ -641,12 +641,12 @@ describe('answers', () => {
     const server = newServer()
     server.prompt('p', { description: 'd' }, async (_, ctx) => String(await ctx.roots('q')))
     server.resource('a:b', { description: 'd' }, async (_, ctx) => String(await ctx.roots('q')))
-    const memo = { ...emptyMemo, answers: { q: { error: { code: -1, message: 'User rejected' } } } }
+    const journal = { ...emptyJournal, answers: { q: { error: { code: -1, message: 'User rejected' } } } }
     for (const [method, params] of [
       ['prompts/get', { name: 'p' }],
       ['resources/read', { uri: 'a:b' }],
     ] as const) {
-      expect(await refusal(server, method, params, { memo })).toMatchObject({
+      expect(await refusal(server, method, params, { journal })).toMatchObject({
         kind: 'client_refused',
         message: 'The client refused "q": User rejected',
       })
@@ -682,8 +682,8 @@ describe('answers', () => {
     ['roots that are an object', roots, { roots: {} }],
     ['a root without a URI', roots, { roots: [{ name: 'a' }] }],
   ])('that are none end the call, and no handler can catch that: %s', async (_, ask, answer) => {
-    const memo = { ...emptyMemo, answers: { q: { result: answer } } }
-    const { kind, message } = await refusal(doing(ask), 'tools/call', call, { memo })
+    const journal = { ...emptyJournal, answers: { q: { result: answer } } }
+    const { kind, message } = await refusal(doing(ask), 'tools/call', call, { journal })
     expect(kind).toBe('invalid_params')
     expect(message).toMatch(/^The answer to "q" (?:is not a valid \w+\/\w+ result|does not fit its schema: .+)$/)
   })

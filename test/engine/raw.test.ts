@@ -136,7 +136,7 @@ describe('the raw form', () => {
       'tools/call',
       call,
     )
-    expect(outcome).toMatchObject({ patience: 5000 })
+    expect(outcome).toMatchObject({ answerTimeoutMs: 5000 })
   })
 
   test('works in prompts and resources', async () => {

@@ -1,6 +1,6 @@
-/** A world in memory for one call after the other, and the loop that a client or a session is. */
-import type { Call, Outcome, Seals, World } from '../../worker/engine/call.ts'
-import { type Answer, emptyMemo, type Memo, withAnswers } from '../../worker/engine/memo.ts'
+/** A environment in memory for one call after the other, and the loop that a client or a session is. */
+import type { Call, CallEnvironment, Outcome, Seals } from '../../worker/engine/call.ts'
+import { type Answer, emptyJournal, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import { run } from '../../worker/engine/run.ts'
 import { jsonSchema } from '../../worker/json-schema/index.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
@@ -37,9 +37,9 @@ export type Setting = {
   signal?: AbortSignal
   updates?: boolean
   seals?: Seals
-  memo?: Memo
+  journal?: Journal
   /** Hears what the developer is told, also when the call is refused. */
-  report?: World['report']
+  report?: CallEnvironment['report']
 }
 
 export type Played = {
@@ -76,7 +76,7 @@ const nowhere: StateHost = {
 
 /** One round of a call. */
 export async function play(server: Server, method: string, params: Params, setting: Setting = {}): Promise<Played> {
-  const { date = '2026-07-28', capabilities = everything, memo = emptyMemo, updates = true } = setting
+  const { date = '2026-07-28', capabilities = everything, journal = emptyJournal, updates = true } = setting
   const { signal = new AbortController().signal } = setting
   const played: Omit<Played, 'outcome'> = { said: [], reported: [], disconnected: [], completed: [] }
   const call: Call = {
@@ -89,7 +89,7 @@ export async function play(server: Server, method: string, params: Params, setti
     session: undefined,
     logLevel: 'logLevel' in setting ? setting.logLevel : 'debug',
   }
-  const world: World = {
+  const environment: CallEnvironment = {
     signal: () => signal,
     seals: setting.seals ?? memorySeals(),
     state: setting.state ?? nowhere,
@@ -102,13 +102,13 @@ export async function play(server: Server, method: string, params: Params, setti
       setting.report?.(problem)
     },
   }
-  return { outcome: await run(server, call, memo, world), ...played }
+  return { outcome: await run(server, call, journal, environment), ...played }
 }
 
 /** What a call that asks nothing ends with. */
 export async function result(server: Server, method: string, params: Params = {}, setting?: Setting): Promise<Result> {
   const { outcome } = await play(server, method, params, setting)
-  if (!('done' in outcome)) throw new Error(`The call asks for ${Object.keys(outcome.asks)}`)
+  if (!('done' in outcome)) throw new Error(`The call asks for ${Object.keys(outcome.inputRequests)}`)
   return outcome.done
 }
 
@@ -148,20 +148,20 @@ export async function converse(
     if (typeof answering === 'function') return answering(key, request)
     return key in answering ? { result: answering[key] } : undefined
   }
-  let memo = setting.memo ?? emptyMemo
+  let journal = setting.journal ?? emptyJournal
   for (let round = 0; round < 120; round++) {
-    const { outcome, said } = await play(server, method, params, { ...setting, memo })
+    const { outcome, said } = await play(server, method, params, { ...setting, journal })
     conversation.said.push(said)
     if ('done' in outcome) return { ...conversation, result: outcome.done }
-    const asks = Object.entries(outcome.asks)
+    const asks = Object.entries(outcome.inputRequests)
     conversation.rounds.push(asks.map(([key]) => key))
-    Object.assign(conversation.asked, outcome.asks)
+    Object.assign(conversation.asked, outcome.inputRequests)
     const answers = asks.flatMap(([key, request]) => {
       const answer = answerTo(key, request)
       return answer ? [[key, answer] as const] : []
     })
     if (answers.length === 0) throw new Error(`Nobody answers ${asks.map(([key]) => key)}`)
-    memo = JSON.parse(JSON.stringify(withAnswers(outcome.memo, Object.fromEntries(answers))))
+    journal = JSON.parse(JSON.stringify(withAnswers(outcome.journal, Object.fromEntries(answers))))
   }
   throw new Error('The call never ends')
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { methods } from '../../worker/engine/methods/index.ts'
 import { checkMirroredParameters, checkStandardHeaders } from '../../worker/http/headers.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
-import type { MirroredParameter } from '../../worker/protocol/mirror.ts'
+import type { HeaderParameter } from '../../worker/protocol/param-headers.ts'
 
 /** What a check says; nothing when it passes. */
 function verdict(check: () => void): string | undefined {
@@ -137,7 +137,7 @@ describe('the headers of every request', () => {
 })
 
 describe('the headers that mirror arguments', () => {
-  const mirrored: MirroredParameter[] = [
+  const mirrored: HeaderParameter[] = [
     { header: 'Region', path: ['region'], type: 'string' },
     { header: 'Count', path: ['count'], type: 'integer' },
     { header: 'Dry', path: ['dry'], type: 'boolean' },

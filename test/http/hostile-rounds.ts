@@ -136,7 +136,8 @@ export const rounds: Row[] = [
   ),
   row(
     'a state of another server is refused',
-    async (stage) => askName({ requestState: await stage.foreignSeals.seal('memo:tools/call', undefined, {}, 60_000) }),
+    async (stage) =>
+      askName({ requestState: await stage.foreignSeals.seal('journal:tools/call', undefined, {}, 60_000) }),
     invalid,
   ),
   row(

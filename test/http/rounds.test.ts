@@ -202,7 +202,7 @@ test('an answer that comes too late is refused', async () => {
   expect(error?.message).toBe('params.requestState is not valid for this request: start it again')
 })
 
-test('a memo that is too large to be carried is kept, and only its name travels', async () => {
+test('a journal that is too large to be carried is kept, and only its name travels', async () => {
   const first = await round('ask_much', {}, {})
   const requestState = first.result?.requestState as string
   expect(requestState.length).toBeLessThan(1000)

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest'
 import {
   type Change,
   changesIn,
-  honoured,
+  eventNotification,
   listChanges,
-  newsNotification,
   type Recipients,
   readFilter,
+  supportedFilter,
   topicOf,
   topicsFor,
 } from '../../worker/protocol/changes.ts'
@@ -16,10 +16,10 @@ import type { SubscriptionFilter } from '../../worker/protocol/types.ts'
 const resource = { resource: 'note://1' }
 
 test('a change is told in the words of the protocol', () => {
-  expect(newsNotification({ list: 'tools' })).toEqual({ method: 'notifications/tools/list_changed' })
-  expect(newsNotification({ list: 'prompts' })).toEqual({ method: 'notifications/prompts/list_changed' })
-  expect(newsNotification({ list: 'resources' })).toEqual({ method: 'notifications/resources/list_changed' })
-  expect(newsNotification(resource)).toEqual({
+  expect(eventNotification({ list: 'tools' })).toEqual({ method: 'notifications/tools/list_changed' })
+  expect(eventNotification({ list: 'prompts' })).toEqual({ method: 'notifications/prompts/list_changed' })
+  expect(eventNotification({ list: 'resources' })).toEqual({ method: 'notifications/resources/list_changed' })
+  expect(eventNotification(resource)).toEqual({
     method: 'notifications/resources/updated',
     params: { uri: 'note://1' },
   })
@@ -158,12 +158,14 @@ describe('a filter', () => {
     ],
     [{ tools: false, prompts: false, resources: false }, {}],
   ])('is honoured as far as the server goes: %j', (offered, expected) => {
-    expect(honoured({ ...all, resourceSubscriptions: ['note://1'] }, offered)).toEqual(expected)
+    expect(supportedFilter({ ...all, resourceSubscriptions: ['note://1'] }, offered)).toEqual(expected)
   })
 
   test('is acknowledged without what was not asked for', () => {
     const offered = { tools: true, prompts: true, resources: true }
-    expect(honoured({ toolsListChanged: false }, offered)).toEqual({})
-    expect(honoured({ toolsListChanged: true, madeUp: true } as object, offered)).toEqual({ toolsListChanged: true })
+    expect(supportedFilter({ toolsListChanged: false }, offered)).toEqual({})
+    expect(supportedFilter({ toolsListChanged: true, madeUp: true } as object, offered)).toEqual({
+      toolsListChanged: true,
+    })
   })
 })

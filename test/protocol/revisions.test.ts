@@ -2,13 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorTable } from '../../worker/protocol/errors.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'
 import {
+  defaultRevision,
   negotiate,
   revisionOf,
   revisions,
   sessionRevisions,
   statelessRevisions,
   supportedVersions,
-  unsaidRevision,
 } from '../../worker/protocol/revisions/index.ts'
 import type {
   ClientCapabilities,
@@ -662,6 +662,6 @@ describe('which revision', () => {
   })
 
   test('without any sign it is 2025-03-26', () => {
-    expect(unsaidRevision.date).toBe(R2)
+    expect(defaultRevision.date).toBe(R2)
   })
 })

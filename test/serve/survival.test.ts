@@ -68,7 +68,7 @@ const columns: Readonly<Record<string, Column>> = {
   },
 }
 
-/** Characters: a memo with these is not carried by the client. */
+/** Characters: a journal with these is not carried by the client. */
 const luggage = 70_000
 const forms = { capabilities: { elicitation: {} } }
 const sampling = { capabilities: { sampling: {} } }
@@ -76,8 +76,8 @@ const sampling = { capabilities: { sampling: {} } }
 const kinds: readonly Kind[] = [
   { revision: '2026-07-28', way: 'plain' },
   { revision: '2026-07-28', way: 'single', single: true },
-  { revision: '2026-07-28', way: 'large memo', luggage },
-  { revision: '2026-07-28', way: 'single, large memo', single: true, luggage },
+  { revision: '2026-07-28', way: 'large journal', luggage },
+  { revision: '2026-07-28', way: 'single, large journal', single: true, luggage },
   { revision: '2025-11-25', way: 'forms', session: forms },
   { revision: '2025-11-25', way: 'forms, away meanwhile', session: { ...forms, leaves: true } },
   { revision: '2025-06-18', way: 'forms', session: forms },
@@ -202,10 +202,10 @@ const expected = `\
 2026-07-28 plain, at once                     goes on   goes on   goes on   goes on   goes on   b         b         b         b
 2026-07-28 single, one by one                 goes on   goes on   goes on   goes on   goes on   b         b         b         b
 2026-07-28 single, at once                    goes on   goes on   goes on   goes on   goes on   b         b         b         b
-2026-07-28 large memo, one by one             goes on   goes on   goes on   goes on   goes on   b         b         b         b
-2026-07-28 large memo, at once                goes on   goes on   goes on   goes on   goes on   b         b         b         b
-2026-07-28 single, large memo, one by one     goes on   goes on   goes on   goes on   goes on   b         b         b         b
-2026-07-28 single, large memo, at once        goes on   goes on   goes on   goes on   goes on   b         b         b         b
+2026-07-28 large journal, one by one             goes on   goes on   goes on   goes on   goes on   b         b         b         b
+2026-07-28 large journal, at once                goes on   goes on   goes on   goes on   goes on   b         b         b         b
+2026-07-28 single, large journal, one by one     goes on   goes on   goes on   goes on   goes on   b         b         b         b
+2026-07-28 single, large journal, at once        goes on   goes on   goes on   goes on   goes on   b         b         b         b
 2025-11-25 forms, one by one                  goes on   goes on   goes on   goes on   goes on   c         c         c         c
 2025-11-25 forms, at once                     goes on   goes on   goes on   goes on   goes on   c         c         c         c
 2025-11-25 forms, away meanwhile, one by one  goes on   goes on   goes on   goes on   goes on   d         d         c         c

@@ -1,10 +1,10 @@
 /** Odd and oversize values in every field that a client sends: an accepted message or a defined error, never another throw. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { bounds } from '../../worker/protocol/bounds.ts'
+import { classify } from '../../worker/protocol/classify.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { parse } from '../../worker/protocol/jsonrpc.ts'
 import { measured } from '../../worker/protocol/measure.ts'
-import { recognise } from '../../worker/protocol/recognise.ts'
 import { uriProblem } from '../../worker/protocol/uri.ts'
 import { uriTemplate } from '../../worker/server/uri-template.ts'
 import type { Chance } from '../support/random.ts'
@@ -179,7 +179,7 @@ describe('reading a message', () => {
       const value = someValue(random, bound)
       const text = JSON.stringify(field.message(value))
       const read = measured(parse(text), text.length)
-      const recognised = recognise(read, { version: random.one(versions), session: random.one([null, 'session']) })
+      const recognised = classify(read, { version: random.one(versions), session: random.one([null, 'session']) })
       const refusal = 'malformed' in read ? read.malformed : 'refused' in recognised ? recognised.refused : undefined
       if (refusal) {
         expect(refusal).toBeInstanceOf(McpError)

@@ -2,7 +2,7 @@
 import { createParser } from 'eventsource-parser'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { eventFrame, primingFrame, retryFrame } from '../../worker/http/event-stream.ts'
-import { feedClosed, feedMessage, feedRests, readFeedMessage } from '../../worker/http/feed-codes.ts'
+import { closeCode, readRelayMessage, relayMessage } from '../../worker/http/relay-messages.ts'
 import { notificationText, resultText } from '../../worker/protocol/jsonrpc.ts'
 import { hostileText } from '../support/hostile-text.ts'
 import type { Chance } from '../support/random.ts'
@@ -10,8 +10,8 @@ import { startServer, type TestServer } from '../support/server.ts'
 import { casesOf, property } from './cases.ts'
 
 // Its types are those of workerd, not of Node.
-const { openFeed } = (await import(new URL('../../worker/http/feed.ts', import.meta.url).href)) as {
-  openFeed(options: {
+const { openRelay } = (await import(new URL('../../worker/http/relay.ts', import.meta.url).href)) as {
+  openRelay(options: {
     keepAliveMs: number
     maxBufferedBytes: number
     dial(after: string | undefined): Promise<Response>
@@ -32,12 +32,12 @@ describe('relay messages', () => {
       ? undefined
       : `${random.below(10 ** random.below(15))}.${random.below(10 ** random.below(15))}`
     const payload = hostileText(random)
-    expect(readFeedMessage(feedMessage(payload, id))).toEqual({ id, payload })
+    expect(readRelayMessage(relayMessage(payload, id))).toEqual({ id, payload })
   })
 
   property('of an unknown format are not read', 1000, (random) => {
     const text = hostileText(random)
-    if (text[0] !== '1') expect(readFeedMessage(text)).toBeUndefined()
+    if (text[0] !== '1') expect(readRelayMessage(text)).toBeUndefined()
   })
 })
 
@@ -54,19 +54,19 @@ class Sender {
 
   dial = async (after: string | undefined): Promise<Response> => {
     this.dialledAfter.push(after)
-    if (this.dialledAfter.length > 1 && this.#random.rarely(5)) return socketResponse(() => feedRests)
+    if (this.dialledAfter.length > 1 && this.#random.rarely(5)) return socketResponse(() => closeCode.paused)
     const start = Number(after?.split('.')[1] ?? 0)
     return socketResponse((send) => {
-      if (start === 0) send(feedMessage(primingFrame('7.0', 1000), '7.0'))
+      if (start === 0) send(relayMessage(primingFrame('7.0', 1000), '7.0'))
       for (let next = start; next < this.log.length; ) {
-        if (this.#random.rarely(3)) return this.#random.one([1006, feedRests])
-        if (this.#random.rarely(4)) send(feedMessage(retryFrame(1000)))
+        if (this.#random.rarely(3)) return this.#random.one([1006, closeCode.paused])
+        if (this.#random.rarely(4)) send(relayMessage(retryFrame(1000)))
         const page = this.log.slice(next, next + this.#random.whole(1, 3))
         const events = page.map((data, index) => eventFrame(data, `7.${next + index + 1}`))
         next += page.length
-        send(feedMessage(events.join(''), `7.${next}`))
+        send(relayMessage(events.join(''), `7.${next}`))
       }
-      return feedClosed.complete
+      return closeCode.complete
     })
   }
 }
@@ -111,7 +111,7 @@ describe('a relay', () => {
   property('delivers each event once, in order and to the answer', 10_000, async (random) => {
     const log = hostileMessages(random)
     const sender = new Sender(random, log)
-    const response = await openFeed({
+    const response = await openRelay({
       keepAliveMs: 60_000,
       maxBufferedBytes: random.one([10, 500, 1_000_000]),
       dial: sender.dial,

@@ -14,8 +14,8 @@ describe('a declaration that cannot work is refused at start-up', () => {
     ['x'.repeat(65), forever, 'needs a name'],
     [
       'scope',
-      { scope: 'world' },
-      'The state "scope" has the scope "world": use "session", "user", "tenant" or "handle"',
+      { scope: 'environment' },
+      'The state "scope" has the scope "environment": use "session", "user", "tenant" or "handle"',
     ],
     ['none', {}, 'has the scope "undefined"'],
     ['session', { scope: 'session', ttl: 5 }, 'The state "session" is gone with its session: leave out ttl'],

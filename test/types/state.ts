@@ -53,7 +53,7 @@ state('user', { scope: 'user' })
 // @ts-expect-error a session has a life
 state('session', { scope: 'session', ttl: day })
 // @ts-expect-error there is no such scope
-state('world', { scope: 'world', ttl: day })
+state('environment', { scope: 'environment', ttl: day })
 
 state('keys', { scope: 'user', ttl: day }, (store: Store<{ count: number }>) => ({
   // @ts-expect-error there is no such key

@@ -2,7 +2,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import { CallLedger, type LedgerCall } from '../../durable-objects/call-ledger.ts'
-import { emptyMemo } from '../../worker/engine/memo.ts'
+import { emptyJournal } from '../../worker/engine/journal.ts'
 
 const namespace = (exports as unknown as { McpSession: DurableObjectNamespace }).McpSession
 
@@ -13,7 +13,7 @@ const withLedger = (use: (ledger: CallLedger) => void) =>
 const call = (id: number): LedgerCall => ({
   request: { jsonrpc: '2.0', id, method: 'tools/call' },
   stream: id,
-  memo: emptyMemo,
+  journal: emptyJournal,
   handshake: { version: '2025-11-25', capabilities: {}, client: { name: 'test', version: '1' } },
   session: 'sealed',
   identity: 'test',
@@ -34,7 +34,7 @@ test('a call goes on with the last of its answers', () =>
     expect(ledger.answer('ask-2', yes)).toBeUndefined()
     expect(ledger.answer('ask-2', { result: 'again' })).toBeUndefined()
     const answered = ledger.answer('ask-1', yes)
-    expect(answered).toMatchObject({ row, call: { memo: { answers: { a: yes, b: yes } } } })
+    expect(answered).toMatchObject({ row, call: { journal: { answers: { a: yes, b: yes } } } })
     expect(ledger.unasked()).toMatchObject([{ row }])
   }))
 

@@ -1,6 +1,6 @@
 /** What the inspector shows of a Durable Object. */
 import { expect, test } from 'vitest'
-import { type RowsRpc, tellRows } from '../../worker/development/rows.ts'
+import { exposeStorage, type RowsRpc } from '../../worker/development/rows.ts'
 
 test('a key ring is shown of no class, and under no name', async () => {
   const ring = { current: 'k1', keys: { k1: 'secret' } }
@@ -13,7 +13,7 @@ test('a key ring is shown of no class, and under no name', async () => {
   class Other {
     readonly ctx = { storage: { kv: { list: () => stored }, sql, getAlarm: async () => null } }
   }
-  tellRows(Other)
+  exposeStorage(Other)
   const { values } = await (new Other() as unknown as RowsRpc).edgemcpRows() // tellRows adds the method
   expect(values).toEqual([
     ['keys', '(not shown)'],

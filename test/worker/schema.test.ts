@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import { defaultLogBounds, EventLog } from '../../durable-objects/event-log.ts'
 import { Schema } from '../../durable-objects/schema.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
-import { readFeedMessage } from '../../worker/http/feed-codes.ts'
+import { readRelayMessage } from '../../worker/http/relay-messages.ts'
 import { post, postOf, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
@@ -12,7 +12,12 @@ const namespace = (exports as unknown as { McpSession: { getByName(name: string)
 
 /** What a session of schema version 1 has stored that waits for an answer. Not to be changed: later releases must read it. */
 const version1 = {
-  values: (name: string, now: number) => ({ schema: 1, id: { name, expires: now + week }, seen: now, level: 'info' }),
+  values: (name: string, now: number) => ({
+    schema: 1,
+    id: { name, expires: now + week },
+    lastSeenAt: now,
+    logLevel: 'info',
+  }),
   statements: [
     'CREATE TABLE streams (id INTEGER PRIMARY KEY AUTOINCREMENT, unanswered INTEGER, at INTEGER, scopes TEXT, droppedNotification INTEGER, droppedMessage INTEGER)',
     'CREATE TABLE events (stream INTEGER, seq INTEGER, data TEXT, total INTEGER, call INTEGER, said INTEGER, scoped INTEGER, isMessage INTEGER, messages INTEGER, messageTotal INTEGER, PRIMARY KEY (stream, seq)) WITHOUT ROWID',
@@ -20,7 +25,7 @@ const version1 = {
     'CREATE TABLE questions (id INTEGER PRIMARY KEY AUTOINCREMENT, call INTEGER, key TEXT)',
     'INSERT INTO streams (id, unanswered) VALUES (1, 1)',
     `INSERT INTO events VALUES (1, 1, '{"jsonrpc":"2.0","id":"ask-1","method":"elicitation/create","params":{"mode":"form","message":"What is your name?","requestedSchema":{"type":"object","properties":{"name":{"type":"string","minLength":1}},"required":["name"]}}}', 207, NULL, NULL, NULL, 1, 1, 207)`,
-    `INSERT INTO calls VALUES (1, '1', '{"request":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_name","arguments":{}}},"stream":1,"memo":MEMO,"handshake":{"version":"2025-11-25","capabilities":{"elicitation":{}},"client":{"name":"test","version":"1"}},"session":"sealed","identity":"test","isPersonal":false,"repeats":0}', 4102444800000)`,
+    `INSERT INTO calls VALUES (1, '1', '{"request":{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"ask_name","arguments":{}}},"stream":1,"journal":MEMO,"handshake":{"version":"2025-11-25","capabilities":{"elicitation":{}},"client":{"name":"test","version":"1"}},"session":"sealed","identity":"test","isPersonal":false,"repeats":0}', 4102444800000)`,
     "INSERT INTO questions VALUES (1, 1, 'name')",
   ],
 }
@@ -48,15 +53,15 @@ const version1Streams = {
 async function stored({ values, statements }: typeof version1 = version1): Promise<{ stub: Stub; name: string }> {
   const name = crypto.randomUUID()
   const stub = namespace.getByName(name)
-  // Its memo is taken from a call of this release, because it names the tool's questions.
+  // Its journal is taken from a call of this release, because it names the tool's questions.
   const other = namespace.getByName(crypto.randomUUID())
   await other.post(post('tools/call', { name: 'ask_name', arguments: {} }))
-  const memo = await runInDurableObject(other, (_, { storage }) => {
+  const journal = await runInDurableObject(other, (_, { storage }) => {
     const [row] = storage.sql.exec<{ call: string }>('SELECT call FROM calls').toArray()
-    return JSON.stringify(JSON.parse(row?.call ?? '{}').memo)
+    return JSON.stringify(JSON.parse(row?.call ?? '{}').journal)
   })
   await runInDurableObject(stub, (_, { storage }) => {
-    for (const statement of statements) storage.sql.exec(statement.replace('MEMO', () => memo.replaceAll("'", "''")))
+    for (const statement of statements) storage.sql.exec(statement.replace('MEMO', () => journal.replaceAll("'", "''")))
     for (const [key, value] of Object.entries(values(name, Date.now()))) storage.kv.put(key, value)
   })
   await evictDurableObject(stub)
@@ -86,14 +91,14 @@ describe('the stored data of schema version 1', () => {
   test('is read by this release: the call goes on and its stream is resumed', async () => {
     const { stub } = await stored()
     expect(await stub.post(answer())).toEqual({ status: 202 })
-    const query = `after=1.1&expires=${Date.now() + week}&feed=one`
+    const query = `after=1.1&expires=${Date.now() + week}&relay=one`
     const { webSocket } = await stub.fetch(
-      new Request(`https://session/feed?${query}`, { headers: { Upgrade: 'websocket' } }),
+      new Request(`https://session/relay?${query}`, { headers: { Upgrade: 'websocket' } }),
     )
     let text = ''
     const closed = Promise.withResolvers<number>()
     webSocket?.addEventListener('message', ({ data }) => {
-      text += readFeedMessage(data)?.payload
+      text += readRelayMessage(data)?.payload
     })
     webSocket?.addEventListener('close', ({ code }) => closed.resolve(code))
     webSocket?.accept()
@@ -108,7 +113,7 @@ describe('the stored data of schema version 1', () => {
         sql.exec("ALTER TABLE streams ADD COLUMN label TEXT DEFAULT 'none'")
       }
       const rename = ({ kv }: DurableObjectStorage) => {
-        kv.put('least', kv.get('level'))
+        kv.put('least', kv.get('logLevel'))
         kv.delete('level')
       }
       const fail = () => {
@@ -116,7 +121,7 @@ describe('the stored data of schema version 1', () => {
       }
       expect(() => new Schema(storage, [addColumn, rename, fail])).toThrow('This migration fails')
       expect(storage.kv.get('schema')).toBe(1)
-      expect(storage.kv.get('level')).toBe('info')
+      expect(storage.kv.get('logLevel')).toBe('info')
       for (let wake = 0; wake < 2; wake += 1) new Schema(storage, [addColumn, rename]).check()
       const log = new EventLog(storage.sql, () => defaultLogBounds)
       return {
@@ -172,8 +177,8 @@ test('an object that a newer release has stored refuses everything, loses nothin
   expect(await refusalOf(() => stub.post(answer()))).toMatch(refusal)
   expect(await refusalOf(() => stub.end(Date.now() + week))).toMatch(refusal)
   expect(await refusalOf(() => stub.changed({ list: 'tools' }))).toMatch(refusal)
-  expect(await refusalOf(() => stub.keep('text', Date.now() + week))).toMatch(refusal)
-  expect(await refusalOf(() => stub.fetch(new Request('https://session/feed?stream=1')))).toMatch(refusal)
+  expect(await refusalOf(() => stub.put('text', Date.now() + week))).toMatch(refusal)
+  expect(await refusalOf(() => stub.fetch(new Request('https://session/relay?stream=1')))).toMatch(refusal)
   await runInDurableObject(stub, (_, { storage }) => storage.setAlarm(Date.now() + week))
   expect(await runDurableObjectAlarm(stub)).toBe(true)
   const alarm = await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())

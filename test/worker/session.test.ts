@@ -2,7 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { exports } from 'cloudflare:workers'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Post, Posted, SessionRpc } from '../../durable-objects/session.ts'
-import { readFeedMessage } from '../../worker/http/feed-codes.ts'
+import { readRelayMessage } from '../../worker/http/relay-messages.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { post, week } from './session-post.ts'
 
@@ -32,13 +32,13 @@ const alarmOf = (stub: Stub) => runInDurableObject(stub, (_, state) => state.sto
 async function open(stub: Stub, query: string) {
   const settings = `expires=${Date.now() + week}&${query}`
   const response = await stub.fetch(
-    new Request(`https://session/feed?${settings}`, { headers: { Upgrade: 'websocket' } }),
+    new Request(`https://session/relay?${settings}`, { headers: { Upgrade: 'websocket' } }),
   )
   const frames: string[] = []
   const closed = Promise.withResolvers<number>()
   const socket = response.webSocket
   socket?.addEventListener('message', ({ data }) => {
-    frames.push(...(readFeedMessage(data)?.payload ?? '').split(/(?<=\n\n)/))
+    frames.push(...(readRelayMessage(data)?.payload ?? '').split(/(?<=\n\n)/))
   })
   socket?.addEventListener('close', ({ code }) => closed.resolve(code))
   socket?.accept()
@@ -116,13 +116,13 @@ describe('a stream', () => {
   test('goes on after the object was evicted while a person thinks', async () => {
     const stub = session()
     expect(await stub.post(call('ask_name'))).toEqual({ stream: 1 })
-    const feed = await open(stub, 'stream=1')
-    await vi.waitFor(() => expect(feed.frames.join('')).toContain('"id":"ask-1"'))
+    const relay = await open(stub, 'stream=1')
+    await vi.waitFor(() => expect(relay.frames.join('')).toContain('"id":"ask-1"'))
     await evictDurableObject(stub, { webSockets: 'hibernate' })
     const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
     expect(await stub.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
-    expect(await feed.closed).toBe(1000)
-    expect(feed.frames.join('')).toContain('Hello, Ada!')
+    expect(await relay.closed).toBe(1000)
+    expect(relay.frames.join('')).toContain('Hello, Ada!')
     // The same answer once more, and one that nobody waits for, change nothing.
     for (const id of ['ask-1', 'ask-99', 'other', 7]) {
       expect(await stub.post({ ...post(''), messages: [{ ...answer, id }] })).toEqual({ status: 202 })
@@ -139,9 +139,9 @@ describe('a stream', () => {
     await vi.waitFor(async () => expect(await alarmOf(stub)).toBeNull())
     const asks = { ...call('ask_soon').messages[0], id: 2 } as RequestMessage
     expect(await stub.post({ ...post(''), messages: [asks] })).toEqual({ stream: 2 })
-    const feed = await open(stub, 'stream=2')
-    expect(await feed.closed).toBe(1000)
-    expect(feed.frames.at(-1)).toContain('Nobody answered in time')
+    const relay = await open(stub, 'stream=2')
+    expect(await relay.closed).toBe(1000)
+    expect(relay.frames.at(-1)).toContain('Nobody answered in time')
     const params = { requestId: 1 }
     await stub.post({ ...post(''), messages: [{ jsonrpc: '2.0', method: 'notifications/cancelled', params }] })
   })
@@ -151,11 +151,11 @@ describe('a stream', () => {
     async (taskId) => {
       const stub = session()
       expect(await stub.post(post('tools/call', { name: 'ask_name', taskId }))).toEqual({ stream: 1 })
-      const feed = await open(stub, 'stream=1')
+      const relay = await open(stub, 'stream=1')
       const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
       expect(await stub.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
-      expect(await feed.closed).toBe(1000)
-      expect(feed.frames.join('')).toContain('Hello, Ada!')
+      expect(await relay.closed).toBe(1000)
+      expect(relay.frames.join('')).toContain('Hello, Ada!')
     },
   )
 
@@ -189,13 +189,13 @@ describe('a stream', () => {
   test('of a question whose time is over is not given to its call, also before the alarm has said so', async () => {
     const stub = session()
     await stub.post(call('ask_name'))
-    const feed = await open(stub, 'stream=1')
+    const relay = await open(stub, 'stream=1')
     await runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec('UPDATE calls SET due = 1'))
     const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept', content: { name: 'Ada' } } }
     expect(await stub.post({ ...post(''), messages: [answer] })).toEqual({ status: 202 })
-    expect(await feed.closed).toBe(1000)
-    expect(feed.frames.join('')).toContain('"reason":"timeout"')
-    expect(feed.frames.join('')).not.toContain('Hello')
+    expect(await relay.closed).toBe(1000)
+    expect(relay.frames.join('')).toContain('"reason":"timeout"')
+    expect(relay.frames.join('')).not.toContain('Hello')
   })
 
   test('of a question that is wanted soon is watched over beside calls that run', async () => {
@@ -215,26 +215,26 @@ describe('a stream', () => {
   test('of a cancelled question ends without an answer, and the question is withdrawn', async () => {
     const stub = session()
     await stub.post(call('ask_name'))
-    const feed = await open(stub, 'stream=1')
+    const relay = await open(stub, 'stream=1')
     const cancel = { jsonrpc: '2.0' as const, method: 'notifications/cancelled', params: { requestId: 1 } }
     await stub.post({ ...post(''), messages: [cancel] })
-    expect(await feed.closed).toBe(1000)
-    expect(feed.frames.at(-1)).toContain('"method":"notifications/cancelled","params":{"requestId":"ask-1"')
-    expect(feed.frames.join('')).not.toContain('"id":1,')
+    expect(await relay.closed).toBe(1000)
+    expect(relay.frames.at(-1)).toContain('"method":"notifications/cancelled","params":{"requestId":"ask-1"')
+    expect(relay.frames.join('')).not.toContain('"id":1,')
   })
 
   test('of a cancelled call ends at once, whether its handler listens or not, and is not run again', async () => {
     const stub = session()
     const args = { name: 'stubborn', arguments: { key: crypto.randomUUID() }, _meta: { progressToken: 'p' } }
     expect(await stub.post(post('tools/call', args))).toEqual({ stream: 1 })
-    const feed = await open(stub, 'stream=1')
+    const relay = await open(stub, 'stream=1')
     const cancel = {
       jsonrpc: '2.0' as const,
       method: 'notifications/cancelled',
       params: { requestId: 1, reason: 'no' },
     }
     await stub.post({ ...post(''), messages: [cancel] })
-    expect(await feed.closed).toBe(1000)
+    expect(await relay.closed).toBe(1000)
     await evictDurableObject(stub)
     expect((await open(stub, 'after=1.1')).status).toBe(405)
     expect(await stub.post(call('echo', { text: 'the id is free again' }))).toMatchObject({ status: 200 })
@@ -259,8 +259,8 @@ describe('a stream', () => {
   test('goes on without what was only said, when more was said than is kept while its client thought it heard', async () => {
     const stub = session()
     expect(await stub.post(call('pour', { lines: 1500, characters: 1 }))).toEqual({ stream: 1 })
-    expect((await open(stub, 'after=1.1&feed=a')).status).toBe(400)
-    const again = await open(stub, 'after=1.1&feed=a&again=1')
+    expect((await open(stub, 'after=1.1&relay=a')).status).toBe(400)
+    const again = await open(stub, 'after=1.1&relay=a&again=1')
     expect(await again.closed).toBe(1000)
     expect(again.frames).toHaveLength(1001)
     expect(again.frames.at(-1)).toContain('"id":1,"result"')
@@ -268,40 +268,40 @@ describe('a stream', () => {
 
   test('is not taken over by a connection that its client has given up', async () => {
     const stub = session()
-    await open(stub, 'feed=a')
-    const newer = await open(stub, 'feed=b')
-    expect((await open(stub, 'feed=a&after=0.0&again=1')).status).toBe(409)
+    await open(stub, 'relay=a')
+    const newer = await open(stub, 'relay=b')
+    expect((await open(stub, 'relay=a&after=0.0&again=1')).status).toBe(409)
     await stub.changed({ list: 'tools' })
     await vi.waitFor(() => expect(newer.frames).toHaveLength(1))
-    const itself = await open(stub, 'feed=b&after=0.1&again=1')
+    const itself = await open(stub, 'relay=b&after=0.1&again=1')
     expect([itself.status, await newer.closed]).toEqual([101, 4002])
     itself.socket?.close(4000)
   })
 
   test('says where it starts, so that whoever feeds from it misses nothing before its first event', async () => {
     const stub = session()
-    const feed = await open(stub, '')
-    expect(feed.start).toBe('0.0')
+    const relay = await open(stub, '')
+    expect(relay.start).toBe('0.0')
     await stub.changed({ list: 'tools' })
-    await vi.waitFor(() => expect(feed.frames).toHaveLength(1))
+    await vi.waitFor(() => expect(relay.frames).toHaveLength(1))
     expect((await open(stub, '')).start).toBe('0.1')
     const again = await open(stub, 'after=0.0')
     expect(again.start).toBe('0.0')
-    await vi.waitFor(() => expect(again.frames).toEqual(feed.frames))
+    await vi.waitFor(() => expect(again.frames).toEqual(relay.frames))
     again.socket?.close(4000)
   })
 
   test('has each delivery of a change once, however often it is called for', async () => {
     const stub = session()
-    const feed = await open(stub, '')
+    const relay = await open(stub, '')
     for (let time = 0; time < 4; time += 1) await stub.changed({ list: 'tools' }, undefined, undefined, 'one')
     await stub.changed({ list: 'prompts' }, undefined, undefined, 'another')
-    await vi.waitFor(() => expect(feed.frames.join('')).toContain('prompts/list_changed'))
-    expect(feed.frames.join('').match(/list_changed/g)).toHaveLength(2)
-    feed.socket?.close(4000)
+    await vi.waitFor(() => expect(relay.frames.join('')).toContain('prompts/list_changed'))
+    expect(relay.frames.join('').match(/list_changed/g)).toHaveLength(2)
+    relay.socket?.close(4000)
   })
 
-  test('is taken over by the newest feed', async () => {
+  test('is taken over by the newest relay', async () => {
     const stub = session()
     const older = await open(stub, 'polling=1&version=2025-11-25')
     const newer = await open(stub, 'polling=1&version=2025-11-25')
@@ -319,9 +319,9 @@ describe('a call that was running when its object was lost', () => {
     const stub = session()
     expect(await stub.post(streamed('stubborn', crypto.randomUUID()))).toEqual({ stream: 1 })
     await evictDurableObject(stub)
-    const feed = await open(stub, 'stream=1')
-    expect(await feed.closed).toBe(1000)
-    const said = feed.frames.join('')
+    const relay = await open(stub, 'stream=1')
+    expect(await relay.closed).toBe(1000)
+    const said = relay.frames.join('')
     expect(said).toContain('run 2')
     expect(said.match(/"progress":\d/g)).toEqual(['"progress":1', '"progress":2'])
   })
@@ -349,9 +349,9 @@ describe('a call that was running when its object was lost', () => {
     const stub = session()
     await stub.post({ ...post(''), messages: [lost(1, args)] })
     await evictDurableObject(stub)
-    const feed = await open(stub, 'stream=1')
-    expect(await feed.closed).toBe(1000)
-    expect(steps(feed.frames).slice(-3)).toEqual(heard)
+    const relay = await open(stub, 'stream=1')
+    expect(await relay.closed).toBe(1000)
+    expect(steps(relay.frames).slice(-3)).toEqual(heard)
   })
 
   test('and had told that a person is done on a page, does not tell it twice', async () => {
@@ -361,10 +361,10 @@ describe('a call that was running when its object was lost', () => {
     const answer = { jsonrpc: '2.0' as const, id: 'ask-1', result: { action: 'accept' } }
     await stub.post({ ...post(''), handshake, messages: [answer] })
     await evictDurableObject(stub)
-    const feed = await open(stub, 'stream=1')
-    expect(await feed.closed).toBe(1000)
-    expect(feed.frames.join('')).toContain('"text":"done"')
-    expect(feed.frames.filter((frame) => frame.includes('notifications/elicitation/complete'))).toHaveLength(1)
+    const relay = await open(stub, 'stream=1')
+    expect(await relay.closed).toBe(1000)
+    expect(relay.frames.join('')).toContain('"text":"done"')
+    expect(relay.frames.filter((frame) => frame.includes('notifications/elicitation/complete'))).toHaveLength(1)
   })
 
   test('beside another of its batch, says nothing twice and swallows nothing', async () => {
@@ -372,38 +372,38 @@ describe('a call that was running when its object was lost', () => {
     const handshake = { ...post('').handshake, version: '2025-03-26' } as Post['handshake']
     await stub.post({ ...post(''), handshake, batch: true, messages: [lost(1, { steps: 3 }), lost(2, { steps: 1 })] })
     await evictDurableObject(stub)
-    const feed = await open(stub, 'stream=1')
-    expect(await feed.closed).toBe(1000)
-    expect(steps(feed.frames).toSorted()).toEqual(['1: 1', '1: 2', '1: 3', '1: 4', '2: 1', '2: 2'])
+    const relay = await open(stub, 'stream=1')
+    expect(await relay.closed).toBe(1000)
+    expect(steps(relay.frames).toSorted()).toEqual(['1: 1', '1: 2', '1: 3', '1: 4', '2: 1', '2: 2'])
   })
 
   test('over HTTP+SSE says nothing twice, whatever was said before it', async () => {
     const stub = session()
-    const feed = await open(stub, 'sse=1')
+    const relay = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
     await stub.post(post('initialize', hello, { handshake: undefined }))
-    const said = (id: number) => vi.waitFor(() => expect(feed.frames.join('')).toContain(`"id":${id},"result"`))
+    const said = (id: number) => vi.waitFor(() => expect(relay.frames.join('')).toContain(`"id":${id},"result"`))
     await said(1)
     const over = (message: RequestMessage) => stub.post({ ...post(''), handshake: undefined, messages: [message] })
     const { params } = lost(2, { steps: 5 })
     await over({ jsonrpc: '2.0', id: 2, method: 'tools/call', params: { ...params, name: 'progress' } })
     await said(2)
     await over(lost(3, { steps: 2 }))
-    await vi.waitFor(() => expect(steps(feed.frames)).toHaveLength(7))
+    await vi.waitFor(() => expect(steps(relay.frames)).toHaveLength(7))
     await evictDurableObject(stub, { webSockets: 'hibernate' })
     await stub.post({ ...post('ping'), handshake: undefined, messages: [{ jsonrpc: '2.0', id: 4, method: 'ping' }] })
     await said(3)
-    expect(steps(feed.frames).slice(5)).toEqual(['3: 1', '3: 2', '3: 3'])
-    feed.socket?.close(4000)
+    expect(steps(relay.frames).slice(5)).toEqual(['3: 1', '3: 2', '3: 3'])
+    relay.socket?.close(4000)
   })
 
   test('ends with an error that says so when it is not', async () => {
     const stub = session()
     expect(await stub.post(streamed('wait', crypto.randomUUID()))).toEqual({ stream: 1 })
     await evictDurableObject(stub)
-    const feed = await open(stub, 'after=1.1')
-    expect(await feed.closed).toBe(1000)
-    expect(feed.frames).toEqual([
+    const relay = await open(stub, 'after=1.1')
+    expect(await relay.closed).toBe(1000)
+    expect(relay.frames).toEqual([
       'id: 1.2\ndata: {"jsonrpc":"2.0","id":1,"error":{"code":-32603,"message":"The call was interrupted",' +
         '"data":{"reason":"interrupted","retryable":false}}}\n\n',
     ])
@@ -416,9 +416,9 @@ describe('a call that was running when its object was lost', () => {
     await stub.post(streamed('wait', crypto.randomUUID()))
     await evictDurableObject(stub)
     expect(await runDurableObjectAlarm(stub)).toBe(true)
-    const feed = await open(stub, 'after=1.1')
-    await feed.closed
-    expect(feed.frames.join('')).toContain('interrupted')
+    const relay = await open(stub, 'after=1.1')
+    await relay.closed
+    expect(relay.frames.join('')).toContain('interrupted')
   })
 
   test('is not run again for nobody when somebody had asked', async () => {
@@ -426,9 +426,9 @@ describe('a call that was running when its object was lost', () => {
     const principal = { issuer: 'https://issuer.example', subject: 'ada', scopes: [], claims: {} }
     await stub.post({ ...streamed('stubborn', crypto.randomUUID()), principal })
     await evictDurableObject(stub)
-    const feed = await open(stub, 'after=1.1')
-    await feed.closed
-    expect(feed.frames.join('')).toContain('"data":{"reason":"interrupted","retryable":true}')
+    const relay = await open(stub, 'after=1.1')
+    await relay.closed
+    expect(relay.frames.join('')).toContain('"data":{"reason":"interrupted","retryable":true}')
   })
 
   test('leaves no row behind', async () => {
@@ -509,8 +509,8 @@ describe('a session that is over', () => {
   ] as [string, Post[]][])('by itself, after %s and a day without a request, leaves nothing', async (_, posts) => {
     const stub = session()
     for (const each of posts) await stub.post(each)
-    const feed = await open(stub, '')
-    feed.socket?.close(4000)
+    const relay = await open(stub, '')
+    relay.socket?.close(4000)
     await lapse(stub)
     expect(await tablesOf(stub)).toEqual([])
     expect(await valuesOf(stub)).toEqual([])
@@ -560,10 +560,10 @@ describe('a session that is over', () => {
     /** Asks, and returns the id of the input request and those of the events of the stream. */
     const live = async (name: string) => {
       const posted = (await stub.post(asking)) as { stream: number }
-      const feed = await open(stub, `stream=${posted.stream}`)
-      await vi.waitFor(() => expect(feed.frames.join('')).toContain('elicitation/create'))
-      const id = /"id":"(ask-\d+)"/.exec(feed.frames.join(''))?.[1] as string
-      return { id, name, feed, start: `${posted.stream}.0` }
+      const relay = await open(stub, `stream=${posted.stream}`)
+      await vi.waitFor(() => expect(relay.frames.join('')).toContain('elicitation/create'))
+      const id = /"id":"(ask-\d+)"/.exec(relay.frames.join(''))?.[1] as string
+      return { id, name, relay, start: `${posted.stream}.0` }
     }
     const first = await live('Ada')
     const standing = await open(stub, '')
@@ -572,7 +572,7 @@ describe('a session that is over', () => {
     const [last] = /(?<=id: )\S+/.exec(standing.frames[0] as string) as unknown as [string]
     standing.socket?.close(4000)
     await stub.post({ ...asking, messages: [answer(first.id, 'Ada')] })
-    await first.feed.closed
+    await first.relay.closed
     await lapse(stub)
     expect(await valuesOf(stub)).toEqual([])
 
@@ -585,12 +585,12 @@ describe('a session that is over', () => {
       for (const after of [first.start, last]) expect((await open(stub, `after=${after}`)).status, after).toBe(400)
       await stub.post({ ...asking, messages: [answer(first.id, 'late')] })
       await stub.post({ ...asking, messages: [answer(second.id, 'Eve')] })
-      await second.feed.closed
-      expect(second.feed.frames.join('')).toContain('Hello, Eve!')
+      await second.relay.closed
+      expect(second.relay.frames.join('')).toContain('Hello, Eve!')
       const [resumed, whole] = [await open(stub, `after=${again.start}`), await open(stub, `after=${second.start}`)]
       await vi.waitFor(() => expect(resumed.frames).toEqual(again.frames))
       await whole.closed
-      expect(whole.frames).toEqual(second.feed.frames)
+      expect(whole.frames).toEqual(second.relay.frames)
       resumed.socket?.close(4000)
     } finally {
       vi.useRealTimers()
@@ -599,31 +599,33 @@ describe('a session that is over', () => {
 
   test('not while a client holds a stream, and looks again a day later only', async () => {
     const stub = session()
-    const feed = await open(stub, '')
+    const relay = await open(stub, '')
     await evictDurableObject(stub, { webSockets: 'hibernate' })
-    await runInDurableObject(stub, (_, state) => state.storage.kv.put('seen', Date.now() - 25 * 60 * 60_000))
+    await runInDurableObject(stub, (_, state) => state.storage.kv.put('lastSeenAt', Date.now() - 25 * 60 * 60_000))
     expect(await runDurableObjectAlarm(stub)).toBe(true)
     expect(await alarmOf(stub)).toBeGreaterThan(Date.now() + 23 * 60 * 60_000)
     await stub.changed({ list: 'tools' })
-    await vi.waitFor(() => expect(feed.frames).toHaveLength(1))
-    feed.socket?.close(4000)
+    await vi.waitFor(() => expect(relay.frames).toHaveLength(1))
+    relay.socket?.close(4000)
   })
 
   test('not because its stream was open for long', async () => {
     const stub = session()
     await stub.post(post('logging/setLevel', { level: 'debug' }))
-    const feed = await open(stub, '')
+    const relay = await open(stub, '')
     await evictDurableObject(stub, { webSockets: 'hibernate' })
-    await runInDurableObject(stub, (_, state) => state.storage.kv.put('seen', Date.now() - 3 * 24 * 60 * 60_000))
+    await runInDurableObject(stub, (_, state) => state.storage.kv.put('lastSeenAt', Date.now() - 3 * 24 * 60 * 60_000))
     expect(await runDurableObjectAlarm(stub)).toBe(true)
     const closing = Date.now() - 2
-    feed.socket?.close(4000)
+    relay.socket?.close(4000)
     await vi.waitFor(() =>
-      runInDurableObject(stub, (_, state) => expect(state.storage.kv.get('seen')).toBeGreaterThan(closing - 1000)),
+      runInDurableObject(stub, (_, state) =>
+        expect(state.storage.kv.get('lastSeenAt')).toBeGreaterThan(closing - 1000),
+      ),
     )
     await evictDurableObject(stub)
     expect(await runDurableObjectAlarm(stub)).toBe(true)
-    expect(await valuesOf(stub)).toContain('level')
+    expect(await valuesOf(stub)).toContain('logLevel')
   })
 
   test('by itself, however long a call of it runs', async () => {
@@ -643,10 +645,10 @@ describe('a session that is over', () => {
 
   test('over HTTP+SSE leaves nothing, and stays over', async () => {
     const stub = session()
-    const feed = await open(stub, 'sse=1')
+    const relay = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
     expect(await stub.post(post('initialize', hello, { handshake: undefined }))).toEqual({ status: 202 })
-    feed.socket?.close(4000)
+    relay.socket?.close(4000)
     await vi.waitFor(async () => expect(await valuesOf(stub)).toEqual([]))
     expect(await tablesOf(stub)).toEqual([])
     expect(await alarmOf(stub)).toBeNull()
@@ -658,11 +660,11 @@ describe('a session that is over', () => {
 describe('a session over HTTP+SSE that lost its stream', () => {
   const begin = async () => {
     const stub = session()
-    const feed = await open(stub, 'sse=1')
+    const relay = await open(stub, 'sse=1')
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
     await stub.post(post('initialize', hello, { handshake: undefined }))
-    await vi.waitFor(() => expect(feed.frames).toHaveLength(1))
-    feed.socket?.close(4003)
+    await vi.waitFor(() => expect(relay.frames).toHaveLength(1))
+    relay.socket?.close(4003)
     await vi.waitFor(async () => expect(await alarmOf(stub)).toBeLessThan(Date.now() + 6 * 60_000))
     return stub
   }
@@ -708,7 +710,7 @@ describe('a session over HTTP+SSE that lost its stream', () => {
 /** A day goes by without a request. */
 async function lapse(stub: Stub): Promise<void> {
   await evictDurableObject(stub)
-  await runInDurableObject(stub, (_, state) => state.storage.kv.put('seen', Date.now() - 25 * 60 * 60_000))
+  await runInDurableObject(stub, (_, state) => state.storage.kv.put('lastSeenAt', Date.now() - 25 * 60 * 60_000))
   expect(await runDurableObjectAlarm(stub)).toBe(true)
 }
 
@@ -728,10 +730,10 @@ test('roots that are larger than a stored value may be reach their call, and are
     [2, large, false],
   ] as const) {
     expect(await stub.post(asks)).toEqual({ stream })
-    const feed = await open(stub, `stream=${stream}`)
+    const relay = await open(stub, `stream=${stream}`)
     await stub.post({ ...asks, messages: [answer(`ask-${stream}`, uri)] })
-    expect(await feed.closed).toBe(1000)
-    expect(feed.frames.join('')).toContain(uri)
+    expect(await relay.closed).toBe(1000)
+    expect(relay.frames.join('')).toContain(uri)
     expect((await valuesOf(stub)).includes('roots'), uri.slice(0, 20)).toBe(isStored)
     const params = { messages: [{ jsonrpc: '2.0' as const, method: 'notifications/roots/list_changed' }] }
     if (isStored) await stub.post({ ...asks, ...params })
@@ -750,11 +752,11 @@ test('roots that are answered before the other questions of their call are not a
     stub.post({ ...asks, messages: [{ jsonrpc: '2.0', id, result } as Message] })
   /** The ids of what is asked on a stream, by method. */
   const questionsOn = async (stream: number, count: number) => {
-    const feed = await open(stub, `stream=${stream}`)
-    const questions = () => feed.frames.map((frame) => JSON.parse(frame.split('data: ')[1] ?? '{}'))
+    const relay = await open(stub, `stream=${stream}`)
+    const questions = () => relay.frames.map((frame) => JSON.parse(frame.split('data: ')[1] ?? '{}'))
     await vi.waitFor(() => expect(questions()).toHaveLength(count))
     const ids: Record<string, string> = Object.fromEntries(questions().map(({ method, id }) => [method, id]))
-    return { feed, ids }
+    return { relay, ids }
   }
   const named = { action: 'accept', content: { name: 'Ada' } }
 
@@ -763,14 +765,14 @@ test('roots that are answered before the other questions of their call are not a
   await answer(first.ids['roots/list'] as string, { roots: [{ uri: 'file:///a' }] })
   // What another answer says besides is no list of roots.
   await answer(first.ids['elicitation/create'] as string, { ...named, roots: [{ uri: 'file:///b' }] })
-  expect(await first.feed.closed).toBe(1000)
-  expect(first.feed.frames.at(-1)).toContain('Ada in file:///a')
+  expect(await first.relay.closed).toBe(1000)
+  expect(first.relay.frames.at(-1)).toContain('Ada in file:///a')
 
   expect(await stub.post(asks)).toEqual({ stream: 2 })
   const second = await questionsOn(2, 1)
   await answer(second.ids['elicitation/create'] as string, named)
-  expect(await second.feed.closed).toBe(1000)
-  expect(second.feed.frames.at(-1)).toContain('Ada in file:///a')
+  expect(await second.relay.closed).toBe(1000)
+  expect(second.relay.frames.at(-1)).toContain('Ada in file:///a')
 })
 
 test('an id in use is not used twice', async () => {

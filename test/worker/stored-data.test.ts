@@ -8,7 +8,7 @@ import { createServer } from 'edgemcp'
 import { state } from 'edgemcp/state'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import type { RoundRpc } from '../../durable-objects/rounds.ts'
+import type { RequestStateRpc } from '../../durable-objects/request-state-store.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import { Task } from '../../durable-objects/task.ts'
 import type { UpdatesRpc } from '../../durable-objects/updates.ts'
@@ -18,7 +18,7 @@ import { taskHost } from './task-host.ts'
 
 type Namespace<Rpc> = { getByName(name: string): DurableObjectStub & Rpc }
 const { McpSession, McpUpdates, McpState } = exports as unknown as {
-  McpSession: Namespace<SessionRpc & RoundRpc>
+  McpSession: Namespace<SessionRpc & RequestStateRpc>
   McpUpdates: Namespace<UpdatesRpc>
   McpState: Namespace<StateRpc>
 }
@@ -41,7 +41,7 @@ const taskValues = (now: number) => ({
   schema: 1,
   call: taskCall,
   task: {
-    ...{ after: 0, ttl: 1_000_000_000, poll: 1000, retries: 0, name: 'task x', taskId: 'sealed', isTask: true },
+    ...{ after: 0, ttl: 1_000_000_000, poll: 1000, retries: 0, name: 'task x', taskId: 'sealed', announced: true },
     ...{ createdAt: now, lastUpdatedAt: now, failures: 0, rounds: 1, shards: [], reauthorizeFailures: 0, lostRuns: 0 },
     ...{ status: 'input_required', due: now + 86_400_000, asleep: false },
   },
@@ -55,10 +55,10 @@ const taskEffects = [
 const askingTask: Stored = {
   values: (now) => ({
     ...taskValues(now),
-    'asks:0':
+    'inputRequests:0':
       '{"guests":{"method":"elicitation/create","params":{"mode":"form","message":"How many guests?","requestedSchema":{"type":"object","properties":{"guests":{"type":"number"}},"required":["guests"]}}}}',
-    'memo:0':
-      '{"answers":{},"effects":{},"said":0,"asked":{"guests":"3yEoWCyTnF2krgCgPjrRClljcSxauMVvl64I9qIIgFY"},"rounds":1,"strays":0}',
+    'journal:0':
+      '{"answers":{},"effects":{},"notificationsSent":0,"requestFingerprints":{"guests":"3yEoWCyTnF2krgCgPjrRClljcSxauMVvl64I9qIIgFY"},"rounds":1,"unusedRounds":0}',
   }),
   statements: [...taskEffects, `INSERT INTO effects VALUES (char(0) || 'sleep soon', '{"value":1795370598006}')`],
 }
@@ -94,7 +94,14 @@ const keyRing = {
 }
 
 const subscriptions = (session: string): Stored => ({
-  values: () => ({ schema: 1, keys: keyRing, shards: 2, turned: { 'tools echo': false }, listeners: true, pruned: 3 }),
+  values: () => ({
+    schema: 1,
+    keys: keyRing,
+    shards: 2,
+    enabledOverrides: { 'tools echo': false },
+    listeners: true,
+    pruned: 3,
+  }),
   statements: [
     'CREATE TABLE subscriptions (topic TEXT, session TEXT, PRIMARY KEY (topic, session)) WITHOUT ROWID',
     'CREATE INDEX by_session ON subscriptions (session)',
@@ -210,15 +217,15 @@ describe('the stored data of schema version 1', () => {
   test('of a used request state: the same use gets the same outcome', async () => {
     const stub = McpSession.getByName(`round ${crypto.randomUUID()}`)
     await put(stub, round)
-    expect(await stub.claim('yes', Date.now() + week)).toEqual({ is: 'answered', text: 'paid' })
-    expect(await stub.claim('no', Date.now() + week)).toEqual({ is: 'other' })
+    expect(await stub.consume('yes', Date.now() + week)).toEqual({ is: 'answered', text: 'paid' })
+    expect(await stub.consume('no', Date.now() + week)).toEqual({ is: 'other' })
   })
 })
 
 /** Opens the standing stream of a session. Returns what has come on it. */
 async function opened(stub: DurableObjectStub & SessionRpc): Promise<() => string> {
   await stub.post(post('ping'))
-  const request = new Request(`https://session/feed?expires=${Date.now() + week}`, {
+  const request = new Request(`https://session/relay?expires=${Date.now() + week}`, {
     headers: { Upgrade: 'websocket' },
   })
   const { webSocket } = await stub.fetch(request)

@@ -16,7 +16,7 @@ test('a subscription made while a narrower token ends the older ones is kept', a
   const stub = McpSession.getByName(name)
   await stub.post(post('resources/subscribe', { uri: 'note://1' }))
   // As after a subscription to a resource that takes a scope.
-  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('takes', ['notes']))
+  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('subscribedScopes', ['notes']))
   await evictDurableObject(stub)
   const { promise: mayLeave, resolve: leave } = Promise.withResolvers<void>()
   const original = Updates.prototype.leave

@@ -9,7 +9,7 @@ import { taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
 
-type Running = { task: Task; storage: DurableObjectStorage; tell: ReturnType<typeof vi.fn<TaskHost['tell']>> }
+type Running = { task: Task; storage: DurableObjectStorage; tell: ReturnType<typeof vi.fn<TaskHost['publishStatus']>> }
 
 /** Begins a task whose session gets its status, in an object that nothing else uses. */
 const withTask = (
@@ -20,8 +20,8 @@ const withTask = (
   runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
     const server = createServer({ name: 'deadlines', version: '1.0.0' })
     server.tool('work', { description: 'Works', task: true }, handler)
-    const tell = vi.fn<TaskHost['tell']>(async () => {})
-    const task = new Task(context, {} as never, taskHost({ serverOf: () => server, tell }))
+    const tell = vi.fn<TaskHost['publishStatus']>(async () => {})
+    const task = new Task(context, {} as never, taskHost({ serverOf: () => server, publishStatus: tell }))
     const capabilities = { elicitation: { form: {} } }
     await task.start(
       { params: { name: 'work' }, capabilities, client: undefined, principal: undefined, identity: 'test' },

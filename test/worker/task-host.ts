@@ -1,16 +1,16 @@
 /** What a Task object needs of its Worker, for tests that make the object themselves. */
 import type { TaskHost } from '../../durable-objects/task.ts'
 
-type Given = Pick<TaskHost, 'serverOf'> & Partial<Pick<TaskHost, 'tell' | 'report'>>
+type Given = Pick<TaskHost, 'serverOf'> & Partial<Pick<TaskHost, 'publishStatus' | 'report'>>
 
 /** A host without seals or state: callers are anonymous, and no problem is one of the platform. */
-export const taskHost = ({ serverOf, tell = async () => {}, report = () => {} }: Given): TaskHost =>
+export const taskHost = ({ serverOf, publishStatus = async () => {}, report = () => {} }: Given): TaskHost =>
   ({
     serverOf,
     seals: () => ({}),
     principalOf: async () => ({ principal: undefined, isCurrent: true }),
     problemOf: () => undefined,
-    tell,
+    publishStatus,
     report,
     // The tests that use it reach nothing else.
   }) as unknown as TaskHost

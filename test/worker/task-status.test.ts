@@ -9,7 +9,7 @@ import { taskHost } from './task-host.ts'
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState
 const ttlMs = 3_600_000
 
-type Tell = TaskHost['tell']
+type Tell = TaskHost['publishStatus']
 
 /** Begins a task whose session gets its status, in an object that nothing else uses. `instance` makes an instance that reads what is stored. */
 const withTask = (
@@ -18,7 +18,8 @@ const withTask = (
   runInDurableObject(namespace.getByName(crypto.randomUUID()), async (_, context) => {
     const server = createServer({ name: 'status', version: '1.0.0' })
     server.tool('quick', { description: 'Ends at once', task: true }, () => 'done')
-    const instance = (tell: Tell) => new Task(context, {} as never, taskHost({ serverOf: () => server, tell }))
+    const instance = (tell: Tell) =>
+      new Task(context, {} as never, taskHost({ serverOf: () => server, publishStatus: tell }))
     await instance(async () => {}).start(
       { params: { name: 'quick' }, capabilities: {}, client: undefined, principal: undefined, identity: 'test' },
       { after: 0, ttl: ttlMs, poll: 1000, retries: 0 },

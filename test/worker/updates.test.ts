@@ -4,7 +4,7 @@ import { createServer } from 'edgemcp'
 import { updates as plugin } from 'edgemcp/updates'
 import { describe, expect, type Mock, test, vi } from 'vitest'
 import { topicsHeader, Updates, type UpdatesHost, type UpdatesRpc } from '../../durable-objects/updates.ts'
-import { readFeedMessage } from '../../worker/http/feed-codes.ts'
+import { readRelayMessage } from '../../worker/http/relay-messages.ts'
 import { type Change, topicOf, topicsFor } from '../../worker/protocol/changes.ts'
 
 type Stub = DurableObjectStub & UpdatesRpc
@@ -23,7 +23,7 @@ async function listen(stub: Stub, topics: string[], query: Record<string, string
   const { webSocket, status, headers } = await stub.fetch(request)
   const heard: Feed['heard'] = []
   webSocket?.addEventListener('message', ({ data }) => {
-    const { id, payload = '' } = readFeedMessage(data) ?? {}
+    const { id, payload = '' } = readRelayMessage(data) ?? {}
     heard.push({ id: Number(id), change: JSON.parse(payload) })
   })
   webSocket?.accept()
@@ -31,7 +31,7 @@ async function listen(stub: Stub, topics: string[], query: Record<string, string
 }
 
 const changes = ({ heard }: Feed) => heard.map(({ change }) => change)
-const hears = (feed: Feed, expected: Change[]) => vi.waitFor(() => expect(changes(feed)).toEqual(expected))
+const hears = (relay: Feed, expected: Change[]) => vi.waitFor(() => expect(changes(relay)).toEqual(expected))
 const rowsOf = (stub: Stub, table: string) =>
   runInDurableObject(stub, (_, { storage: { sql } }) => sql.exec(`SELECT * FROM ${table}`).toArray())
 const aged = (stub: Stub) =>
@@ -53,24 +53,24 @@ describe('a listener', () => {
 
   test('hears a change once, by however many of its topics', async () => {
     const stub = updates()
-    const feed = await listen(stub, ['resource:note://1', 'resource:note://{id}', 'tools'])
+    const relay = await listen(stub, ['resource:note://1', 'resource:note://{id}', 'tools'])
     await stub.publish(note(1), ['resource:note://1', 'resource:note://{id}'])
     await publish(stub, tools)
-    await hears(feed, [note(1), tools])
+    await hears(relay, [note(1), tools])
   })
 
   test('hears what changes again and again as often as it can make a difference', async () => {
     const stub = updates()
-    const feed = await listen(stub, ['resource:note://1', 'resource:note://2'])
+    const relay = await listen(stub, ['resource:note://1', 'resource:note://2'])
     for (let turn = 0; turn < 20; turn++) await publish(stub, note(1))
     await publish(stub, note(2))
-    await hears(feed, [note(1), note(2), note(1)])
-    const ids = feed.heard.map(({ id }) => id)
+    await hears(relay, [note(1), note(2), note(1)])
+    const ids = relay.heard.map(({ id }) => id)
     expect(ids).toEqual([...ids].sort((one, other) => one - other))
     await publish(stub, tools)
     await evictDurableObject(stub, { webSockets: 'hibernate' })
     await publish(stub, note(1))
-    await hears(feed, [note(1), note(2), note(1), note(1)])
+    await hears(relay, [note(1), note(2), note(1), note(1)])
   })
 
   test('that was away hears what it missed, and nothing twice', async () => {
@@ -124,7 +124,7 @@ describe('a listener', () => {
 
   test('misses nothing of what waited to be told when the object was lost', async () => {
     const name = crypto.randomUUID()
-    const feed = await listen(namespace.getByName(name), ['resource:note://1', 'tools'])
+    const relay = await listen(namespace.getByName(name), ['resource:note://1', 'tools'])
     const lost = runInDurableObject(namespace.getByName(name), async (instance, state) => {
       const object = instance as unknown as UpdatesRpc
       for (const change of [note(1), note(1), tools]) await object.publish(change, [topicOf(change)])
@@ -132,20 +132,20 @@ describe('a listener', () => {
       state.abort('lost')
     })
     await expect(lost).rejects.toThrow('lost')
-    await hears(feed, [note(1), tools])
+    await hears(relay, [note(1), tools])
     const after = await listen(namespace.getByName(name), ['resource:note://1', 'tools'], {
-      after: String(feed.heard.at(-1)?.id),
+      after: String(relay.heard.at(-1)?.id),
     })
     await hears(after, [note(1)])
   })
 
   test('that is one too many is refused, until another one goes', async () => {
     const stub = updates()
-    const feeds = await Promise.all(Array.from({ length: 100 }, () => listen(stub, ['tools'], { listener: 'ada' })))
-    expect(feeds.every(({ status }) => status === 101)).toBe(true)
+    const relays = await Promise.all(Array.from({ length: 100 }, () => listen(stub, ['tools'], { listener: 'ada' })))
+    expect(relays.every(({ status }) => status === 101)).toBe(true)
     expect((await listen(stub, ['tools'], { listener: 'ada' })).status).toBe(429)
     expect((await listen(stub, ['tools'], { listener: 'bob' })).status).toBe(101)
-    feeds[0]?.socket?.close(1000)
+    relays[0]?.socket?.close(1000)
     await vi.waitFor(async () => expect((await listen(stub, ['tools'], { listener: 'ada' })).status).toBe(101))
   })
 })
@@ -179,10 +179,10 @@ describe('a change', () => {
       namespace.getByName(name),
     ) as [Stub, ...Stub[]]
     const topic = `resource:${crypto.randomUUID()}`
-    const feeds = await Promise.all(shards.map((shard) => listen(shard, [topic])))
+    const relays = await Promise.all(shards.map((shard) => listen(shard, [topic])))
     const change = { resource: topic.slice('resource:'.length) }
     await publish(hub, change)
-    for (const feed of feeds) await hears(feed, [change])
+    for (const relay of relays) await hears(relay, [change])
     expect(await runInDurableObject(hub, (_, { storage }) => storage.kv.get('shards'))).toBe(41)
   })
 })
@@ -313,7 +313,12 @@ describe('what is enabled while an object with listeners is out of reach', () =>
       const instance = () => new Updates(state, {} as never, host)
       const { registry } = createServer({ name: 'turned', version: '1.0.0' })
       plugin().attach(registry, instance)
-      await use({ publish, instance, enable: () => registry.turn('tools', 'hammer', true), storage: state.storage })
+      await use({
+        publish,
+        instance,
+        enable: () => registry.setEnabled('tools', 'hammer', true),
+        storage: state.storage,
+      })
     })
   type Turned = {
     publish: Mock<UpdatesRpc['publish']>

@@ -21,7 +21,7 @@ const release01 = {
     streams: true,
   }),
   opening: { expires: 4_102_444_800_000, tenant: undefined, scopes: ['a'], after: undefined },
-  feed: 'https://session/feed?admitted=1&feed=one&expires=4102444800000&polling=1',
+  relay: 'https://session/relay?admitted=1&relay=one&expires=4102444800000&polling=1',
 }
 
 describe.each([
@@ -39,7 +39,7 @@ describe.each([
   test('opens the stream of a session', async () => {
     const stub = namespace.getByName(crypto.randomUUID())
     expect(await stub.admit({ ...release01.opening, ...more })).toEqual({ admitted: true })
-    const url = `${release01.feed}${Object.keys(more).map((name) => `&${name}=1`)}`
+    const url = `${release01.relay}${Object.keys(more).map((name) => `&${name}=1`)}`
     const response = await stub.fetch(new Request(url, { headers: { Upgrade: 'websocket' } }))
     expect(response.status).toBe(101)
     response.webSocket?.accept()

@@ -27,29 +27,35 @@ export function audit(options: AuditOptions): AuditHook {
   const { to, address: isAddressTold = true } = options
   const sinks = [to].flat()
 
-  return (incoming, response, site) => {
+  return (incoming, response, serverInfo) => {
     try {
       const { request } = incoming
-      const session = sessionOf(request, site)
+      const session = sessionOf(request, serverInfo)
       const write = writer(request, session)
       const at = new Date().toISOString()
       const tellAll = async (finding: Promise<readonly Finding[]>) => {
         const findings = await finding
         if (findings.length === 0) return
         const mark = await sessionMark(session)
-        const circumstances = { at, status: response.status, session: mark, ...circumstancesOf(incoming, site, write) }
-        await Promise.all(findings.map((finding) => tell(finding, circumstances, site, write)))
+        const circumstances = {
+          at,
+          status: response.status,
+          session: mark,
+          ...circumstancesOf(incoming, serverInfo, write),
+        }
+        await Promise.all(findings.map((finding) => emit(finding, circumstances, serverInfo, write)))
       }
-      const inBackground = (work: Promise<void>) => site.waitUntil(work.catch((problem) => site.report(problem)))
+      const inBackground = (work: Promise<void>) =>
+        serverInfo.waitUntil(work.catch((problem) => serverInfo.report(problem)))
       const { refusals } = incoming
       // Which messages a limit refused may be known only after a response that is no refusal has begun.
       const findings =
         refusals && !isRefusal(incoming, response)
-          ? refusals.then((known) => findingsOf(incoming, response, site, write, known))
-          : findingsOf(incoming, response, site, write, new Map())
+          ? refusals.then((errors) => findingsOf(incoming, response, serverInfo, write, errors))
+          : findingsOf(incoming, response, serverInfo, write, new Map())
       inBackground(tellAll(findings))
     } catch (problem) {
-      site.report(problem)
+      serverInfo.report(problem)
     }
   }
 
@@ -71,10 +77,10 @@ export function audit(options: AuditOptions): AuditHook {
     }
   }
 
-  async function tell(
+  async function emit(
     { reason: pendingReason, ...finding }: Finding,
     circumstances: Omit<AuditEvent, keyof Finding>,
-    site: ServerInfo,
+    serverInfo: ServerInfo,
     write: Write,
   ): Promise<void> {
     const reason = await pendingReason
@@ -92,7 +98,7 @@ export function audit(options: AuditOptions): AuditHook {
         try {
           await sink(event)
         } catch (problem) {
-          site.report(problem)
+          serverInfo.report(problem)
         }
       }),
     )

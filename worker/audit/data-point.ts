@@ -23,11 +23,11 @@ const longestIndex = 96
 
 /** @throws Error when there is no dataset */
 export function writePoint(dataset: Dataset | (() => Dataset | undefined), { index, blobs, doubles }: Point): void {
-  const found = typeof dataset === 'function' ? dataset() : dataset
-  if (!found) {
+  const binding = typeof dataset === 'function' ? dataset() : dataset
+  if (!binding) {
     throw new Error('toAnalytics() found no dataset: declare it in wrangler.toml, under [[analytics_engine_datasets]]')
   }
-  found.writeDataPoint({
+  binding.writeDataPoint({
     indexes: [fitting(index, longestIndex)],
     blobs: blobs.map((blob) => fitting(blob, longestBlob)),
     doubles: [...doubles],

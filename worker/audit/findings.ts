@@ -10,7 +10,7 @@ import { whyFrom, whyOf } from './why.ts'
 import type { Write } from './writing.ts'
 
 /** Events of one request, and subjects of one event. */
-const most = 50
+const maxSubjects = 50
 
 export type Finding = Pick<AuditEvent, 'outcome' | 'targets' | 'scopes' | 'omitted'> & {
   reason: Why | Promise<Why> | undefined
@@ -30,55 +30,55 @@ type Named = RawSubject & { readonly method: string }
 export async function findingsOf(
   incoming: IncomingRequest,
   response: Response,
-  site: ServerInfo,
+  serverInfo: ServerInfo,
   write: Write,
   refusals: ReadonlyMap<Message, McpError>,
 ): Promise<Finding[]> {
   const { rejection, principal, messages = [] } = incoming
   // Before anything is awaited: the body of a refusal can be read only now.
   const why = isRefusal(incoming, response) ? (rejection ? whyFrom(rejection) : whyOf(response)) : undefined
-  const asked = messages.filter((message) => 'method' in message)
-  const about = async (message: (typeof asked)[number]): Promise<Named[]> => {
-    const subjects = await subjectsOf(message, (request) => site.scopesOf(principal, request))
+  const posted = messages.filter((message) => 'method' in message)
+  const about = async (message: (typeof posted)[number]): Promise<Named[]> => {
+    const subjects = await subjectsOf(message, (request) => serverInfo.scopesOf(principal, request))
     return subjects.map((subject) => ({ method: message.method, ...subject }))
   }
 
   if (why) {
-    const subjects = (await Promise.all(asked.slice(0, most).map(about))).flat()
-    const refusal = found('refused', subjects, why)
-    const scopes = [...new Set([...refusal.scopes, ...neededBy(rejection)])].slice(0, most)
-    return [{ ...refusal, scopes, omitted: refusal.omitted + Math.max(0, asked.length - most) }]
+    const subjects = (await Promise.all(posted.slice(0, maxSubjects).map(about))).flat()
+    const finding = addFinding('refused', subjects, why)
+    const scopes = [...new Set([...finding.scopes, ...neededBy(rejection)])].slice(0, maxSubjects)
+    return [{ ...finding, scopes, omitted: finding.omitted + Math.max(0, posted.length - maxSubjects) }]
   }
 
-  const toCall = async (message: (typeof asked)[number]): Promise<Finding[]> => {
+  const toCall = async (message: (typeof posted)[number]): Promise<Finding[]> => {
     const limit = refusals.get(message)
-    if (limit) return [found('refused', await about(message), whyFrom(limit))]
+    if (limit) return [addFinding('refused', await about(message), whyFrom(limit))]
     const privileged = (await about(message)).filter(({ scopes }) => scopes.length > 0)
     const held = privileged.filter(({ scopes }) => isPermitted({ scopes }, { principal }))
     // Not every refusal is a response of its own: one message of a batch, one of the URIs to listen to.
     const lacked = privileged.filter((subject) => !held.includes(subject))
     return [
-      ...(held.length > 0 ? [found('allowed', held, undefined)] : []),
-      ...(lacked.length > 0 ? [found('refused', lacked, whyFrom(insufficientScope(scopesIn(lacked))))] : []),
+      ...(held.length > 0 ? [addFinding('allowed', held, undefined)] : []),
+      ...(lacked.length > 0 ? [addFinding('refused', lacked, whyFrom(insufficientScope(scopesIn(lacked))))] : []),
     ]
   }
-  const calls = (await Promise.all(asked.filter(isRequest).map(toCall))).flat()
-  const told = calls.slice(0, most)
-  const last = told.at(-1)
-  if (last) told[told.length - 1] = { ...last, omitted: last.omitted + calls.length - told.length }
-  return told
+  const calls = (await Promise.all(posted.filter(isRequest).map(toCall))).flat()
+  const findings = calls.slice(0, maxSubjects)
+  const last = findings.at(-1)
+  if (last) findings[findings.length - 1] = { ...last, omitted: last.omitted + calls.length - findings.length }
+  return findings
 
-  function found(outcome: Finding['outcome'], subjects: Named[], reason: Finding['reason']): Finding {
+  function addFinding(outcome: Finding['outcome'], subjects: Named[], reason: Finding['reason']): Finding {
     return {
       outcome,
       reason,
-      targets: subjects.slice(0, most).map(({ method, name, uri }) => ({
+      targets: subjects.slice(0, maxSubjects).map(({ method, name, uri }) => ({
         method: write(method),
         ...(name !== undefined && { name: write(name) }),
         ...(uri !== undefined && { uri: write(uri) }),
       })),
-      omitted: Math.max(0, subjects.length - most),
-      scopes: scopesIn(subjects).slice(0, most),
+      omitted: Math.max(0, subjects.length - maxSubjects),
+      scopes: scopesIn(subjects).slice(0, maxSubjects),
     }
   }
 }

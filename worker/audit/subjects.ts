@@ -17,7 +17,7 @@ const none: readonly string[] = []
  */
 export async function subjectsOf(
   { method, params = {} }: Asked,
-  scopesOf: (asked: Asked) => Promise<readonly string[]>,
+  scopesOf: (intercepted: Asked) => Promise<readonly string[]>,
 ): Promise<readonly RawSubject[]> {
   switch (method) {
     case 'tools/call':

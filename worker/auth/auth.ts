@@ -62,13 +62,13 @@ export interface Limiter {
    * @returns what to call when the round has ended
    * @throws McpError `too_many_requests` or `content_too_large`
    */
-  enter?(attempt: CallAttempt, site: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void>
+  enter?(attempt: CallAttempt, serverInfo: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void>
   /**
    * Looks at an HTTP request before anything is opened for it: at streams and handshakes, which `enter` does not see.
    *
    * @returns the refusal, which says when to come back
    */
-  check(incoming: IncomingRequest, site: ServerInfo): Promise<McpError | undefined>
+  check(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined>
   /** In development only: what of a server the class of states is needed for, such as `the rate "60/m" of limits()`. */
   needsState?(registry: Registry): readonly string[]
   /** The response, watched until it ends. */
@@ -79,7 +79,7 @@ export interface Limiter {
  * Called for every request to an endpoint, once it has a response, which may be a stream that goes on: `audit()` of `edgemcp/audit`,
  * `messages()` of `edgemcp/observe`.
  */
-export type AuditHook = (incoming: IncomingRequest, response: Response, site: ServerInfo) => void
+export type AuditHook = (incoming: IncomingRequest, response: Response, serverInfo: ServerInfo) => void
 
 /** A user that a developer makes up in the inspector, in the place of a token. */
 export type TestUser = {
@@ -101,21 +101,26 @@ export interface Auth extends StoredPrincipals {
    * @returns who it is; `undefined`: somebody unknown, who may use what takes no scopes
    * @throws McpError `unauthorized` when the request carries no credential that is good here
    */
-  authenticate(request: Request, site: ServerInfo, incoming: IncomingRequest): Promise<Principal | undefined>
+  authenticate(request: Request, serverInfo: ServerInfo, incoming: IncomingRequest): Promise<Principal | undefined>
   /**
    * Returns the principal of a made-up user: what `authenticate` returns for a token with these claims. Called in development
    * only. Left out, the principal has the subject, scopes and tenant that the developer typed.
    *
    * @throws McpError as `authenticate` does
    */
-  authenticateMadeUp?(user: TestUser, request: Request, site: ServerInfo, incoming: IncomingRequest): Promise<Principal>
+  authenticateMadeUp?(
+    user: TestUser,
+    request: Request,
+    serverInfo: ServerInfo,
+    incoming: IncomingRequest,
+  ): Promise<Principal>
   /**
    * Before anything is streamed, run or woken: may the principal send these messages? Left out, only what lacks scopes is
    * refused, and later.
    *
    * @returns the refusal, which says what it takes
    */
-  authorize?(incoming: IncomingRequest, site: ServerInfo): Promise<McpError | undefined>
+  authorize?(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined>
   /** Answers what is no request to an endpoint: metadata. `undefined`: it has nothing to say to this. */
-  handleMetadataRequest?(request: Request, site: ServerInfo): Promise<Response> | undefined
+  handleMetadataRequest?(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined
 }

@@ -15,6 +15,7 @@ import type { Registry, Server } from '../server/server.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { Auth, IncomingRequest, ServerInfo, TestUser } from './auth.ts'
 import { BadToken } from './bad-token.ts'
+import { challengeError, insufficientScope, metadataUrlFor, missingScopes, type Refusal } from './challenge-error.ts'
 import {
   audiencesOf,
   type ClaimOptions,
@@ -22,13 +23,12 @@ import {
   checkTimes,
   expiryOf,
   principalOf,
-  statedScopes,
+  tokenScopes,
 } from './claims.ts'
 import type { Fetch } from './fetch-json.ts'
 import { checkTokenPrefixes, type IntrospectionOptions } from './introspection.ts'
 import { Issuer, type IssuerOptions, unavailable } from './issuer.ts'
 import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
-import { describedAt, insufficient, lackedBy, type Refusal, refusalOf } from './refusal.ts'
 import { countDeclared, declaredScopes, findUnscoped } from './scopes.ts'
 import { bearerToken, type Found } from './token.ts'
 import { VerifiedTokens } from './verified.ts'
@@ -93,7 +93,7 @@ export const storedKinds: KindsOf<StoredPrincipals> = { storedClaims: kind.strin
 
 export const bearerKinds: KindsOf<BearerOptions> = {
   issuer: [
-    (value) => [value].flat().every((each) => Object(each) === each || kind.string[0](each)),
+    (value) => [value].flat().every((part) => Object(part) === part || kind.string[0](part)),
     'a URL, an object with issuer, or a list of them',
     { issuer: kind.required(kind.string), ...issuerKinds },
   ],
@@ -174,25 +174,25 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
 
   async function authenticate(
     request: Request,
-    site: ServerInfo,
+    serverInfo: ServerInfo,
     incoming: IncomingRequest,
   ): Promise<Principal | undefined> {
-    validate(site.server)
-    const found = carrier.token(request)
-    if (!found) {
+    validate(serverInfo.server)
+    const match = carrier.token(request)
+    if (!match) {
       if (allowAnonymous) return undefined
       throw refusal(
         {
           kind: 'unauthorized',
           message: 'Authorization is required: send a bearer token',
-          challenge: { scopes: scopesOf(site) },
+          challenge: { scopes: scopesOf(serverInfo) },
         },
         request,
-        site,
+        serverInfo,
       )
     }
-    if ('malformed' in found) {
-      const { malformed } = found
+    if ('malformed' in match) {
+      const { malformed } = match
       throw refusal(
         {
           kind: 'invalid_request',
@@ -200,42 +200,42 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
           challenge: { error: 'invalid_request', description: malformed },
         },
         request,
-        site,
+        serverInfo,
       )
     }
-    const audiences = resourcesOf(request, site)
-    const known = verify ? undefined : verified.get(found.token, audiences)
-    const principal = known ?? (await verifiedPrincipal(found.token, audiences, request, site))
-    return withRequiredScopes(principal, request, site, incoming)
+    const audiences = resourcesOf(request, serverInfo)
+    const cached = verify ? undefined : verified.get(match.token, audiences)
+    const principal = cached ?? (await verifiedPrincipal(match.token, audiences, request, serverInfo))
+    return withRequiredScopes(principal, request, serverInfo, incoming)
   }
 
   /** @throws McpError `insufficient_scope` */
   function withRequiredScopes(
     principal: Principal,
     request: Request,
-    site: ServerInfo,
+    serverInfo: ServerInfo,
     incoming: IncomingRequest,
   ): Principal {
     // Who was refused is known, too.
     incoming.principal = principal
     if (holdsScopes(principal.scopes, requiredScopes)) return principal
-    throw refusedScopes(requiredScopes, principal, request, site)
+    throw refusedScopes(requiredScopes, principal, request, serverInfo)
   }
 
   async function authenticateMadeUp(
     user: TestUser,
     request: Request,
-    site: ServerInfo,
+    serverInfo: ServerInfo,
     incoming: IncomingRequest,
   ): Promise<Principal> {
-    validate(site.server)
+    validate(serverInfo.server)
     try {
       const claims = claimsOfMadeUp(user, request)
       audiencesOf(claims)
       checkTimes(claims, clockTolerance, Date.now())
-      return withRequiredScopes(principalOf(claims, options), request, site, incoming)
+      return withRequiredScopes(principalOf(claims, options), request, serverInfo, incoming)
     } catch (problem) {
-      throw problem instanceof BadToken ? invalidToken(problem, request, site) : problem
+      throw problem instanceof BadToken ? invalidToken(problem, request, serverInfo) : problem
     }
   }
 
@@ -261,10 +261,10 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     token: string,
     audiences: readonly string[],
     request: Request,
-    site: ServerInfo,
+    serverInfo: ServerInfo,
   ): Promise<Principal> {
     try {
-      const claims = await claimsOf(token, audiences, request, site)
+      const claims = await claimsOf(token, audiences, request, serverInfo)
       const principal = principalOf(claims, options)
       audiencesOf(claims)
       const expiresAt = expiryOf(claims, clockTolerance)
@@ -272,20 +272,20 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
       if (!verify) verified.add(token, audiences, principal, expiresAt)
       return principal
     } catch (problem) {
-      throw problem instanceof BadToken ? invalidToken(problem, request, site) : problem
+      throw problem instanceof BadToken ? invalidToken(problem, request, serverInfo) : problem
     }
   }
 
-  function invalidToken({ message }: BadToken, request: Request, site: ServerInfo): McpError {
-    const challenge = { error: 'invalid_token', description: message, scopes: scopesOf(site) } as const
-    return refusal({ kind: 'unauthorized', message, challenge }, request, site)
+  function invalidToken({ message }: BadToken, request: Request, serverInfo: ServerInfo): McpError {
+    const challenge = { error: 'invalid_token', description: message, scopes: scopesOf(serverInfo) } as const
+    return refusal({ kind: 'unauthorized', message, challenge }, request, serverInfo)
   }
 
   async function claimsOf(
     token: string,
     audiences: readonly string[],
     request: Request,
-    site: ServerInfo,
+    serverInfo: ServerInfo,
   ): Promise<Claims> {
     if (verify) {
       const claims = await verify(token, request)
@@ -295,11 +295,11 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     }
     const expected = { audience: audiences, clockTolerance }
     const from = issuerIn(token)
-    if (from === undefined) return introspected(token, expected, site)
+    if (from === undefined) return introspected(token, expected, serverInfo)
     const issuer = issuers.find(({ name }) => name === from)
     if (!issuer) throw new BadToken('The token is of an issuer that is not accepted here')
     if (!isSpelledOnce(token)) throw new BadToken('The token is malformed')
-    const claims = await issuer.verify(token, expected, site)
+    const claims = await issuer.verify(token, expected, serverInfo)
     // Whoever holds the token would have to show a key as well: RFC 9449, section 7.1, and RFC 8705.
     if (claims.cnf !== undefined) throw new BadToken('Tokens that are bound to a key are not accepted here')
     return claims
@@ -308,81 +308,84 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   async function introspected(
     token: string,
     expected: { audience: readonly string[]; clockTolerance: number },
-    site: ServerInfo,
+    serverInfo: ServerInfo,
   ) {
-    const issuer = issuers.find((each) => each.introspection?.covers(token))
+    const issuer = issuers.find((candidate) => candidate.introspection?.covers(token))
     if (!issuer) throw new BadToken('The token is not good here')
-    const claims = await introspectedBy(issuer, token, site)
+    const claims = await introspectedBy(issuer, token, serverInfo)
     if (!claims) throw new BadToken('The token is not good here')
     const { iss = issuer.name, cnf } = claims
     const audience = issuer.audience(expected)
     if (iss !== issuer.name) throw new BadToken('The token is of an issuer that is not accepted here')
     checkTimes(claims, clockTolerance, Date.now())
     if (cnf !== undefined) throw new BadToken('Tokens that are bound to a key are not accepted here')
-    if (audience && !audiencesOf(claims).some((each) => audience.includes(each))) {
+    if (audience && !audiencesOf(claims).some((text) => audience.includes(text))) {
       throw new BadToken(`The token is for another audience than ${audience[0]}`)
     }
     return { ...claims, iss }
   }
 
-  async function authorize(incoming: IncomingRequest, site: ServerInfo): Promise<McpError | undefined> {
-    const scopes = await lackedBy(incoming, site)
-    return scopes.length > 0 ? refusedScopes(scopes, incoming.principal, incoming.request, site) : undefined
+  async function authorize(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined> {
+    const scopes = await missingScopes(incoming, serverInfo)
+    return scopes.length > 0 ? refusedScopes(scopes, incoming.principal, incoming.request, serverInfo) : undefined
   }
 
   function refusedScopes(
     scopes: readonly string[],
     principal: Principal | undefined,
     request: Request,
-    site: ServerInfo,
+    serverInfo: ServerInfo,
   ): McpError {
-    const held = principal ? (options.getScopes ?? statedScopes)(principal.claims) : []
-    const refused = insufficient(scopes, held)
+    const held = principal ? (options.getScopes ?? tokenScopes)(principal.claims) : []
+    const refused = insufficientScope(scopes, held)
     // Nobody has no token to replace.
     return principal
-      ? refusal(refused, request, site)
-      : refusal({ ...refused, kind: 'unauthorized', challenge: { scopes } }, request, site)
+      ? refusal(refused, request, serverInfo)
+      : refusal({ ...refused, kind: 'unauthorized', challenge: { scopes } }, request, serverInfo)
   }
 
-  function refusal(refused: Refusal, request: Request, site: ServerInfo): McpError {
-    return refusalOf(refused, carrier.isDescribed ? describedAt(request, site, options.resource) : undefined)
+  function refusal(refused: Refusal, request: Request, serverInfo: ServerInfo): McpError {
+    return challengeError(
+      refused,
+      carrier.isDescribed ? metadataUrlFor(request, serverInfo, options.resource) : undefined,
+    )
   }
 
   /** What a client should ask for that knows nothing yet. */
-  function scopesOf(site: ServerInfo): readonly string[] {
-    return options.scopes ?? [...new Set([...requiredScopes, ...declaredScopes(site.server)])]
+  function scopesOf(serverInfo: ServerInfo): readonly string[] {
+    return options.scopes ?? [...new Set([...requiredScopes, ...declaredScopes(serverInfo.server)])]
   }
 
-  function resourcesOf(request: Request, site: ServerInfo): readonly string[] {
+  function resourcesOf(request: Request, serverInfo: ServerInfo): readonly string[] {
     // Endpoints in one folder have the same URL for the older transport, so a token for it is accepted only there.
-    const { mcp, sse } = site.paths
+    const { mcp, sse } = serverInfo.paths
     const paths = new URL(request.url).pathname === mcp ? [mcp] : [mcp, sse]
-    const names = paths.map((path) => resourceOf(request, site, options.resource, path))
+    const names = paths.map((path) => resourceOf(request, serverInfo, options.resource, path))
     // The canonical name of an origin has no path.
     return [...new Set(names.flatMap((name) => (name.endsWith('/') ? [name, name.slice(0, -1)] : [name])))]
   }
 
-  function handleMetadataRequest(request: Request, site: ServerInfo): Promise<Response> | undefined {
+  function handleMetadataRequest(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined {
     if (!request.url.includes('/.well-known/oauth-')) return undefined
     const { resource, resourceName, resourceDocumentation } = options
     return (
-      resourceMetadata(request, site, {
+      resourceMetadata(request, serverInfo, {
         resource,
         name: resourceName,
         documentation: resourceDocumentation,
         issuers: issuers.map((issuer) => issuer.name),
-        scopes: scopesOf(site),
-      }) ?? authorizationServerMetadata(request, site, issuers[0])
+        scopes: scopesOf(serverInfo),
+      }) ?? authorizationServerMetadata(request, serverInfo, issuers[0])
     )
   }
 }
 
 /** @throws McpError `unavailable` when the issuer gives no answer */
-async function introspectedBy(issuer: Issuer, token: string, site: ServerInfo): Promise<Claims | undefined> {
+async function introspectedBy(issuer: Issuer, token: string, serverInfo: ServerInfo): Promise<Claims | undefined> {
   try {
-    return await issuer.introspection?.ask(token, await issuer.introspectionUrl(site), site)
+    return await issuer.introspection?.ask(token, await issuer.introspectionUrl(serverInfo), serverInfo)
   } catch (problem) {
-    site.report(problem)
+    serverInfo.report(problem)
     throw unavailable(problem)
   }
 }
@@ -428,10 +431,10 @@ function issuerIn(token: string): string | undefined {
  * character says beyond whole bytes must be nothing. RFC 4648, section 3.5.
  */
 const isSpelledOnce = (token: string): boolean => {
-  const rest = (token.length - token.lastIndexOf('.') - 1) % 4
+  const remaining = (token.length - token.lastIndexOf('.') - 1) % 4
   return (
-    (rest === 0 && !token.endsWith('=')) ||
-    (rest === 2 && /[AQgw]$/.test(token)) ||
-    (rest === 3 && /[AEIMQUYcgkosw048]$/.test(token))
+    (remaining === 0 && !token.endsWith('=')) ||
+    (remaining === 2 && /[AQgw]$/.test(token)) ||
+    (remaining === 3 && /[AEIMQUYcgkosw048]$/.test(token))
   )
 }

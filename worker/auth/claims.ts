@@ -23,7 +23,7 @@ export type ClaimOptions = {
  *
  * @throws BadToken when `scope` or `scp` is neither a string nor a list of strings
  */
-export const statedScopes = (claims: Claims): readonly string[] => [
+export const tokenScopes = (claims: Claims): readonly string[] => [
   ...readScopes(claims, 'scope'),
   ...readScopes(claims, 'scp'),
 ]
@@ -35,7 +35,7 @@ export const statedScopes = (claims: Claims): readonly string[] => [
  */
 export function principalOf(
   claims: Claims,
-  { tenantClaim, getScopes = statedScopes, impliedScopes }: ClaimOptions,
+  { tenantClaim, getScopes = tokenScopes, impliedScopes }: ClaimOptions,
 ): Principal {
   const client = readString(claims, 'client_id') ?? readString(claims, 'azp') ?? readString(claims, 'appid')
   // A service token of Cloudflare Access has its name in common_name, and an empty subject.
@@ -129,13 +129,14 @@ function readScopes(claims: Claims, name: string): readonly string[] {
 }
 
 const isStrings = (value: unknown): value is readonly string[] =>
-  Array.isArray(value) && value.every((each) => typeof each === 'string')
+  Array.isArray(value) && value.every((claim) => typeof claim === 'string')
 
 /** A value's type, for an error: values of claims may be secret. */
 function kindOf(value: unknown): string {
   if (value === '') return 'an empty string'
   if (value === null || value === undefined || typeof value === 'boolean') return String(value)
-  if (Array.isArray(value)) return value.every((each) => typeof each === 'string') ? 'a list' : 'a list of other values'
+  if (Array.isArray(value))
+    return value.every((claim) => typeof claim === 'string') ? 'a list' : 'a list of other values'
   if (typeof value === 'number' && !Number.isFinite(value)) return 'an infinite number'
   return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }

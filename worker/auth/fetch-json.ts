@@ -45,7 +45,7 @@ export async function fetchJson(fetch: Fetch, url: string, init: RequestInit = {
  */
 export function safeUrl(text: string, what: string, from = text): string {
   const url = URL.parse(text)
-  const isLocal = (each: URL | null) => each !== null && isLoopback(each.hostname)
+  const isLocal = (address: URL | null) => address !== null && isLoopback(address.hostname)
   if (url?.protocol === 'https:') return text
   if (url?.protocol === 'http:' && isLocal(url) && isLocal(URL.parse(from))) return text
   throw new Error(`${what} "${text}" must be an https URL`)

@@ -3,7 +3,7 @@ import * as kind from '../options/kinds.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Auth } from './auth.ts'
-import { checked } from './refusal.ts'
+import { checked } from './challenge-error.ts'
 
 export type ForTenantOptions = {
   /**
@@ -45,15 +45,15 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
   return {
     tenant,
     validate: (server) => auth.validate?.(server),
-    async authenticate(request, site, incoming) {
-      const principal = checked(await auth.authenticate(request, site, incoming))
+    async authenticate(request, serverInfo, incoming) {
+      const principal = checked(await auth.authenticate(request, serverInfo, incoming))
       return principal && asTenant(principal)
     },
     ...(authenticateMadeUp && {
       authenticateMadeUp: async (...user) => asTenant(await authenticateMadeUp(...user)),
     }),
-    authorize: async (incoming, site) => auth.authorize?.(incoming, site),
-    handleMetadataRequest: (request, site) => auth.handleMetadataRequest?.(request, site),
+    authorize: async (incoming, serverInfo) => auth.authorize?.(incoming, serverInfo),
+    handleMetadataRequest: (request, serverInfo) => auth.handleMetadataRequest?.(request, serverInfo),
     storedClaims: auth.storedClaims,
     ...(auth.reauthorize && { reauthorize: (principal, call) => auth.reauthorize?.(principal, call) }),
   }

@@ -23,7 +23,7 @@ export type IntrospectionOptions = {
 }
 
 /** Milliseconds for which a server that did not answer is not asked again. */
-const rest = 1_000
+const retryAfterMs = 1_000
 /** Milliseconds for which a token that was worth nothing is not asked about again. */
 const worthlessFor = 5_000
 /** Tokens that are remembered to be worth nothing. */
@@ -32,7 +32,7 @@ const mostRemembered = 1_000
 const longestRemembered = 1_000
 
 /** How a server answers to what it cannot read as a token. */
-const odd = new Set([400, 413, 414, 422])
+const malformedTokenStatuses = new Set([400, 413, 414, 422])
 
 export class Introspection {
   readonly #options: IntrospectionOptions
@@ -57,16 +57,16 @@ export class Introspection {
    * @returns what the token stands for; `undefined`: nothing
    * @throws Error when there is no answer
    */
-  async ask(token: string, url: string, site: ServerInfo): Promise<Claims | undefined> {
-    const refused = this.#worthless.get(token)
-    if (refused !== undefined && Date.now() - refused < worthlessFor) return undefined
-    const known = this.#asking.get(token)
-    if (known) return known
-    if (this.#failure && Date.now() - this.#failure.at < rest) throw this.#failure.problem
+  async ask(token: string, url: string, serverInfo: ServerInfo): Promise<Claims | undefined> {
+    const refusedUntil = this.#worthless.get(token)
+    if (refusedUntil !== undefined && Date.now() - refusedUntil < worthlessFor) return undefined
+    const cached = this.#asking.get(token)
+    if (cached) return cached
+    if (this.#failure && Date.now() - this.#failure.at < retryAfterMs) throw this.#failure.problem
     const asking = this.#ask(token, url).finally(() => this.#asking.delete(token))
     this.#asking.set(token, asking)
     // Others wait for it, even when whoever asked first has gone.
-    site.waitUntil(asking.catch(() => {}))
+    serverInfo.waitUntil(asking.catch(() => {}))
     return asking
   }
 
@@ -83,7 +83,7 @@ export class Introspection {
       if (claims.active === true && isForAccess(claims)) return claims
     } catch (problem) {
       // That is about this token, and must not close the door to the others.
-      if (!(problem instanceof Refused && odd.has(problem.status))) {
+      if (!(problem instanceof Refused && malformedTokenStatuses.has(problem.status))) {
         this.#failure = { at: Date.now(), problem }
         throw problem
       }

@@ -22,15 +22,15 @@ export type IssuerDocument = {
 /** Milliseconds for which a document is used without asking again. */
 export const freshFor = 10 * 60_000
 /** Milliseconds until when it is used while it is asked for again. */
-const shownFor = 60 * 60_000
+const staleWhileRevalidateMs = 60 * 60_000
 /** Milliseconds until when it is used because the issuer does not answer. */
 export const staleFor = 24 * 60 * 60_000
 /** Milliseconds between two times that a key nobody knows sends for new ones. */
-export const coolDown = 30_000
+export const minRefreshMs = 30_000
 /** Milliseconds until an issuer that did not answer is asked again. */
 const restAfterFailure = 5_000
 /** Milliseconds after which a question that has not even failed is asked again. */
-const lostAfter = 30_000
+const stuckAfterMs = 30_000
 /** Keys of an issuer. */
 const mostKeys = 100
 
@@ -56,23 +56,23 @@ export class IssuerDocuments {
   }
 
   /** @throws Error when nothing is known and the issuer does not answer */
-  async current(site: ServerInfo): Promise<IssuerDocument> {
-    const cached = this.#known ?? (await this.#cached(site))
+  async current(serverInfo: ServerInfo): Promise<IssuerDocument> {
+    const cached = this.#known ?? (await this.#cached(serverInfo))
     // It may have been read from the issuer meanwhile.
     this.#known ??= cached
-    const known = this.#known
-    const age = known ? Date.now() - known.at : Number.POSITIVE_INFINITY
-    if (known && age < freshFor) return known
-    const loading = this.#load(site)
+    const document = this.#known
+    const age = document ? Date.now() - document.at : Number.POSITIVE_INFINITY
+    if (document && age < freshFor) return document
+    const loading = this.#load(serverInfo)
     // Whoever has been waited for in vain is not waited for again.
-    if (known && age < (this.#failure ? staleFor : shownFor)) {
+    if (document && age < (this.#failure ? staleFor : staleWhileRevalidateMs)) {
       loading.catch(() => {})
-      return known
+      return document
     }
     try {
       return await loading
     } catch (problem) {
-      if (known && age < staleFor) return known
+      if (document && age < staleFor) return document
       throw problem
     }
   }
@@ -82,18 +82,18 @@ export class IssuerDocuments {
    *
    * @throws Error when it does not answer: the key may be good
    */
-  async renewed(document: IssuerDocument, site: ServerInfo): Promise<IssuerDocument> {
+  async renewed(document: IssuerDocument, serverInfo: ServerInfo): Promise<IssuerDocument> {
     if (this.#known && this.#known.at > document.at) return this.#known
     // It is being asked for already, for whoever came first with that key.
-    if (this.#isLoading) return this.#load(site)
-    if (Date.now() - Math.max(this.#forcedAt, document.at) < coolDown) return document
-    const loading = this.#load(site)
+    if (this.#isLoading) return this.#load(serverInfo)
+    if (Date.now() - Math.max(this.#forcedAt, document.at) < minRefreshMs) return document
+    const loading = this.#load(serverInfo)
     if (this.#isLoading) this.#forcedAt = Date.now()
     return loading
   }
 
   /** Once at a time. What fails is reported, once, and left alone for a while. */
-  #load(site: ServerInfo): Promise<IssuerDocument> {
+  #load(serverInfo: ServerInfo): Promise<IssuerDocument> {
     if (this.#loading && this.#isLoading) return this.#loading.document
     if (this.#failure && Date.now() - this.#failure.at < restAfterFailure) return Promise.reject(this.#failure.problem)
     const loading = this.#read().then(
@@ -101,7 +101,7 @@ export class IssuerDocuments {
         this.#known = document
         this.#failure = undefined
         this.#loading = undefined
-        site.waitUntil(this.#keep(document, site))
+        serverInfo.waitUntil(this.#keep(document, serverInfo))
         return document
       },
       (problem: unknown) => {
@@ -109,18 +109,18 @@ export class IssuerDocuments {
         this.#loading = undefined
         // Asking again is put off by the failure, not by the cool-down.
         this.#forcedAt = Number.NEGATIVE_INFINITY
-        site.report(problem)
+        serverInfo.report(problem)
         throw problem
       },
     )
     this.#loading = { since: Date.now(), document: loading }
     // Others wait for it, even when whoever asked first has gone.
-    site.waitUntil(loading.catch(() => {}))
+    serverInfo.waitUntil(loading.catch(() => {}))
     return loading
   }
 
   get #isLoading(): boolean {
-    return this.#loading !== undefined && Date.now() - this.#loading.since < lostAfter
+    return this.#loading !== undefined && Date.now() - this.#loading.since < stuckAfterMs
   }
 
   async #read(): Promise<IssuerDocument> {
@@ -155,21 +155,21 @@ export class IssuerDocuments {
 
   // A failing cache delays a request and decides nothing.
 
-  async #cached(site: ServerInfo): Promise<IssuerDocument | undefined> {
+  async #cached(serverInfo: ServerInfo): Promise<IssuerDocument | undefined> {
     try {
-      const document = await site.documentCache?.()?.read(this.#cacheName)
+      const document = await serverInfo.documentCache?.()?.read(this.#cacheName)
       return isDocument(document) ? document : undefined
     } catch (problem) {
-      site.report(problem)
+      serverInfo.report(problem)
       return undefined
     }
   }
 
-  async #keep(document: IssuerDocument, site: ServerInfo): Promise<void> {
+  async #keep(document: IssuerDocument, serverInfo: ServerInfo): Promise<void> {
     try {
-      await site.documentCache?.()?.write(this.#cacheName, document, staleFor)
+      await serverInfo.documentCache?.()?.write(this.#cacheName, document, staleFor)
     } catch (problem) {
-      site.report(problem)
+      serverInfo.report(problem)
     }
   }
 

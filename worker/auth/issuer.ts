@@ -89,7 +89,7 @@ export class Issuer {
    * @returns what a JWT of this issuer claims
    * @throws BadToken; McpError `unavailable` when its keys cannot be had
    */
-  async verify(token: string, expected: Expected, site: ServerInfo): Promise<Claims> {
+  async verify(token: string, expected: Expected, serverInfo: ServerInfo): Promise<Claims> {
     const audience = this.audience(expected)
     const settings = {
       issuer: this.name,
@@ -100,14 +100,14 @@ export class Issuer {
     }
     const verified = (key: JWTVerifyGetKey) => jwtVerify(token, key, settings)
     const verifiedBySome = (isRenewed: boolean) =>
-      verified(this.#keyFor(site, isRenewed)).catch(async (problem) => {
+      verified(this.#keyFor(serverInfo, isRenewed)).catch(async (problem) => {
         if (!(problem instanceof errors.JWKSMultipleMatchingKeys)) throw problem
         // A token that does not say which key it was signed with.
         for await (const key of problem) {
-          const found = await verified(async () => key).catch((each) => {
-            if (!(each instanceof errors.JWSSignatureVerificationFailed)) throw each
+          const result = await verified(async () => key).catch((candidate) => {
+            if (!(candidate instanceof errors.JWSSignatureVerificationFailed)) throw candidate
           })
-          if (found) return found
+          if (result) return result
         }
         throw new errors.JWSSignatureVerificationFailed()
       })
@@ -127,8 +127,8 @@ export class Issuer {
   }
 
   /** What it publishes about itself; `undefined` where its keys are given. */
-  async metadata(site: ServerInfo): Promise<IssuerDocument['metadata'] | undefined> {
-    return this.#options.keys === undefined ? (await this.#documents.current(site)).metadata : undefined
+  async metadata(serverInfo: ServerInfo): Promise<IssuerDocument['metadata'] | undefined> {
+    return this.#options.keys === undefined ? (await this.#documents.current(serverInfo)).metadata : undefined
   }
 
   /** `undefined`: any. */
@@ -139,37 +139,37 @@ export class Issuer {
   }
 
   /** Where it answers what a token is worth. */
-  async introspectionUrl(site: ServerInfo): Promise<string> {
-    const url = this.#options.introspection?.url ?? (await this.metadata(site))?.introspection_endpoint
+  async introspectionUrl(serverInfo: ServerInfo): Promise<string> {
+    const url = this.#options.introspection?.url ?? (await this.metadata(serverInfo))?.introspection_endpoint
     if (typeof url !== 'string')
       throw new Error(`The metadata of ${this.name} names no introspection_endpoint: give its url`)
     return safeUrl(url, 'The introspection_endpoint', this.name)
   }
 
-  #keyFor(site: ServerInfo, isRenewed: boolean): JWTVerifyGetKey {
+  #keyFor(serverInfo: ServerInfo, isRenewed: boolean): JWTVerifyGetKey {
     return async (header, jws) => {
       const { keys } = this.#options
       if (typeof keys === 'object') return this.#keySet(keys)(header, jws)
-      const answered = <T>(asked: Promise<T>) =>
-        asked.catch((problem: unknown) => {
+      const answered = <T>(fetched: Promise<T>) =>
+        fetched.catch((problem: unknown) => {
           throw unavailable(problem)
         })
-      const document = await answered(this.#documents.current(site))
+      const document = await answered(this.#documents.current(serverInfo))
       try {
         if (!isRenewed) return await this.#keySet(document.keys)(header, jws)
       } catch (problem) {
         if (!(problem instanceof errors.JWKSNoMatchingKey)) throw problem
       }
-      const renewed = await answered(this.#documents.renewed(document, site))
+      const renewed = await answered(this.#documents.renewed(document, serverInfo))
       return this.#keySet(renewed.keys)(header, jws)
     }
   }
 
   /** Keys are made ready once. */
   #keySet(keys: JSONWebKeySet): LocalJWKSet {
-    const known = this.#keySets.get(keys) ?? createLocalJWKSet(keys)
-    this.#keySets.set(keys, known)
-    return known
+    const localKeys = this.#keySets.get(keys) ?? createLocalJWKSet(keys)
+    this.#keySets.set(keys, localKeys)
+    return localKeys
   }
 }
 

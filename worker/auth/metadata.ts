@@ -43,15 +43,15 @@ export function metadataUrl(resource: string): string {
 /** The description of an endpoint, at the well-known path of each and at the origin's. */
 export function resourceMetadata(
   request: Request,
-  site: ServerInfo,
+  serverInfo: ServerInfo,
   { resource, name, documentation, issuers, scopes }: Description,
 ): Promise<Response> | undefined {
   const { pathname } = new URL(request.url)
   if (!pathname.startsWith(protectedResource)) return undefined
-  const path = pathname.slice(protectedResource.length) || site.paths.mcp
-  if (!Object.values(site.paths).includes(path)) return undefined
+  const path = pathname.slice(protectedResource.length) || serverInfo.paths.mcp
+  if (!Object.values(serverInfo.paths).includes(path)) return undefined
   return publicJson(request, {
-    resource: resourceOf(request, site, resource, path),
+    resource: resourceOf(request, serverInfo, resource, path),
     authorization_servers: issuers.length > 0 ? issuers : undefined,
     scopes_supported: scopes.length > 0 ? scopes : undefined,
     bearer_methods_supported: ['header'],
@@ -63,12 +63,12 @@ export function resourceMetadata(
 /** Clients of 2025-03-26 and before look for the authorization server's metadata where the server itself is. */
 export function authorizationServerMetadata(
   request: Request,
-  site: ServerInfo,
+  serverInfo: ServerInfo,
   issuer: Issuer | undefined,
 ): Promise<Response> | undefined {
   if (!issuer || new URL(request.url).pathname !== authorizationServer) return undefined
   return issuer
-    .metadata(site)
+    .metadata(serverInfo)
     .then((metadata) => (metadata ? publicJson(request, metadata) : new Response(null, { status: 404, headers: open })))
     .catch(() => new Response(null, { status: 503, headers: { ...open, 'Retry-After': '5' } }))
 }

@@ -5,7 +5,7 @@ import type { Principal } from '../protocol/principal.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { Auth } from './auth.ts'
 import { type BearerOptions, bearerKinds, resourceServer, storedKinds } from './bearer.ts'
-import { describedAt, insufficient, lackedBy, refusalOf } from './refusal.ts'
+import { challengeError, insufficientScope, metadataUrlFor, missingScopes } from './challenge-error.ts'
 
 export type CloudflareAccessOptions = Omit<
   BearerOptions,
@@ -67,17 +67,20 @@ export function oauthProvider<Props, Granted = unknown>(
   checkOptions('oauthProvider()', stored, storedKinds)
   return {
     ...stored,
-    async authenticate(request, site, { context: { props, auth } }) {
+    async authenticate(request, serverInfo, { context: { props, auth } }) {
       const isGiven = typeof props === 'object' && props !== null && Object.keys(props).length > 0
-      const found = isGiven ? principal(props as Props, auth as Granted) : undefined
-      if (found) return found
+      const user = isGiven ? principal(props as Props, auth as Granted) : undefined
+      if (user) return user
       const refused = { kind: 'unauthorized', message: 'Authorization is required', challenge: {} } as const
-      throw refusalOf(refused, describedAt(request, site))
+      throw challengeError(refused, metadataUrlFor(request, serverInfo))
     },
-    async authorize(incoming, site) {
-      const scopes = await lackedBy(incoming, site)
+    async authorize(incoming, serverInfo) {
+      const scopes = await missingScopes(incoming, serverInfo)
       if (scopes.length === 0) return undefined
-      return refusalOf(insufficient(scopes, incoming.principal?.scopes ?? []), describedAt(incoming.request, site))
+      return challengeError(
+        insufficientScope(scopes, incoming.principal?.scopes ?? []),
+        metadataUrlFor(incoming.request, serverInfo),
+      )
     },
   }
 }

@@ -1,5 +1,5 @@
 /**
- * Opaque texts that only this server can read: session ids, memos, cursors. AES-256-GCM, bound to a purpose and a
+ * Opaque texts that only this server can read: session ids, journals, cursors. AES-256-GCM, bound to a purpose and a
  * principal, with an expiry inside and the key's id in front, so that keys can be rotated.
  *
  * @see https://www.rfc-editor.org/rfc/rfc5116
@@ -12,8 +12,8 @@ import type { KeyRing } from './key-ring.ts'
 export { type KeyRing, parseKeyRing } from './key-ring.ts'
 
 export interface Sealer {
-  /** @param life milliseconds until the text is worth nothing */
-  seal(purpose: string, principal: Principal | undefined, value: unknown, life: number): Promise<string>
+  /** @param lifetimeMs milliseconds until the text is worth nothing */
+  seal(purpose: string, principal: Principal | undefined, value: unknown, lifetimeMs: number): Promise<string>
   /** `undefined` for anything that was not sealed with these keys, for this purpose and principal, or has expired. */
   open(purpose: string, principal: Principal | undefined, sealed: string): Promise<unknown>
 }
@@ -34,8 +34,8 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
   const imported = new Map<string, Promise<CryptoKey>>()
 
   function keyOf(id: string): Promise<CryptoKey> | undefined {
-    const known = imported.get(id)
-    if (known || !Object.hasOwn(ring.keys, id)) return known
+    const cached = imported.get(id)
+    if (cached || !Object.hasOwn(ring.keys, id)) return cached
     const bytes = decodeBase64url(ring.keys[id] as string)
     const key = crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt'])
     imported.set(id, key)
@@ -43,10 +43,10 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
   }
 
   return {
-    async seal(purpose, principal, value, life) {
+    async seal(purpose, principal, value, lifetimeMs) {
       const key = (await keyOf(ring.current)) as CryptoKey
       const iv = randomBytes(ivBytes)
-      const plain = utf8(JSON.stringify([now() + life, value]))
+      const plain = utf8(JSON.stringify([now() + lifetimeMs, value]))
       const cipher = await crypto.subtle.encrypt(algorithm(iv, purpose, principal), key, plain)
       const sealed = new Uint8Array(ivBytes + cipher.byteLength)
       sealed.set(iv)

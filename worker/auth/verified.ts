@@ -18,9 +18,9 @@ export class VerifiedTokens {
 
   get(token: string, audiences: readonly string[]): Principal | undefined {
     const key = keyOf(token, audiences)
-    const found = this.#entries.get(key)
-    if (!found) return undefined
-    if (found.expiresAt > Date.now()) return found.principal
+    const verified = this.#entries.get(key)
+    if (!verified) return undefined
+    if (verified.expiresAt > Date.now()) return verified.principal
     this.#entries.delete(key)
     return undefined
   }

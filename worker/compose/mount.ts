@@ -1,11 +1,11 @@
 import { entryOf } from '../engine/scopes.ts'
 import { checkOptions, checkValue } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
-import { type List, switchOf } from '../protocol/changes.ts'
+import { type List, toggleKey } from '../protocol/changes.ts'
 import { checks } from '../server/checking.ts'
 import type { Module, Server } from '../server/server.ts'
-import { proxiesOf, standBefore } from './proxy/front.ts'
-import { under } from './under.ts'
+import { mountUpstreams, proxiesOf } from './proxy/front.ts'
+import { withPrefix } from './with-prefix.ts'
 
 export type MountOptions = {
   /** Goes before the names of its tools and prompts; URIs have their schemes. Default: nothing. */
@@ -28,48 +28,48 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     const { registry, prefix: outer } = server
     const part = mounted.registry
     const prefix = outer + (options.prefix ?? '')
-    const within = under(prefix, part.around)
-    const own = new Set<object>()
+    const within = withPrefix(prefix, part.interceptor)
+    const ownEntries = new Set<object>()
     for (const kind of ['tools', 'prompts'] as const) {
       for (const [name, entry] of part[kind]) {
         if (kind === 'tools') checks?.checkToolName(prefix + name)
         const renamed = { ...entry, item: { ...entry.item, name: prefix + name } }
         add(registry[kind] as Map<string, object>, prefix + name, renamed)
-        own.add(renamed)
+        ownEntries.add(renamed)
       }
     }
     for (const kind of ['resources', 'templates'] as const) {
       for (const [uri, entry] of part[kind]) {
         add(registry[kind], uri, entry)
-        own.add(entry)
+        ownEntries.add(entry)
       }
     }
-    const { around } = registry
-    registry.around = (asked, answer) =>
-      around(asked, (inner) => {
+    const { interceptor } = registry
+    registry.interceptor = (intercepted, answer) =>
+      interceptor(intercepted, (inner) => {
         const entry = entryOf(registry, inner.call.method, inner.call.params)
-        return entry && own.has(entry) ? within(inner, answer) : answer(inner)
+        return entry && ownEntries.has(entry) ? within(inner, answer) : answer(inner)
       })
     const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix, within))
-    if (proxies.length > 0) standBefore(registry, proxies)
+    if (proxies.length > 0) mountUpstreams(registry, proxies)
     // After the proxies: a feature wraps the methods that answer for them.
     for (const [name, install] of part.features) if (!registry.features.has(name)) install(server)
     for (const [name, method] of part.methods) if (!registry.methods.has(name)) registry.methods.set(name, method)
     registry.extensions = { ...part.extensions, ...registry.extensions }
     if (part.experimental) registry.experimental = { ...part.experimental, ...registry.experimental }
     part.mountedIn = [...(part.mountedIn ?? []), registry]
-    registry.lists.clear()
+    registry.listTextCache.clear()
     // What it announces, and switches on and off, is this server's to tell.
     part.publish = (change, scope) => registry.publish(change, scope)
     const named = (list: List, name: string) => (list === 'resources' ? name : prefix + name)
-    part.turn = (list, name, on) => registry.turn(list, named(list, name), on)
+    part.setEnabled = (list, name, on) => registry.setEnabled(list, named(list, name), on)
     // It asks by its own names, without the prefix.
-    part.turned = async () => {
-      const turned = await registry.turned()
+    part.enabledOverrides = async () => {
+      const overrides = await registry.enabledOverrides()
       const ownNames = (list: List, names: Iterable<string>) =>
         [...names].flatMap((name) => {
-          const on = turned[switchOf(list, named(list, name))]
-          return on === undefined ? [] : [[switchOf(list, name), on] as const]
+          const on = overrides[toggleKey(list, named(list, name))]
+          return on === undefined ? [] : [[toggleKey(list, name), on] as const]
         })
       return Object.fromEntries([
         ...ownNames('tools', part.tools.keys()),

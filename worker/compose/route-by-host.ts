@@ -1,4 +1,4 @@
-import { type Asks, asked, type Elsewhere } from './workers.ts'
+import { type Asks, askWorker, type Elsewhere } from './workers.ts'
 
 /**
  * Several Workers in one, each for a name of its own; `undefined` for all other names. For `first`.
@@ -10,10 +10,10 @@ import { type Asks, asked, type Elsewhere } from './workers.ts'
  * export default first(routeByHost({ 'notes.example.com': notes, 'weather.example.com': weather }), app)
  */
 export function routeByHost(workers: Readonly<Record<string, Elsewhere>>): Asks {
-  const known = new Map(Object.entries(workers).map(([host, worker]) => [readHost(host), asked(worker)]))
+  const byHost = new Map(Object.entries(workers).map(([host, worker]) => [readHost(host), askWorker(worker)]))
   return (request, env, ctx) => {
     const { host, hostname } = new URL(request.url)
-    return (known.get(host) ?? known.get(hostname))?.(request, env, ctx)
+    return (byHost.get(host) ?? byHost.get(hostname))?.(request, env, ctx)
   }
 }
 

@@ -1,7 +1,7 @@
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { protectedResource } from '../protocol/well-known.ts'
 import type { Awaitable } from '../server/context.ts'
-import { type Asks, asked, type Elsewhere } from './workers.ts'
+import { type Asks, askWorker, type Elsewhere } from './workers.ts'
 
 /** @param path of the tenant's endpoint, for `serve`. @returns `undefined`: there is no such tenant */
 export type TenantWorker = (tenant: string, path: string) => Awaitable<Elsewhere | undefined>
@@ -29,14 +29,14 @@ export function routeByTenant(pattern: string, workerFor: TenantWorker): Asks {
     const { hostname, pathname } = new URL(request.url)
     const tenant = expression.exec(isPath ? pathname : hostname)?.[1]
     if (tenant === undefined) return undefined
-    const ask = kept.get(tenant) ?? (await made(tenant))
+    const ask = kept.get(tenant) ?? (await build(tenant))
     return ask?.(request, env, ctx)
   }
 
-  async function made(tenant: string): Promise<Asks | undefined> {
+  async function build(tenant: string): Promise<Asks | undefined> {
     const worker = await workerFor(tenant, isPath ? pattern.replace(place, tenant) : '/mcp')
     if (!worker) return undefined
-    const ask = asked(worker)
+    const ask = askWorker(worker)
     kept.set(tenant, ask)
     return ask
   }

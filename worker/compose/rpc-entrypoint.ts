@@ -3,7 +3,7 @@ import { methods } from '../engine/methods/index.ts'
 import type { Method } from '../engine/methods/method.ts'
 import { checkOptions } from '../options/check.ts'
 import { string } from '../options/kinds.ts'
-import { encodeHeader, mirroredHeaders } from '../protocol/mirror.ts'
+import { encodeHeader, parameterHeaders } from '../protocol/param-headers.ts'
 import { newestStateless } from '../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../protocol/stateless-request.ts'
 import type { CallToolResult, Params, Result } from '../protocol/types.ts'
@@ -41,7 +41,7 @@ function headersOfServer(registry: Registry, method: string, params: Params): Re
   const tool = method === 'tools/call' ? registry.tools.get(String(params.name)) : undefined
   return {
     ...(typeof name === 'string' && { 'Mcp-Name': encodeHeader(name) }),
-    ...mirroredHeaders(tool?.mirrored ?? [], params.arguments),
+    ...parameterHeaders(tool?.mirrored ?? [], params.arguments),
   }
 }
 
@@ -59,7 +59,7 @@ export function rpcEntrypoint(worker: McpWorker, endpoint: RpcEntrypointOptions 
   const { url = `http://localhost${worker.paths.mcp}` } = endpoint
   return class McpEntrypoint extends WorkerEntrypoint implements McpRpc {
     async request(method: string, params: Params = {}, { token }: RpcOptions = {}): Promise<Result> {
-      const asked = new Request(url, {
+      const incoming = new Request(url, {
         method: 'POST',
         headers: {
           'Content-Type': 'application/json',
@@ -70,7 +70,7 @@ export function rpcEntrypoint(worker: McpWorker, endpoint: RpcEntrypointOptions 
         },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: enveloped(params, date, envelope) }),
       })
-      const response = await worker.fetch(asked, this.env, this.ctx)
+      const response = await worker.fetch(incoming, this.env, this.ctx)
       const { result, error } = (await response.json()) as { result?: Result; error?: { message: string } }
       if (result) return result
       throw new Error(error?.message ?? `The server answered with ${response.status}`)

@@ -7,7 +7,8 @@ export type Asks = (request: Request, env: unknown, ctx: ExecutionContext) => un
 export type Elsewhere = Asks | { fetch: Asks }
 
 /** How it is asked, whatever it is. */
-export const asked = (worker: Elsewhere): Asks => (typeof worker === 'function' ? worker : worker.fetch.bind(worker))
+export const askWorker = (worker: Elsewhere): Asks =>
+  typeof worker === 'function' ? worker : worker.fetch.bind(worker)
 
 /**
  * A Worker that leaves alone what is not its own: the answer to requests for its endpoints and for what its `auth` publishes;
@@ -41,7 +42,7 @@ export function first(...workers: readonly Elsewhere[]): Required<Pick<ExportedH
   return {
     async fetch(request, env, ctx) {
       for (const worker of workers) {
-        const response = await asked(worker)(request as unknown as Request, env, ctx)
+        const response = await askWorker(worker)(request as unknown as Request, env, ctx)
         if (response) return response as Response
       }
       return new Response('Not found\n', { status: 404 })

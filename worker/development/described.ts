@@ -31,8 +31,8 @@ function descriptionOf(registry: Registry, served: Described) {
   return {
     name: options.name,
     ownClasses: ownClasses(options.name),
-    entries: entries.flatMap(([kind, known]) =>
-      [...known].map(([name, entry]) => ({
+    entries: entries.flatMap(([kind, declared]) =>
+      [...declared].map(([name, entry]) => ({
         kind: kind === 'template' ? 'resource' : kind,
         name,
         scopes: entry.scopes,

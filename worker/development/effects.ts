@@ -6,7 +6,7 @@
  * place before the first call of a handler (`const { fetch } = globalThis`); and operations of `ctx.state` that a declaration
  * names itself, because which of them write is known only where the state is, and telling would cost production.
  */
-import { isAwaited, observe, tellWhenOver } from '../engine/watching.ts'
+import { isAwaited, observe, onOutcome } from '../engine/on-outcome.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Context } from '../server/context.ts'
 import type { Registry } from '../server/server.ts'
@@ -28,7 +28,7 @@ let runs: Scope<Running | undefined> | undefined
 /** By a function of its context: contexts are copied on their way to some handlers. */
 const rounds = new WeakMap<Context['once'], Round>()
 const watched = new WeakSet<object>()
-const told = new Set<string>()
+const reported = new Set<string>()
 
 /**
  * Looks on while handlers of this server run, beside whoever does already, and warns.
@@ -36,16 +36,16 @@ const told = new Set<string>()
  * @param env with the bindings whose writes are effects
  */
 export function watchEffects(registry: Registry, env: object): void {
-  const { around } = registry
-  registry.around = (asked, answer) => {
+  const { interceptor } = registry
+  registry.interceptor = (intercepted, answer) => {
     runs ??= start(env)
     for (const tool of registry.tools.values()) watchHandler(tool, `tool "${tool.item.name}"`, runs)
     for (const prompt of registry.prompts.values()) watchHandler(prompt, `prompt "${prompt.item.name}"`, runs)
     for (const [uri, resource] of [...registry.resources, ...registry.templates]) {
       watchHandler(resource, `resource "${uri}"`, runs)
     }
-    const { context, end } = openRound(asked.context, runs)
-    return tellWhenOver(asked, around({ ...asked, context }, answer), end)
+    const { context, end } = openRound(intercepted.context, runs)
+    return onOutcome(intercepted, interceptor({ ...intercepted, context }, answer), end)
   }
 }
 
@@ -80,16 +80,16 @@ function watchHandler<A>(
 function openRound(context: Context, within: Scope<Running | undefined>): { context: Context; end(): void } {
   /** In the order in which it came. */
   const story: (Noted | Asked)[] = []
-  const asked = () => story.filter((entry): entry is Asked => 'keys' in entry)
+  const unansweredQuestions = () => story.filter((entry): entry is Asked => 'keys' in entry)
   let branches = false
-  let over = false
+  let isOver = false
   /** The question that the next round is for. */
   let open: Asked | undefined
 
   const round: Round = {
     note(effect, from, owner) {
       // What depends on whether an answer is there may not happen again.
-      if (branches || (over && !open)) return
+      if (branches || (isOver && !open)) return
       const noted = { effect, owner, place: placeOf(trace(from)) }
       if (open) warn(noted, 'beside', open)
       else story.push(noted)
@@ -139,8 +139,8 @@ function openRound(context: Context, within: Scope<Running | undefined>): { cont
         watchState(context.state(...args), within)) as Context['state'],
     },
     end() {
-      over = true
-      open = asked().find(({ state }) => state === 'open')
+      isOver = true
+      open = unansweredQuestions().find(({ state }) => state === 'open')
       if (!open) return
       for (const [at, entry] of story.entries()) {
         if ('keys' in entry) continue
@@ -197,8 +197,8 @@ function warn({ effect, owner, place }: Noted, relation: 'before' | 'beside', { 
         `write await ctx.once('${key}', ${work})`,
     ...place,
   ].join('\n')
-  if (told.has(text)) return
-  told.add(text)
+  if (reported.has(text)) return
+  reported.add(text)
   // Not console.warn: wrangler prints that as it is, with lines of the bundle.
   console.error(text)
 }

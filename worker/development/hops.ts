@@ -22,11 +22,11 @@ const hops: Hop[] = []
 const carrying = new Map<Hop, readonly Carried[]>()
 let last = 0
 
-export function begin(kind: Hop['kind'], what: string, request = current(), carried: readonly Carried[] = []): Hop {
+export function begin(kind: Hop['kind'], what: string, request = current(), recorded: readonly Carried[] = []): Hop {
   last += 1
   const hop: Hop = { number: last, kind, what, request, began: Date.now() }
   hops.push(hop)
-  if (carried.length > 0) carrying.set(hop, carried)
+  if (recorded.length > 0) carrying.set(hop, recorded)
   if (hops.length > mostKept) carrying.delete(hops.shift() as Hop)
   return hop
 }
@@ -44,8 +44,8 @@ export const hopsOf = (request: number): Hop[] =>
 /** The request that brought a message to a session, if it is still waiting there. */
 export function requestWith(session: string | undefined, method: string, params: Params): number | undefined {
   const about = aboutOf(params)
-  for (const [{ request }, carried] of carrying) {
-    const isIt = carried.some((each) => each.session === session && each.method === method && each.about === about)
+  for (const [{ request }, recorded] of carrying) {
+    const isIt = recorded.some((hop) => hop.session === session && hop.method === method && hop.about === about)
     if (isIt) return request
   }
   return undefined
@@ -67,6 +67,6 @@ function followed(): Storage | null {
 }
 
 /** Everything that the work does and awaits is a part of the request, where the platform can tell. */
-export const within = <R>(request: Hop, work: () => R): R => followed()?.run(request, work) ?? work()
+export const runWith = <R>(request: Hop, work: () => R): R => followed()?.run(request, work) ?? work()
 
 const current = (): number | undefined => followed()?.getStore()?.number

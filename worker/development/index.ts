@@ -1,5 +1,5 @@
 /** What helps whoever develops a server. A deployment's bundle has nothing of it: see `serve.ts`. */
-import { watchCalls } from '../engine/watching.ts'
+import { onCall } from '../engine/on-outcome.ts'
 import type { Registry } from '../server/server.ts'
 import { type Described, describe } from './described.ts'
 import { watchEffects } from './effects.ts'
@@ -10,7 +10,7 @@ import { warnOfMissingExports } from './missing-exports.ts'
 import { type Counting, warnOfMissingState } from './missing-state.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
 import { warnOfOldDate } from './old-date.ts'
-import { tellRows } from './rows.ts'
+import { exposeStorage } from './rows.ts'
 import { warnOfSharedClass } from './shared-class.ts'
 import { type Guards, warnOfUnguarded } from './unguarded.ts'
 import { withMadeUp } from './users.ts'
@@ -43,7 +43,7 @@ export function watch<O extends Guards & Described & { limit?: Counting; page?: 
   if (options.sessions !== false) warnOfSharedClass(registry, names.session, options.path ?? '/mcp')
   warnOfUnguarded(registry, options)
   describe(registry, options, env)
-  tellRows(base)
+  exposeStorage(base)
   warnOfMissingState(registry, options.limit, names.state)
   // It may be served at several addresses.
   if (!watched.has(registry)) {
@@ -59,7 +59,7 @@ export function watch<O extends Guards & Described & { limit?: Counting; page?: 
 /** What is declared and exported is known when somebody calls. */
 function warnAtFirst(registry: Registry, classes: readonly string[]): void {
   let isFirst = true
-  watchCalls(registry, () => {
+  onCall(registry, () => {
     if (isFirst) {
       warnOfMissingTasks(registry)
       warnOfMissingExports(classes)

@@ -1,8 +1,8 @@
 /** The inspector at `/`, in the place of the page that a deployment has there. */
 import type { Host } from '../http/host.ts'
 import { inspectorPage } from '../inspector/page.ts'
-import { inside, isInside } from './inside.ts'
 import { inspectorLink, signIn } from './inspector-key.ts'
+import { isInside, serveInternals } from './internals.ts'
 import { isOwnPage } from './own-page.ts'
 
 export type Page = (request: Request, host: Host) => Promise<Response>
@@ -15,7 +15,7 @@ export const inspecting =
   (page: Page | undefined, env: object, auth: Host['auth']): Page =>
   async (request, host) => {
     const url = new URL(request.url)
-    if (isInside(url)) return inside(request, env)
+    if (isInside(url)) return serveInternals(request, env)
     if (page && url.searchParams.has('page')) return page(request, { ...host, auth })
     const signedIn = signIn(request, env)
     if (signedIn) return signedIn

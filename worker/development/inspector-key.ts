@@ -10,9 +10,9 @@ let minted: string | undefined
 
 /** The variable `EDGEMCP_INSPECTOR_KEY`, or a key that lasts until the Worker is reloaded. */
 export function inspectorKey(env: object): string {
-  const { EDGEMCP_INSPECTOR_KEY: given } = env as { EDGEMCP_INSPECTOR_KEY?: string }
+  const { EDGEMCP_INSPECTOR_KEY: key } = env as { EDGEMCP_INSPECTOR_KEY?: string }
   minted ??= crypto.randomUUID()
-  return given || minted
+  return key || minted
 }
 
 /** The link that signs a browser in. */
@@ -21,11 +21,11 @@ export const inspectorLink = (url: URL, env: object): string => `${url.origin}/?
 /** Answers the link: puts the key into a cookie, and takes it out of the address. `undefined` for other requests. */
 export function signIn({ url }: Request, env: object): Response | undefined {
   const { searchParams, port } = new URL(url)
-  const given = searchParams.get(parameter)
-  if (given === null) return undefined
+  const key = searchParams.get(parameter)
+  if (key === null) return undefined
   const headers = new Headers({ Location: '/', 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' })
-  if (isEqual(given, inspectorKey(env))) {
-    headers.set('Set-Cookie', `${cookieName(port)}=${given}; Path=/; HttpOnly; SameSite=Strict`)
+  if (isEqual(key, inspectorKey(env))) {
+    headers.set('Set-Cookie', `${cookieName(port)}=${key}; Path=/; HttpOnly; SameSite=Strict`)
   }
   return new Response(null, { status: 303, headers })
 }

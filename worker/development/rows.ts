@@ -28,7 +28,7 @@ const mostRows = 200
 const mostCharacters = 2000
 
 /** From now on every object tells what it stores. @param base the class that all are of */
-export function tellRows(base: { prototype: object }): void {
+export function exposeStorage(base: { prototype: object }): void {
   const edgemcpRows = function (this: Instance): Promise<Contents> {
     return contentsOf(this.ctx.storage)
   }

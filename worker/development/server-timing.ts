@@ -7,11 +7,11 @@ const maxNameCharacters = 64
 
 /** Those that are over, the first of them. `request` has the number that the inspector asks for all others by. */
 export function serverTiming(request: number, hops: readonly Hop[]): string {
-  const over = hops.filter(({ milliseconds }) => milliseconds !== undefined)
-  const told = over.slice(0, maxTimings).map(({ kind, what, milliseconds }) => {
+  const finished = hops.filter(({ milliseconds }) => milliseconds !== undefined)
+  const metrics = finished.slice(0, maxTimings).map(({ kind, what, milliseconds }) => {
     const name = kind === 'request' ? 'worker' : what.slice(0, maxNameCharacters).replace(/[^\w.]+/g, '-')
     return `${name};dur=${milliseconds}`
   })
-  const rest = over.length > maxTimings ? [`more;desc="${over.length - maxTimings}"`] : []
-  return [`request;desc="${request}"`, ...told, ...rest].join(', ')
+  const rest = finished.length > maxTimings ? [`more;desc="${finished.length - maxTimings}"`] : []
+  return [`request;desc="${request}"`, ...metrics, ...rest].join(', ')
 }

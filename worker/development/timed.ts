@@ -1,8 +1,8 @@
 /** Requests that tell what they took. */
 import type { McpWorker } from '../serve.ts'
 import { runWaiting } from './first-request.ts'
-import { begin, end, type Hop, hopsOf, within } from './hops.ts'
-import { isInside } from './inside.ts'
+import { begin, end, type Hop, hopsOf, runWith } from './hops.ts'
+import { isInside } from './internals.ts'
 import { serverTiming } from './server-timing.ts'
 
 /** The same Worker. Its answers have a header `Server-Timing`, which browsers show, too: https://www.w3.org/TR/server-timing/ */
@@ -14,7 +14,7 @@ export const timed = (worker: McpWorker): McpWorker => ({
     if (isInside(url)) return worker.fetch(request, env, context)
     const hop = begin('request', `${request.method} ${url.pathname}`)
     try {
-      const response = await within(hop, () => worker.fetch(request, env, context))
+      const response = await runWith(hop, () => worker.fetch(request, env, context))
       end(hop, false)
       return withTimings(response, hop)
     } catch (problem) {

@@ -1,7 +1,7 @@
 /** Users that nobody has to sign in as: whoever develops a server makes them up. */
 import type { Auth } from '../auth/auth.ts'
-import { type MadeUp, madeUpIn } from './made-up.ts'
 import { isOwnPage } from './own-page.ts'
+import { type MadeUp, parseTestUser } from './test-users.ts'
 
 /** Lets the inspector be whoever it says it is. Everybody else is asked for what they always are. */
 export function withMadeUp(auth: Auth, env: object): Auth {
@@ -14,14 +14,14 @@ export function withMadeUp(auth: Auth, env: object): Auth {
     reauthorize:
       auth.reauthorize &&
       (async (principal, call) => (principal.client === inspector ? principal : auth.reauthorize?.(principal, call))),
-    async authenticate(request, site, incoming) {
+    async authenticate(request, serverInfo, incoming) {
       const user = madeUp(request, env)
-      if (!user) return auth.authenticate(request, site, incoming)
+      if (!user) return auth.authenticate(request, serverInfo, incoming)
       const { subject, scopes, tenant } = user
       const claims = { ...user.claims, sub: subject, scope: scopes.join(' ') }
       if (auth.authenticateMadeUp) {
         const withClient = { ...claims, client_id: inspector }
-        return auth.authenticateMadeUp({ claims: withClient, tenant }, request, site, incoming)
+        return auth.authenticateMadeUp({ claims: withClient, tenant }, request, serverInfo, incoming)
       }
       const issuer = new URL(request.url).origin
       return { issuer, subject, client: inspector, ...(tenant !== undefined && { tenant }), scopes, claims }
@@ -34,6 +34,6 @@ const inspector = 'edgemcp-inspector'
 
 function madeUp(request: Request, env: object): MadeUp | undefined {
   const [, token] = /^Bearer (.+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
-  const user = token === undefined ? undefined : madeUpIn(token)
+  const user = token === undefined ? undefined : parseTestUser(token)
   return user && isOwnPage(request, env) ? user : undefined
 }

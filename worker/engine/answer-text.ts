@@ -1,22 +1,22 @@
 import type { RequestId, Result } from '../protocol/types.ts'
 import type { Registry } from '../server/server.ts'
 import type { Call } from './call.ts'
-import { shared } from './methods/lists.ts'
+import { cacheableResults } from './methods/lists.ts'
 
 /** The text of an answer. A list that everybody sees is written once for each revision. */
-export function answerText(
+export function serializeResult(
   id: RequestId,
-  { lists, tools }: Registry,
+  { listTextCache: listTexts, tools }: Registry,
   { method, params, revision }: Call,
   result: Result,
   sign = (result: Result) => result,
 ): string {
-  const key = shared.has(result) && method + revision.date
-  let text = key && lists.get(key)
+  const key = cacheableResults.has(result) && method + revision.date
+  let text = key && listTexts.get(key)
   if (!text) {
     const { outputSchema } = (method === 'tools/call' && tools.get(String(params.name))?.item) || {}
     text = JSON.stringify(sign(revision.result(method, result, { outputSchema })))
-    if (key) lists.set(key, text)
+    if (key) listTexts.set(key, text)
   }
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
 }

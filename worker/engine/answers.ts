@@ -10,9 +10,9 @@ export function readVisited(result: unknown): UrlElicitationResult | undefined {
 
 export function readSampled(result: unknown): SamplingResult | undefined {
   if (!isObject(result) || typeof result.role !== 'string' || typeof result.model !== 'string') return undefined
-  const blocks = Array.isArray(result.content) ? result.content : [result.content]
-  if (!blocks.every(isSampledBlock)) return undefined
-  const text = blocks.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
+  const content = Array.isArray(result.content) ? result.content : [result.content]
+  if (!content.every(isSampledBlock)) return undefined
+  const text = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
   return { ...(result as unknown as CreateMessageResult), text }
 }
 

@@ -13,7 +13,7 @@ import type {
 } from '../protocol/types.ts'
 import type { Admitted } from '../server/endpoints.ts'
 import type { StateHost } from '../server/state.ts'
-import type { Answer, Memo } from './memo.ts'
+import type { Answer, Journal } from './journal.ts'
 
 export type Call = {
   readonly method: string
@@ -38,14 +38,14 @@ export type Call = {
 export interface Seals {
   /** Names the endpoint whose seals these are. */
   readonly identity: string
-  /** @param life milliseconds; left out: a day */
-  seal(purpose: string, value: unknown, life?: number): Promise<string>
+  /** @param lifetimeMs milliseconds; left out: a day */
+  seal(purpose: string, value: unknown, lifetimeMs?: number): Promise<string>
   /** `undefined` when the text was not sealed here, for this purpose and this principal, or has expired. */
   open(purpose: string, sealed: string): Promise<unknown>
 }
 
 /** Everything outside the call, handed in: the engine knows no clock, no randomness and no platform. */
-export interface World {
+export interface CallEnvironment {
   /** Asked for only when somebody wants to know: making one costs as much as a short call. */
   signal(): AbortSignal
   readonly seals: Seals
@@ -69,8 +69,8 @@ export type Outcome =
   | { readonly done: Result }
   /** Open questions, by key, and what to bring to the next round besides their answers. */
   | {
-      readonly asks: Readonly<Record<string, InputRequest>>
-      readonly memo: Memo
+      readonly inputRequests: Readonly<Record<string, InputRequest>>
+      readonly journal: Journal
       /** Milliseconds until an answer is too late. */
-      readonly patience: number
+      readonly answerTimeoutMs: number
     }

@@ -21,10 +21,10 @@ import { readForm } from '../server/form.ts'
 import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
 import type { HandleState, KeyedState, StateRpc } from '../server/state.ts'
 import { readRoots, readSampled, readVisited } from './answers.ts'
-import type { Call, Outcome, World } from './call.ts'
+import type { Call, CallEnvironment, Outcome } from './call.ts'
 import { can, featuresOf, requirementOf } from './features.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
-import { type Answer, longestWait, type Memo } from './memo.ts'
+import { type Answer, type Journal, longestWait } from './journal.ts'
 import { observe, Question, Unawaited } from './question.ts'
 import { toolImbalance } from './tool-balance.ts'
 
@@ -40,66 +40,72 @@ export type Round = {
 }
 
 /** @param reader of plain JSON Schemas, if the server has one */
-export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSchemaReader): Round {
+export function openRound(
+  call: Call,
+  journal: Journal,
+  environment: CallEnvironment,
+  reader?: JsonSchemaReader,
+): Round {
   const { promise: blocked, resolve: block, reject: fail } = Promise.withResolvers<Outcome>()
   // Only a race listens, and it may be over.
   blocked.catch(() => {})
-  const asks = new Map<string, InputRequest>()
-  const asked = new Map(Object.entries(memo.asked))
+  const inputRequests = new Map<string, InputRequest>()
+  const fingerprints = new Map(Object.entries(journal.requestFingerprints))
   /** Answers that were given to what was asked, in this round or an earlier one. */
-  const answers = new Map(Object.entries(memo.answers).filter(([key]) => asked.has(key)))
-  const effects = new Map(Object.entries(memo.effects))
-  const used = new Set<string>()
+  const answers = new Map(Object.entries(journal.answers).filter(([key]) => fingerprints.has(key)))
+  const effects = new Map(Object.entries(journal.effects))
+  const usedKeys = new Set<string>()
   /** Keys of answers that somebody wanted to hear. */
-  const heard = new Set<string>()
-  const running = new Set<Promise<unknown>>()
+  const consumedKeys = new Set<string>()
+  const runningEffects = new Set<Promise<unknown>>()
   const unawaited = new Unawaited()
   /** Set once a question was not awaited. From then on the handler may do nothing through its context. */
-  let misstep: McpError | undefined
-  let patience = longestWait
-  let closed = false
-  let refused = false
+  let unawaitedError: McpError | undefined
+  let answerTimeoutMs = longestWait
+  let isClosed = false
+  let isRefused = false
   /** An effect is being started. */
-  let starting = false
-  let said = 0
+  let isEffectStarting = false
+  let notificationCount = 0
   let lastProgress = Number.NEGATIVE_INFINITY
 
   /** A replayed stretch of the handler says nothing twice. Counts what would be said. */
-  function muted(): boolean {
-    if (closed) return true
-    said += 1
-    return said <= memo.said
+  function isReplay(): boolean {
+    if (isClosed) return true
+    notificationCount += 1
+    return notificationCount <= journal.notificationsSent
   }
 
   async function closeRound(): Promise<void> {
     // Effects that run beside a question are part of this round: their results must travel with it.
-    while (running.size > 0) await Promise.allSettled(running)
+    while (runningEffects.size > 0) await Promise.allSettled(runningEffects)
     // What cannot be asked may be the end of the handler: nobody is asked anything before that is known.
     // Neither before it is known whether the handler waits for the answer.
-    for (let turn = 0; (refused || unawaited.names().length > 0) && turn < 50; turn++) await undefined
-    if (closed) return
-    closed = true
-    const unused = [...answers.keys()].filter((key) => !heard.has(key))
-    const strays = answers.size > 0 && unused.length === answers.size ? memo.strays + 1 : 0
-    const rounds = memo.rounds + 1
-    if (strays === mostStrays || rounds > mostRounds) return void blame(endless(unused, [...asks.keys()]))
+    for (let index = 0; (isRefused || unawaited.names().length > 0) && index < 50; index++) await undefined
+    if (isClosed) return
+    isClosed = true
+    const unused = [...answers.keys()].filter((key) => !consumedKeys.has(key))
+    const strays = answers.size > 0 && unused.length === answers.size ? journal.unusedRounds + 1 : 0
+    const rounds = journal.rounds + 1
+    if (strays === maxUnusedRounds || rounds > maxRounds)
+      return void failCall(roundLimitError(unused, [...inputRequests.keys()]))
     block({
-      asks: Object.fromEntries(asks),
-      memo: {
+      inputRequests: Object.fromEntries(inputRequests),
+      journal: {
         answers: Object.fromEntries(answers),
         effects: Object.fromEntries(effects),
-        said: Math.max(said, memo.said),
-        asked: Object.fromEntries(asked),
+        notificationsSent: Math.max(notificationCount, journal.notificationsSent),
+        requestFingerprints: Object.fromEntries(fingerprints),
         rounds,
-        strays,
+        unusedRounds: strays,
       },
-      patience,
+      answerTimeoutMs: answerTimeoutMs,
     })
   }
 
   /** The handler cannot go on, by its own fault. It must not take that for an answer, so it hears nothing of it. */
-  function blame(error: McpError): Promise<never> {
-    world.report(error)
+  function failCall(error: McpError): Promise<never> {
+    environment.report(error)
     fail(error)
     return new Promise<never>(() => {})
   }
@@ -109,7 +115,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
    * does: what comes after a question must not happen before the answer.
    */
   function afterQuestions<T>(work: () => Promise<T>): Promise<T> {
-    if (misstep) return Promise.reject(misstep)
+    if (unawaitedError) return Promise.reject(unawaitedError)
     if (unawaited.names().length === 0) return work()
     const started = awaited().then(() => {
       const result = work()
@@ -117,8 +123,8 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
       // Not the promise itself, which may stay open.
       return { result }
     })
-    running.add(started)
-    const isOver = () => void running.delete(started)
+    runningEffects.add(started)
+    const isOver = () => void runningEffects.delete(started)
     started.then(isOver, isOver)
     return started.then(({ result }) => result)
   }
@@ -130,13 +136,13 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   }
 
   function notAwaited(name: string): McpError {
-    if (misstep) return misstep
+    if (unawaitedError) return unawaitedError
     const message = `The handler asks ${name} and goes on without the answer: write await ${name}, or await Promise.all([…]) for several questions`
-    misstep = new McpError('internal_error', message)
-    closed = true
-    world.report(misstep)
-    fail(misstep)
-    return misstep
+    unawaitedError = new McpError('internal_error', message)
+    isClosed = true
+    environment.report(unawaitedError)
+    fail(unawaitedError)
+    return unawaitedError
   }
 
   /** Like `afterQuestions`, for what cannot wait: it happens now, and the call ends if a question is not awaited. */
@@ -153,30 +159,32 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     return promise
   }
 
-  function misuse(message: string): Error {
-    refused = true
+  function usageError(message: string): Error {
+    isRefused = true
     return new Error(message)
   }
 
-  function claim(key: string, kind: string): void {
-    const isInside = starting && kind === 'question'
-    if (isInside || used.has(key)) throw misuse(checks?.misusedKey(key, kind, isInside) ?? `Misused key "${key}"`)
-    used.add(key)
+  function reserveKey(key: string, kind: string): void {
+    const isInside = isEffectStarting && kind === 'question'
+    if (isInside || usedKeys.has(key))
+      throw usageError(checks?.misusedKey(key, kind, isInside) ?? `Misused key "${key}"`)
+    usedKeys.add(key)
   }
 
-  async function ask<T>(
+  async function requestInput<T>(
     key: string,
     request: InputRequest,
     read: (result: unknown) => T | undefined | Promise<T | undefined>,
     options?: AskOptions,
   ): Promise<T> {
-    claim(key, 'question')
-    check(key, request)
-    const print = fingerprint(request)
-    if (Object.hasOwn(memo.answers, key) && (asked.get(key) ?? print) !== print) return blame(changed(key))
-    asked.set(key, print)
-    const result = answerTo(key, world.known?.(request))
-    if (result === undefined) return open(key, request, options)
+    reserveKey(key, 'question')
+    checkRequest(key, request)
+    const requestFingerprint = fingerprint(request)
+    if (Object.hasOwn(journal.answers, key) && (fingerprints.get(key) ?? requestFingerprint) !== requestFingerprint)
+      return failCall(changed(key))
+    fingerprints.set(key, requestFingerprint)
+    const result = answerTo(key, environment.known?.(request))
+    if (result === undefined) return openRequest(key, request, options)
     const value = await read(result)
     if (value !== undefined) return value
     fail(new InvalidInputResponse(key, `The answer to "${key}" is not a valid ${request.method} result`))
@@ -184,10 +192,10 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
   }
 
   /** @throws McpError when this client cannot be asked; Error when nobody can be asked this */
-  function check(key: string, request: InputRequest): void {
+  function checkRequest(key: string, request: InputRequest): void {
     const missing = featuresOf(request).find((feature) => !can(call.capabilities, feature))
     if (!missing && call.revision.ask(request)) return checkBalance(key, request)
-    refused = true
+    isRefused = true
     if (missing) throw cannotAsk(missing)
     const reason = `Revision ${call.revision.date} has no words for the question "${key}"`
     throw new McpError('missing_client_capability', reason)
@@ -195,41 +203,45 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 
   function checkBalance(key: string, { method, params }: InputRequest): void {
     const imbalance = method === 'sampling/createMessage' ? toolImbalance(params) : undefined
-    if (imbalance) throw misuse(`The messages of the question "${key}" are not balanced: ${imbalance}`)
+    if (imbalance) throw usageError(`The messages of the question "${key}" are not balanced: ${imbalance}`)
   }
 
   /** @throws McpError when the client would not answer */
-  function answerTo(key: string, known?: Answer): unknown {
-    const answer = Object.hasOwn(memo.answers, key) ? memo.answers[key] : known
+  function answerTo(key: string, knownAnswer?: Answer): unknown {
+    const answer = Object.hasOwn(journal.answers, key) ? journal.answers[key] : knownAnswer
     if (!answer) return undefined
-    heard.add(key)
+    consumedKeys.add(key)
     answers.set(key, answer)
     if ('error' in answer) throw new ClientError(key, answer.error)
     return answer.result
   }
 
   /** An open question never settles, so no catch in the handler can mistake it for a failure. */
-  function open(key: string, request: InputRequest, { timeout = patience }: AskOptions = {}): Promise<never> {
+  function openRequest(
+    key: string,
+    request: InputRequest,
+    { timeout = answerTimeoutMs }: AskOptions = {},
+  ): Promise<never> {
     // Questions asked in the same breath travel together.
-    if (asks.size === 0) queueMicrotask(closeRound)
-    asks.set(key, request)
-    patience = Math.min(patience, timeout)
+    if (inputRequests.size === 0) queueMicrotask(closeRound)
+    inputRequests.set(key, request)
+    answerTimeoutMs = Math.min(answerTimeoutMs, timeout)
     return new Promise<never>(() => {})
   }
 
-  const access = () => ({ ...world.state, ...world.seals, principal: call.principal, object: stateObject })
+  const access = () => ({ ...environment.state, ...environment.seals, principal: call.principal, object: stateObject })
 
   /** Operations on states are effects as well. */
   function stateObject(name: string): StateRpc {
-    const object = world.state.object(name)
-    if (!misstep && unawaited.names().length === 0) return object
+    const object = environment.state.object(name)
+    if (!unawaitedError && unawaited.names().length === 0) return object
     return {
       run: (operation) => afterQuestions(() => object.run(operation)),
       forget: (expires) => afterQuestions(() => object.forget(expires)),
     }
   }
 
-  const context: Context = Object.assign(new Signalled(world), {
+  const context: Context = Object.assign(new Signalled(environment), {
     principal: call.principal,
     session: call.session,
     client: call.client,
@@ -256,7 +268,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
           )
           return undefined
         }
-        return ask(key, { method: 'elicitation/create', params }, read, options)
+        return requestInput(key, { method: 'elicitation/create', params }, read, options)
       }),
 
     elicitUrl: (key, message, url, options) =>
@@ -265,28 +277,28 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
         const href = pageUrl(key, url)
         const params: Params = { mode: 'url', message, url: href }
         const request: InputRequest = { method: 'elicitation/create', params }
-        if (!options?.required || call.revision.stateless) return ask(key, request, readVisited, options)
-        check(key, request)
-        const elicitation = { ...params, elicitationId: await world.seals.seal('elicitation', key) }
+        if (!options?.required || call.revision.stateless) return requestInput(key, request, readVisited, options)
+        checkRequest(key, request)
+        const elicitation = { ...params, elicitationId: await environment.seals.seal('elicitation', key) }
         throw new McpError('url_elicitation_required', message, { elicitations: [elicitation] })
       }),
 
     elicitationComplete(key) {
       checkQuestions()
-      if (!muted()) world.completed(key, said)
+      if (!isReplay()) environment.completed(key, notificationCount)
     },
 
     sample: (key, request, options) =>
       question(`ctx.sample("${key}", …)`, async () => {
         checks?.checkSample(key, request)
         const params = samplingParams(request)
-        return ask(key, { method: 'sampling/createMessage', params }, readSampled, options)
+        return requestInput(key, { method: 'sampling/createMessage', params }, readSampled, options)
       }),
 
     roots: (key = 'roots') =>
       question('ctx.roots()', async () => {
         checks?.checkRoots(key)
-        return ask(key, rootsRequest, readRoots)
+        return requestInput(key, rootsRequest, readRoots)
       }),
 
     inputResponse(key) {
@@ -300,14 +312,14 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
         const asking = Object.entries(requests)
         if (asking.length === 0) throw new Error(checks?.nothingAsked ?? 'There is nothing to ask')
         for (const [key, request] of asking) {
-          claim(key, 'question')
-          check(key, request)
+          reserveKey(key, 'question')
+          checkRequest(key, request)
         }
         for (const [key, request] of asking) {
           // Asked again, it is to be answered again.
           answers.delete(key)
-          asked.set(key, fingerprint(request))
-          open(key, request, options)
+          fingerprints.set(key, fingerprint(request))
+          openRequest(key, request, options)
         }
         return new Promise<never>(() => {})
       }),
@@ -315,33 +327,33 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     once: (key, effect) =>
       afterQuestions(async () => {
         checks?.checkOnce(key, effect)
-        claim(key, 'once')
+        reserveKey(key, 'once')
         const done = effects.get(key)
         if (done) return done.value as never
         // The round is over and nobody would remember the result: the next round runs the effect.
-        if (closed) return new Promise<never>(() => {})
+        if (isClosed) return new Promise<never>(() => {})
         // Started in a microtask, so that a throw is a rejection; later rounds get JSON, so this one does too.
         const work = Promise.resolve()
           .then(() => {
-            starting = true
+            isEffectStarting = true
             try {
               return effect()
             } finally {
-              starting = false
+              isEffectStarting = false
             }
           })
           .then((value) => {
             const json = jsonText(value, `ctx.once("${key}", …) got`)
             return json === undefined ? undefined : JSON.parse(json)
           })
-        running.add(work)
+        runningEffects.add(work)
         try {
           const value = await work
           effects.set(key, { value })
-          world.effect?.(key, value)
+          environment.effect?.(key, value)
           return value
         } finally {
-          running.delete(work)
+          runningEffects.delete(work)
         }
       }),
 
@@ -350,17 +362,20 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
       const token = progressToken(call.params)
       if (token === undefined || !(progress > lastProgress)) return
       lastProgress = progress
-      if (muted()) return
+      if (isReplay()) return
       const params = { progressToken: token, progress, total, message }
-      world.notify({ method: 'notifications/progress', params }, said)
+      environment.notify({ method: 'notifications/progress', params }, notificationCount)
     },
 
     log(level, data, logger) {
       checkQuestions()
       // Counted whether it is wanted or not: the level may be another one in the next round.
-      if (muted() || call.logLevel === undefined) return
+      if (isReplay() || call.logLevel === undefined) return
       if (logLevels.indexOf(level) < logLevels.indexOf(call.logLevel)) return
-      world.notify({ method: 'notifications/message', params: { level, logger, data: data ?? null } }, said)
+      environment.notify(
+        { method: 'notifications/message', params: { level, logger, data: data ?? null } },
+        notificationCount,
+      )
     },
 
     // Typed by what declares it.
@@ -370,7 +385,7 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 
     disconnect(retry) {
       checkQuestions()
-      if (!muted()) world.disconnect(retry)
+      if (!isReplay()) environment.disconnect(retry)
     },
   } satisfies Omit<Context, 'signal' | 'sleep' | 'sleepUntil'>) as unknown as Context
 
@@ -378,11 +393,11 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
     context,
     blocked,
     settle(result) {
-      if (misstep) return Promise.reject(misstep)
+      if (unawaitedError) return Promise.reject(unawaitedError)
       return unawaited.names().length === 0 ? result : awaited().then(() => result)
     },
     close() {
-      closed = true
+      isClosed = true
     },
   }
 }
@@ -390,18 +405,18 @@ export function openRound(call: Call, memo: Memo, world: World, reader?: JsonSch
 const ignore = () => {}
 
 /** Not a private field: a context behind a proxy has its signal too. */
-const around = Symbol('world')
+const environmentKey = Symbol('environment')
 
 /** A getter in a literal would give each context a shape of its own, which lives until the heap is collected as a whole. */
 class Signalled {
-  readonly [around]: World
+  readonly [environmentKey]: CallEnvironment
 
-  constructor(world: World) {
-    this[around] = world
+  constructor(environment: CallEnvironment) {
+    this[environmentKey] = environment
   }
 
   get signal(): AbortSignal {
-    return this[around].signal()
+    return this[environmentKey].signal()
   }
 }
 
@@ -411,29 +426,32 @@ function pageUrl(key: string, text: string | URL): string {
   const isWeb = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
   if (url && isWeb && !url.username && !url.password) return url.href
   // Neither the path nor the credentials: this may be shown to the model.
-  const shown = url ? `${url.protocol}${url.host && `//${url.host}`}` : 'a text that is no URL'
+  const label = url ? `${url.protocol}${url.host && `//${url.host}`}` : 'a text that is no URL'
   throw new Error(
-    `Cannot send a person to ${shown} with ctx.elicitUrl("${key}", …): use an https URL (or http on localhost) without a user name and a password`,
+    `Cannot send a person to ${label} with ctx.elicitUrl("${key}", …): use an https URL (or http on localhost) without a user name and a password`,
   )
 }
 
 /** Rounds of questions that one call may take. */
-const mostRounds = 100
+const maxRounds = 100
 /** Rounds, one after another, in which nothing that was answered is asked again. One may be chance: branches race. */
-const mostStrays = 2
+const maxUnusedRounds = 2
 
 /** What `ctx.roots` asks. */
 export const rootsRequest: InputRequest = { method: 'roots/list', params: {} }
 
-/** Names a question in a memo. */
+/** Names a question in a journal. */
 export const fingerprint = (request: InputRequest): string => sha256(canonicalJson(request))
 
 /** The answer is to something else than is asked now: nobody may take it for an answer to this. */
 const changed = (key: string) =>
   new McpError('internal_error', checks?.changedQuestion(key) ?? `The question "${key}" has changed`)
 
-const endless = (unused: readonly string[], asks: readonly string[]) =>
-  new McpError('internal_error', checks?.endlessQuestions(unused, asks, mostRounds) ?? 'There is no end of questions')
+const roundLimitError = (unused: readonly string[], openKeys: readonly string[]) =>
+  new McpError(
+    'internal_error',
+    checks?.endlessQuestions(unused, openKeys, maxRounds) ?? 'There is no end of questions',
+  )
 
 const cannotAsk = (feature: ClientFeature) =>
   new McpError('missing_client_capability', `This needs a client that supports ${feature}`, {
@@ -441,6 +459,6 @@ const cannotAsk = (feature: ClientFeature) =>
   })
 
 function samplingParams({ prompt, messages, ...rest }: SamplingRequest): Params {
-  const said = messages ?? [{ role: 'user', content: { type: 'text', text: prompt } }]
-  return { messages: said, ...rest }
+  const history = messages ?? [{ role: 'user', content: { type: 'text', text: prompt } }]
+  return { messages: history, ...rest }
 }

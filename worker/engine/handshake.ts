@@ -9,11 +9,11 @@ import { negotiate } from '../protocol/revisions/index.ts'
 import type { ClientCapabilities, Implementation, Params, Result } from '../protocol/types.ts'
 import { utf8 } from '../protocol/utf8.ts'
 import type { Registry } from '../server/server.ts'
-import type { World } from './call.ts'
+import type { CallEnvironment } from './call.ts'
 import { capabilitiesOf, implementationOf } from './methods/discover.ts'
 
 /** What a session's two sides agreed on. JSON. */
-export type Handshake = {
+export type NegotiatedSession = {
   /** The revision's date. */
   readonly version: string
   /** As the client sent them. */
@@ -22,7 +22,7 @@ export type Handshake = {
 }
 
 /** @throws McpError `invalid_envelope` when `initialize` is not what it must be */
-export function readHandshake(params: Params | undefined): Handshake {
+export function parseInitialize(params: Params | undefined): NegotiatedSession {
   // Hosts in the wild leave capabilities out.
   const { protocolVersion, capabilities = {}, clientInfo } = params ?? {}
   if (typeof protocolVersion !== 'string') throw expected('protocolVersion', 'a string')
@@ -31,35 +31,35 @@ export function readHandshake(params: Params | undefined): Handshake {
   // Only what is needed later: all of it travels in the session's id.
   const { elicitation, sampling, roots, extensions } = capabilities as ClientCapabilities
   const { name, version } = clientInfo
-  const handshake: Handshake = {
+  const negotiated: NegotiatedSession = {
     version: negotiate(protocolVersion).date,
     capabilities: { elicitation, sampling, roots, extensions },
     client: { name, version },
   }
-  const { length } = utf8(JSON.stringify(handshake))
+  const { length } = utf8(JSON.stringify(negotiated))
   if (length > bounds.handshakeBytes) {
     throw new McpError(
       'invalid_envelope',
       `params.capabilities and params.clientInfo take ${length} bytes of the session id: this server accepts at most ${bounds.handshakeBytes}`,
     )
   }
-  return handshake
+  return negotiated
 }
 
 /** What a server answers to `initialize`. */
-export async function welcome(
+export async function initializeResult(
   registry: Registry,
   revision: Revision,
-  world: Pick<World, 'updates'>,
+  environment: Pick<CallEnvironment, 'updates'>,
   principal: Principal | undefined,
 ): Promise<Result> {
   const { instructions } = registry.options
   // A level that was set would have to be remembered.
-  const { logging, ...others } = capabilitiesOf(registry, world)
+  const { logging, ...others } = capabilitiesOf(registry, environment)
   return {
     protocolVersion: revision.date,
     capabilities: {
-      ...revision.server(world.updates ? { logging, ...others } : others),
+      ...revision.server(environment.updates ? { logging, ...others } : others),
       ...(await registry.capabilities?.(revision, principal)),
     },
     serverInfo: revision.implementation(implementationOf(registry)),

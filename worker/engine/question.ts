@@ -50,7 +50,7 @@ export class Unawaited {
    */
   async forgotten(): Promise<string | undefined> {
     const earlier = this.#now()
-    for (let turn = 0; turn < turnsToAwait; turn++) {
+    for (let index = 0; index < turnsToAwait; index++) {
       if (earlier.every(({ promise }) => promise.isAwaited)) return undefined
       await undefined
     }

@@ -1,11 +1,11 @@
 import { McpError } from '../protocol/errors.ts'
 import { progressToken } from '../protocol/meta.ts'
 import type { Registry, Server } from '../server/server.ts'
-import type { Call, Outcome, World } from './call.ts'
+import type { Call, CallEnvironment, Outcome } from './call.ts'
 import { openRound } from './context.ts'
-import type { Memo } from './memo.ts'
+import type { Journal } from './journal.ts'
 import { methods } from './methods/index.ts'
-import type { Asked, Method } from './methods/method.ts'
+import type { Method, MethodContext } from './methods/method.ts'
 import { insufficientScope, lackedScopes } from './scopes.ts'
 
 /** What answers a call, if this revision has it; an extension's own comes first. */
@@ -18,16 +18,21 @@ export const methodOf = (registry: Registry, { method, revision }: Call): Method
  *
  * @throws McpError for everything the client is to be told as a JSON-RPC error
  */
-export async function run(server: Server, call: Call, memo: Memo, world: World): Promise<Outcome> {
+export async function run(
+  server: Server,
+  call: Call,
+  journal: Journal,
+  environment: CallEnvironment,
+): Promise<Outcome> {
   const method = methodOf(server.registry, call)
-  if (!method?.offered(server.registry, world))
+  if (!method?.offered(server.registry, environment))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
-  const lacked = await lackedScopes(server.registry, call.principal, call, world.seals.open)
+  const lacked = await lackedScopes(server.registry, call.principal, call, environment.seals.open)
   if (lacked.length > 0) throw insufficientScope(lacked)
-  const round = openRound(call, memo, world, server.registry.options.jsonSchema)
+  const round = openRound(call, journal, environment, server.registry.options.jsonSchema)
   const { blocked } = round
-  const answer = (asked: Asked) => method.answer(asked).then(round.settle)
-  const answered = server.registry.around({ server, call, world, ...round }, answer)
+  const answer = (context: MethodContext) => method.answer(context).then(round.settle)
+  const answered = server.registry.interceptor({ server, call, environment, ...round }, answer)
   return Promise.race([answered.then((done) => ({ done })), blocked]).finally(round.close)
 }

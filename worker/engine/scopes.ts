@@ -28,10 +28,10 @@ type Asked = { readonly method: string; readonly params?: Params }
 export async function lackedScopes(
   registry: Registry,
   principal: Principal | undefined,
-  asked: Asked,
+  intercepted: Asked,
   open: Open,
 ): Promise<readonly string[]> {
-  const [entry, ...others] = await guardedBy(registry, asked, open)
+  const [entry, ...others] = await guardedBy(registry, intercepted, open)
   // Of several servers the one that has it decides, when it is asked.
   if (!entry || others.length > 0 || isPermitted(entry, { principal })) return none
   return (await isVisible(entry, { principal })) ? (entry.scopes ?? none) : none
@@ -46,11 +46,11 @@ export async function lackedScopes(
  */
 export async function scopesOf(
   registry: Registry,
-  asked: Asked,
+  intercepted: Asked,
   open: Open,
   principal?: Principal,
 ): Promise<readonly string[]> {
-  const entries = await guardedBy(registry, asked, open)
+  const entries = await guardedBy(registry, intercepted, open)
   const permitted = principal ? entries.filter((entry) => isPermitted(entry, { principal })) : []
   return anyOf(permitted.length > 0 ? permitted : entries).scopes ?? none
 }

@@ -10,12 +10,12 @@ export function toolImbalance({ messages }: Params): string | undefined {
   let open: readonly string[] = []
   for (const [index, { role, content }] of (messages as SamplingMessage[]).entries()) {
     const at = `messages[${index}]`
-    const blocks: SamplingContent[] = [content].flat()
-    const results = blocks.filter((block) => block.type === 'tool_result').map((block) => block.toolUseId)
-    const uses = blocks.filter((block) => block.type === 'tool_use').map((block) => block.id)
+    const items: SamplingContent[] = [content].flat()
+    const results = items.filter((block) => block.type === 'tool_result').map((block) => block.toolUseId)
+    const uses = items.filter((block) => block.type === 'tool_use').map((block) => block.id)
     if (uses.length > 0 && role !== 'assistant') return `${at} has a tool_use: only the assistant calls tools`
     if (results.length > 0 && role !== 'user') return `${at} has a tool_result: only the user gives results`
-    if (results.length > 0 && results.length < blocks.length) return `${at} has other content beside tool_result`
+    if (results.length > 0 && results.length < items.length) return `${at} has other content beside tool_result`
     const missing = open.find((id) => !results.includes(id))
     if (missing !== undefined) return `${at} must have the tool_result of the tool_use "${missing}"`
     const stray = results.find((id, place) => !open.includes(id) || results.indexOf(id) !== place)

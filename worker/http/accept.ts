@@ -1,14 +1,14 @@
-import { lastOf } from './last-of.ts'
+import { memoizeLast } from './memoize-last.ts'
 
 /** Which forms of an answer a client takes. A missing header takes everything, as in HTTP. */
-export type Accepts = { readonly json: boolean; readonly stream: boolean }
+export type AcceptedTypes = { readonly json: boolean; readonly stream: boolean }
 
 /** @see https://www.rfc-editor.org/rfc/rfc9110#name-accept */
-export const accepts = (header: string | null): Accepts => read(header ?? '')
+export const accepts = (header: string | null): AcceptedTypes => read(header ?? '')
 
-const read = lastOf(readAccept)
+const read = memoizeLast(readAccept)
 
-function readAccept(header: string): Accepts {
+function readAccept(header: string): AcceptedTypes {
   if (!header.trim()) return { json: true, stream: true }
   const ranges = new Map<string, boolean>()
   for (const range of header.toLowerCase().split(',')) {

@@ -4,8 +4,8 @@ import { McpError } from '../protocol/errors.ts'
 import { type Parsed, parse } from '../protocol/jsonrpc.ts'
 import { measured } from '../protocol/measure.ts'
 import { utf8 } from '../protocol/utf8.ts'
-import { lastOf } from './last-of.ts'
 import type { Limits } from './limits.ts'
+import { memoizeLast } from './memoize-last.ts'
 
 /**
  * Reads what a client posted. A message that exceeds one of the bounds of `protocol/bounds.ts` comes as its refusal.
@@ -38,7 +38,7 @@ export async function readBody(request: Request, limits: Limits): Promise<string
   return body.text
 }
 
-const isJson = lastOf((header) => {
+const isJson = memoizeLast((header) => {
   const [type, ...parameters] = header.split(';').map((part) => part.trim().toLowerCase())
   if (type !== 'application/json') return false
   return parameters.every((parameter) => !parameter.startsWith('charset=') || /^charset="?utf-?8"?$/.test(parameter))

@@ -44,8 +44,10 @@ const exposedHeaders = 'Mcp-Session-Id, WWW-Authenticate, Retry-After, Allow, CF
 /** Answers a preflight: everything a client of any revision sends, and the mirrored parameters it names. */
 export function preflight(request: Request, methods: string): Response {
   const names = request.headers.get('Access-Control-Request-Headers') ?? ''
-  const asked = names.length > bounds.headerCharacters ? [] : names.split(',')
-  const mirrored = asked.map((name) => name.trim()).filter((name) => /^mcp-param-[\w!#$%&'*+.^`|~-]+$/i.test(name))
+  const requestedHeaders = names.length > bounds.headerCharacters ? [] : names.split(',')
+  const mirrored = requestedHeaders
+    .map((name) => name.trim())
+    .filter((name) => /^mcp-param-[\w!#$%&'*+.^`|~-]+$/i.test(name))
   return new Response(null, {
     status: 204,
     headers: {

@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
  */
 import { McpError } from '../protocol/errors.ts'
-import { argumentAt, decodeHeader, type MirroredParameter, mirrors } from '../protocol/mirror.ts'
+import { argumentAt, decodeHeader, type HeaderParameter, mirrors } from '../protocol/param-headers.ts'
 import type { Params } from '../protocol/types.ts'
 
 /**
@@ -17,9 +17,9 @@ export function checkStandardHeaders(
   params: Params,
   member: string | undefined,
 ): void {
-  const said = headers.get('Mcp-Method')
-  if (said === null) throw missing('Mcp-Method')
-  if (said !== method) throw mismatch('Mcp-Method', 'the method')
+  const header = headers.get('Mcp-Method')
+  if (header === null) throw missing('Mcp-Method')
+  if (header !== method) throw mismatch('Mcp-Method', 'the method')
   if (!member) return
   const name = read(headers, 'Mcp-Name')
   if (name === undefined) throw missing('Mcp-Name')
@@ -29,14 +29,14 @@ export function checkStandardHeaders(
 }
 
 /** @throws McpError `header_mismatch` */
-export function checkMirroredParameters(headers: Headers, mirrored: readonly MirroredParameter[], args: unknown): void {
+export function checkMirroredParameters(headers: Headers, mirrored: readonly HeaderParameter[], args: unknown): void {
   for (const { header, path } of mirrored) {
     const name = `Mcp-Param-${header}`
-    const said = read(headers, name)
+    const value = read(headers, name)
     const argument = argumentAt(args, path)
-    if (said === undefined && argument === undefined) continue
-    if (said === undefined) throw missing(name)
-    if (argument === undefined || !mirrors(said, argument)) throw mismatch(name, `arguments.${path.join('.')}`)
+    if (value === undefined && argument === undefined) continue
+    if (value === undefined) throw missing(name)
+    if (argument === undefined || !mirrors(value, argument)) throw mismatch(name, `arguments.${path.join('.')}`)
   }
 }
 

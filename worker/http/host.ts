@@ -1,11 +1,11 @@
 /** What the endpoint needs from where it runs. */
-import type { RoundRpc } from '../../durable-objects/rounds.ts'
+import type { RequestStateRpc } from '../../durable-objects/request-state-store.ts'
 import type { SessionRpc } from '../../durable-objects/session.ts'
 import type { Shards, UpdatesOptions } from '../../durable-objects/updates.ts'
 import type { Auth, Limiter, ServerInfo } from '../auth/auth.ts'
 import type { Sealer } from '../auth/seal.ts'
 import type { Seals } from '../engine/call.ts'
-import { longestWait } from '../engine/memo.ts'
+import { longestWait } from '../engine/journal.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Admitted } from '../server/endpoints.ts'
@@ -22,7 +22,7 @@ export type Host = ServerInfo & {
   /** `undefined` on a server that tells of no changes. */
   readonly updating: Updating | undefined
   /** The object that stands for one state of a stateless call. */
-  round(name: string): RoundRpc
+  round(name: string): RequestStateRpc
   /** Names this endpoint among all that have the same keys: see `ServeOptions.identity`. */
   readonly identity: string
   /** What holds for one of its sessions, by the name of its object: `SessionTerms` as a text. */
@@ -57,6 +57,7 @@ export const sealsOf = (
   principal: Principal | undefined,
 ): Seals => ({
   identity,
-  seal: async (purpose, value, life = longestWait) => (await sealer()).seal(purpose, principal, value, life),
+  seal: async (purpose, value, lifetimeMs = longestWait) =>
+    (await sealer()).seal(purpose, principal, value, lifetimeMs),
   open: async (purpose, sealed) => (await sealer()).open(purpose, principal, sealed),
 })

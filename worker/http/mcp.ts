@@ -1,67 +1,67 @@
 /** The endpoint: every revision of the protocol on one path. */
 
 import type { IncomingRequest } from '../auth/auth.ts'
+import { classify, unknownVersion } from '../protocol/classify.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isRequest, isResponse, type Message, messagesIn } from '../protocol/jsonrpc.ts'
-import { recognise, unknownVersion } from '../protocol/recognise.ts'
-import { revisionOf, unsaidRevision } from '../protocol/revisions/index.ts'
+import { defaultRevision, revisionOf } from '../protocol/revisions/index.ts'
 import type { RequestId } from '../protocol/types.ts'
 import { accepts } from './accept.ts'
-import { authenticate, refused } from './admit.ts'
+import { authenticate, rejectIfForbidden } from './access.ts'
 import { readMessages } from './body.ts'
+import { errorResponse, idOf, noBatches, notAllowed, sessionRequired } from './error-response.ts'
 import type { Host } from './host.ts'
-import { idOf, noBatches, notAllowed, refusal, sessionRequired } from './refusal.ts'
 import { endSession, postToSession, startSession, streamSession } from './sessions.ts'
-import { serveAlone, serveStateless } from './stateless.ts'
+import { serveStateless, serveWithoutSession } from './stateless.ts'
 
 /** POST: read, recognise the revision, hand on. */
 export async function post(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   const principal = await authenticate(request, host, incoming)
-  const forms = accepts(request.headers.get('Accept'))
+  const accept = accepts(request.headers.get('Accept'))
   const parsed = await readMessages(request, host.limits)
   const signs = {
     version: request.headers.get('MCP-Protocol-Version'),
     session: request.headers.get('Mcp-Session-Id'),
   }
-  const recognised = recognise(parsed, signs)
+  const recognised = classify(parsed, signs)
   if ('refused' in recognised) return refuse(recognised.refused, recognised.id)
-  if (!forms.json && !forms.stream) {
+  if (!accept.json && !accept.stream) {
     const error = new McpError('not_acceptable', 'Accept must include application/json or text/event-stream')
     return refuse(error, 'message' in parsed ? idOf([parsed.message]) : undefined)
   }
   if ('ignored' in recognised) return new Response(null, { status: 202 })
-  const asked =
+  const posted =
     'messages' in recognised
       ? recognised.messages
       : ['stateless' in recognised ? recognised.stateless : recognised.handshake]
-  const forbidden = await refused(asked, host, incoming)
+  const forbidden = await rejectIfForbidden(posted, host, incoming)
   if (forbidden) return forbidden
   const caller = host.limit?.callerOf?.(incoming)
   const counting = { caller, incoming }
-  if ('stateless' in recognised) return serveStateless(request, host, principal, forms, recognised, counting)
+  if ('stateless' in recognised) return serveStateless(request, host, principal, accept, recognised, counting)
   if ('handshake' in recognised) return startSession(recognised.handshake, host, principal)
   const { messages, batch } = recognised
-  if (!host.objects || signs.session === null) return postAlone(messages, batch)
-  return postToSession(messages, { batch, session: signs.session, forms, caller }, host, incoming)
+  if (!host.objects || signs.session === null) return postWithoutSession(messages, batch)
+  return postToSession(messages, { batch, session: signs.session, forms: accept, caller }, host, incoming)
 
   /** Refuses the request before its messages are looked up. The audit log names their methods all the same. */
   function refuse(error: McpError, id: RequestId | undefined): Response {
     incoming.messages = messagesIn(parsed)
     incoming.rejection = error
-    return refusal(error, id)
+    return errorResponse(error, id)
   }
 
   /** Serves requests of older clients without a session id, each on its own, as if nothing had been agreed on. */
-  async function postAlone(messages: Message[], batch: boolean): Promise<Response> {
-    const revision = revisionOf(signs.version ?? '') ?? unsaidRevision
-    if (batch && !revision.batching) return refusal(noBatches(revision.date))
+  async function postWithoutSession(messages: Message[], batch: boolean): Promise<Response> {
+    const revision = revisionOf(signs.version ?? '') ?? defaultRevision
+    if (batch && !revision.batching) return errorResponse(noBatches(revision.date))
     if (messages.some(isResponse)) {
-      if (host.objects) return refusal(sessionRequired('a response answers a request of the server in a session'))
-      return refusal(new McpError('invalid_request', 'This server has no sessions, so it waits for no response'))
+      if (host.objects) return errorResponse(sessionRequired('a response answers a request of the server in a session'))
+      return errorResponse(new McpError('invalid_request', 'This server has no sessions, so it waits for no response'))
     }
     const requests = messages.filter(isRequest)
     if (requests.length === 0) return new Response(null, { status: 202 })
-    return serveAlone(request, host, principal, forms, { requests, batch, revision }, counting)
+    return serveWithoutSession(request, host, principal, accept, { requests, batch, revision }, counting)
   }
 }
 
@@ -73,8 +73,8 @@ export async function get(request: Request, host: Host, incoming: IncomingReques
   }
   if (!host.objects) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
-  if (badVersion) return refusal(badVersion)
-  return (await refused([], host, incoming)) ?? streamSession(request, host, incoming)
+  if (badVersion) return errorResponse(badVersion)
+  return (await rejectIfForbidden([], host, incoming)) ?? streamSession(request, host, incoming)
 }
 
 /** DELETE: ends a session. */
@@ -82,5 +82,5 @@ export async function remove(request: Request, host: Host, incoming: IncomingReq
   const principal = await authenticate(request, host, incoming)
   if (!host.objects) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
-  return badVersion ? refusal(badVersion) : endSession(request, host, principal)
+  return badVersion ? errorResponse(badVersion) : endSession(request, host, principal)
 }

@@ -1,6 +1,6 @@
 /** An answer that starts as JSON and becomes a stream if there is something to say before it. */
-import { atOnce } from '../engine/at-once.ts'
-import type { Accepts } from './accept.ts'
+import { drainMicrotasks } from '../engine/drain-microtasks.ts'
+import type { AcceptedTypes } from './accept.ts'
 import { EventStream, eventFrame, eventStreamHeaders } from './event-stream.ts'
 import type { Limits } from './limits.ts'
 
@@ -12,10 +12,10 @@ export type Answer = {
 }
 
 /** The way to the client while a call runs. */
-export interface Line {
+export interface ResponseStream {
   signal(): AbortSignal
   /** Sends one message ahead of the answer; lost on a client that takes no stream, or reads too slowly. */
-  say(message: string): void
+  send(message: string): void
 }
 
 /** Made once: a response copies them faster than it reads a list of them. */
@@ -35,13 +35,13 @@ export function jsonResponse({ status, text, headers = {} }: Answer): Response {
  */
 export async function reply(
   request: Request,
-  { json, stream: streams }: Accepts,
+  { json, stream: streams }: AcceptedTypes,
   limits: Limits,
-  work: (line: Line) => Promise<Answer>,
+  work: (stream: ResponseStream) => Promise<Answer>,
 ): Promise<Response> {
   let abort: AbortController | undefined
   /** Made when somebody wants to know: most calls are over before anything else could happen. */
-  const gone = () => {
+  const disconnect = () => {
     if (abort) return abort
     abort = new AbortController()
     const cancel = () => abort?.abort()
@@ -49,39 +49,39 @@ export async function reply(
     else request.signal.addEventListener('abort', cancel, { once: true })
     return abort
   }
-  let wake = () => {}
+  let resume = () => {}
   let stream: EventStream | undefined
   const open = () => {
-    stream ??= new EventStream({ ...limits, onGone: () => gone().abort() })
-    wake()
+    stream ??= new EventStream({ ...limits, onGone: () => disconnect().abort() })
+    resume()
     return stream
   }
-  let patience: ReturnType<typeof setTimeout> | null = null
+  let streamTimer: ReturnType<typeof setTimeout> | null = null
   let answer: Answer | undefined
 
   const answered = work({
-    signal: () => gone().signal,
-    say(message) {
-      if (streams && !gone().signal.aborted && open().hasRoom) stream?.send(eventFrame(message))
+    signal: () => disconnect().signal,
+    send(message) {
+      if (streams && !disconnect().signal.aborted && open().hasRoom) stream?.send(eventFrame(message))
     },
-  }).then((given) => {
-    answer = given
-    clearTimeout(patience)
+  }).then((result) => {
+    answer = result
+    clearTimeout(streamTimer)
     // An error before the stream has a status of its own, also for a client that takes nothing but a stream.
-    if (!json && given.status < 400) open()
-    stream?.send(eventFrame(given.text))
+    if (!json && result.status < 400) open()
+    stream?.send(eventFrame(result.text))
     stream?.end()
-    return given
+    return result
   })
-  await atOnce(() => answer !== undefined)
+  await drainMicrotasks(() => answer !== undefined)
   if (!answer) {
     // From now on somebody may go before it ends.
-    gone()
-    if (streams) patience = setTimeout(open, limits.streamAfterMs)
+    disconnect()
+    if (streams) streamTimer = setTimeout(open, limits.streamAfterMs)
     if (!stream)
       await new Promise<void>((resolve) => {
-        wake = resolve
-        void answered.then(wake)
+        resume = resolve
+        void answered.then(resume)
       })
   }
   if (answer && !stream) return jsonResponse(answer)

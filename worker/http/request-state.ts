@@ -1,12 +1,12 @@
 /**
- * What a stateless client carries between the rounds of a call: the memo, sealed for this call and this principal.
+ * What a stateless client carries between the rounds of a call: the journal, sealed for this call and this principal.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
-import type { RoundRpc } from '../../durable-objects/rounds.ts'
+import type { RequestStateRpc } from '../../durable-objects/request-state-store.ts'
 import type { Call, Outcome, Seals } from '../engine/call.ts'
-import { emptyMemo, isMemo, longestWait, type Memo, withAnswers } from '../engine/memo.ts'
-import { isSingle } from '../engine/repeating.ts'
+import { emptyJournal, isJournal, type Journal, longestWait, withAnswers } from '../engine/journal.ts'
+import { isSingle } from '../engine/retry-policy.ts'
 import { encodeBase64 } from '../protocol/base64.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
@@ -18,25 +18,25 @@ import type { Answer } from './reply.ts'
 /** The methods that may ask; elsewhere both parameters mean nothing. */
 const withRounds = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
-/** Characters of a memo that a client is given to carry; a longer one is kept for it. */
+/** Characters of a journal that a client is given to carry; a longer one is kept for it. */
 const mostCarried = 64 * 1024
 
 /** Milliseconds after which the Worker that answers a state extends its lease, again and again. */
 const leaseRenewalMs = 8000
 
 /**
- * What is sealed: the memo, or the name it is kept under; and, of a call that is single, this state's own name and, in milliseconds, until
+ * What is sealed: the journal, or the name it is kept under; and, of a call that is single, this state's own name and, in milliseconds, until
  * when it may be answered. Afterwards it can only be asked for its outcome.
  */
-type Carried = { memo?: Memo; kept?: string; name?: string; answerBy?: number }
+type SealedState = { journal?: Journal; kept?: string; name?: string; answerBy?: number }
 
 /**
  * One round: what was learned before, and, of a call that is single, its state's name and what it was used with. `isLate`: the time to
  * answer is over.
  */
-export type Round = { memo: Memo; name?: string; answers?: Params; isLate?: boolean }
+export type Round = { journal: Journal; name?: string; answers?: Params; isLate?: boolean }
 
-type Asking = Extract<Outcome, { asks: unknown }>
+type Asking = Extract<Outcome, { inputRequests: unknown }>
 
 /**
  * What earlier rounds learned, and the answers that came with this one.
@@ -45,35 +45,35 @@ type Asking = Extract<Outcome, { asks: unknown }>
  */
 export async function readRound(call: Call, seals: Seals, host: Host): Promise<Round> {
   const { requestState, inputResponses = {} } = call.params
-  if (!withRounds.has(call.method)) return { memo: emptyMemo }
+  if (!withRounds.has(call.method)) return { journal: emptyJournal }
   if (!isObject(inputResponses)) throw new McpError('invalid_params', 'params.inputResponses must be an object')
   const single = isSingle(host.server.registry, call)
   if (requestState === undefined) {
     // What nobody asked for could be used any number of times.
-    return { memo: single ? emptyMemo : answeredBy(emptyMemo, inputResponses) }
+    return { journal: single ? emptyJournal : answeredBy(emptyJournal, inputResponses) }
   }
-  const { memo, name, answerBy = Number.POSITIVE_INFINITY } = await open(call, requestState, seals, host)
+  const { journal, name, answerBy = Number.POSITIVE_INFINITY } = await open(call, requestState, seals, host)
   // What has been answered stays answered.
   const isNew = ([key]: [string, unknown]) =>
-    !Object.hasOwn(memo.answers, key) && (!single || Object.hasOwn(memo.asked, key))
+    !Object.hasOwn(journal.answers, key) && (!single || Object.hasOwn(journal.requestFingerprints, key))
   const answers: Params = Object.fromEntries(Object.entries(inputResponses).filter(isNew))
-  const round = { memo: answeredBy(memo, answers), name }
+  const round = { journal: answeredBy(journal, answers), name }
   const isLate = Date.now() > answerBy
   if (name !== undefined && Object.keys(answers).length > 0) return { ...round, answers, isLate }
   if (isLate) throw invalidState()
   return round
 }
 
-const answeredBy = (memo: Memo, answers: Params) =>
-  withAnswers(memo, Object.fromEntries(Object.entries(answers).map(([key, result]) => [key, { result }])))
+const answeredBy = (journal: Journal, answers: Params) =>
+  withAnswers(journal, Object.fromEntries(Object.entries(answers).map(([key, result]) => [key, { result }])))
 
-type Opened = { memo: Memo; name?: string; answerBy?: number }
+type Opened = { journal: Journal; name?: string; answerBy?: number }
 
 async function open(call: Call, state: unknown, seals: Seals, host: Host): Promise<Opened> {
   const opened = typeof state === 'string' ? await seals.open(await purposeOf(call), state) : undefined
-  const { memo, kept, name, answerBy } = (opened ?? {}) as Carried
-  const found = kept === undefined ? memo : JSON.parse((await host.round(kept).kept()) ?? 'null')
-  if (isMemo(found)) return { memo: found, name, answerBy }
+  const { journal, kept: journalText, name, answerBy } = (opened ?? {}) as SealedState
+  const sealedState = journalText === undefined ? journal : JSON.parse((await host.round(journalText).get()) ?? 'null')
+  if (isJournal(sealedState)) return { journal: sealedState, name, answerBy }
   throw invalidState()
 }
 
@@ -84,22 +84,24 @@ const invalidState = (): McpError =>
 export async function sealRound(
   call: Call,
   round: Round,
-  { memo, patience }: Asking,
+  { journal, answerTimeoutMs }: Asking,
   seals: Seals,
   host: Host,
 ): Promise<string> {
   // Asked again is not asked anew: two states with names of their own would be used twice.
   const name = round.answers ? undefined : round.name
   const isOnce = isSingle(host.server.registry, call)
-  const carried: Carried = isOnce ? { name: name ?? crypto.randomUUID(), answerBy: Date.now() + patience } : {}
+  const sealedState: SealedState = isOnce
+    ? { name: name ?? crypto.randomUUID(), answerBy: Date.now() + answerTimeoutMs }
+    : {}
   // An outcome is kept for `longestWait` after its answer.
-  const lifeMs = isOnce ? patience + longestWait : patience
-  const text = JSON.stringify(memo)
+  const lifeMs = isOnce ? answerTimeoutMs + longestWait : answerTimeoutMs
+  const text = JSON.stringify(journal)
   if (text.length > mostCarried) {
-    carried.kept = crypto.randomUUID()
-    await host.round(carried.kept).keep(text, Date.now() + Math.max(lifeMs, longestWait))
-  } else carried.memo = memo
-  return seals.seal(await purposeOf(call), carried, lifeMs)
+    sealedState.kept = crypto.randomUUID()
+    await host.round(sealedState.kept).put(text, Date.now() + Math.max(lifeMs, longestWait))
+  } else sealedState.journal = journal
+  return seals.seal(await purposeOf(call), sealedState, lifeMs)
 }
 
 /**
@@ -120,20 +122,20 @@ export function answerOnce(
 }
 
 async function claimAndAnswer(
-  round: RoundRpc,
+  round: RequestStateRpc,
   { answers, isLate }: { answers: Params; isLate: boolean },
   work: () => Promise<Answer>,
   report: Host['report'],
 ): Promise<Answer> {
   const expires = Date.now() + longestWait
-  const claim = await round.claim(await digest(distinct(answers)), expires, isLate)
+  const claim = await round.consume(await digest(distinct(answers)), expires, isLate)
   switch (claim.is) {
     case 'first': {
       const renewal = setInterval(() => round.extend().catch(report), leaseRenewalMs)
       try {
         const answer = await work()
         // The effects of the call are done: when its answer cannot be stored, its client gets it all the same, once.
-        await round.keep(JSON.stringify(answer), expires).catch(report)
+        await round.put(JSON.stringify(answer), expires).catch(report)
         return answer
       } finally {
         clearInterval(renewal)
@@ -155,10 +157,10 @@ async function claimAndAnswer(
   }
 }
 
-/** A memo is good for the same method with the same arguments only. */
+/** A journal is good for the same method with the same arguments only. */
 async function purposeOf({ method, params }: Call): Promise<string> {
   const target = method === 'resources/read' ? params.uri : params.name
-  return `memo:${method}:${await digest([target, distinct(params.arguments)])}`
+  return `journal:${method}:${await digest([target, distinct(params.arguments)])}`
 }
 
 async function digest(value: unknown): Promise<string> {

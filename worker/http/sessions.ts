@@ -5,7 +5,7 @@
  */
 import type { Admission, PostedRefusals } from '../../durable-objects/session.ts'
 import type { IncomingRequest } from '../auth/auth.ts'
-import { type Handshake, readHandshake, welcome } from '../engine/handshake.ts'
+import { initializeResult, type NegotiatedSession, parseInitialize } from '../engine/handshake.ts'
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
@@ -13,12 +13,12 @@ import { isNotification, type Message, type RequestMessage, resultText } from '.
 import { type Principal, principalKey } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
-import type { Accepts } from './accept.ts'
-import { refusedScopes } from './admit.ts'
+import type { AcceptedTypes } from './accept.ts'
+import { refusedScopes } from './access.ts'
+import { errorResponse, idOf, noBatches, notAllowed, sessionRequired } from './error-response.ts'
 import { eventFrame, eventStreamHeaders } from './event-stream.ts'
-import { type FeedOptions, openFeed } from './feed.ts'
 import type { Host, Objects } from './host.ts'
-import { idOf, noBatches, notAllowed, refusal, sessionRequired } from './refusal.ts'
+import { openRelay, type RelayOptions } from './relay.ts'
 import { type Answer, jsonResponse } from './reply.ts'
 
 /** Milliseconds until a session's id is worth nothing, however much it is used. */
@@ -27,7 +27,7 @@ export const sessionLife = 7 * 24 * 60 * 60_000
 const purpose = 'session'
 
 /** What a session's id says. */
-export type Session = { name: string; expires: number; handshake: Handshake }
+export type Session = { name: string; expires: number; handshake: NegotiatedSession }
 
 /** `initialize`: the id says everything, so nothing is stored and no object wakes. */
 export async function startSession(
@@ -36,39 +36,44 @@ export async function startSession(
   principal: Principal | undefined,
 ): Promise<Response> {
   try {
-    const handshake = readHandshake(message.params)
-    const revision = revisionOf(handshake.version) as Revision
-    const result = await welcome(host.server.registry, revision, { updates: host.updating !== undefined }, principal)
+    const negotiated = parseInitialize(message.params)
+    const revision = revisionOf(negotiated.version) as Revision
+    const result = await initializeResult(
+      host.server.registry,
+      revision,
+      { updates: host.updating !== undefined },
+      principal,
+    )
     const answer = { status: 200, text: resultText(message.id, revision.result('initialize', result)) }
     if (!host.objects) return jsonResponse(answer)
-    const session: Session = { name: crypto.randomUUID(), expires: Date.now() + sessionLife, handshake }
+    const session: Session = { name: crypto.randomUUID(), expires: Date.now() + sessionLife, handshake: negotiated }
     const id = await (await host.sealer()).seal(purpose, principal, session, sessionLife)
     return jsonResponse({ ...answer, headers: { 'Mcp-Session-Id': id } })
   } catch (thrown) {
-    return refusal(asMcpError(thrown, host.report), message.id)
+    return errorResponse(asMcpError(thrown, host.report), message.id)
   }
 }
 
 type SessionPost = {
   batch: boolean
   session: string
-  forms: Accepts
+  forms: AcceptedTypes
   /** Whom limits count it for. */
   caller: string | undefined
 }
 
 export async function postToSession(
   messages: Message[],
-  { batch, session: id, forms, caller }: SessionPost,
+  { batch, session: id, forms: accept, caller }: SessionPost,
   host: Host,
   incoming: IncomingRequest,
 ): Promise<Response> {
   const { principal } = incoming
   const session = await openSession(id, host, principal)
   if (!session) return unknownSession(messages)
-  const { name, expires, handshake } = session
-  const revision = revisionOf(handshake.version) as Revision
-  if (batch && !revision.batching) return refusal(noBatches(revision.date))
+  const { name, expires, handshake: negotiated } = session
+  const revision = revisionOf(negotiated.version) as Revision
+  if (batch && !revision.batching) return errorResponse(noBatches(revision.date))
   const [first] = messages
   // Nothing depends on it, so it wakes nothing.
   if (!batch && first && isNotification(first) && first.method === 'notifications/initialized') return accepted()
@@ -77,7 +82,7 @@ export async function postToSession(
     messages,
     scopes: await scopesOfEach(messages, host, principal),
     batch,
-    handshake,
+    handshake: negotiated,
     principal,
     caller,
     address: incoming.request.headers.get('CF-Connecting-IP') ?? undefined,
@@ -86,15 +91,15 @@ export async function postToSession(
     admitted: host.admitted,
     terms: host.termsOf(name),
     expires,
-    streams: forms.stream,
+    streams: accept.stream,
   })
   if ('gone' in posted) return unknownSession(messages)
   if ('lacks' in posted) return refusedScopes(posted.lacks, host, incoming)
   keepRefusals(incoming, messages, posted)
-  if ('stream' in posted) return relay(session, host, { stream: String(posted.stream) })
+  if ('stream' in posted) return openSessionRelay(session, host, { stream: String(posted.stream) })
   const { status, text, headers } = posted
   if (text === undefined) return new Response(null, { status })
-  return answerIn(forms, { status, text, headers })
+  return answerIn(accept, { status, text, headers })
 }
 
 /** What a token needs for each message. The session cannot unseal the handles in their params without awaiting it. */
@@ -119,7 +124,7 @@ export function keepRefusals(
 }
 
 /** A finished answer in the form the client takes. */
-const answerIn = ({ json }: Accepts, answer: Answer): Response =>
+const answerIn = ({ json }: AcceptedTypes, answer: Answer): Response =>
   json ? jsonResponse(answer) : new Response(eventFrame(answer.text), { headers: eventStreamHeaders })
 
 /** GET: the standing stream from now on, or the rest of a stream after `Last-Event-ID`. */
@@ -130,25 +135,25 @@ export async function streamSession(request: Request, host: Host, incoming: Inco
   const after = request.headers.get('Last-Event-ID') ?? undefined
   // It becomes part of a URL: see `feedRequest`.
   if (after !== undefined && !/^[0-9.]+$/.test(after)) return unknownEvent(after)
-  if (!principal) return relay(session, host, {}, after)
+  if (!principal) return openSessionRelay(session, host, {}, after)
   const { name, expires } = session
   const { issuer, tenant, scopes } = principal
-  const feed = crypto.randomUUID()
+  const relayId = crypto.randomUUID()
   const admit = (after: string | undefined) =>
     (host.objects as Objects)
       .session(name)
-      .admit({ terms: host.termsOf(name), expires, issuer, tenant, scopes, after, feed })
+      .admit({ terms: host.termsOf(name), expires, issuer, tenant, scopes, after, relay: relayId })
   const admission = await admit(after)
   if ('gone' in admission) return unknownSession([])
   if ('lacks' in admission) return refusedScopes(admission.lacks, host, incoming)
-  return relay(session, host, { admitted: '1', feed }, after, admit)
+  return openSessionRelay(session, host, { admitted: '1', relay: relayId }, after, admit)
 }
 
 export async function endSession(request: Request, host: Host, principal: Principal | undefined): Promise<Response> {
   const session = await namedSession(request, host, principal)
   if (!session) return unknownSession([])
-  const ended = await (host.objects as Objects).session(session.name).end(session.expires)
-  return ended ? new Response(null, { status: 204 }) : unknownSession([])
+  const isEnded = await (host.objects as Objects).session(session.name).end(session.expires)
+  return isEnded ? new Response(null, { status: 204 }) : unknownSession([])
 }
 
 /** @throws McpError `session_required` when the request names none */
@@ -170,8 +175,8 @@ async function openSession(id: string, host: Host, principal: Principal | undefi
   const key = `${principalKey(principal)} ${id}`
   const opened = openedBy.get(host) ?? new BoundedMap<string, Session>({ maxEntries: mostOpened })
   openedBy.set(host, opened)
-  const known = opened.get(key)
-  if (known && known.expires > Date.now()) return known
+  const cached = opened.get(key)
+  if (cached && cached.expires > Date.now()) return cached
   const session = await unsealed(id, host, principal)
   if (session) opened.set(key, session)
   return session
@@ -189,8 +194,8 @@ async function unsealed(id: string, host: Host, principal: Principal | undefined
  * @param settings see `Session.fetch`
  * @param admit checks again who reads, before the relay dials again
  */
-async function relay(
-  { name, expires, handshake }: Session,
+async function openSessionRelay(
+  { name, expires, handshake: negotiated }: Session,
   host: Host,
   settings: Readonly<Record<string, string>>,
   after?: string,
@@ -198,29 +203,29 @@ async function relay(
 ): Promise<Response> {
   const { session } = host.objects as Objects
   const query = {
-    feed: crypto.randomUUID(),
+    relay: crypto.randomUUID(),
     ...settings,
     terms: host.termsOf(name),
     expires: String(expires),
-    ...(revisionOf(handshake.version)?.polling && { polling: '1' }),
+    ...(revisionOf(negotiated.version)?.polling && { polling: '1' }),
   }
-  const dial: FeedOptions['dial'] = async (last, again) => {
+  const dial: RelayOptions['dial'] = async (last, again) => {
     const admission = again ? await admit?.(last) : undefined
     if (admission && !('admitted' in admission)) return new Response(null, { status: 404 })
     return session(name).fetch(feedRequest(query, last, again))
   }
-  const feed = await openFeed({ ...host.limits, dial }, after)
-  if (feed.status === 200) return feed
-  if (feed.status === 404) return unknownSession([])
+  const relay = await openRelay({ ...host.limits, dial }, after)
+  if (relay.status === 200) return relay
+  if (relay.status === 404) return unknownSession([])
   // The stream has been heard to its end. Clients take this as "no stream here" and stop; an empty stream would bring
   // them back for ever.
-  if (feed.status === 405) return notAllowed('POST, DELETE, OPTIONS')
+  if (relay.status === 405) return notAllowed('POST, DELETE, OPTIONS')
   return unknownEvent(after)
 }
 
 /** @param after left out: the stream of a POST was to be opened, whose responses are more than its log keeps */
 const unknownEvent = (after: string | undefined): Response =>
-  refusal(
+  errorResponse(
     after === undefined
       ? new McpError(
           'internal_error',
@@ -238,12 +243,12 @@ export function feedRequest(settings: Record<string, string>, after: string | un
     ...(after !== undefined && { after }),
     ...(again && { again: '1' }),
   })
-  return new Request(`https://session/feed?${query}`, { headers: { Upgrade: 'websocket' } })
+  return new Request(`https://session/relay?${query}`, { headers: { Upgrade: 'websocket' } })
 }
 
 export const accepted = (): Response => new Response(null, { status: 202 })
 
 /** Forged, expired, ended or somebody else's: one answer for all of them. */
 export function unknownSession(messages: readonly Message[]): Response {
-  return refusal(new McpError('session_not_found', 'Session not found: send initialize again'), idOf(messages))
+  return errorResponse(new McpError('session_not_found', 'Session not found: send initialize again'), idOf(messages))
 }

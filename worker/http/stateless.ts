@@ -1,10 +1,10 @@
 /** Requests that stand alone: the whole call happens in this isolate, and the client brings what was learned before. */
 
 import type { IncomingRequest } from '../auth/auth.ts'
-import { answerText } from '../engine/answer-text.ts'
+import { serializeResult } from '../engine/answer-text.ts'
 import { BatchAnswers } from '../engine/batch-answers.ts'
-import type { Call, World } from '../engine/call.ts'
-import { emptyMemo } from '../engine/memo.ts'
+import type { Call, CallEnvironment } from '../engine/call.ts'
+import { emptyJournal } from '../engine/journal.ts'
 import { implementationOf } from '../engine/methods/discover.ts'
 import { mirroredIn } from '../engine/methods/tools.ts'
 import { methodOf, run } from '../engine/run.ts'
@@ -16,18 +16,18 @@ import type { Revision } from '../protocol/revision.ts'
 import { needsSession } from '../protocol/session-methods.ts'
 import type { Result } from '../protocol/types.ts'
 import type { Registry } from '../server/server.ts'
-import type { Accepts } from './accept.ts'
+import type { AcceptedTypes } from './accept.ts'
+import { errorResponse, sessionRequired } from './error-response.ts'
 import { checkMirroredParameters, checkStandardHeaders } from './headers.ts'
 import { type Host, sealsOf } from './host.ts'
-import { refusal, sessionRequired } from './refusal.ts'
-import { type Answer, type Line, reply } from './reply.ts'
+import { type Answer, type ResponseStream, reply } from './reply.ts'
 import { answerOnce, type Round, readRound, sealRound } from './request-state.ts'
 
 export async function serveStateless(
   request: Request,
   host: Host,
   principal: Principal | undefined,
-  forms: Accepts,
+  accept: AcceptedTypes,
   { stateless: message, revision, envelope }: { stateless: RequestMessage; revision: Revision; envelope: Envelope },
   counting: Counting,
 ): Promise<Response> {
@@ -36,36 +36,36 @@ export async function serveStateless(
     const { registry } = host.server
     checkStandardHeaders(request.headers, call.method, call.params, methodOf(registry, call)?.named)
     if (revision.requests.has(call.method) && call.method === 'subscriptions/listen' && host.updating) {
-      if (!forms.stream) throw new McpError('not_acceptable', 'Accept must include text/event-stream')
+      if (!accept.stream) throw new McpError('not_acceptable', 'Accept must include text/event-stream')
       const address = request.headers.get('CF-Connecting-IP') ?? undefined
       return await host.updating.listen(message, host, host.updating.shards, principal, address)
     }
     checkMirroredParameters(request.headers, await mirroredIn(registry, call), call.params.arguments)
   } catch (thrown) {
-    return refusal(asMcpError(thrown, host.report), message.id)
+    return errorResponse(asMcpError(thrown, host.report), message.id)
   }
-  return reply(request, forms, host.limits, (line) => answer(message, call, host, line, counting))
+  return reply(request, accept, host.limits, (stream) => answer(message, call, host, stream, counting))
 }
 
 /** Requests of an older client without a session: each is served on its own. */
-export async function serveAlone(
+export async function serveWithoutSession(
   request: Request,
   host: Host,
   principal: Principal | undefined,
-  forms: Accepts,
+  accept: AcceptedTypes,
   { requests, batch, revision }: { requests: RequestMessage[]; batch: boolean; revision: Revision },
   counting: Counting,
 ): Promise<Response> {
   // Nothing was agreed on, and an answer could not find its way back here. Only a server with sessions declares `logging`.
   const envelope: Envelope = { capabilities: {}, ...(host.objects && { logLevel: 'info' }) }
-  const answerTo = (message: RequestMessage, line: Line) =>
-    answer(message, callOf(message, revision, principal, envelope, host), host, line, counting)
+  const answerTo = (message: RequestMessage, stream: ResponseStream) =>
+    answer(message, callOf(message, revision, principal, envelope, host), host, stream, counting)
   const [first] = requests as [RequestMessage]
-  if (!batch) return reply(request, forms, host.limits, (line) => answerTo(first, line))
+  if (!batch) return reply(request, accept, host.limits, (stream) => answerTo(first, stream))
   const answers = new BatchAnswers()
-  return reply(request, forms, host.limits, async (line) => {
+  return reply(request, accept, host.limits, async (stream) => {
     const texts = requests.map(async (message) => {
-      const { text } = await answerTo(message, line)
+      const { text } = await answerTo(message, stream)
       return answers.fit(message.id, text, revision)
     })
     return { status: 200, text: `[${(await Promise.all(texts)).join(',')}]` }
@@ -98,19 +98,19 @@ async function answer(
   message: RequestMessage,
   call: Call,
   host: Host,
-  line: Line,
+  stream: ResponseStream,
   { caller, incoming }: Counting,
 ): Promise<Answer> {
   const { revision } = call
   const seals = sealsOf(host, call.principal)
-  const world: World = {
-    signal: line.signal,
+  const environment: CallEnvironment = {
+    signal: stream.signal,
     seals,
     state: { object: host.state, session: undefined },
     updates: host.updating !== undefined,
     notify(notification) {
       const written = revision.notification(notification)
-      if (written) line.say(notificationText(written))
+      if (written) stream.send(notificationText(written))
     },
     disconnect: () => {},
     completed: () => {},
@@ -127,7 +127,7 @@ async function answer(
     if (!revision.stateless && host.objects && needsSession(message.method)) {
       throw sessionRequired(`${message.method} changes a session`)
     }
-    if (!revision.stateless) return await step({ memo: emptyMemo })
+    if (!revision.stateless) return await step({ journal: emptyJournal })
     const round = await readRound(call, seals, host)
     const { name, answers, isLate } = round
     if (name === undefined || !answers) return await step(round)
@@ -141,16 +141,18 @@ async function answer(
   /** Each round counts: a client can send the same state again. */
   function enter(caller: string): Promise<() => void> | undefined {
     const { method, params } = call
-    const attempt = { method, params, caller, post: line, isResumed: false, parked: () => [] }
-    return host.limit?.enter?.({ ...attempt, signal: line.signal, endsWithSignal: true }, host)
+    const attempt = { method, params, caller, post: stream, isResumed: false, parked: () => [] }
+    return host.limit?.enter?.({ ...attempt, signal: stream.signal, endsWithSignal: true }, host)
   }
 
   async function step(round: Round): Promise<Answer> {
-    const outcome = await run(host.server, call, round.memo, world)
+    const outcome = await run(host.server, call, round.journal, environment)
     if ('done' in outcome) return done(outcome.done)
     return done({
       resultType: 'input_required',
-      inputRequests: Object.fromEntries(Object.entries(outcome.asks).map(([key, ask]) => [key, revision.ask(ask)])),
+      inputRequests: Object.fromEntries(
+        Object.entries(outcome.inputRequests).map(([key, ask]) => [key, revision.ask(ask)]),
+      ),
       requestState: await sealRound(call, round, outcome, seals, host),
     })
   }
@@ -169,7 +171,7 @@ async function answer(
   function done(result: Result): Answer {
     const { registry } = host.server
     const sign = revision.stateless ? signature(registry, message.method) : undefined
-    return { status: 200, text: answerText(message.id, registry, call, result, sign) }
+    return { status: 200, text: serializeResult(message.id, registry, call, result, sign) }
   }
 }
 

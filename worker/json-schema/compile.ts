@@ -80,15 +80,15 @@ export function compile(schema: JsonSchema, owner: string): (value: unknown) => 
       refer: (reference: string, isDynamic: boolean) => refer(reference, base, isDynamic),
     }
     for (const [is, keywords] of groups) {
-      const made: Check<never>[] = []
+      const compiled: Check<never>[] = []
       for (const [keyword, make] of keywords) {
         const parameter = schema[keyword]
         if (parameter === undefined) continue
         const problem = () => `makes no sense at ${keyword}: ${JSON.stringify(parameter)}`
-        made.push(attempt(() => make(parameter, place), problem))
+        compiled.push(attempt(() => make(parameter, place), problem))
       }
-      const step = all(made)
-      if (made.length > 0) steps.push((value, seen) => (is(value) ? step(value as never, seen) : none))
+      const step = all(compiled)
+      if (compiled.length > 0) steps.push((value, seen) => (is(value) ? step(value as never, seen) : none))
     }
     return check
   }
@@ -130,13 +130,13 @@ export function compile(schema: JsonSchema, owner: string): (value: unknown) => 
     return (value, seen) => {
       const outermost = anchor && scope.bases.find((base) => dynamic.has(base + anchor))
       const check = checks.get(named.get(outermost + anchor)) ?? target
-      const known = scope.found.get(check) ?? new Map<unknown, Issues>()
-      scope.found.set(check, known)
-      let issues = known.get(value)
+      const results = scope.found.get(check) ?? new Map<unknown, Issues>()
+      scope.found.set(check, results)
+      let issues = results.get(value)
       if (!issues || (seen && issues !== circle)) {
-        known.set(value, circle)
+        results.set(value, circle)
         issues = check(value, seen)
-        known.set(value, issues)
+        results.set(value, issues)
       }
       return issues
     }

@@ -27,13 +27,13 @@ function daysOfMonth(year: number, month: number): number {
 }
 
 function isTime(text: string): boolean {
-  const found = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:z|([+-])(\d\d):(\d\d))$/i.exec(text)
-  if (!found) return false
-  const [hour, minute, second] = found.slice(1, 4).map(Number) as [number, number, number]
-  const [offsetHour, offsetMinute] = [Number(found[5] ?? 0), Number(found[6] ?? 0)]
+  const match = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:z|([+-])(\d\d):(\d\d))$/i.exec(text)
+  if (!match) return false
+  const [hour, minute, second] = match.slice(1, 4).map(Number) as [number, number, number]
+  const [offsetHour, offsetMinute] = [Number(match[5] ?? 0), Number(match[6] ?? 0)]
   if (hour > 23 || minute > 59 || second > 60 || offsetHour > 23 || offsetMinute > 59) return false
   // A leap second is the last one of a day in UTC.
-  const offset = (offsetHour * 60 + offsetMinute) * (found[4] === '-' ? -1 : 1)
+  const offset = (offsetHour * 60 + offsetMinute) * (match[4] === '-' ? -1 : 1)
   const minutesUtc = (hour * 60 + minute - offset + minutesOfDay) % minutesOfDay
   return second < 60 || minutesUtc === minutesOfDay - 1
 }
@@ -132,9 +132,9 @@ function uriChecks(beyondAscii: string, inQuery: string) {
   function isAuthority(text: string): boolean {
     const at = text.indexOf('@')
     if (at >= 0 && !userInfo.test(text.slice(0, at))) return false
-    const found = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(text.slice(at + 1))
-    if (!found) return false
-    const [, literal, host = ''] = found
+    const match = /^(?:\[([^\]]*)\]|([^:]*))(?::\d*)?$/.exec(text.slice(at + 1))
+    if (!match) return false
+    const [, literal, host = ''] = match
     if (literal === undefined) return name.test(host)
     return isIpv6(literal) || /^v[\da-f]+\.[\w.~!$&'()*+,;=:-]+$/i.test(literal)
   }

@@ -42,9 +42,9 @@ export const circle = issue('cannot be checked, because its schema goes round in
 export function gather<T>(things: Iterable<T>, look: (thing: T) => Issues): Issues {
   let issues = none
   for (const thing of things) {
-    const found = look(thing)
-    if (found.length === 0) continue
-    issues = [...issues, ...found]
+    const problems = look(thing)
+    if (problems.length === 0) continue
+    issues = [...issues, ...problems]
     if (issues.length >= mostIssues) break
   }
   return issues
@@ -248,9 +248,9 @@ export const groups: readonly Group[] = [
   }),
   group(isAnything, {
     type(parameter) {
-      const wanted = [parameter].flat().map((name) => valid(isList, types[String(name)]) as Type)
-      const message = `must be ${wanted.map(([, name]) => name).join(' or ')}`
-      return (value) => (wanted.some(([is]) => is(value)) ? none : issue(message))
+      const expected = [parameter].flat().map((name) => valid(isList, types[String(name)]) as Type)
+      const message = `must be ${expected.map(([, name]) => name).join(' or ')}`
+      return (value) => (expected.some(([is]) => is(value)) ? none : issue(message))
     },
   }),
   group(isNumber, {
@@ -300,9 +300,9 @@ export const groups: readonly Group[] = [
       const range = maxContains === undefined ? `${least} or more` : `${least} to ${most}`
       const message = `must have ${range} items that match ${JSON.stringify(parameter)}`
       return (value, seen) => {
-        const found = [...value.keys()].filter((index) => check(value[index]).length === 0)
-        for (const index of found) seen?.add(index)
-        return found.length < least || found.length > most ? issue(message) : none
+        const positions = [...value.keys()].filter((index) => check(value[index]).length === 0)
+        for (const index of positions) seen?.add(index)
+        return positions.length < least || positions.length > most ? issue(message) : none
       }
     },
   }),

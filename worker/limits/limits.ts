@@ -86,8 +86,8 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
       const { release } = await slotsOf(attempt, limits, server.registry)
       if (attempt.endsWithSignal) attempt.signal().addEventListener('abort', release, { once: true })
       try {
-        const refusal = isResumed ? undefined : await exhausted(limits, caller, { state }, attempt.post)
-        if (refusal) throw refusal
+        const error = isResumed ? undefined : await exhausted(limits, caller, { state }, attempt.post)
+        if (error) throw error
         return release
       } catch (thrown) {
         release()
@@ -95,14 +95,14 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
       }
     },
 
-    async check(incoming, site) {
+    async check(incoming, serverInfo) {
       const caller = callerOf(incoming)
       const { request, messages = [] } = incoming
       const isHeld = isStanding(incoming)
       const isHandshake = messages.some((message) => isRequest(message) && message.method === 'initialize')
       if (!isHeld && !isHandshake) return undefined
-      const wanted: Slot[] = isHeld ? [{ key: `${caller} streams`, most: streams }] : []
-      const entered = slots.take(wanted, Number.POSITIVE_INFINITY)
+      const requested: Slot[] = isHeld ? [{ key: `${caller} streams`, most: streams }] : []
+      const entered = slots.take(requested, Number.POSITIVE_INFINITY)
       if ('full' in entered) return crowded('Too many streams are open', streams, 'streams')
       const { release } = entered
       releases.set(incoming, release)
@@ -110,9 +110,9 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
       if (isHeld) request.signal.addEventListener('abort', release, { once: true })
       // A GET is no call. It opens a stream for calls that were counted, or for none.
       const counted = request.method === 'GET' ? { ...common, quota: undefined } : common
-      const refusal = await exhausted([counted], caller, site, incoming)
-      if (refusal) release()
-      return refusal
+      const error = await exhausted([counted], caller, serverInfo, incoming)
+      if (error) release()
+      return error
     },
 
     // Written out, so that bundlers leave nothing of it to a deployment.
@@ -138,11 +138,11 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
   /** Names the limits that the class of states counts. */
   function counters({ quota, rate }: Read, owner: string): string[] {
     const binding = rate && bindingOf(rate)
-    const found = quota ? [`the quota "${quota.text}" of ${owner}`] : []
+    const names = quota ? [`the quota "${quota.text}" of ${owner}`] : []
     if (rate && binding && !bindings()[binding]) {
-      found.push(`the rate "${rate.text}" of ${owner} (which has no binding ${binding})`)
+      names.push(`the rate "${rate.text}" of ${owner} (which has no binding ${binding})`)
     }
-    return found
+    return names
   }
 
   /** @throws Error with one sentence that names the fix */
@@ -165,8 +165,8 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
     const { caller } = attempt
     const bounded = limits.filter(({ concurrent }) => concurrent < Number.POSITIVE_INFINITY)
     if (attempt.isResumed) {
-      const wanted = bounded.map(({ what, concurrent }) => ({ key: `${caller} ${what}`, most: concurrent }))
-      return slots.takeWhenFree(wanted, leaseMs, attempt.signal())
+      const requested = bounded.map(({ what, concurrent }) => ({ key: `${caller} ${what}`, most: concurrent }))
+      return slots.takeWhenFree(requested, leaseMs, attempt.signal())
     }
     const parked = bounded.length > 0 ? attempt.parked().flatMap((other) => limitsOf(registry, other)) : []
     const entered = slots.take(
@@ -190,7 +190,7 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
   async function exhausted(
     limits: readonly Read[],
     caller: string,
-    site: Pick<ServerInfo, 'state'>,
+    serverInfo: Pick<ServerInfo, 'state'>,
     post: object,
   ): Promise<McpError | undefined> {
     const counted: Counted[] = []
@@ -205,7 +205,7 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
       else if (!(await binding.limit({ key: `${caller} ${what}` })).success)
         return spent(what, rate, rate.seconds, 'rate')
     }
-    const full = counted.length > 0 ? await take(site, caller, counted, post) : undefined
+    const full = counted.length > 0 ? await take(serverInfo, caller, counted, post) : undefined
     if (!full) return undefined
     // `full` names one of them.
     const { name, most: times, seconds } = counted[full.index] as Counted
@@ -246,8 +246,8 @@ const isStanding = ({ request, messages = [] }: IncomingRequest): boolean =>
   request.method === 'GET' ||
   messages.some((message) => isRequest(message) && message.method === 'subscriptions/listen')
 
-const crowded = (problem: string, most: number, reason: LimitReason): McpError =>
-  tooMany(`${problem}: at most ${most} at a time. Wait for one to end, then try again`, 1, reason)
+const crowded = (problem: string, limit: number, reason: LimitReason): McpError =>
+  tooMany(`${problem}: at most ${limit} at a time. Wait for one to end, then try again`, 1, reason)
 
 function readLimit(
   { rate, quota, concurrent = Number.POSITIVE_INFINITY }: RateLimit,

@@ -20,12 +20,12 @@ export function takeEach(store: Pick<Store, 'get' | 'put'>, counted: readonly Co
   const counters = counted.map(({ name: key, seconds }) => {
     const from = now - (now % (seconds * 1000))
     // Only this function writes these keys.
-    const known = store.get(key) as Counter | undefined
-    return known && known.from === from ? known : { from, count: 0 }
+    const counter = store.get(key) as Counter | undefined
+    return counter && counter.from === from ? counter : { from, count: 0 }
   })
-  const waits = counted.map(({ most, seconds }, index) => {
+  const waits = counted.map(({ most: limit, seconds }, index) => {
     const { from, count } = counters[index] as Counter
-    return count < most ? 0 : from + seconds * 1000 - now
+    return count < limit ? 0 : from + seconds * 1000 - now
   })
   const longest = Math.max(...waits)
   if (longest > 0) return { index: waits.indexOf(longest), wait: Math.ceil(longest / 1000) }
@@ -62,7 +62,7 @@ const waiting = new WeakMap<object, Waiting>()
  * @param caller one text for each caller
  */
 export async function take(
-  site: Pick<ServerInfo, 'state'>,
+  serverInfo: Pick<ServerInfo, 'state'>,
   caller: string,
   counted: readonly Counted[],
   post: object,
@@ -70,7 +70,7 @@ export async function take(
   let group = waiting.get(post)
   if (!group) {
     const calls: Waiting['calls'] = []
-    group = { calls, taken: takeTogether(site, caller, calls, post) }
+    group = { calls, taken: takeTogether(serverInfo, caller, calls, post) }
     waiting.set(post, group)
   }
   const index = group.calls.push(counted) - 1
@@ -78,7 +78,7 @@ export async function take(
 }
 
 async function takeTogether(
-  site: Pick<ServerInfo, 'state'>,
+  serverInfo: Pick<ServerInfo, 'state'>,
   caller: string,
   calls: readonly (readonly Counted[])[],
   post: object,
@@ -86,7 +86,7 @@ async function takeTogether(
   // The other calls of the POST begin in the same turn.
   await undefined
   waiting.delete(post)
-  const answer = await site
+  const answer = await serverInfo
     .state(JSON.stringify([name, caller]))
     .run({ state: name, operation: 'take', args: [calls], expires: undefined })
   // `takeEach` returned them.

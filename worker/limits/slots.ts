@@ -34,14 +34,14 @@ export class Slots {
    */
   take(slots: readonly Slot[], leaseMs: number): Entered | { readonly full: Slot } {
     const full = slots.find(
-      ({ key, most, parked = 0 }) => this.#count(key) + (this.#waiting.get(key) ?? 0) + parked >= most,
+      ({ key, most: limit, parked = 0 }) => this.#count(key) + (this.#waiting.get(key) ?? 0) + parked >= limit,
     )
     return full ? { full } : this.#hold(slots, leaseMs)
   }
 
   /** Waits until all slots are free, then takes them. @throws the signal's reason */
   async takeWhenFree(slots: readonly Slot[], leaseMs: number, signal: AbortSignal): Promise<Entered> {
-    const isFree = () => slots.every(({ key, most }) => this.#count(key) < most)
+    const isFree = () => slots.every(({ key, most: limit }) => this.#count(key) < limit)
     if (isFree()) return this.#hold(slots, leaseMs)
     for (const { key } of slots) this.#waiting.set(key, (this.#waiting.get(key) ?? 0) + 1)
     try {
@@ -52,8 +52,8 @@ export class Slots {
       return this.#hold(slots, leaseMs)
     } finally {
       for (const { key } of slots) {
-        const rest = (this.#waiting.get(key) ?? 1) - 1
-        if (rest > 0) this.#waiting.set(key, rest)
+        const remaining = (this.#waiting.get(key) ?? 1) - 1
+        if (remaining > 0) this.#waiting.set(key, remaining)
         else this.#waiting.delete(key)
       }
     }

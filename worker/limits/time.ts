@@ -1,5 +1,5 @@
 /** How long handlers may run. */
-import { tellWhenOver, unlessLate } from '../engine/watching.ts'
+import { onOutcome, withDeadline } from '../engine/on-outcome.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Registry } from '../server/server.ts'
 
@@ -15,11 +15,11 @@ export function limitTime(registry: Registry, unknownMs: number): void {
   // A server may be served at several addresses.
   if (timed.has(registry)) return
   timed.add(registry)
-  const { around } = registry
-  registry.around = (asked, answer) => {
-    const { admitted, isTask } = asked.call
+  const { interceptor } = registry
+  registry.interceptor = (intercepted, answer) => {
+    const { admitted, isTask } = intercepted.call
     const milliseconds = admitted ? admitted.handlerTimeMs : unknownMs
-    if (isTask || milliseconds === undefined) return around(asked, answer)
+    if (isTask || milliseconds === undefined) return interceptor(intercepted, answer)
     const { promise: late, reject } = Promise.withResolvers<never>()
     late.catch(() => {})
     const abort = new AbortController()
@@ -32,8 +32,8 @@ export function limitTime(registry: Registry, unknownMs: number): void {
       reject(problem)
       abort.abort(problem)
     }, milliseconds)
-    const context = { ...asked.context, signal: AbortSignal.any([asked.context.signal, abort.signal]) }
-    const answered = unlessLate({ ...asked, context }, late, (within) => around(within, answer))
-    return tellWhenOver(asked, answered, () => clearTimeout(timer))
+    const context = { ...intercepted.context, signal: AbortSignal.any([intercepted.context.signal, abort.signal]) }
+    const answered = withDeadline({ ...intercepted, context }, late, (within) => interceptor(within, answer))
+    return onOutcome(intercepted, answered, () => clearTimeout(timer))
   }
 }

@@ -7,7 +7,7 @@ import * as kind from '../options/kinds.ts'
 import { type ErrorKind, errorTable, type McpError } from '../protocol/errors.ts'
 import { isRequest, isResponse, type Message } from '../protocol/jsonrpc.ts'
 import { claimedVersion } from '../protocol/meta.ts'
-import { revisionOf, unsaidRevision } from '../protocol/revisions/index.ts'
+import { defaultRevision, revisionOf } from '../protocol/revisions/index.ts'
 import type { Params } from '../protocol/types.ts'
 import type { CallOutcome, MethodEvent, Sink } from './event.ts'
 import { whoOf } from './observe.ts'
@@ -19,7 +19,7 @@ export type MessagesOptions = {
 }
 
 /** Events of one request: a batch may have many messages. */
-const most = 50
+const maxSubjects = 50
 
 /**
  * Tells of every message that `observe` says nothing of: handshakes, pings, log levels, subscriptions, notifications, what clients
@@ -32,32 +32,32 @@ export function messages(options: MessagesOptions): AuditHook {
   checkOptions('messages()', options, { to: kind.sinks })
   const { to } = options
   const sinks = [to].flat()
-  return (incoming, response, site) => {
+  return (incoming, response, serverInfo) => {
     const { status } = response
     const toldOf = (refusals: ReadonlyMap<Message, McpError>) =>
       (incoming.messages ?? [])
-        .filter((message) => wasRefused(incoming, response) || refusals.has(message) || !isCall(message, site))
-        .slice(0, most)
+        .filter((message) => wasRefused(incoming, response) || refusals.has(message) || !isCall(message, serverInfo))
+        .slice(0, maxSubjects)
     const nothing: ReadonlyMap<Message, McpError> = new Map()
     if (!incoming.refusals && toldOf(nothing).length === 0) return
     // A body can be read while it is still there.
     const why = incoming.rejection ?? (status >= 400 ? whyOf(response) : undefined)
     const work = async () => {
       const refusals = (await incoming.refusals) ?? nothing
-      await tell(toldOf(refusals), incoming, site, { status, reason: await why, refusals })
+      await emit(toldOf(refusals), incoming, serverInfo, { status, reason: await why, refusals })
     }
-    site.waitUntil(work().catch((problem) => site.report(problem)))
+    serverInfo.waitUntil(work().catch((problem) => serverInfo.report(problem)))
   }
 
-  async function tell(
-    told: readonly Message[],
+  async function emit(
+    observed: readonly Message[],
     { request, principal }: IncomingRequest,
-    site: ServerInfo,
+    serverInfo: ServerInfo,
     end: End,
   ): Promise<void> {
-    if (told.length === 0) return
+    if (observed.length === 0) return
     const { status } = end
-    const id = sessionOf(request, site)
+    const id = sessionOf(request, serverInfo)
     const write = writer(request, id)
     const circumstances = {
       at: new Date().toISOString(),
@@ -68,7 +68,7 @@ export function messages(options: MessagesOptions): AuditHook {
       principal: whoOf(principal),
       client: undefined,
     }
-    for (const message of told) {
+    for (const message of observed) {
       const { method, params = {} } = isResponse(message) ? { method: 'response' } : message
       const revision = revisionIn(request, params)
       const event: MethodEvent = {
@@ -76,11 +76,15 @@ export function messages(options: MessagesOptions): AuditHook {
         method: write(method) ?? '',
         name: write(params.name),
         uri: write(params.uri),
-        outcome: cameOf({ status, reason: end.refusals.get(message) ?? end.reason }, revision ?? unsaidRevision, write),
+        outcome: cameOf(
+          { status, reason: end.refusals.get(message) ?? end.reason },
+          revision ?? defaultRevision,
+          write,
+        ),
         revision: revision?.date,
         trace: traceOf(params),
       }
-      await Promise.all(sinks.map(async (sink) => sink(event))).catch((problem) => site.report(problem))
+      await Promise.all(sinks.map(async (sink) => sink(event))).catch((problem) => serverInfo.report(problem))
     }
   }
 }
@@ -103,7 +107,7 @@ const isCall = (message: Message, { server }: ServerInfo): boolean =>
 
 function cameOf(
   { status, reason }: Pick<End, 'status' | 'reason'>,
-  revision: typeof unsaidRevision,
+  revision: typeof defaultRevision,
   write: ReturnType<typeof writer>,
 ): CallOutcome {
   if (!reason) return { is: 'received', status }
@@ -114,8 +118,8 @@ function cameOf(
 
 /** As far as the message says it itself. */
 function revisionIn({ headers }: Request, params: Params) {
-  const said = claimedVersion(params) ?? headers.get('MCP-Protocol-Version') ?? params.protocolVersion
-  return typeof said === 'string' ? revisionOf(said) : undefined
+  const message = claimedVersion(params) ?? headers.get('MCP-Protocol-Version') ?? params.protocolVersion
+  return typeof message === 'string' ? revisionOf(message) : undefined
 }
 
 kind.mark('factory', messages)

@@ -1,7 +1,7 @@
 import { waitUntil } from 'cloudflare:workers'
 import { sessionMark } from '../audit/writing.ts'
 import type { Call, Outcome } from '../engine/call.ts'
-import { isAsleep, watchCalls } from '../engine/watching.ts'
+import { isSuspended, onCall } from '../engine/on-outcome.ts'
 import { checkOptions, type KindsOf } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
 import { asMcpError } from '../protocol/errors.ts'
@@ -29,17 +29,17 @@ export type ObserveOptions = {
  */
 export function observe(options: ObserveOptions): Module {
   checkOptions('observe()', options, { to: kind.sinks, arguments: kind.flag } satisfies KindsOf<ObserveOptions>)
-  const { to, arguments: wanted = false } = options
+  const { to, arguments: isWanted = false } = options
   const sinks = [to].flat()
   return ({ registry }) => {
-    watchCalls(registry, (call) => {
+    onCall(registry, (call) => {
       const since = Date.now()
-      return (came) => {
-        if (!isAsleep(came)) waitUntil(tell(call, since, came))
+      return (outcome) => {
+        if (!isSuspended(outcome)) waitUntil(emit(call, since, outcome))
       }
     })
 
-    async function tell(call: Call, since: number, came: unknown): Promise<void> {
+    async function emit(call: Call, since: number, outcome: unknown): Promise<void> {
       const { method, params, revision, principal, client, session } = call
       const { name, uri } = params
       const event: MethodEvent = {
@@ -48,8 +48,8 @@ export function observe(options: ObserveOptions): Module {
         method,
         name: typeof name === 'string' ? name : undefined,
         uri: typeof uri === 'string' ? uri : undefined,
-        arguments: wanted ? argumentsOf(registry, call) : undefined,
-        outcome: cameOf(came, call),
+        arguments: isWanted ? argumentsOf(registry, call) : undefined,
+        outcome: cameOf(outcome, call),
         isTask: call.isTask || undefined,
         revision: revision.date,
         session: await sessionMark(session?.id),
@@ -62,18 +62,19 @@ export function observe(options: ObserveOptions): Module {
   }
 }
 
-export function cameOf(came: unknown, { revision }: Call): CallOutcome {
-  if (isOutcome(came)) {
-    if ('asks' in came) return { is: 'asked', keys: Object.keys(came.asks) }
-    const { isError, content } = came.done
+export function cameOf(outcome: unknown, { revision }: Call): CallOutcome {
+  if (isOutcome(outcome)) {
+    if ('inputRequests' in outcome) return { is: 'asked', keys: Object.keys(outcome.inputRequests) }
+    const { isError, content } = outcome.done
     return isError ? { is: 'failed', message: textIn(content) } : { is: 'answered' }
   }
   // It has been reported already.
-  const { kind, message } = asMcpError(came, () => {})
+  const { kind, message } = asMcpError(outcome, () => {})
   return { is: 'error', kind, code: revision.error(kind).code, message }
 }
 
-const isOutcome = (came: unknown): came is Outcome => isObject(came) && ('done' in came || 'asks' in came)
+const isOutcome = (outcome: unknown): outcome is Outcome =>
+  isObject(outcome) && ('done' in outcome || 'inputRequests' in outcome)
 
 function textIn(content: unknown): string {
   const first: unknown = Array.isArray(content) ? content[0] : undefined

@@ -1,5 +1,5 @@
 import type { Call } from '../engine/call.ts'
-import { isAsleep, tellWhenOver } from '../engine/watching.ts'
+import { isSuspended, onOutcome } from '../engine/on-outcome.ts'
 import type { Module } from '../server/server.ts'
 import type { CallOutcome } from './event.ts'
 import { cameOf } from './observe.ts'
@@ -44,16 +44,16 @@ type Span = {
 export function openTelemetry(api: OpenTelemetry): Module {
   const tracer = api.trace.getTracer('edgemcp')
   return ({ registry }) => {
-    const { around } = registry
-    registry.around = (asked, answer) => {
+    const { interceptor } = registry
+    registry.interceptor = (intercepted, answer) => {
       // What stands around is handed the engine's own.
-      const call = asked.call as Call
+      const call = intercepted.call as Call
       const parent = parentOf(call)
       const span = tracer.startSpan(nameOf(call), { kind: api.SpanKind.SERVER, attributes: attributesOf(call) }, parent)
-      const answered = api.context.with(api.trace.setSpan(parent, span), () => around(asked, answer))
-      return tellWhenOver(asked, answered, (came) => {
-        if (isAsleep(came)) span.setAttributes({ 'edgemcp.task.asleep': true })
-        else judge(span, cameOf(came, call))
+      const answered = api.context.with(api.trace.setSpan(parent, span), () => interceptor(intercepted, answer))
+      return onOutcome(intercepted, answered, (outcome) => {
+        if (isSuspended(outcome)) span.setAttributes({ 'edgemcp.task.asleep': true })
+        else judge(span, cameOf(outcome, call))
         span.end()
       })
     }
@@ -66,14 +66,14 @@ export function openTelemetry(api: OpenTelemetry): Module {
     return api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: Number(sampled), isRemote: true })
   }
 
-  function judge(span: Span, came: CallOutcome): void {
-    if (came.is === 'error') {
-      span.setAttributes({ 'error.type': String(came.code), 'rpc.response.status_code': String(came.code) })
-      span.setStatus({ code: api.SpanStatusCode.ERROR, message: came.message })
+  function judge(span: Span, outcome: CallOutcome): void {
+    if (outcome.is === 'error') {
+      span.setAttributes({ 'error.type': String(outcome.code), 'rpc.response.status_code': String(outcome.code) })
+      span.setStatus({ code: api.SpanStatusCode.ERROR, message: outcome.message })
     }
-    if (came.is === 'failed') {
+    if (outcome.is === 'failed') {
       span.setAttributes({ 'error.type': 'tool_error' })
-      span.setStatus({ code: api.SpanStatusCode.ERROR, message: came.message })
+      span.setStatus({ code: api.SpanStatusCode.ERROR, message: outcome.message })
     }
   }
 }

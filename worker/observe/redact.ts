@@ -18,11 +18,11 @@ export function redacted(value: unknown, schema: unknown): unknown {
 
   /** @param schemas of which each may be the one for this value */
   function copy(value: unknown, schemas: readonly unknown[]): unknown {
-    const known = schemas.flatMap((each) => expanded(each, 0))
+    const known = schemas.flatMap((member) => expanded(member, 0))
     // Whatever one of them hides is hidden.
     if (known.length === 0 || known.some(isSecret)) return secret
     if (Array.isArray(value)) {
-      const items = known.map((each) => each.items)
+      const items = known.map((item) => item.items)
       return value.map((item) => copy(item, items))
     }
     if (isObject(value)) {
@@ -33,12 +33,12 @@ export function redacted(value: unknown, schema: unknown): unknown {
   }
 
   /** A schema with those that it refers to and chooses from. */
-  function expanded(given: unknown, depth: number): Params[] {
+  function expanded(input: unknown, depth: number): Params[] {
     // An empty one says nothing.
-    if (!isObject(given) || Object.keys(given).length === 0 || depth > deepest) return []
-    const others = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => given[key] ?? [])
-    const referred = typeof given.$ref === 'string' ? [at(given.$ref)] : []
-    return [given, ...[...others, ...referred].flatMap((each) => expanded(each, depth + 1))]
+    if (!isObject(input) || Object.keys(input).length === 0 || depth > deepest) return []
+    const others = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => input[key] ?? [])
+    const referred = typeof input.$ref === 'string' ? [at(input.$ref)] : []
+    return [input, ...[...others, ...referred].flatMap((member) => expanded(member, depth + 1))]
   }
 
   /** What a reference within the schema means. */

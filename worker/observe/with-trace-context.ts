@@ -4,7 +4,7 @@ import type { McpWorker } from '../serve.ts'
 
 const standard = ['traceparent', 'tracestate', 'baggage']
 /** Bytes of a body that is read for it. */
-const most = 1_000_000
+const maxEntries = 1_000_000
 
 /**
  * A Worker that takes the trace of a request from its headers where its messages say nothing of one, for clients and gateways that know
@@ -22,7 +22,7 @@ export const withTraceContext = (worker: McpWorker): Pick<McpWorker, 'fetch' | '
 
 async function withTrace(request: Request): Promise<Request> {
   const { headers, method } = request
-  const isSmall = Number(headers.get('Content-Length') ?? Number.POSITIVE_INFINITY) <= most
+  const isSmall = Number(headers.get('Content-Length') ?? Number.POSITIVE_INFINITY) <= maxEntries
   if (method !== 'POST' || !headers.has('traceparent') || !isSmall) return request
   const trace = Object.fromEntries(standard.flatMap((name) => (headers.has(name) ? [[name, headers.get(name)]] : [])))
   const text = await request.text()

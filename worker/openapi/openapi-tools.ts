@@ -65,21 +65,21 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
       `openApiTools(): the base "${base}" must have no query, fragment or credentials: send keys by "headers"`,
     )
   }
-  const known = new Set(typeof headers === 'function' ? [] : Object.keys(headers).map(headerKey))
+  const names = new Set(typeof headers === 'function' ? [] : Object.keys(headers).map(headerKey))
   return (server) => {
-    for (const given of list) {
+    for (const declared of list) {
       // Anything else would change the host that gets the developer's headers.
-      if (!given.path.startsWith('/')) {
-        throw new Error(`openApiTools(): the path "${given.path}" of "${given.name}" must begin with "/"`)
+      if (!declared.path.startsWith('/')) {
+        throw new Error(`openApiTools(): the path "${declared.path}" of "${declared.name}" must begin with "/"`)
       }
-      refuseLostArguments(given)
-      const operation = withoutHeaders(given, (name) => isReservedHeader(name) || known.has(headerKey(name)))
+      refuseLostArguments(declared)
+      const operation = withoutHeaders(declared, (name) => isReservedHeader(name) || names.has(headerKey(name)))
       const { name, description, input, annotations } = operation
       const definition = {
         description,
         inputSchema: input,
         annotations,
-        scopes: typeof scopes === 'function' ? scopes(given) : scopes,
+        scopes: typeof scopes === 'function' ? scopes(declared) : scopes,
       }
       server.tool(prefix + name, definition, (args, ctx) =>
         call(operation, base, args as Params, headersFor(headers, ctx.principal), ctx),
@@ -115,8 +115,8 @@ function headersFor(
   principal: Principal | undefined,
 ): [name: string, value: string][] {
   const all = typeof headers === 'function' ? headers(principal) : headers
-  return Object.entries(all).flatMap(([name, given]) => {
-    const value = typeof given === 'function' ? given(principal) : given
+  return Object.entries(all).flatMap(([name, header]) => {
+    const value = typeof header === 'function' ? header(principal) : header
     return value === undefined ? [] : [[name, value]]
   })
 }
@@ -153,8 +153,8 @@ async function call(
     )
   }
   if (response.ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${response.status}` }] }
-  const told = `${where}. ${text.slice(0, maxErrorCharacters)}`.trim()
-  return { content: [{ type: 'text' as const, text: told }], isError: true }
+  const message = `${where}. ${text.slice(0, maxErrorCharacters)}`.trim()
+  return { content: [{ type: 'text' as const, text: message }], isError: true }
 
   function inPath(name: string): string {
     const argument = Object.entries(parameters).find(([, place]) => place.in === 'path' && place.name === name)?.[0]

@@ -38,17 +38,17 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
     throw new Error('This is no OpenAPI 3.0 or 3.1 document: it has no "openapi" that says so')
   }
   const paths = isObject(document.paths) ? document.paths : {}
-  const found: { operationId: unknown; method: string; operation: Omit<Operation, 'name'> }[] = []
-  for (const [path, given] of Object.entries(paths)) {
-    const item = followed(given, document, path, (reference) => reference)
+  const operations: { operationId: unknown; method: string; operation: Omit<Operation, 'name'> }[] = []
+  for (const [path, value] of Object.entries(paths)) {
+    const item = followed(value, document, path, (reference) => reference)
     for (const method of methods) {
       if (!isObject(item[method])) continue
       const operation = operationAt(document, path, method, item, item[method], onSkipped)
-      if (operation) found.push({ operationId: item[method].operationId, method, operation })
+      if (operation) operations.push({ operationId: item[method].operationId, method, operation })
     }
   }
-  const names = toolNames(found.map(({ operation: { path }, ...named }) => ({ ...named, path })))
-  return found.map(({ operation }, index) => ({ name: names[index] as string, ...operation })) // one name for each
+  const names = toolNames(operations.map(({ operation: { path }, ...named }) => ({ ...named, path })))
+  return operations.map(({ operation }, index) => ({ name: names[index] as string, ...operation })) // one name for each
 }
 
 function operationAt(
@@ -67,8 +67,8 @@ function operationAt(
   const required: string[] = []
   const described = (reference: Params): Params =>
     isVersion30(document) || reference.description === undefined ? {} : { description: reference.description }
-  for (const given of [...listOf(item.parameters), ...listOf(operation.parameters)]) {
-    const parameter = followed(given, document, where, described)
+  for (const value of [...listOf(item.parameters), ...listOf(operation.parameters)]) {
+    const parameter = followed(value, document, where, described)
     const { in: place, name: own, schema, description } = parameter
     if (place === 'cookie') onSkipped(`${where} without its parameter "${own}": it is a cookie`)
     if (typeof own !== 'string' || (place !== 'path' && place !== 'query' && place !== 'header')) continue
@@ -162,10 +162,10 @@ function operationAt(
  * @see https://spec.openapis.org/oas/v3.1.1.html#style-values
  */
 function separatorOf(parameter: Params, document: Params, where: string): ',' | ' ' | '|' | 'unsupported' | undefined {
-  const { in: place, content, schema: given } = parameter
+  const { in: place, content, schema: value } = parameter
   const byDefault = place === 'query' ? 'form' : 'simple'
   const { style = byDefault, explode = style === 'form' } = parameter
-  const schema = isObject(given) ? followed(given, document, where) : {}
+  const schema = isObject(value) ? followed(value, document, where) : {}
   if (content !== undefined || schema.type === 'object' || isObject(schema.properties)) return 'unsupported'
   if (style === byDefault) return place === 'query' && explode === false && schema.type === 'array' ? ',' : undefined
   if (place !== 'query' || schema.type !== 'array') return 'unsupported'

@@ -11,12 +11,12 @@ export const isVersion30 = (document: Params): boolean => String(document.openap
  * @throws Error for a reference that leads nowhere or to itself, and for what is no object
  */
 export function followed(
-  given: unknown,
+  value: unknown,
   document: Params,
   where: string,
   siblings: (reference: Params) => Params = () => ({}),
 ): Params {
-  let found = given
+  let found = value
   let own: Params = {}
   for (let depth = 0; isObject(found) && typeof found.$ref === 'string'; depth += 1) {
     if (depth === 20) throw new Error(`The references of ${where} go round in a circle`)

@@ -36,7 +36,7 @@ export function checkNames(
   fixFor?: (name: string, fix: string) => string,
 ): asserts options is Readonly<Record<string, unknown>> {
   const list = names.join(', ').replace(/, (\w+)$/, ' and $1')
-  if (!isObject(options)) throw new Error(`${owner} takes an object with ${list}, not ${shown(options)}`)
+  if (!isObject(options)) throw new Error(`${owner} takes an object with ${list}, not ${preview(options)}`)
   for (const name of Object.keys(options)) {
     if (names.includes(name) || options[name] === undefined) continue
     const fix = `: ${path ? `"${path.slice(0, -1)}"` : 'it'} takes ${list}`
@@ -69,30 +69,30 @@ export function checkOptions(
     checkValue(owner, path + key, value, kind)
     const members = kind[2]
     if (!members) continue
-    for (const each of [value].flat()) {
-      if (isObject(each)) checkOptions(owner, each, members, hints, `${path}${key}.`)
+    for (const member of [value].flat()) {
+      if (isObject(member)) checkOptions(owner, member, members, hints, `${path}${key}.`)
     }
   }
 }
 
 /** @throws Error that names the value, and what was expected */
 export function checkValue(owner: string, key: string, value: unknown, [accepts, expected]: Kind): void {
-  if (!accepts(value)) throw new Error(`"${key}" of ${owner} must be ${expected}, not ${shown(value)}`)
+  if (!accepts(value)) throw new Error(`"${key}" of ${owner} must be ${expected}, not ${preview(value)}`)
 }
 
 /** A value, for an error: short, and nothing of an object, which may have secrets. */
-export function shown(value: unknown): string {
-  if (Array.isArray(value)) return `[${value.map(shown).join(', ')}]`
+export function preview(value: unknown): string {
+  if (Array.isArray(value)) return `[${value.map(preview).join(', ')}]`
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 100))
   if (isObject(value)) return value instanceof Promise ? 'a promise' : 'an object'
   return typeof value === 'function' ? 'a function' : String(value)
 }
 
 /** The first known name that a misspelled one resembles. */
-function nearest(given: string, names: readonly string[]): string | undefined {
-  const text = given.toLowerCase()
-  return names.find((known) => {
-    const other = known.toLowerCase()
+function nearest(name: string, names: readonly string[]): string | undefined {
+  const text = name.toLowerCase()
+  return names.find((allowed) => {
+    const other = allowed.toLowerCase()
     let [start, end] = [0, 0]
     while (start < text.length && text[start] === other[start]) start += 1
     while (end < text.length - start && text.at(-1 - end) === other.at(-1 - end)) end += 1

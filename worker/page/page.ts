@@ -1,5 +1,5 @@
 /** The page at `/`: what a person sees who opens the server's address in a browser. */
-import { visible } from '../engine/methods/lists.ts'
+import { visibleEntries } from '../engine/methods/lists.ts'
 import type { Host } from '../http/host.ts'
 import { clientCapabilitiesKey, protocolVersionKey } from '../protocol/meta.ts'
 import { newestStateless, revisions } from '../protocol/revisions/index.ts'
@@ -130,7 +130,7 @@ async function offers({ options: { instructions }, tools, resources, templates, 
 }
 
 async function list<E extends AccessOptions>(heading: string, all: Iterable<E>, written: (entry: E) => Html) {
-  const entries = await visible(all, { principal: undefined })
+  const entries = await visibleEntries(all, { principal: undefined })
   return (
     entries.length > 0 &&
     section(html`${heading} <small>${entries.length}</small>`, html`<ul>${entries.map(written)}</ul>`)

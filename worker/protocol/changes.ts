@@ -16,17 +16,17 @@ export type List = (typeof listTopics)[number]
 export type Change = { list: List } | { resource: string }
 
 /** What is told to those who listen: a change, or what an extension has to say. */
-export type News = Change | Notification
+export type ServerEvent = Change | Notification
 
 /** What a filter calls the changes of a list. */
 const filterNameOf = (list: List) => `${list}ListChanged` as const
 
-export const newsNotification = (news: News): Notification =>
-  'method' in news
-    ? news
-    : 'list' in news
-      ? { method: `notifications/${news.list}/list_changed` }
-      : { method: 'notifications/resources/updated', params: { uri: news.resource } }
+export const eventNotification = (event: ServerEvent): Notification =>
+  'method' in event
+    ? event
+    : 'list' in event
+      ? { method: `notifications/${event.list}/list_changed` }
+      : { method: 'notifications/resources/updated', params: { uri: event.resource } }
 
 /**
  * Who gets a change: everybody, or those of one tenant of an issuer only. Issuers name their tenants independently, so a tenant needs its
@@ -44,9 +44,9 @@ export type Recipients =
 export function tenantKey({ issuer, tenant }: Recipients): string | undefined {
   if (tenant === undefined) return undefined
   if (typeof issuer === 'string') return sha256(JSON.stringify([issuer, tenant]))
-  const given = JSON.stringify(tenant)
+  const text = JSON.stringify(tenant)
   throw new Error(
-    `A change for the tenant ${given} needs its issuer, which names its tenants as it likes: pass { issuer, tenant }, or ctx.principal`,
+    `A change for the tenant ${text} needs its issuer, which names its tenants as it likes: pass { issuer, tenant }, or ctx.principal`,
   )
 }
 
@@ -106,7 +106,10 @@ export function readFilter(params: Params | undefined): SubscriptionFilter {
 }
 
 /** The part of a filter that this server honours: what it acknowledges. */
-export function honoured(filter: SubscriptionFilter, offered: Readonly<Record<List, boolean>>): SubscriptionFilter {
+export function supportedFilter(
+  filter: SubscriptionFilter,
+  offered: Readonly<Record<List, boolean>>,
+): SubscriptionFilter {
   const lists = listTopics.filter((list) => offered[list] && filter[filterNameOf(list)])
   return {
     ...Object.fromEntries(lists.map((list) => [filterNameOf(list), true])),
@@ -115,4 +118,4 @@ export function honoured(filter: SubscriptionFilter, offered: Readonly<Record<Li
 }
 
 /** One text for what can be enabled and disabled. */
-export const switchOf = (list: List, name: string): string => `${list} ${name}`
+export const toggleKey = (list: List, name: string): string => `${list} ${name}`

@@ -83,8 +83,8 @@ export const tooManyRequests = (message: string, retryAfterSeconds: number, reas
 
 /** What the client may know of anything that was thrown. The cause stays on this side, reported. */
 export function asMcpError(thrown: unknown, report: (problem: unknown) => void): McpError {
-  const known = thrown instanceof McpError ? thrown : remoteError(thrown)
-  if (known) return known
+  const error = thrown instanceof McpError ? thrown : remoteError(thrown)
+  if (error) return error
   report(thrown)
   return new McpError('internal_error', 'Internal error')
 }

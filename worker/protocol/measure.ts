@@ -56,7 +56,7 @@ function measureParams(method: string, params: Params, characters: number): void
   if (isLong(method, bounds.methodCharacters)) {
     throw tooLong('invalid_request', 'method', method.length, bounds.methodCharacters, 'characters')
   }
-  for (const [name, most] of texts) measureText(params[name], `params.${name}`, most)
+  for (const [name, limit] of texts) measureText(params[name], `params.${name}`, limit)
   const { _meta: meta, ref, argument, context, inputResponses, notifications } = params
   if (isObject(meta)) {
     measureText(meta.progressToken, 'params._meta.progressToken', bounds.idCharacters)
@@ -127,30 +127,30 @@ function measureInputResponse(response: unknown, where: string, characters: numb
   measureJson(response, where, bounds.inputResponseCharacters, characters)
 }
 
-const isLong = (value: unknown, most: number): value is string => typeof value === 'string' && value.length > most
+const isLong = (value: unknown, limit: number): value is string => typeof value === 'string' && value.length > limit
 
-function measureText(value: unknown, where: string, most: number): void {
-  if (isLong(value, most)) throw tooLong('out_of_bounds', where, value.length, most, 'characters')
+function measureText(value: unknown, where: string, limit: number): void {
+  if (isLong(value, limit)) throw tooLong('out_of_bounds', where, value.length, limit, 'characters')
 }
 
-function measureCount(entries: readonly unknown[], where: string, most: number): void {
-  if (entries.length > most) throw tooLong('out_of_bounds', where, entries.length, most, 'entries')
+function measureCount(entries: readonly unknown[], where: string, limit: number): void {
+  if (entries.length > limit) throw tooLong('out_of_bounds', where, entries.length, limit, 'entries')
 }
 
 /** How much longer JSON may be than the text that it was parsed from: `1e20` becomes 21 digits. */
 const longestGrowth = 6
 
 /** @param characters of the whole text that the value was parsed from */
-function measureJson(value: unknown, where: string, most: number, characters: number): void {
-  if (longestGrowth * characters <= most) return
+function measureJson(value: unknown, where: string, limit: number, characters: number): void {
+  if (longestGrowth * characters <= limit) return
   const { length } = JSON.stringify(value)
-  if (length > most) throw tooLong('out_of_bounds', where, length, most, 'characters of JSON')
+  if (length > limit) throw tooLong('out_of_bounds', where, length, limit, 'characters of JSON')
 }
 
 const tooLong = (
   kind: 'invalid_request' | 'out_of_bounds',
   where: string,
   size: number,
-  most: number,
+  limit: number,
   unit: string,
-): McpError => new McpError(kind, `${where} has ${size} ${unit}: this server accepts at most ${most}`)
+): McpError => new McpError(kind, `${where} has ${size} ${unit}: this server accepts at most ${limit}`)

@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
  */
 import { clientCapabilitiesKey, clientInfoKey, type Envelope, logLevelKey, metaOf, protocolVersionKey } from './meta.ts'
-import { encodeHeader } from './mirror.ts'
+import { encodeHeader } from './param-headers.ts'
 import type { Params } from './types.ts'
 
 /** What a request is about: the member of its params that `Mcp-Name` repeats. */

@@ -67,7 +67,7 @@ export async function converse<const S extends Record<string, Schema>>(
     jsonSchema,
     toolChoice,
     prompt = '',
-    messages: begun,
+    messages: history,
     ...request
   }: ConverseRequest<S>,
   options?: AskOptions,
@@ -86,12 +86,14 @@ export async function converse<const S extends Record<string, Schema>>(
       throw new Error(`The input of the model's tool "${name}" must be an object schema`)
     return { name, description: tools[name]?.description, inputSchema: jsonSchema }
   })
-  const messages: SamplingMessage[] = begun ? [...begun] : [{ role: 'user', content: { type: 'text', text: prompt } }]
+  const messages: SamplingMessage[] = history
+    ? [...history]
+    : [{ role: 'user', content: { type: 'text', text: prompt } }]
 
   for (let turn = 1; ; turn++) {
     const choice = turn === maxTurns ? { mode: 'none' as const } : turn === 1 ? toolChoice : undefined
-    const asked = { ...request, messages: [...messages], tools: items, ...(choice && { toolChoice: choice }) }
-    const answer = await ctx.sample(`${key}-${turn}`, asked, options)
+    const sampling = { ...request, messages: [...messages], tools: items, ...(choice && { toolChoice: choice }) }
+    const answer = await ctx.sample(`${key}-${turn}`, sampling, options)
     const { content, uses } = readToolUses(answer.content, (index) => `${key}-${turn}-${index}`)
     messages.push({ role: 'assistant', content })
     if (uses.length === 0 || turn >= maxTurns) return { ...answer, turns: turn, messages }

@@ -14,21 +14,21 @@ export type ReadToolUse = { readonly use: ToolUse; readonly problem?: string }
  * @returns the content with a valid block, and an id of its own, for each call
  */
 export function readToolUses(
-  given: SamplingContent | SamplingContent[],
+  answer: SamplingContent | SamplingContent[],
   newId: (index: number) => string,
 ): { content: SamplingContent | SamplingContent[]; uses: readonly ReadToolUse[] } {
-  const blocks = [given].flat()
+  const items = [answer].flat()
   const counts = new Map<unknown, number>()
-  for (const block of blocks) if (block.type === 'tool_use') counts.set(block.id, (counts.get(block.id) ?? 0) + 1)
+  for (const block of items) if (block.type === 'tool_use') counts.set(block.id, (counts.get(block.id) ?? 0) + 1)
   const uses: ReadToolUse[] = []
-  const content = blocks.map((block) => {
+  const content = items.map((block) => {
     if (block.type !== 'tool_use') return block
     const problem = problemOf(block, counts.get(block.id) ?? 0)
     const use = problem === undefined ? block : wellFormed(block, isOwnId(block.id) ? block.id : freeId(uses.length))
     uses.push({ use, ...(problem !== undefined && { problem }) })
     return use
   })
-  return { content: Array.isArray(given) ? content : (content[0] as SamplingContent), uses } // one block for each
+  return { content: Array.isArray(answer) ? content : (content[0] as SamplingContent), uses } // one block for each
 
   function isOwnId(id: unknown): boolean {
     return typeof id === 'string' && id !== '' && counts.get(id) === 1
@@ -47,10 +47,10 @@ type Unchecked = Readonly<Record<'id' | 'name' | 'input', unknown>>
 
 function problemOf({ id, name, input }: Unchecked, count: number): string | undefined {
   if (typeof id !== 'string' || id === '')
-    return `the id of this tool_use is ${shown(id)}: it must be a string that is not empty`
-  if (count > 1) return `${count} tool_use of one message have the id ${shown(id)}: each must have its own`
-  if (typeof name !== 'string') return `the name of this tool_use is ${shown(name)}: it must be a string`
-  if (!isObject(input)) return `the input of this tool_use is ${shown(input)}: it must be an object`
+    return `the id of this tool_use is ${preview(id)}: it must be a string that is not empty`
+  if (count > 1) return `${count} tool_use of one message have the id ${preview(id)}: each must have its own`
+  if (typeof name !== 'string') return `the name of this tool_use is ${preview(name)}: it must be a string`
+  if (!isObject(input)) return `the input of this tool_use is ${preview(input)}: it must be an object`
   return undefined
 }
 
@@ -65,4 +65,4 @@ function wellFormed({ name, input }: Unchecked, id: string): ToolUse {
 }
 
 const maxShown = 100
-const shown = (value: unknown): string => (value === undefined ? 'missing' : JSON.stringify(value).slice(0, maxShown))
+const preview = (value: unknown): string => (value === undefined ? 'missing' : JSON.stringify(value).slice(0, maxShown))

@@ -5,7 +5,7 @@
 import { checkOptions, checkValue, type Kind, type KindsOf } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
-import { type Annotation, annotation, type MirroredParameter, mirroredParameters } from '../protocol/mirror.ts'
+import { type Annotation, annotation, type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
 import type { JsonSchema } from '../protocol/types.ts'
 import type { Prompt } from './prompt.ts'
 import type { Resource } from './resource.ts'
@@ -61,14 +61,14 @@ export function checkToolSchemas({ item: { name, inputSchema } }: Tool): void {
   if (inputSchema.type !== 'object') {
     throw new Error(`The input of tool "${name}" must be an object schema: wrap it in an object with one property`)
   }
-  mirroredParameters(inputSchema, (said, others) => {
-    const wrong = wrongIn(said, others)
+  headerParameters(inputSchema, (header, others) => {
+    const wrong = wrongIn(header, others)
     if (wrong) throw new Error(`The input of tool "${name}" is not valid: ${wrong}`)
   })
 }
 
 /** What clients must refuse a tool for. */
-function wrongIn([header, type, path, reachable]: Annotation, others: readonly MirroredParameter[]) {
+function wrongIn([header, type, path, reachable]: Annotation, others: readonly HeaderParameter[]) {
   const where = path.join('.') || 'the root'
   if (typeof header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
     return `${annotation} on ${where} must be a header name of letters, digits and dashes`
@@ -99,7 +99,7 @@ export function checkPromptArguments({ item, args, complete }: Prompt): void {
     }
   }
   for (const argument of Object.keys(complete)) {
-    if (!item.arguments?.some((known) => known.name === argument)) {
+    if (!item.arguments?.some((declared) => declared.name === argument)) {
       throw new Error(`The prompt "${item.name}" completes "${argument}", which is not one of its arguments`)
     }
   }
@@ -183,11 +183,11 @@ export const changedQuestion = (key: string): string =>
   `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`
 
 /** @param unused keys that were answered and are not asked for any more */
-export function endlessQuestions(unused: readonly string[], asked: readonly string[], most: number): string {
+export function endlessQuestions(unused: readonly string[], requestKeys: readonly string[], limit: number): string {
   const list = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(', ')
   return unused.length > 0
-    ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(asked)}`
-    : `This call has asked ${most} times: that is enough`
+    ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(requestKeys)}`
+    : `This call has asked ${limit} times: that is enough`
 }
 
 const questionKey: Kind = [kind.string[0], 'a string that names the question in this call']

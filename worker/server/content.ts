@@ -141,9 +141,9 @@ export function toolResult(result: Partial<CallToolResult>): CallToolResult {
  * @throws TypeError for other members than `description`, `messages` and `_meta`
  */
 export function promptResult(result: GetPromptResult): GetPromptResult {
-  const known = taken('promptResult', result, promptResultMembers)
-  refuseUnless(Array.isArray(known.messages), 'promptResult() needs "messages" that are a list')
-  return promptResults.add(known)
+  const checked = taken('promptResult', result, promptResultMembers)
+  refuseUnless(Array.isArray(checked.messages), 'promptResult() needs "messages" that are a list')
+  return promptResults.add(checked)
 }
 
 /**
@@ -152,10 +152,10 @@ export function promptResult(result: GetPromptResult): GetPromptResult {
  * @throws TypeError for other members than `contents` and `_meta`, and for contents without `uri` and `text` or `blob`
  */
 export function resourceResult(result: ReadResourceResult): ReadResourceResult {
-  const known = taken('resourceResult', result, resourceResultMembers)
+  const checked = taken('resourceResult', result, resourceResultMembers)
   const problem = 'resourceResult() needs "contents" that are a list of { uri, text } or { uri, blob }'
-  refuseUnless(isList(known.contents, isContents), problem)
-  return resourceResults.add(known)
+  refuseUnless(isList(checked.contents, isContents), problem)
+  return resourceResults.add(checked)
 }
 
 /** The members that a result may have. A result of another server may say that it is complete. @throws TypeError */

@@ -2,7 +2,7 @@
  * Checks of definitions that propose the correct name, and of the values of their members. A deployment's bundle has none of them: it
  * compares the names only.
  */
-import { checkOptions, isObject, type Kind, type KindsOf, shown } from '../options/check.ts'
+import { checkOptions, isObject, type Kind, type KindsOf, preview } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
 import type { Annotations, ToolAnnotations } from '../protocol/types.ts'
 import type { AccessOptions, RateLimit } from './caller.ts'
@@ -148,7 +148,7 @@ export function refuseMethodsOfSdk(prototype: Server): void {
 export function checkDefinitionValues(declared: Declared, name: string, definition: unknown): void {
   if (!isObject(definition)) {
     throw new Error(
-      `The ${declared} "${name}" has ${shown(definition)} where its definition belongs: ${call(declared, name, definition)}`,
+      `The ${declared} "${name}" has ${preview(definition)} where its definition belongs: ${call(declared, name, definition)}`,
     )
   }
   checkOptions(`${declared} "${name}"`, definition, kinds[declared], { ...handlers, ...renamed[declared] })

@@ -1,5 +1,5 @@
 /** Definitions have members with known names only. In deployments, too: otherwise a misspelled member would be ignored in silence. */
-import { checkNames, shown } from '../options/check.ts'
+import { checkNames, preview } from '../options/check.ts'
 
 export type Declared = 'tool' | 'resource' | 'prompt'
 
@@ -31,6 +31,6 @@ export function checkDefinition(declared: Declared, name: string, definition: un
   if (enabled === undefined || typeof enabled === 'boolean') return
   // In deployments, too: a function that was ignored here would show the entry to every caller.
   throw new Error(
-    `"enabled" of ${owner} must be true or false, not ${shown(enabled)}: to decide by caller, write visibleTo`,
+    `"enabled" of ${owner} must be true or false, not ${preview(enabled)}: to decide by caller, write visibleTo`,
   )
 }

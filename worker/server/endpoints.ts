@@ -68,12 +68,12 @@ export const storingTerms = (
  * What counts calls in a session. The limits of the endpoint that admitted the call or, where it was not made in this isolate, those of the
  * endpoint whose class keeps the session.
  *
- * @param own of the endpoint whose class keeps the session
+ * @param enterCall of the endpoint whose class keeps the session
  * @throws McpError when that one has none: whether the other is known here may change from request to request
  */
-export function enterFor(admitted: Admitted | undefined, own: EnterCall | undefined): EnterCall | undefined {
-  if (!admitted?.isLimited) return own
-  if (own) return endpointOf(admitted.endpoint)?.enter ?? own
+export function enterFor(admitted: Admitted | undefined, enterCall: EnterCall | undefined): EnterCall | undefined {
+  if (!admitted?.isLimited) return enterCall
+  if (enterCall) return endpointOf(admitted.endpoint)?.enter ?? enterCall
   throw new McpError(
     'internal_error',
     'The endpoint has limits, and the endpoint whose class keeps its sessions has none: give that one the same option limit',
@@ -84,14 +84,14 @@ export function enterFor(admitted: Admitted | undefined, own: EnterCall | undefi
  * Refuses a request of a session that the class of another server keeps: that server's handlers would run, whatever its own endpoints ask
  * of a caller.
  *
- * @param own the server of the class
+ * @param ownServer the server of the class
  * @throws McpError `internal_error`
  */
-export function checkSessionServer(admitted: Admitted | undefined, own: Server, className: string): void {
+export function checkSessionServer(admitted: Admitted | undefined, ownServer: Server, className: string): void {
   if (admitted?.serverName === undefined) return
   const server = endpointOf(admitted.endpoint)?.server
-  const ownName = own.registry.options.name
-  if (server ? server === own : admitted.serverName === ownName) return
+  const ownName = ownServer.registry.options.name
+  if (server ? server === ownServer : admitted.serverName === ownName) return
   throw new McpError(
     'internal_error',
     `The class ${className} keeps sessions of the server "${ownName}", and not of "${admitted.serverName}": give each server classes of its own with the option objects of serve()`,

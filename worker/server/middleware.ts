@@ -2,8 +2,8 @@
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Implementation, Params, Result } from '../protocol/types.ts'
-import type { Around, Asking } from './around.ts'
 import type { Awaitable } from './context.ts'
+import type { InterceptedCall, Interceptor } from './interceptor.ts'
 
 /** What is asked, as it came. */
 export type CallInfo = {
@@ -31,13 +31,13 @@ export type Next = (params?: Params) => Promise<Result>
 export type Middleware = (call: CallInfo, next: Next) => Awaitable<Result>
 
 /** What the engine's calls have besides. */
-type Described = Asking['call'] & Omit<CallInfo, 'revision' | 'signal'> & { readonly revision: Revision }
+type Described = InterceptedCall['call'] & Omit<CallInfo, 'revision' | 'signal'> & { readonly revision: Revision }
 
 /** Middleware, within what stands around calls already. */
-export const within =
-  (outer: Around, middleware: Middleware): Around =>
-  (asked, answer) =>
-    outer(asked, async (inner) => {
+export const composeInterceptors =
+  (outer: Interceptor, middleware: Middleware): Interceptor =>
+  (intercepted, answer) =>
+    outer(intercepted, async (inner) => {
       const call = inner.call as Described
       const next: Next = (params = call.params) => answer({ ...inner, call: { ...call, params } })
       // A task was passed through when it began.

@@ -1,15 +1,15 @@
-import { type Change, type List, type Recipients, switchOf } from '../protocol/changes.ts'
+import { type Change, type List, type Recipients, toggleKey } from '../protocol/changes.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Caching, Implementation, Params } from '../protocol/types.ts'
-import type { Around } from './around.ts'
 import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
 import { checks } from './checking.ts'
 import type { Awaitable } from './context.ts'
 import { checkDefinition } from './definition.ts'
 import { readForm } from './form.ts'
 import type { Forwarded } from './forwarded.ts'
-import { type Middleware, within } from './middleware.ts'
+import type { Interceptor } from './interceptor.ts'
+import { composeInterceptors, type Middleware } from './middleware.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
 import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
 import type { JsonSchemaReader, Schema } from './schema.ts'
@@ -56,12 +56,12 @@ type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? 
 export type Open = (purpose: string, sealed: string) => Promise<unknown>
 
 /** What a stream is asked for that an extension tells of. */
-export type Listening = {
+export type ExtraSubscription = {
   /** The part of the filter that is honoured. */
   readonly filter: Params
   readonly topics: readonly string[]
   /** Called once the stream is there. @param shard of the Updates objects, which it belongs to */
-  begun(shard: number): Promise<void>
+  onOpened(shard: number): Promise<void>
 }
 
 /** Everything that was registered, in order. */
@@ -82,22 +82,26 @@ export type Registry = {
   /** What a session's server can do besides, where a revision has words of its own for what is an extension to others. */
   capabilities?: (revision: Revision, principal: Principal | undefined) => Awaitable<Params>
   /** What streams of changes may be asked for besides, by what `subscriptions/listen` says. */
-  listens?: (params: Params, open: Open, principal: Principal | undefined) => Promise<Listening | undefined>
+  subscriptionFilters?: (
+    params: Params,
+    open: Open,
+    principal: Principal | undefined,
+  ) => Promise<ExtraSubscription | undefined>
   /** What extensions answer, by method: each an engine's `Method`. They come before the protocol's own. */
   readonly methods: Map<string, unknown>
   /** What stands around calls: who looks on is outside, middleware within. */
-  around: Around
+  interceptor: Interceptor
   /** Servers that have mounted this one. */
   mountedIn?: readonly Registry[]
   /** Lists that are the same for everybody, as texts, by method and revision. */
-  readonly lists: Map<string, string>
+  readonly listTextCache: Map<string, string>
   /** Sees to it that work is completed that nobody may await, and reports its failure. */
   complete?: (work: Promise<void>) => void
   publish: (change: Change, scope?: Recipients) => Promise<void>
   /** Enables or disables what is in a list. */
-  turn: (list: List, name: string, on: boolean) => Promise<void>
+  setEnabled: (list: List, name: string, on: boolean) => Promise<void>
   /** What was enabled or disabled, by list and name; nothing else was. */
-  turned: () => Promise<Readonly<Record<string, boolean>>>
+  enabledOverrides: () => Promise<Readonly<Record<string, boolean>>>
 }
 
 /** What a developer declares: tools, resources and prompts, each once, for every revision of the protocol. */
@@ -167,14 +171,15 @@ export class Server {
     checks?.checkResource(uri, definition, handler)
     const resource = defineResource(uri, definition as unknown as ResourceDefinition<string>, handler)
     checks?.checkTemplate(uri, resource)
-    const turn = this.#add(resource.template ? 'templates' : 'resources', 'resource', uri, resource, definition)
+    const registration = this.#add(resource.template ? 'templates' : 'resources', 'resource', uri, resource, definition)
     const { template } = resource
     const expand = (variables: object | undefined) =>
       template ? template.uri((variables ?? {}) as Record<string, string>) : uri
     return {
-      ...turn,
+      ...registration,
       uri: (...variables) => expand(variables[0]),
-      updated: (...given) => this.updates.resource(expand(given[0]), given[template ? 1 : 0] as Recipients | undefined),
+      updated: (...values) =>
+        this.updates.resource(expand(values[0]), values[template ? 1 : 0] as Recipients | undefined),
     }
   }
 
@@ -247,7 +252,7 @@ export class Server {
    */
   intercept(middleware: Middleware): this {
     checks?.checkMiddleware(middleware)
-    this.registry.around = within(this.registry.around, middleware)
+    this.registry.interceptor = composeInterceptors(this.registry.interceptor, middleware)
     return this
   }
 
@@ -268,10 +273,10 @@ export class Server {
     if (entries.has(name)) checks?.refuseTwice(word, name)
     const list: List = kind === 'templates' ? 'resources' : kind
     const isOn = async (caller: Caller) => {
-      const on = (await this.registry.turned())[switchOf(list, name)] ?? enabled === true
+      const on = (await this.registry.enabledOverrides())[toggleKey(list, name)] ?? enabled === true
       return on && (visibleTo ? visibleTo(caller) : true)
     }
-    this.registry.lists.clear()
+    this.registry.listTextCache.clear()
     const access: Guarded = {
       scopes,
       listWithoutScopes,
@@ -285,7 +290,7 @@ export class Server {
       if (enabled === undefined) {
         throw new Error(`The ${word} "${name}" cannot be enabled or disabled: declare it with enabled: true`)
       }
-      await this.#complete(this.registry.turn(list, name, on))
+      await this.#complete(this.registry.setEnabled(list, name, on))
     }
     return { enable: () => turn(true), disable: () => turn(false), remove: () => turn(false) }
   }
@@ -293,7 +298,7 @@ export class Server {
 
 checks?.refuseMethodsOfSdk(Server.prototype)
 
-async function nobodyHears(): Promise<never> {
+async function subscriptionsDisabled(): Promise<never> {
   throw new Error(checks?.noUpdates ?? 'Nobody hears of changes')
 }
 
@@ -309,11 +314,11 @@ function newRegistry(options: ServerOptions): Registry {
     features: new Map(),
     experimental: options.experimental,
     methods: new Map(),
-    lists: new Map(),
-    around: (asked, answer) => answer(asked),
-    publish: nobodyHears,
-    turn: nobodyHears,
-    turned: async () => ({}),
+    listTextCache: new Map(),
+    interceptor: (intercepted, answer) => answer(intercepted),
+    publish: subscriptionsDisabled,
+    setEnabled: subscriptionsDisabled,
+    enabledOverrides: async () => ({}),
   }
 }
 

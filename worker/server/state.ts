@@ -17,8 +17,8 @@ export interface HandleState<T> {
 /** Where a call finds state, and whose it may be. */
 export type StateAccess = StateHost & {
   readonly principal: Principal | undefined
-  /** Opaque texts for this principal only. @param life milliseconds */
-  seal(purpose: string, value: unknown, life: number): Promise<string>
+  /** Opaque texts for this principal only. @param lifetimeMs milliseconds */
+  seal(purpose: string, value: unknown, lifetimeMs: number): Promise<string>
   open(purpose: string, sealed: string): Promise<unknown>
 }
 

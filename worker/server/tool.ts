@@ -1,4 +1,4 @@
-import { type MirroredParameter, mirroredParameters } from '../protocol/mirror.ts'
+import { type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
 import type {
   CallToolResult,
   ContentBlock,
@@ -67,7 +67,7 @@ export type Tool = Guarded & {
   readonly item: ToolItem
   readonly input: Validator | undefined
   readonly output: Validator | undefined
-  readonly mirrored: readonly MirroredParameter[]
+  readonly mirrored: readonly HeaderParameter[]
   readonly singleUse: boolean
   readonly task: boolean | TaskOptions | undefined
   readonly handler: (input: unknown, ctx: Context) => unknown
@@ -113,7 +113,7 @@ export function defineTool(
     ),
     input: inputValidator,
     output: outputValidator,
-    mirrored: mirroredParameters(inputSchema),
+    mirrored: headerParameters(inputSchema),
     visibleTo,
     singleUse,
     task,

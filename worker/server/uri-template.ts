@@ -86,14 +86,14 @@ export function uriTemplate(text: string): UriTemplate {
     match(uri) {
       if (uri.length > bounds.uriCharacters) return undefined
       try {
-        const wanted = normalizeUri(uri)
-        if (wanted.length > bounds.uriCharacters) return undefined
-        if (!wanted.startsWith(parts[0]?.lead ?? '')) return undefined
-        const found = find(parts, wanted)
-        if (!found) return undefined
+        const target = normalizeUri(uri)
+        if (target.length > bounds.uriCharacters) return undefined
+        if (!target.startsWith(parts[0]?.lead ?? '')) return undefined
+        const variables = find(parts, target)
+        if (!variables) return undefined
         // The parts are generous. Only what expands to the same URI is a match.
-        const again = normalizeUri(expand(found))
-        return again === wanted || unordered(again) === unordered(wanted) ? found : undefined
+        const again = normalizeUri(expand(variables))
+        return again === target || unordered(again) === unordered(target) ? variables : undefined
       } catch {
         // It has a percent sign that encodes nothing.
         return undefined

@@ -59,10 +59,10 @@ export function skills(files: Readonly<Record<string, string | Uint8Array>>, opt
     }
   }
 
-  let made: Promise<Entry[]> | undefined
+  let loading: Promise<Entry[]> | undefined
   const entries = () => {
-    made ??= Promise.all(folders.map(entryOf))
-    return made
+    loading ??= Promise.all(folders.map(entryOf))
+    return loading
   }
 
   async function entryOf(folder: string): Promise<Entry> {

@@ -53,7 +53,7 @@ export const declared = (name: string): Declaration | undefined => declarations.
 
 /** @throws Error when there is none */
 export function declarationOf(name: string): Declaration {
-  const found = declared(name)
-  if (!found) throw new Error(`The state "${name}" is not declared in this Worker any more`)
-  return found
+  const declaration = declared(name)
+  if (!declaration) throw new Error(`The state "${name}" is not declared in this Worker any more`)
+  return declaration
 }

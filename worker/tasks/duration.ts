@@ -10,8 +10,8 @@ const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
  */
 export function milliseconds(duration: number | string, owner: string): number {
   const [, amount = '', unit = ''] = durationPattern.exec(String(duration)) ?? []
-  const found = typeof duration === 'number' ? duration : Number(amount || Number.NaN) * (units[unit] as number)
-  if (found >= 0 && Number.isFinite(found)) return Math.round(found)
+  const value = typeof duration === 'number' ? duration : Number(amount || Number.NaN) * (units[unit] as number)
+  if (value >= 0 && Number.isFinite(value)) return Math.round(value)
   throw new Error(
     `${owner} is ${JSON.stringify(duration)}: use milliseconds, or a text such as '2s', '10m', '1h' or '7d'`,
   )

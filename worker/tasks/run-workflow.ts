@@ -45,10 +45,10 @@ export async function runWorkflow<R>(
     ctx.progress(look.number, undefined, `The workflow is ${status}`)
     try {
       await ctx.sleepUntil(`${key}: look ${look.number}`, look.at)
-    } catch (ended) {
+    } catch (workflowStatus) {
       // It may have come to its own end in this moment.
       await instance.terminate().catch(() => {})
-      throw ended
+      throw workflowStatus
     }
   }
 }

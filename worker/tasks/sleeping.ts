@@ -7,11 +7,11 @@ import { milliseconds } from './duration.ts'
  * through is known when its effect is run again, and its effect is not.
  *
  * @param once of its context
- * @param rest waits until a moment, in milliseconds
+ * @param suspendUntil waits until a moment, in milliseconds
  */
 export function sleeping(
   { once }: Pick<Context, 'once'>,
-  rest: (moment: number) => Promise<void>,
+  suspendUntil: (moment: number) => Promise<void>,
 ): Pick<Context, 'sleep' | 'sleepUntil' | 'once'> {
   const used = new Set<string>()
   /** The key of the `once` whose effect is being started. */
@@ -32,7 +32,7 @@ export function sleeping(
     if (Number.isNaN(moment))
       throw new Error(`The moment of the sleep "${key}" is none: use a Date, or its milliseconds`)
     const stored = await once(`\0sleep ${key}`, () => moment)
-    if (stored > Date.now()) await rest(stored)
+    if (stored > Date.now()) await suspendUntil(stored)
   }
 
   return {

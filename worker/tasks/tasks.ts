@@ -5,7 +5,7 @@ import { Task, type TaskHost, type TaskRpc, type TaskView } from '../../durable-
 import type { TaskCall, TaskTerms } from '../../durable-objects/task-store.ts'
 import type { UpdatesRpc } from '../../durable-objects/updates.ts'
 import { isVisible } from '../engine/methods/lists.ts'
-import type { Asked, Method } from '../engine/methods/method.ts'
+import type { Method, MethodContext } from '../engine/methods/method.ts'
 import { callTool, listTools } from '../engine/methods/tools.ts'
 import { extension } from '../extensions/index.ts'
 import { sealsOf } from '../http/host.ts'
@@ -22,12 +22,12 @@ import type { Registry, Server } from '../server/server.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { TaskOptions, Tool } from '../server/tool.ts'
 import { milliseconds } from './duration.ts'
-import * as experimental from './experimental.ts'
-import * as extended from './extension.ts'
 import { problemOf } from './input-responses.ts'
-import { openTaskId, type Site, topicOf } from './site.ts'
 import { sleeping, waited } from './sleeping.ts'
+import { openTaskId, type Site, topicOf } from './task-methods.ts'
 import { principalOf, sealPrincipal } from './task-principal.ts'
+import * as experimental from './tasks-2025-11.ts'
+import * as extended from './tasks-extension.ts'
 
 export type TasksOptions = Placement & {
   /**
@@ -127,7 +127,7 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
     state: (name) => object(names.state, name, options),
     problemOf,
     principalOf: (call) => principalOf(call, (principal) => authFor(call, principal), seals(undefined, call.identity)),
-    async tell(task, { name, session, shards, scopes }) {
+    async publishStatus(task, { name, session, shards, scopes }) {
       if (session) {
         await object<SessionRpc>(names.session, session, options).changed(
           experimental.statusNotification(task),
@@ -136,13 +136,17 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
         )
       }
       if (shards.length === 0) return
-      const news = extended.taskNotification(task)
-      const { length } = JSON.stringify(news)
+      const notification = extended.taskNotification(task)
+      const { length } = JSON.stringify(notification)
       if (length > maxNotificationCharacters) return report(tooLargeToNotify(task, length))
       // What is told under the same first topic in one breath is told once: a topic that nobody else has comes first.
       const topics = [crypto.randomUUID(), topicOf(name)]
       const shardOf = (shard: number) =>
-        object<UpdatesRpc>(names.updates, `updates${shard ? ` ${shard}` : ''}`, options).publish(news, topics, 1)
+        object<UpdatesRpc>(names.updates, `updates${shard ? ` ${shard}` : ''}`, options).publish(
+          notification,
+          topics,
+          1,
+        )
       await Promise.all(shards.map(shardOf))
     },
     report,
@@ -174,7 +178,7 @@ const tooLargeToNotify = ({ status, tool = 'unknown' }: TaskView, length: number
     `The status "${status}" of a task of the tool "${tool}" has ${length} characters as a notification, and ${maxNotificationCharacters} is the most: clients that listen are not notified, and get it with tasks/get. Return a reference to what is large instead`,
   )
 
-type Work = (asked: Asked, site: Site) => Promise<Result>
+type Work = (context: MethodContext, site: Site) => Promise<Result>
 
 function attach(server: Server, site: Site): void {
   const { registry } = server
@@ -182,10 +186,10 @@ function attach(server: Server, site: Site): void {
   const { capabilities } = registry
   // Servers behind this one may have tools too.
   const calls = (registry.methods.get('tools/call') ?? callTool) as Method
-  const lists = (registry.methods.get('tools/list') ?? listTools) as Method
+  const listMethod = (registry.methods.get('tools/list') ?? listTools) as Method
   const methods: Record<string, Method> = {
-    'tools/call': { ...calls, answer: (asked) => call(asked, site, calls) },
-    'tools/list': { ...lists, answer: (asked) => list(asked, lists) },
+    'tools/call': { ...calls, answer: (context) => call(context, site, calls) },
+    'tools/list': { ...listMethod, answer: (context) => list(context, listMethod) },
     'tasks/get': either(extended.getTask, experimental.getTask),
     'tasks/update': either(extended.updateTask),
     'tasks/cancel': either(extended.cancelTask, experimental.cancelTask),
@@ -198,7 +202,7 @@ function attach(server: Server, site: Site): void {
     ...(hasExperimentalTasks(revision) && experimental.experimentalCapabilities),
     ...(await capabilities?.(revision, principal)),
   })
-  registry.listens = (params, open, principal) => extended.listenToTasks(params, open, principal, site)
+  registry.subscriptionFilters = (params, open, principal) => extended.listenToTasks(params, open, principal, site)
 
   /** What answers a method about tasks, in the client's way of speaking of them. */
   function either(stateless: Work | undefined, inSessions?: Work): Method {
@@ -211,11 +215,11 @@ function attach(server: Server, site: Site): void {
         const ids = [extended.purpose, experimental.purpose].map((purpose) => openTaskId(open, purpose, taskId))
         return (await Promise.all(ids)).flatMap((task) => task?.scopes ?? [])
       },
-      async answer(asked) {
-        const { revision, method } = asked.call
+      async answer(context) {
+        const { revision, method } = context.call
         const work = revision.stateless ? stateless : hasExperimentalTasks(revision) ? inSessions : undefined
         if (!work) throw new McpError('method_not_found', `Method not found: ${method}`)
-        return work(asked, site)
+        return work(context, site)
       },
     }
   }
@@ -225,39 +229,39 @@ const taskOptions = (tool: Tool | undefined): TaskOptions | undefined =>
   tool?.task === true ? {} : tool?.task || undefined
 
 /** `tools/call`: as a task where the tool and the client want it. */
-async function call(asked: Asked, site: Site, calls: Method): Promise<Result> {
-  const { server, call } = asked
+async function call(context: MethodContext, site: Site, calls: Method): Promise<Result> {
+  const { server, call } = context
   const { name, task } = call.params
   // A name of another type names no tool, as for scopes and limits.
   const tool = typeof name === 'string' ? server.registry.tools.get(name) : undefined
-  if (!tool || !(await isVisible(tool, { principal: call.principal }))) return calls.answer(asked)
+  if (!tool || !(await isVisible(tool, { principal: call.principal }))) return calls.answer(context)
   const options = taskOptions(tool)
   const { scopes = [] } = tool
   if (hasExperimentalTasks(call.revision)) {
-    if (options && task !== undefined) return experimental.callAsTask(asked, scopes, termsOf(options, tool), site)
+    if (options && task !== undefined) return experimental.callAsTask(context, scopes, termsOf(options, tool), site)
     if (task !== undefined) throw new McpError('method_not_found', `The tool "${name}" is no task: call it without one`)
     if (options?.required) {
       throw new McpError('method_not_found', `The tool "${name}" runs as a task only: call it with params.task`)
     }
-    return inline(asked)
+    return inline(context)
   }
   if (options && call.revision.stateless) {
     if (options.required && !extended.knowsTasks(call)) throw extended.needsTasks()
-    const { name, isResumed } = await extended.begin(asked)
+    const { name, isResumed } = await extended.begin(context)
     return name === undefined
-      ? inline(asked)
-      : extended.callAsTask(asked, { name, scopes, isResumed }, termsOf(options, tool), site)
+      ? inline(context)
+      : extended.callAsTask(context, { name, scopes, isResumed }, termsOf(options, tool), site)
   }
-  if (!options?.required) return inline(asked)
+  if (!options?.required) return inline(context)
   // Before there were tasks there was no code for this: the model is told.
   return toolError(`The tool "${name}" runs as a task only, and this client knows no tasks`) as Result
 }
 
 /** `tools/list`: the experimental tasks have a word for which tools may be tasks. */
-async function list(asked: Asked, lists: Method): Promise<Result> {
-  const listed = await lists.answer(asked)
-  if (!hasExperimentalTasks(asked.call.revision)) return listed
-  const { tools } = asked.server.registry
+async function list(context: MethodContext, listMethod: Method): Promise<Result> {
+  const listed = await listMethod.answer(context)
+  if (!hasExperimentalTasks(context.call.revision)) return listed
+  const { tools } = context.server.registry
   const items = (listed.tools as Tool['item'][]).map((item) => {
     const options = taskOptions(tools.get(item.name))
     return options ? { ...item, ...experimental.supportOf(options) } : item
@@ -267,10 +271,10 @@ async function list(asked: Asked, lists: Method): Promise<Result> {
 }
 
 /** A call that is no task waits in memory. */
-function inline(asked: Asked): Promise<Result> {
-  const { context, world } = asked
-  const own = sleeping(context, (moment) => waited(moment - Date.now(), world.signal()))
-  return callTool.answer({ ...asked, context: Object.assign(context, own) })
+function inline(methodContext: MethodContext): Promise<Result> {
+  const { context, environment } = methodContext
+  const taskContext = sleeping(context, (moment) => waited(moment - Date.now(), environment.signal()))
+  return callTool.answer({ ...methodContext, context: Object.assign(context, taskContext) })
 }
 
 /** @throws Error when the tool's declaration has a duration that is none */

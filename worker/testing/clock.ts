@@ -1,7 +1,7 @@
 /** The clock of an isolate, and the alarms of its objects by that clock. */
 const realNow = Date.now
 
-/** Milliseconds that this isolate is ahead of the world, whose alarms know nothing of it. */
+/** Milliseconds that this isolate is ahead of the environment, whose alarms know nothing of it. */
 let ahead = 0
 
 /** From now on, what asks this isolate for the time can be told another. What has asked keeps what it has. */

@@ -66,9 +66,9 @@ export class Script {
       this.#used[kind] += 1
       return answers[index]
     }
-    const asked = JSON.stringify(kind === 'roots' ? 'roots/list' : (params.message ?? params))
+    const key = JSON.stringify(kind === 'roots' ? 'roots/list' : (params.message ?? params))
     const problem = new Error(
-      `The server asked ${asked}, and answers.${kind} has no answer left: all ${answers.length} were used`,
+      `The server asked ${key}, and answers.${kind} has no answer left: all ${answers.length} were used`,
     )
     this.#unanswered.push(problem)
     throw problem

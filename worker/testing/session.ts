@@ -40,12 +40,12 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
     })
 
   async function send(message: RequestMessage, signal?: AbortSignal): Promise<Params> {
-    const gone = aborted(signal)
-    gone.catch(() => {
+    const disconnected = aborted(signal)
+    disconnected.catch(() => {
       if (session) notify({ jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: message.id } })
     })
     wire.onMessage('sent', message)
-    return Promise.race([exchange(message, signal), gone])
+    return Promise.race([exchange(message, signal), disconnected])
   }
 
   const streams = new Streams(stream)

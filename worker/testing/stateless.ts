@@ -53,8 +53,8 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
     const first = withEnvelope(message)
     let result = await exchange(first, signal)
     while (result.resultType === 'input_required') {
-      const asks = Object.entries((result.inputRequests ?? {}) as Record<string, InputRequest>)
-      const answers = await Promise.all(asks.map(async ([key, ask]) => [key, await hub.ask(ask, key)]))
+      const inputRequests = Object.entries((result.inputRequests ?? {}) as Record<string, InputRequest>)
+      const answers = await Promise.all(inputRequests.map(async ([key, ask]) => [key, await hub.ask(ask, key)]))
       const { requestState } = result
       const params = { ...first.params, inputResponses: Object.fromEntries(answers), requestState }
       result = await exchange({ ...first, id: hub.nextId(), params }, signal)

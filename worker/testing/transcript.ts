@@ -69,9 +69,9 @@ const width = 110
 function written(message: Message): string {
   const { id, method } = message as { id?: unknown; method?: string }
   const kind = method ?? ('result' in message ? 'result' : 'error')
-  const carried = 'result' in message ? message.result : 'error' in message ? message.error : message.params
+  const body = 'result' in message ? message.result : 'error' in message ? message.error : message.params
   const head = [id ?? [], kind].flat().join(' ')
-  return Object.keys(carried ?? {}).length > 0 ? `${head} ${laidOut(carried, '', head.length + 3)}` : head
+  return Object.keys(body ?? {}).length > 0 ? `${head} ${laidOut(body, '', head.length + 3)}` : head
 }
 
 /** JSON, with a line for whatever fits into one. */

@@ -50,14 +50,14 @@ export function wireTo(target: Target, where: InProcessOptions, onMessage: Wire[
 type Reached = { url: URL; fetch(request: Request, init: RequestInit): Promise<Response> }
 
 function reach(target: Target, where: InProcessOptions): Reached {
-  const here = () => new URL(where.url ?? 'http://localhost/mcp')
+  const currentUrl = () => new URL(where.url ?? 'http://localhost/mcp')
   if (typeof target === 'string' || target instanceof URL) return overHttp(target)
   // Asked first: a binding may be called for another, and the name of any other property is a call.
   if (isFetching(target)) {
     const { env, ctx = { waitUntil() {}, passThroughOnException() {}, props: {} } } = where
-    return { url: here(), fetch: async (request) => target.fetch(request, env as never, ctx as never) }
+    return { url: currentUrl(), fetch: async (request) => target.fetch(request, env as never, ctx as never) }
   }
-  if (typeof target === 'function') return { url: here(), fetch: async (request) => target(request) }
+  if (typeof target === 'function') return { url: currentUrl(), fetch: async (request) => target(request) }
   if (typeof target.url === 'string' || target.url instanceof URL) return overHttp(target.url)
   throw new Error('Connect to a URL, to what startServer() resolves to, to a Worker or to its fetch')
 }

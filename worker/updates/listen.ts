@@ -7,17 +7,17 @@ import { anonymousListener, type Shards, tenantKeyHeader, topicsHeader } from '.
 import { hasResources } from '../engine/methods/resources.ts'
 import { mayHear } from '../engine/subscribing.ts'
 import { eventFrame } from '../http/event-stream.ts'
-import { openFeed } from '../http/feed.ts'
 import { type Host, sealsOf } from '../http/host.ts'
+import { openRelay } from '../http/relay.ts'
 import { networkOf } from '../protocol/address.ts'
 import { encodeBase64 } from '../protocol/base64.ts'
 import { bounds } from '../protocol/bounds.ts'
 import {
   changesIn,
-  honoured,
-  type News,
-  newsNotification,
+  eventNotification,
   readFilter,
+  type ServerEvent,
+  supportedFilter,
   tenantKey,
   topicOf,
 } from '../protocol/changes.ts'
@@ -45,11 +45,15 @@ export async function listen(
   address: string | undefined,
 ): Promise<Response> {
   const { registry } = host.server
-  const asked = readFilter(message.params)
+  const requested = readFilter(message.params)
   // Measured before anything is asked about any of its URIs.
-  topicsText(topicsOf(asked))
-  const filter = await permitted(asked, registry, principal)
-  const besides = await registry.listens?.(message.params as Params, sealsOf(host, principal).open, principal)
+  topicsText(topicsOf(requested))
+  const filter = await permitted(requested, registry, principal)
+  const besides = await registry.subscriptionFilters?.(
+    message.params as Params,
+    sealsOf(host, principal).open,
+    principal,
+  )
   const topics = topicsText([...topicsOf(filter), ...(besides?.topics ?? [])])
   const _meta = { [subscriptionIdKey]: message.id }
   const tagged = ({ method, params }: Notification) =>
@@ -58,11 +62,15 @@ export async function listen(
   const listener = await listenerOf(principal, address)
   const tenant = principal && tenantKey(principal)
   const { options } = host.updating ?? {}
-  const most = principal ? options?.listenersEach : options?.listenersPerAddress
-  const feed = await openFeed({
+  const maxStreams = principal ? options?.listenersEach : options?.listenersPerAddress
+  const relay = await openRelay({
     ...host.limits,
     dial: (after = '') => {
-      const query = new URLSearchParams({ listener, after, ...(most !== undefined && { most: String(most) }) })
+      const query = new URLSearchParams({
+        listener,
+        after,
+        ...(maxStreams !== undefined && { most: String(maxStreams) }),
+      })
       // A URL has at most 16 KB, and lies in the logs of the platform.
       const headers = {
         Upgrade: 'websocket',
@@ -71,16 +79,16 @@ export async function listen(
       }
       return shards.at(shard).fetch(new Request(`https://updates/listen?${query}`, { headers }))
     },
-    frame: (payload) => tagged(newsNotification(JSON.parse(payload) as News)),
-    greeting: tagged({
+    frame: (payload) => tagged(eventNotification(JSON.parse(payload) as ServerEvent)),
+    firstFrame: tagged({
       method: 'notifications/subscriptions/acknowledged',
       params: { notifications: { ...filter, ...besides?.filter } },
     }),
-    parting: eventFrame(resultText(message.id, { resultType: 'complete', _meta })),
+    lastFrame: eventFrame(resultText(message.id, { resultType: 'complete', _meta })),
   })
-  if (feed.status === 200) {
-    if (besides) host.waitUntil(besides.begun(shard).catch(host.report))
-    return feed
+  if (relay.status === 200) {
+    if (besides) host.waitUntil(besides.onOpened(shard).catch(host.report))
+    return relay
   }
   const problem = `Too many streams of changes are open: close one, or wait ${retryAfterSeconds} seconds, then try again`
   throw tooManyRequests(problem, retryAfterSeconds, 'listeners')
@@ -111,7 +119,7 @@ async function permitted(
   registry: Registry,
   principal: Principal | undefined,
 ): Promise<SubscriptionFilter> {
-  const { resourceSubscriptions, ...lists } = honoured(filter, {
+  const { resourceSubscriptions, ...lists } = supportedFilter(filter, {
     tools: registry.tools.size > 0,
     prompts: registry.prompts.size > 0,
     resources: hasResources(registry),

@@ -2,7 +2,7 @@ import { Updates, type UpdatesOptions, type UpdatesRpc } from '../../durable-obj
 import { topicsAbout } from '../engine/subscribing.ts'
 import { checkOptions, type KindsOf } from '../options/check.ts'
 import { count } from '../options/kinds.ts'
-import { switchOf } from '../protocol/changes.ts'
+import { toggleKey } from '../protocol/changes.ts'
 import { hash } from '../protocol/hash.ts'
 import type { UpdatesFeature } from '../serve.ts'
 import type { Registry } from '../server/server.ts'
@@ -37,19 +37,19 @@ export function updates(options: Partial<UpdatesOptions> = {}): UpdatesFeature {
 }
 
 /** Lets a server tell of changes, and be changed, through the first of the objects. */
-function attach(registry: Registry, first: () => UpdatesRpc): void {
-  registry.publish = async (change, scope) => first().publish(change, topicsAbout(registry, change, scope))
-  registry.turn = async (list, name, on) => {
+function attach(registry: Registry, firstShard: () => UpdatesRpc): void {
+  registry.publish = async (change, scope) => firstShard().publish(change, topicsAbout(registry, change, scope))
+  registry.setEnabled = async (list, name, on) => {
     const change = { list }
-    const turned = first().turn(switchOf(list, name), on, change, topicsAbout(registry, change))
+    const toggled = firstShard().turn(toggleKey(list, name), on, change, topicsAbout(registry, change))
     // An object of an older release leaves it to its caller to publish the change.
-    if (await turned) await registry.publish(change)
+    if (await toggled) await registry.publish(change)
   }
-  let asked: Promise<Readonly<Record<string, boolean>>> | undefined
-  registry.turned = () => {
+  let publishing: Promise<Readonly<Record<string, boolean>>> | undefined
+  registry.enabledOverrides = () => {
     // What is asked in one breath, for one list, is asked once; later it may be otherwise.
-    if (!asked) queueMicrotask(() => (asked = undefined))
-    asked ??= first().turned()
-    return asked
+    if (!publishing) queueMicrotask(() => (publishing = undefined))
+    publishing ??= firstShard().turned()
+    return publishing
   }
 }

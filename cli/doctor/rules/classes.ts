@@ -8,10 +8,10 @@ export function classes(project: Project): Finding[] {
   const { config, bundle, sources } = project
   const declared = declaredIn(config)
   const needed = neededBy(project)
-  const own = findAll(sources, /\bexport\s+class\s+([\w$]+)\s+extends\s+(?:[\w$]+\.)?DurableObject\b/).map(
+  const ownNames = findAll(sources, /\bexport\s+class\s+([\w$]+)\s+extends\s+(?:[\w$]+\.)?DurableObject\b/).map(
     ({ match }) => match[1] as string,
   )
-  const found: Finding[] = []
+  const findings: Finding[] = []
   const changes = new Set<string>()
   /** A line that exports several classes is added once. */
   const once = (change: Change | undefined): Change | undefined => {
@@ -25,7 +25,7 @@ export function classes(project: Project): Finding[] {
     if (bundle.exports.includes(name)) continue
     const wrong = bundle.exports.find((other) => isLike(other, name))
     const written = wrong === undefined ? undefined : find(sources, new RegExp(`\\b${wrong}\\b`))
-    found.push({
+    findings.push({
       rule: 'class-not-exported',
       level: 'error',
       file: written?.file ?? place?.file ?? config.raw.main ?? config.file,
@@ -38,7 +38,7 @@ export function classes(project: Project): Finding[] {
   for (const name of declared.all) {
     if (bundle.exports.includes(name) || needed.has(name)) continue
     const meant = [...needed.keys(), ...bundle.exports].find((other) => isLike(other, name) && !declared.all.has(other))
-    found.push({
+    findings.push({
       rule: 'class-gone',
       level: 'error',
       file: config.file,
@@ -50,7 +50,7 @@ export function classes(project: Project): Finding[] {
       change: meant ? { from: `"${name}"`, to: `"${meant}"` } : undefined,
     })
   }
-  const undeclared = [...new Set([...needed.keys(), ...own])].filter(
+  const undeclared = [...new Set([...needed.keys(), ...ownNames])].filter(
     (name) =>
       !declared.all.has(name) &&
       // A misspelled declaration of this name is reported above.
@@ -60,7 +60,7 @@ export function classes(project: Project): Finding[] {
     // One migration for all of them: two would have the same tag.
     const isFirst = index === 0 || config.raw.exports !== undefined
     const together = config.raw.exports ? [name] : undeclared
-    found.push({
+    findings.push({
       rule: 'class-not-declared',
       level: 'error',
       file: config.file,
@@ -74,7 +74,7 @@ export function classes(project: Project): Finding[] {
   }
   for (const name of declared.withoutSql) {
     if (!needed.has(name)) continue
-    found.push({
+    findings.push({
       rule: 'class-without-sqlite',
       level: 'error',
       file: config.file,
@@ -86,7 +86,7 @@ export function classes(project: Project): Finding[] {
         : { from: '"new_classes"', to: '"new_sqlite_classes"' },
     })
   }
-  return [...found, ...twice(config), ...shared(project)]
+  return [...findings, ...twice(config), ...shared(project)]
 }
 
 type Need = { why: string; fix: string; place?: Place | undefined; change?: Change | undefined }

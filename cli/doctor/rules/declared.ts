@@ -61,12 +61,12 @@ export function declared(project: Project): Finding[] {
 }
 
 function guards({ sources }: Project, { entries, has }: Served): Finding[] {
-  const found: Finding[] = []
+  const findings: Finding[] = []
   const about = (entry: Entry) => ({ level: 'error' as const, ...locate(sources, entry) })
   const scoped = entries.filter(({ scopes = [] }) => scopes.length > 0)
   const [first] = scoped
   if (!has.auth && first) {
-    found.push({
+    findings.push({
       rule: 'scopes-without-auth',
       ...about(first),
       problem: `${list(scoped)} ${are(scoped)} refused to everybody: there are scopes, and serve() has no auth.`,
@@ -76,7 +76,7 @@ function guards({ sources }: Project, { entries, has }: Served): Finding[] {
   if (has.auth) {
     const unscoped = entries.filter(({ scopes }) => scopes === undefined)
     if (unscoped[0]) {
-      found.push({
+      findings.push({
         rule: 'unscoped',
         ...about(unscoped[0]),
         level: 'hint',
@@ -87,21 +87,21 @@ function guards({ sources }: Project, { entries, has }: Served): Finding[] {
   }
   const limited = entries.filter(({ isLimited }) => isLimited)
   if (!has.limit && limited[0]) {
-    found.push({
+    findings.push({
       rule: 'limit-without-limiter',
       ...about(limited[0]),
       problem: `Nobody keeps the limit of ${list(limited)}.`,
       fix: 'Add a limiter: serve(server, { limit: limits() }), of edgemcp/limits.',
     })
   }
-  return found
+  return findings
 }
 
 function features({ sources, folder, config, servers }: Project, { entries, has }: Served): Finding[] {
-  const found: Finding[] = []
+  const findings: Finding[] = []
   const tasks = entries.filter(({ isTask }) => isTask)
   if (!has.tasks && tasks[0]) {
-    found.push({
+    findings.push({
       rule: 'task-without-tasks',
       level: 'error',
       ...locate(sources, tasks[0]),
@@ -116,7 +116,7 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
   const serve = find(sources, /\bserve\(\s*([\w$]+)\s*\)/)
   // Of several servers, it may be of one that has them.
   if (announced && !servers.some((server) => server.has.updates)) {
-    found.push({
+    findings.push({
       rule: 'updates-not-served',
       level: 'error',
       file: announced.file,
@@ -133,7 +133,7 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
   }
   const index = config.raw.assets?.directory && join(config.raw.assets.directory, 'index.html')
   if (has.page && index && existsSync(join(folder, index))) {
-    found.push({
+    findings.push({
       rule: 'page-hidden',
       level: 'hint',
       file: config.file,
@@ -142,19 +142,19 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
       fix: 'Remove page from the options of serve(), or that file.',
     })
   }
-  return found
+  return findings
 }
 
 /** Where it is, and who may call from where. */
 function addresses({ sources, config }: Project, { has, origins, hosts, path }: Served): Finding[] {
-  const found: Finding[] = []
+  const findings: Finding[] = []
   const serve = find(sources, /\bserve\s*\(/)
-  const here = { file: serve?.file ?? config.file, line: serve?.line }
+  const location = { file: serve?.file ?? config.file, line: serve?.line }
   if (has.auth && origins === undefined) {
-    found.push({
+    findings.push({
       rule: 'origins',
       level: 'hint',
-      ...here,
+      ...location,
       problem:
         'Pages of other origins are refused, clients that run in a browser among them, and nothing says whether that is meant.',
       fix: "Name them: serve(server, { origins: ['https://app.example.com'] }), or write origins: [] if there are none.",
@@ -163,11 +163,11 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
   const local = (origins ?? []).find((origin) => isLoopback(URL.parse(origin)?.hostname ?? ''))
   if (local !== undefined) {
     const place = find(sources, new RegExp(`['"\`]${local.replace(/[.[\]]/g, '\\$&')}['"\`]`), 'code')
-    found.push({
+    findings.push({
       rule: 'local-origin',
       level: 'hint',
-      file: place?.file ?? here.file,
-      line: place?.line ?? here.line,
+      file: place?.file ?? location.file,
+      line: place?.line ?? location.line,
       problem: `A deployment takes calls of whatever runs at ${local} on anybody's machine.`,
       fix: 'Remove it: pages of this machine may call a server on this machine without being named.',
     })
@@ -184,10 +184,10 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
     if (foreign[0] !== undefined && workers_dev !== false)
       refused.push(`${name}.${foreign[0].split('.').slice(1).join('.')}`)
     if (refused[0] !== undefined) {
-      found.push({
+      findings.push({
         rule: 'hosts',
         level: 'error',
-        ...here,
+        ...location,
         problem: `This Worker is at ${refused[0]}, and its server refuses that name: its hosts are ${hosts.join(', ')}.`,
         fix: `Write ${refused[0]} among the hosts.`,
         change: foreign[0] !== undefined ? { from: foreign[0], to: refused[0] } : undefined,
@@ -199,7 +199,7 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
     const own = patterns.filter((_, index) => names[index] === host)
     const missed = needed.find((address) => !own.some((one) => one.custom_domain || covers(one.pattern, host, address)))
     if (missed === undefined) continue
-    found.push({
+    findings.push({
       rule: 'route',
       level: 'error',
       file: config.file,
@@ -208,7 +208,7 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
       fix: `Add the route "${host}${missed}*".`,
     })
   }
-  return found
+  return findings
 }
 
 function covers(pattern: string, host: string, path: string): boolean {

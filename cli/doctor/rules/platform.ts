@@ -23,10 +23,10 @@ export function platform({ folder, config, bundle, sources }: Project): Finding[
     file: config.file,
     line: lineOf(config, ...keys),
   })
-  const found: Finding[] = []
+  const findings: Finding[] = []
 
   if (date === undefined || date < oldest) {
-    found.push({
+    findings.push({
       ...at('compatibility-date', 'error', 'compatibility_date'),
       problem: date
         ? `The compatibility date ${date} is too old: what edgemcp keeps for sessions is not cleared away before ${oldest}.`
@@ -36,7 +36,7 @@ export function platform({ folder, config, bundle, sources }: Project): Finding[
     })
   }
   if (!flags.includes('enable_request_signal')) {
-    found.push({
+    findings.push({
       ...at('request-signal', 'error', 'compatibility_flags', 'compatibility_date'),
       problem:
         'A client that goes away is not noticed, and its calls run on: the flag enable_request_signal is missing.',
@@ -48,7 +48,7 @@ export function platform({ folder, config, bundle, sources }: Project): Finding[
   const wantsNode =
     bundle.builtins.length > 0 || find(sources, /\b(?:Buffer|process|global|setImmediate)\b/) !== undefined
   if (node && ((date !== undefined && date >= withNode) || !wantsNode)) {
-    found.push({
+    findings.push({
       ...at('nodejs-compat', 'hint', 'compatibility_flags'),
       problem: wantsNode
         ? `The flag ${node} says what is so from ${withNode} on.`
@@ -63,7 +63,7 @@ export function platform({ folder, config, bundle, sources }: Project): Finding[
   }
   if (/_/.test(name) || name.length > 63) {
     const better = name.replace(/_+/g, '-').slice(0, 63).replace(/-+$/, '')
-    found.push({
+    findings.push({
       ...at('name', name.length > 63 ? 'error' : 'hint', 'name'),
       problem: `"${name}" cannot be part of a host name as it is, so its address on workers.dev is another or none.`,
       fix: `Name it "${better}".`,
@@ -71,14 +71,14 @@ export function platform({ folder, config, bundle, sources }: Project): Finding[
     })
   }
   if (raw.workers_dev === false && !raw.route && !raw.routes?.length) {
-    found.push({
+    findings.push({
       ...at('unreachable', 'hint', 'workers_dev'),
       problem: 'Nobody can reach this Worker: it has no routes, and no address on workers.dev.',
       fix: 'Add a route with the host it is to have, or remove workers_dev.',
       change: assigned(config, 'workers_dev', true),
     })
   }
-  return [...found, ...environments(config), ...leaks(folder)]
+  return [...findings, ...environments(config), ...leaks(folder)]
 }
 
 /** Environments inherit much, but neither variables nor secrets. */

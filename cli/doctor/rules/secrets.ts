@@ -42,12 +42,12 @@ function undeclared({ config, sources, local }: Project): Finding[] {
     ...findAll(sources, /\(\s*env\s+as\s[^()]*\)\s*\??\.\s*([A-Z][A-Z0-9_]*)\b/),
     ...findAll(sources, /\{([^{}]*)\}\s*=\s*(?:this\.)?env\b/),
   ]
-  const found = new Map<string, Finding>()
+  const findings = new Map<string, Finding>()
   for (const { file, line, match } of taken) {
     for (const [name] of (match[1] as string).matchAll(/\b[A-Z][A-Z0-9_]*\b(?=\s*(?:[,:=]|$))/g)) {
-      if (declared.has(name) || found.has(name)) continue
+      if (declared.has(name) || findings.has(name)) continue
       const isLocal = local.has(name)
-      found.set(name, {
+      findings.set(name, {
         rule: 'secret-undeclared',
         level: isLocal ? 'hint' : 'error',
         file,
@@ -62,7 +62,7 @@ function undeclared({ config, sources, local }: Project): Finding[] {
       })
     }
   }
-  return [...found.values()]
+  return [...findings.values()]
 }
 
 /** Keys of this machine that the server cannot read. */
@@ -135,7 +135,7 @@ function namesIn(value: unknown): string[] {
   return Object.entries(value).flatMap(([key, inside]) => {
     if (key === 'vars') return Object.keys(inside as object)
     if (key === 'required') return inside as string[]
-    const own = (key === 'binding' || key === 'name') && typeof inside === 'string' ? [inside] : []
-    return [...own, ...namesIn(inside)]
+    const ownNames = (key === 'binding' || key === 'name') && typeof inside === 'string' ? [inside] : []
+    return [...ownNames, ...namesIn(inside)]
   })
 }

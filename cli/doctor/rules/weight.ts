@@ -7,11 +7,11 @@ import type { Project } from '../project.ts'
 const limits = { free: 3 * 1024 ** 2, paid: 10 * 1024 ** 2 }
 
 export function weight({ config, bundle, sources }: Project): Finding[] {
-  const found: Finding[] = []
+  const findings: Finding[] = []
   const file = config.raw.main ?? config.file
   if (bundle.size > limits.free) {
     const isTooLarge = bundle.size > limits.paid
-    found.push({
+    findings.push({
       rule: 'size',
       level: isTooLarge ? 'error' : 'hint',
       file,
@@ -28,7 +28,7 @@ export function weight({ config, bundle, sources }: Project): Finding[] {
     'code',
   )) {
     const local = match[1] ?? /as\s+(\w+)/.exec(match[0])?.[1] ?? 'z'
-    found.push({
+    findings.push({
       rule: 'zod-import',
       level: 'hint',
       file,
@@ -42,7 +42,7 @@ export function weight({ config, bundle, sources }: Project): Finding[] {
   const sdk = bundle.inputs.filter(({ path, bytes }) => bytes > 0 && packageIn(path) === '@modelcontextprotocol/sdk')
   if (sdk.length > 0) {
     const place = findAll(sources, /['"]@modelcontextprotocol\/sdk[^'"]*['"]/, 'code')[0]
-    found.push({
+    findings.push({
       rule: 'sdk-in-bundle',
       level: 'hint',
       file: place?.file ?? file,
@@ -51,7 +51,7 @@ export function weight({ config, bundle, sources }: Project): Finding[] {
       fix: 'Import types only (import type), and what a handler returns from edgemcp.',
     })
   }
-  return found
+  return findings
 }
 
 type Input = { path: string; bytes: number }

@@ -1,6 +1,6 @@
 /** Servers with keys that are known here, calls that have been asked something, and a count of what came of them. */
 import { type KeyRing, type Sealer, sealer, sealerFor } from '../../../worker/auth/seal.ts'
-import type { Memo } from '../../../worker/engine/memo.ts'
+import type { Journal } from '../../../worker/engine/journal.ts'
 import type { Principal } from '../../../worker/protocol/principal.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { capabilitiesKey, envelope, type Params, versionKey } from '../hostile-row.ts'
@@ -142,7 +142,7 @@ export class Stage implements AsyncDisposable {
   }
 
   /** What a state of Ada carries. */
-  async carried(state: string, name = 'ask'): Promise<{ memo: Memo; kept?: string; name?: string }> {
+  async carried(state: string, name = 'ask'): Promise<{ journal: Journal; kept?: string; name?: string }> {
     return (await this.seals().open(await purposeOf('tools/call', name), ada, state)) as never
   }
 
@@ -171,5 +171,5 @@ export class Stage implements AsyncDisposable {
 /** What the Worker binds a state to: written out once more, so that a change there is seen here. */
 export async function purposeOf(method: string, name: string, digested = `["${name}",null]`): Promise<string> {
   const digest = await crypto.subtle.digest('SHA-256', new TextEncoder().encode(digested))
-  return `memo:${method}:${Buffer.from(digest).toString('base64')}`
+  return `journal:${method}:${Buffer.from(digest).toString('base64')}`
 }

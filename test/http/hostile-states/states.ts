@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
-import { emptyMemo } from '../../../worker/engine/memo.ts'
+import { emptyJournal } from '../../../worker/engine/journal.ts'
 import { answeredAgain, asks, badState, goesOn, greeted, type Row, refused, row, unread } from './row.ts'
 import {
   bytesIn,
@@ -52,7 +52,7 @@ type Forged = {
 const forged =
   (more: Forged = {}, round: Round = {}) =>
   async (stage: Stage) => {
-    const { key, purpose = await purposeOf('tools/call', 'ask'), age = 0, value = { memo: emptyMemo } } = more
+    const { key, purpose = await purposeOf('tools/call', 'ask'), age = 0, value = { journal: emptyJournal } } = more
     const seals = stage.seals(key, () => Date.now() - age)
     return bringing(await seals.seal(purpose, 'by' in more ? more.by : ada, value, more.life ?? life), round)
   }
@@ -60,7 +60,7 @@ const forged =
 /** A good state that has all of this in its text. */
 const spelt = (wanted: (state: string) => boolean, change: (state: string) => string) => async (stage: Stage) => {
   for (let pad = ''; ; pad += 'x') {
-    const round = await forged({ value: { memo: emptyMemo, pad } })(stage)
+    const round = await forged({ value: { journal: emptyJournal, pad } })(stage)
     const state = round.more?.requestState as string
     if (wanted(state)) return bringing(change(state))
   }
@@ -115,11 +115,11 @@ const notAState: Row[] = [
     badState,
   ),
   row(
-    'an unsealed memo is none',
-    () => bringing(`new.${Buffer.from(json([Date.now() + life, { memo: emptyMemo }])).toString('base64url')}`),
+    'an unsealed journal is none',
+    () => bringing(`new.${Buffer.from(json([Date.now() + life, { journal: emptyJournal }])).toString('base64url')}`),
     badState,
   ),
-  row('a memo as it is is none', () => bringing({ memo: emptyMemo }), badState),
+  row('a journal as it is is none', () => bringing({ journal: emptyJournal }), badState),
   row(
     'a token without a signature is none',
     () => bringing(`${Buffer.from('{"alg":"none"}').toString('base64url')}.e30.`),
@@ -365,24 +365,24 @@ const sealed: Row[] = [
   row('a state that ends at no time is refused', forged({ life: Number.NaN }), badState),
   ...[
     '',
-    'memo',
-    'memo:tools/call',
-    'memo:tools/call:',
+    'journal',
+    'journal:tools/call',
+    'journal:tools/call:',
     'session',
     'session-sse',
     'cursor:tools/list',
     'handle:basket',
-  ].map((purpose) => row(`a memo that was sealed as ${json(purpose)} is no state`, forged({ purpose }), badState)),
+  ].map((purpose) => row(`a journal that was sealed as ${json(purpose)} is no state`, forged({ purpose }), badState)),
   ...(['prompts/get', 'resources/read', 'Tools/call', 'tools/list'] as const).map((method) =>
     row(
-      `a memo that was sealed for ${method} is no state of a tool`,
+      `a journal that was sealed for ${method} is no state of a tool`,
       async (stage: Stage) => forged({ purpose: await purposeOf(method, 'ask') })(stage),
       badState,
     ),
   ),
-  row('a memo that was sealed for nobody in particular is refused', forged({ by: undefined }), badState),
+  row('a journal that was sealed for nobody in particular is refused', forged({ by: undefined }), badState),
   row(
-    'a memo that was sealed for nobody, with Ada in its purpose, is refused',
+    'a journal that was sealed for nobody, with Ada in its purpose, is refused',
     async (stage: Stage) =>
       forged({
         by: undefined,
@@ -395,7 +395,11 @@ const sealed: Row[] = [
     { ...ada, subject: 'Ada' },
     { ...ada, client: 'ada' },
   ].map((by) =>
-    row(`a memo that was sealed for ${json([by.issuer, by.subject, by.client])} is refused`, forged({ by }), badState),
+    row(
+      `a journal that was sealed for ${json([by.issuer, by.subject, by.client])} is refused`,
+      forged({ by }),
+      badState,
+    ),
   ),
   ...[
     null,
@@ -403,47 +407,47 @@ const sealed: Row[] = [
     'text',
     [],
     {},
-    { memo: null },
-    { memo: [] },
-    { memo: {} },
-    { memo: { ...emptyMemo, answers: [] } },
-    { memo: { ...emptyMemo, effects: null } },
-    { memo: { ...emptyMemo, asked: undefined } },
+    { journal: null },
+    { journal: [] },
+    { journal: {} },
+    { journal: { ...emptyJournal, answers: [] } },
+    { journal: { ...emptyJournal, effects: null } },
+    { journal: { ...emptyJournal, asked: undefined } },
     { name: 'somebody' },
     { kept: '' },
     { kept: 'nothing' },
     { kept: null },
     { kept: '__proto__' },
-  ].map((value) => row(`${json(value)}, however well it is sealed, is no memo`, forged({ value }), badState)),
+  ].map((value) => row(`${json(value)}, however well it is sealed, is no journal`, forged({ value }), badState)),
 ]
 
 const large = (change: (state: string) => unknown, round: Round = {}) => changed(change, { name: 'ask_much', ...round })
 
 const kept: Row[] = [
-  row('a state of a memo that is kept is good', large(same), greeted),
+  row('a state of a journal that is kept is good', large(same), greeted),
   row(
-    'a state of a memo that is not kept any more is refused',
+    'a state of a journal that is not kept any more is refused',
     async (stage) => bringing(await stage.forgotten('ask_much'), { name: 'ask_much' }),
     badState,
   ),
   row(
-    'a state of a single call whose memo is not kept any more is refused',
+    'a state of a single call whose journal is not kept any more is refused',
     async (stage) => bringing(await stage.forgotten('ask_much_once'), { name: 'ask_much_once' }),
     badState,
   ),
   row(
-    'a state of a memo that is kept, cut off, is refused',
+    'a state of a journal that is kept, cut off, is refused',
     large((state) => state.slice(0, -1)),
     badState,
   ),
-  row('a state of a memo that is kept is refused by another tool', moved({ name: 'ask_much' }, {}), badState),
+  row('a state of a journal that is kept is refused by another tool', moved({ name: 'ask_much' }, {}), badState),
   row(
-    "Bob is refused Ada's state of a memo that is kept",
+    "Bob is refused Ada's state of a journal that is kept",
     moved({ name: 'ask_much' }, { name: 'ask_much', as: 'bob' }),
     badState,
   ),
   row(
-    'the name of a memo that is kept is no state',
+    'the name of a journal that is kept is no state',
     async (stage) => {
       const state = await stage.state({ name: 'ask_much' })
       return bringing((await stage.carried(state, 'ask_much')).kept, { name: 'ask_much' })
@@ -451,7 +455,7 @@ const kept: Row[] = [
     badState,
   ),
   row(
-    'what is kept for a state that was used is no memo',
+    'what is kept for a state that was used is no journal',
     async (stage) => {
       const state = await stage.state({ name: 'ask_once' })
       await stage.result(bringing(state, { name: 'ask_once' }))

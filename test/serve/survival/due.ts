@@ -7,7 +7,7 @@ export type Kind = {
   revision: string
   way: string
   single?: boolean
-  /** Characters that each memo carries. */
+  /** Characters that each journal carries. */
   luggage?: number
   /** It has a session. */
   session?: Session

@@ -24,7 +24,7 @@ const input = z.object({
   traveller: z.string(),
   /** Where the diary is. */
   diary: z.url(),
-  /** Characters that every memo has to carry. */
+  /** Characters that every journal has to carry. */
   luggage: z.int(),
   /** Milliseconds in which an answer is wanted. */
   timeout: z.int().optional(),

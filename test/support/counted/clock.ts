@@ -1,7 +1,7 @@
 /** A clock that can be put forward, so that a week passes at once. */
 const realNow = Date.now
 
-/** Milliseconds that this server is ahead of the world. */
+/** Milliseconds that this server is ahead of the environment. */
 let ahead = 0
 
 Date.now = () => realNow() + ahead

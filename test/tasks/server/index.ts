@@ -8,7 +8,7 @@ import * as z from 'zod'
 const server = createServer({ name: 'tasks', version: '1.0.0' })
 
 const realNow = Date.now
-/** Milliseconds that this server is ahead of the world, whose alarms know nothing of it. */
+/** Milliseconds that this server is ahead of the environment, whose alarms know nothing of it. */
 let ahead = 0
 Date.now = () => realNow() + ahead
 

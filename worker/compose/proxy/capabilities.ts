@@ -13,10 +13,10 @@ export async function besides(
   proxies: readonly Proxied[],
   principal: Principal | undefined,
 ): Promise<ServerCapabilities> {
-  const own = capabilitiesOf(registry, { updates: false })
+  const ownServer = capabilitiesOf(registry, { updates: false })
   const all = await Promise.all(proxies.map((proxied) => offeredBy(proxied, principal)))
-  const found = features.filter((feature) => !own[feature] && all.some((offered) => offered[feature]))
-  return Object.fromEntries(found.map((feature) => [feature, {}]))
+  const capabilities = features.filter((feature) => !ownServer[feature] && all.some((offered) => offered[feature]))
+  return Object.fromEntries(capabilities.map((feature) => [feature, {}]))
 }
 
 async function offeredBy(

@@ -82,13 +82,13 @@ export type ListMember = keyof typeof members
  *
  * @returns `problem`: why the entry cannot be passed on
  */
-export function readEntry(member: ListMember, given: unknown): { entry: Params } | { problem: string } {
-  if (!isObject(given)) return { problem: 'it must be an object' }
+export function readEntry(member: ListMember, value: unknown): { entry: Params } | { problem: string } {
+  if (!isObject(value)) return { problem: 'it must be an object' }
   const [required, others] = members[member]
   for (const [key, { what, isValid }] of Object.entries<Check>(required)) {
-    if (!isValid(given[key])) return { problem: `"${key}" must be ${what}` }
+    if (!isValid(value[key])) return { problem: `"${key}" must be ${what}` }
   }
-  const entry = { ...given }
+  const entry = { ...value }
   for (const [key, { what, isValid }] of Object.entries<Check>(others)) {
     if (entry[key] === null) delete entry[key]
     if (entry[key] !== undefined && !isValid(entry[key])) return { problem: `"${key}" must be ${what}` }

@@ -1,10 +1,10 @@
 /** What a server answers that stands before others. */
 import { methods } from '../../engine/methods/index.ts'
-import type { Asked, Method } from '../../engine/methods/method.ts'
+import type { Method, MethodContext } from '../../engine/methods/method.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import type { Registry } from '../../server/server.ts'
 import { callTool, complete, getPrompt, readResource } from './calls.ts'
-import { besides } from './capabilities.ts'
+import { besides as upstreamCapabilities } from './capabilities.ts'
 import { listed } from './lists.ts'
 import { type List, notFound, type Proxied } from './proxied.ts'
 
@@ -14,12 +14,12 @@ const behind = new WeakMap<Registry, Proxied[]>()
 export const proxiesOf = (registry: Registry): readonly Proxied[] => behind.get(registry) ?? []
 
 /** An answer of this server or of those behind it. @param own what answers from what is declared here */
-export type Relay = (asked: Asked, own: Method, proxies: readonly Proxied[]) => Promise<Result>
+export type Relay = (context: MethodContext, ownMethod: Method, proxies: readonly Proxied[]) => Promise<Result>
 
 const listing =
   (list: List): Relay =>
-  (asked, own, proxies) =>
-    listed(asked, own, list, proxies)
+  (context, ownMethod, proxies) =>
+    listed(context, ownMethod, list, proxies)
 
 const relays: Readonly<Record<string, Relay>> = {
   'server/discover': discovered,
@@ -34,39 +34,51 @@ const relays: Readonly<Record<string, Relay>> = {
 }
 
 /** Puts a server before these, and before those that it stands before already. */
-export function standBefore(registry: Registry, proxies: readonly Proxied[]): void {
+export function mountUpstreams(registry: Registry, proxies: readonly Proxied[]): void {
   registry.forwarded.push(...proxies)
-  const known = behind.get(registry)
-  if (known) return void known.push(...proxies)
+  const cached = behind.get(registry)
+  if (cached) return void cached.push(...proxies)
   const all = [...proxies]
   behind.set(registry, all)
   for (const [name, relay] of Object.entries(relays)) {
-    const own = (registry.methods.get(name) ?? methods[name]) as Method
+    const ownMethod = (registry.methods.get(name) ?? methods[name]) as Method
     // Whether anything is offered is known when they have been asked.
-    const method: Method = { ...own, offered: () => true, answer: (asked) => relayUntilOver(relay, asked, own, all) }
+    const method: Method = {
+      ...ownMethod,
+      offered: () => true,
+      answer: (context) => relayUntilOver(relay, context, ownMethod, all),
+    }
     registry.methods.set(name, method)
   }
   const { capabilities } = registry
   registry.capabilities = async (revision, principal) => ({
-    ...revision.server(await besides(registry, all, principal)),
+    ...revision.server(await upstreamCapabilities(registry, all, principal)),
     ...(await capabilities?.(revision, principal)),
   })
 }
 
 /** A call without a principal and without a session has upstream sessions of its own, which end with it. */
-async function relayUntilOver(relay: Relay, asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> {
+async function relayUntilOver(
+  relay: Relay,
+  context: MethodContext,
+  ownMethod: Method,
+  proxies: readonly Proxied[],
+): Promise<Result> {
   try {
-    return await relay(asked, own, proxies)
+    return await relay(context, ownMethod, proxies)
   } finally {
-    for (const proxied of proxies) proxied.end(asked)
+    for (const proxied of proxies) proxied.end(context)
   }
 }
 
-async function discovered(asked: Asked, own: Method, proxies: readonly Proxied[]): Promise<Result> {
-  const { call, server } = asked
+async function discovered(context: MethodContext, ownMethod: Method, proxies: readonly Proxied[]): Promise<Result> {
+  const { call, server } = context
   // Revisions with a handshake say it there.
   if (!call.revision.requests.has(call.method)) throw notFound(call.method)
-  const [result, more] = await Promise.all([own.answer(asked), besides(server.registry, proxies, call.principal)])
+  const [result, more] = await Promise.all([
+    ownMethod.answer(context),
+    upstreamCapabilities(server.registry, proxies, call.principal),
+  ])
   const capabilities = { ...more, ...(result.capabilities as Params) }
   return { ...result, capabilities, ttlMs: 0, cacheScope: 'private' }
 }

@@ -49,9 +49,14 @@ const minRetryMs = 100
  * @see https://www.jsonrpc.org/specification#response_object
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
-export async function matchResponse(given: Response, id: RequestId, signal: AbortSignal, peer?: Peer): Promise<Match> {
+export async function matchResponse(
+  response: Response,
+  id: RequestId,
+  signal: AbortSignal,
+  peer?: Peer,
+): Promise<Match> {
   const reading = new Reading(id, signal, peer)
-  let match = await reading.read(given)
+  let match = await reading.read(response)
   for (let count = 0; !match && reading.lastEventId && peer?.resume && count < maxResumptions; count += 1) {
     await pause(Math.max(reading.retryMs, minRetryMs), signal)
     const resumed = await peer.resume(reading.lastEventId).catch(() => undefined)
@@ -93,12 +98,12 @@ class Reading {
   }
 
   /** Reads until the response, or to the end. */
-  async read(given: Response): Promise<Match | undefined> {
-    const bounded = given.body && new BoundedBody(given.body, this.#read)
-    const response = bounded ? new Response(bounded.stream, given) : given
+  async read(upstreamResponse: Response): Promise<Match | undefined> {
+    const bounded = upstreamResponse.body && new BoundedBody(upstreamResponse.body, this.#read)
+    const response = bounded ? new Response(bounded.stream, upstreamResponse) : upstreamResponse
     const isStream = isEventStream(response)
     try {
-      for await (const parsed of isStream ? this.#streamed(response) : each(parse(await response.text()))) {
+      for await (const parsed of isStream ? this.#streamed(response) : mapMessages(parse(await response.text()))) {
         const message = 'message' in parsed ? parsed.message : undefined
         if (!message) continue
         if (isRequest(message)) this.#onRequest(message)
@@ -127,7 +132,7 @@ class Reading {
     }
     for await (const { id, data } of events(response, this.#signal, { onRetry, onId })) {
       this.lastEventId = id ?? this.lastEventId
-      if (data) yield* each(parse(data))
+      if (data) yield* mapMessages(parse(data))
     }
     // Of an event without data. Where the connection was lost, an event that was parsed may not have been read.
     this.lastEventId = parsedId ?? this.lastEventId
@@ -140,7 +145,7 @@ class Reading {
 }
 
 type ParsedMessage = Exclude<Parsed, { batch: unknown }>
-const each = (parsed: Parsed): readonly ParsedMessage[] => ('batch' in parsed ? parsed.batch : [parsed])
+const mapMessages = (parsed: Parsed): readonly ParsedMessage[] => ('batch' in parsed ? parsed.batch : [parsed])
 
 /** @throws the reason of the signal when that aborts before the time has passed */
 async function pause(ms: number, signal: AbortSignal): Promise<void> {

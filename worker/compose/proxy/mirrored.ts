@@ -1,6 +1,6 @@
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import { type MirroredParameter, mirroredHeaders, mirroredParameters } from '../../protocol/mirror.ts'
+import { type HeaderParameter, headerParameters, parameterHeaders } from '../../protocol/param-headers.ts'
 import type { Params } from '../../protocol/types.ts'
 
 /** Tools with such arguments that are remembered. A call of another one makes the upstream refuse it, and its list is read again. */
@@ -12,12 +12,12 @@ const maxTools = 1000
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#custom-headers-from-tool-parameters
  */
 export class Mirrored {
-  readonly #byTool = new BoundedMap<unknown, readonly MirroredParameter[]>({ maxEntries: maxTools })
+  readonly #byTool = new BoundedMap<unknown, readonly HeaderParameter[]>({ maxEntries: maxTools })
 
   /** @param tools as the server lists them */
   learn(tools: readonly Params[]): void {
     for (const { name, inputSchema } of tools) {
-      const parameters = isObject(inputSchema) ? mirroredParameters(inputSchema) : []
+      const parameters = isObject(inputSchema) ? headerParameters(inputSchema) : []
       if (parameters.length > 0) this.#byTool.set(name, parameters)
       else this.#byTool.delete(name)
     }
@@ -25,6 +25,6 @@ export class Mirrored {
 
   /** @param params of `tools/call` */
   headers({ name, arguments: args }: Params): Record<string, string> {
-    return mirroredHeaders(this.#byTool.get(name) ?? [], args)
+    return parameterHeaders(this.#byTool.get(name) ?? [], args)
   }
 }

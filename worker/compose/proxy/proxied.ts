@@ -1,15 +1,15 @@
 /** A server elsewhere, as a part of the one that stands before it. */
 import { isPermitted } from '../../engine/methods/lists.ts'
-import type { Asked } from '../../engine/methods/method.ts'
+import type { MethodContext } from '../../engine/methods/method.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
 import type { Params, Result, ServerCapabilities } from '../../protocol/types.ts'
 import { canonicalUri } from '../../protocol/uri.ts'
-import type { Around } from '../../server/around.ts'
 import type { Forwarded, ForwardedEntry } from '../../server/forwarded.ts'
-import { under } from '../under.ts'
+import type { Interceptor } from '../../server/interceptor.ts'
+import { withPrefix } from '../with-prefix.ts'
 import { type ListMember, readEntry } from './entries.ts'
 import { Mirrored } from './mirrored.ts'
 import type { ProxyOptions } from './proxy-options.ts'
@@ -60,21 +60,27 @@ export class Proxied implements Forwarded {
   readonly #mirrored = new Mirrored()
   /** Until when lists leave the upstream out, by the headers with which it did not answer in time. */
   readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000 })
-  /** What stands around its calls besides what does around all of the server that it is a part of. */
-  readonly around: Around
+  /** Wraps the calls of this upstream, inside the interceptors of the server that it is mounted on. */
+  readonly interceptor: Interceptor
 
-  constructor(remote: Remote, options: ProxiedOptions, around: Around = (asked, answer) => answer(asked)) {
+  constructor(
+    remote: Remote,
+    options: ProxiedOptions,
+    interceptor: Interceptor = (intercepted, answer) => answer(intercepted),
+  ) {
     this.prefix = options.prefix
-    this.around = around
+    this.interceptor = interceptor
     this.#remote = remote
     this.#options = options
   }
 
-  /** The same server, under longer names. @param outer what stands around the server that it is behind, under those names */
-  within(prefix: string, outer: Around): Proxied {
-    const inner = under(prefix, this.around)
+  /** The same server, under longer names. @param outer the interceptors of the server that mounts it, under those names */
+  within(prefix: string, outer: Interceptor): Proxied {
+    const inner = withPrefix(prefix, this.interceptor)
     const options = { ...this.#options, prefix: prefix + this.prefix }
-    return new Proxied(this.#remote, options, (asked, answer) => outer(asked, (next) => inner(next, answer)))
+    return new Proxied(this.#remote, options, (intercepted, answer) =>
+      outer(intercepted, (next) => inner(next, answer)),
+    )
   }
 
   get what(): string {
@@ -90,19 +96,19 @@ export class Proxied implements Forwarded {
   scopesOf(entry: ForwardedEntry): readonly string[] {
     const { scopes = [] } = this.#options
     if (typeof scopes !== 'function') return scopes
-    const own = scopes(entry)
-    if (Array.isArray(own)) return own
+    const ownNames = scopes(entry)
+    if (Array.isArray(ownNames)) return ownNames
     throw new Error(`The scopes of ${this.what} for the ${entry.kind} "${entry.name}" must be a list, such as []`)
   }
 
   /** May everybody have what the upstream gives to everybody: no scopes here, and no headers there? */
-  isOpen({ call }: Asked, kind: ForwardedEntry['kind'], name: string): boolean {
+  isOpen({ call }: MethodContext, kind: ForwardedEntry['kind'], name: string): boolean {
     const hasHeaders = Object.keys(this.#options.headers(call.principal)).length > 0
     return !hasHeaders && this.scopesOf({ kind, name }).length === 0
   }
 
   /** All scopes of something, if the caller lacks one of them. @param name here, with the prefix */
-  lacked({ call }: Asked, kind: ForwardedEntry['kind'], name: string): readonly string[] {
+  lacked({ call }: MethodContext, kind: ForwardedEntry['kind'], name: string): readonly string[] {
     const nameThere = kind === 'resource' ? name : name.slice(this.prefix.length)
     const scopes = this.scopesOf({ kind, name: nameThere })
     return isPermitted({ scopes }, call) ? [] : scopes
@@ -122,74 +128,74 @@ export class Proxied implements Forwarded {
     return this.#remote.capabilities(caller).finally(() => isCallKey(key) && this.#remote.end(key))
   }
 
-  async offers(asked: Asked, feature: Feature, signal = this.timed(asked)): Promise<boolean> {
-    const capabilities = await this.#remote.capabilities(this.#caller(asked, signal))
+  async offers(context: MethodContext, feature: Feature, signal = this.timed(context)): Promise<boolean> {
+    const capabilities = await this.#remote.capabilities(this.#caller(context, signal))
     return capabilities[feature] !== undefined
   }
 
   /** Ends the upstream session of a call that has one of its own. Called when the call is over. */
-  end({ world }: Asked): void {
-    const key = callKeys.get(world)
+  end({ environment }: MethodContext): void {
+    const key = callKeys.get(environment)
     if (key !== undefined) this.#remote.end(key)
   }
 
   /** All entries of a list, under the names that they have here; `undefined` when it offers none. */
-  async list(asked: Asked, list: List): Promise<Params[] | undefined> {
+  async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
     const { timeout, listTimeout, headers } = this.#options
-    const key = JSON.stringify(headers(asked.call.principal))
+    const key = JSON.stringify(headers(context.call.principal))
     if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out a moment ago')
     const timer = AbortSignal.timeout(Math.min(timeout, listTimeout))
     try {
-      return await this.#list(asked, list, AbortSignal.any([asked.context.signal, timer]))
+      return await this.#list(context, list, AbortSignal.any([context.context.signal, timer]))
     } finally {
-      if (timer.aborted && !asked.context.signal.aborted) this.#hungUntilMs.set(key, Date.now() + hungMs)
+      if (timer.aborted && !context.context.signal.aborted) this.#hungUntilMs.set(key, Date.now() + hungMs)
     }
   }
 
-  async #list(asked: Asked, list: List, signal: AbortSignal): Promise<Params[] | undefined> {
+  async #list(context: MethodContext, list: List, signal: AbortSignal): Promise<Params[] | undefined> {
     const { feature, member, id } = lists[list]
-    if (!(await this.offers(asked, feature, signal))) return undefined
-    const found: Params[] = []
+    if (!(await this.offers(context, feature, signal))) return undefined
+    const entries: Params[] = []
     const invalid: string[] = []
     const seen = new Set<string>()
     let cursor: string | undefined
     for (let page = 0; page < mostPages && (page === 0 || cursor !== undefined); page += 1) {
-      const result = await this.#page(asked, list, cursor, signal).catch((problem): Params => {
+      const result = await this.#page(context, list, cursor, signal).catch((problem): Params => {
         if (page === 0 || !(problem instanceof McpError)) throw problem
-        asked.world.report(problem)
+        context.environment.report(problem)
         return {}
       })
-      for (const given of (result[member] ?? []) as unknown[]) {
-        if (found.length + invalid.length >= maxEntries[member]) break
-        const read = readEntry(member, given)
-        if ('entry' in read) found.push(read.entry)
+      for (const value of (result[member] ?? []) as unknown[]) {
+        if (entries.length + invalid.length >= maxEntries[member]) break
+        const read = readEntry(member, value)
+        if ('entry' in read) entries.push(read.entry)
         else invalid.push(read.problem)
       }
       const { nextCursor } = result
       cursor = typeof nextCursor === 'string' && nextCursor !== '' && !seen.has(nextCursor) ? nextCursor : undefined
       if (cursor !== undefined) seen.add(cursor)
     }
-    if (invalid.length > 0) asked.world.report(this.#remote.invalidEntries(list, invalid))
-    if (list === 'tools/list') this.#mirrored.learn(found)
-    for (const entry of found) delete entry.execution // tasks are not forwarded
-    return id === 'name' ? found.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : found
+    if (invalid.length > 0) context.environment.report(this.#remote.invalidEntries(list, invalid))
+    if (list === 'tools/list') this.#mirrored.learn(entries)
+    for (const entry of entries) delete entry.execution // tasks are not forwarded
+    return id === 'name' ? entries.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entries
   }
 
   /**
    * The spelling of a URI that the upstream knows: the one that it lists, where the client has written the URI otherwise than
    * in its canonical spelling.
    */
-  async spellingOf(asked: Asked, canonical: string, given: string): Promise<string> {
+  async spellingOf(context: MethodContext, canonical: string, given: string): Promise<string> {
     if (given === canonical) return canonical
     // An upstream that does not answer is asked for the resource all the same, and the client gets that error.
-    const entries = await this.list(asked, 'resources/list').catch(() => undefined)
+    const entries = await this.list(context, 'resources/list').catch(() => undefined)
     const listed = entries?.map((entry) => String(entry.uri)).filter((uri) => canonicalUri(uri) === canonical)
     return listed?.find((uri) => uri === given) ?? listed?.[0] ?? canonical
   }
 
   /** @throws McpError `unavailable` when the result has no list */
-  async #page(asked: Asked, list: List, cursor: string | undefined, signal: AbortSignal): Promise<Params> {
-    const result = await this.request(asked, list, cursor === undefined ? {} : { cursor }, signal)
+  async #page(context: MethodContext, list: List, cursor: string | undefined, signal: AbortSignal): Promise<Params> {
+    const result = await this.request(context, list, cursor === undefined ? {} : { cursor }, signal)
     const { member } = lists[list]
     if (result[member] !== undefined && !Array.isArray(result[member])) {
       throw this.#remote.invalidResult(list, `the member "${member}" must be a list`)
@@ -198,36 +204,36 @@ export class Proxied implements Forwarded {
   }
 
   /** @param params without `_meta`: of the client's nothing but its trace is passed on */
-  async request(asked: Asked, method: string, params: Params, signal = this.timed(asked)): Promise<Result> {
+  async request(context: MethodContext, method: string, params: Params, signal = this.timed(context)): Promise<Result> {
     try {
-      return await this.#send(asked, method, params, signal)
+      return await this.#send(context, method, params, signal)
     } catch (problem) {
       if (!isMismatch(problem)) throw problem
     }
     // Its list tells what is to be repeated in headers.
-    await this.list(asked, 'tools/list')
-    return this.#send(asked, method, params, signal).catch((problem) => {
+    await this.list(context, 'tools/list')
+    return this.#send(context, method, params, signal).catch((problem) => {
       // Not in the headers of whoever calls here.
       throw isMismatch(problem) ? new McpError('internal_error', problem.message) : problem
     })
   }
 
-  #send(asked: Asked, method: string, params: Params, signal: AbortSignal): Promise<Result> {
-    const { traceparent, tracestate, baggage } = isObject(asked.call.params._meta) ? asked.call.params._meta : {}
+  #send(context: MethodContext, method: string, params: Params, signal: AbortSignal): Promise<Result> {
+    const { traceparent, tracestate, baggage } = isObject(context.call.params._meta) ? context.call.params._meta : {}
     return this.#remote.request({
-      ...this.#caller(asked, signal),
+      ...this.#caller(context, signal),
       method,
       params: { ...params, _meta: { traceparent, tracestate, baggage } },
       mirrored: method === 'tools/call' ? this.#mirrored.headers(params) : {},
     })
   }
 
-  #caller({ call, world }: Asked, signal: AbortSignal): RemoteCaller {
+  #caller({ call, environment }: MethodContext, signal: AbortSignal): RemoteCaller {
     const { roots, sampling, elicitation } = call.capabilities
     const headers = this.#options.headers(call.principal)
     const own = call.session && JSON.stringify(['session', call.session.id])
     return {
-      sessionKey: this.#sharedKey(call.principal, headers) ?? own ?? callKeyOf(world),
+      sessionKey: this.#sharedKey(call.principal, headers) ?? own ?? callKeyOf(environment),
       capabilities: { roots, sampling, elicitation } as RemoteCaller['capabilities'], // undefined members are left out as JSON
       headers,
       signal,
@@ -241,7 +247,7 @@ export class Proxied implements Forwarded {
   }
 
   /** The call's signal, which also aborts when the upstream has taken too long for the call. */
-  timed({ context }: Asked): AbortSignal {
+  timed({ context }: MethodContext): AbortSignal {
     return this.#signal(context.signal)
   }
 
@@ -250,9 +256,9 @@ export class Proxied implements Forwarded {
   }
 }
 
-function callKeyOf(world: object): string {
-  const key = callKeys.get(world) ?? newCallKey()
-  callKeys.set(world, key)
+function callKeyOf(environment: object): string {
+  const key = callKeys.get(environment) ?? newCallKey()
+  callKeys.set(environment, key)
   return key
 }
 

@@ -3,7 +3,7 @@ import { checkOptions, type KindsOf } from '../../options/check.ts'
 import * as kind from '../../options/kinds.ts'
 import { isSecureUrl } from '../../protocol/secure-url.ts'
 import type { Module } from '../../server/server.ts'
-import { standBefore } from './front.ts'
+import { mountUpstreams } from './front.ts'
 import { Proxied } from './proxied.ts'
 import type { ProxyOptions } from './proxy-options.ts'
 import { Remote, type RemotePlatform } from './remote.ts'
@@ -59,5 +59,5 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
     scopes,
   })
   return ({ registry, prefix: outer }) =>
-    standBefore(registry, [outer ? proxied.within(outer, (asked, answer) => answer(asked)) : proxied])
+    mountUpstreams(registry, [outer ? proxied.within(outer, (intercepted, answer) => answer(intercepted)) : proxied])
 }

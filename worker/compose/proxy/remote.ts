@@ -136,12 +136,12 @@ export class Remote {
     const session = this.#sessions.acquire(caller.sessionKey)
     if (session) return { capabilities: session.capabilities, session }
     const key = descriptionKey(caller)
-    const known = this.#descriptions.get(key)
-    if (known && Date.now() < known.untilMs) return { capabilities: known.capabilities }
+    const description = this.#descriptions.get(key)
+    if (description && Date.now() < description.untilMs) return { capabilities: description.capabilities }
     const hasSessions = this.#hasSessionsUntilMs > 0
     if (Date.now() < this.#hasSessionsUntilMs) {
-      const begun = await this.#begin(caller).catch(() => undefined)
-      if (begun) return begun
+      const connection = await this.#begin(caller).catch(() => undefined)
+      if (connection) return connection
       // The upstream may have no sessions any more.
       this.#hasSessionsUntilMs = 0
     }
@@ -150,7 +150,7 @@ export class Remote {
       capabilities = await this.#discover(caller)
     } catch (problem) {
       // No evidence of another version: the earlier answer of the upstream holds.
-      if (known) return { capabilities: known.capabilities }
+      if (description) return { capabilities: description.capabilities }
       if (hasSessions) return this.#begin(caller)
       throw problem
     }

@@ -29,10 +29,10 @@ export const isInputRequired = (result: Result | InputRequired): result is Input
  * @param canBeAsked is the upstream's protocol version one that knows input requests?
  * @throws McpError `unavailable` for anything else
  */
-export function readResult(method: string, given: Params, canBeAsked: boolean, host: string): Result | InputRequired {
-  const { resultType = 'complete', _meta } = given
+export function readResult(method: string, params: Params, canBeAsked: boolean, host: string): Result | InputRequired {
+  const { resultType = 'complete', _meta } = params
   // Versions with sessions have no kinds of results: there it is a member like any other.
-  if (canBeAsked && resultType === 'input_required') return readInputRequired(method, given, host)
+  if (canBeAsked && resultType === 'input_required') return readInputRequired(method, params, host)
   if (canBeAsked && resultType !== 'complete') {
     throw invalidResult(
       host,
@@ -41,9 +41,9 @@ export function readResult(method: string, given: Params, canBeAsked: boolean, h
     )
   }
   const [required, ...others] = members[method] ?? []
-  if (!required) return given
+  if (!required) return params
   // Some servers leave the content out where there is structured content.
-  const value = given[required] ?? (given.structuredContent === undefined ? undefined : [])
+  const value = params[required] ?? (params.structuredContent === undefined ? undefined : [])
   if (required === 'completion' ? !isObject(value) : !(Array.isArray(value) && value.every(isObject))) {
     throw invalidResult(
       host,
@@ -54,8 +54,8 @@ export function readResult(method: string, given: Params, canBeAsked: boolean, h
   const isRead = required === 'messages' ? isPromptMessage : required === 'contents' ? isResourceContents : undefined
   const index = Array.isArray(value) && isRead ? value.findIndex((each) => !isRead(each)) : -1
   if (index >= 0) throw invalidResult(host, method, `invalid ${required}[${index}]`)
-  const kept = others.filter((name) => isKept(name, given[name])).map((name) => [name, given[name]])
-  return { [required]: value, ...Object.fromEntries(kept), ...(isObject(_meta) && { _meta }) }
+  const content = others.filter((name) => isKept(name, params[name])).map((name) => [name, params[name]])
+  return { [required]: value, ...Object.fromEntries(content), ...(isObject(_meta) && { _meta }) }
 }
 
 const isPromptMessage = ({ role, content }: Params) => roles.has(role) && isObject(content) && isBlock(content)
@@ -68,8 +68,8 @@ function isKept(name: string, value: unknown): boolean {
   return value !== undefined
 }
 
-function readInputRequired(method: string, given: Params, host: string): InputRequired {
-  const { inputRequests = {}, requestState } = given
+function readInputRequired(method: string, params: Params, host: string): InputRequired {
+  const { inputRequests = {}, requestState } = params
   if (!canAsk.has(method)) throw invalidResult(host, method, 'it asks for input, which this method cannot do')
   if (!isObject(inputRequests)) throw invalidResult(host, method, '"inputRequests" must be an object')
   for (const [key, request] of Object.entries(inputRequests)) {

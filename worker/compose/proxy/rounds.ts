@@ -1,4 +1,4 @@
-import type { Asked } from '../../engine/methods/method.ts'
+import type { MethodContext } from '../../engine/methods/method.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { InputRequest, Params, Result } from '../../protocol/types.ts'
 import type { Context } from '../../server/context.ts'
@@ -14,22 +14,22 @@ const maxRounds = 100
  * What is asked here, asked at a server behind this one. What that asks back, whoever calls is asked. Each round there happens
  * once, however often the call here goes on.
  *
- * @param there what is called otherwise there
- * @param turn of several that are asked one after the other
+ * @param upstream what is called otherwise there
+ * @param index of several that are asked one after the other
  */
-export const relayed = (asked: Asked, proxied: Proxied, there: Params, turn = 0): Promise<Result> =>
-  proxied.around(asked, (inner) => relay(inner, proxied, there, turn))
+export const forward = (context: MethodContext, proxied: Proxied, upstream: Params, index = 0): Promise<Result> =>
+  proxied.interceptor(context, (inner) => relay(inner, proxied, upstream, index))
 
-async function relay(asked: Asked, proxied: Proxied, there: Params, turn: number): Promise<Result> {
-  const { context, call } = asked
+async function relay(methodContext: MethodContext, proxied: Proxied, upstream: Params, index: number): Promise<Result> {
+  const { context, call } = methodContext
   const { inputResponses: _i, requestState: _r, task: _t, _meta, ...params } = call.params
   let more: Params = {}
   // For all rounds in which the client is not asked.
-  const signal = proxied.timed(asked)
+  const signal = proxied.timed(methodContext)
   for (let round = 1; round <= maxRounds; round += 1) {
-    const sent = { ...params, ...there, ...more }
-    const result: Result = await context.once(`\0remote ${turn} ${round}`, () =>
-      proxied.request(asked, call.method, sent, signal),
+    const sent = { ...params, ...upstream, ...more }
+    const result: Result = await context.once(`\0remote ${index} ${round}`, () =>
+      proxied.request(methodContext, call.method, sent, signal),
     )
     if (!isInputRequired(result)) return result
     const { inputRequests, requestState } = result

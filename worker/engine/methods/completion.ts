@@ -6,7 +6,7 @@ import type { Caller } from '../../server/caller.ts'
 import type { Completions, Resource } from '../../server/resource.ts'
 import type { Registry } from '../../server/server.ts'
 import { isVisible } from './lists.ts'
-import { type Asked, type Method, readObject, readText, readTexts } from './method.ts'
+import { type Method, type MethodContext, readObject, readText, readTexts } from './method.ts'
 import { findResource } from './resources.ts'
 
 export const completes = (registry: Registry) =>
@@ -16,29 +16,31 @@ export const completes = (registry: Registry) =>
 
 export const complete: Method = {
   offered: completes,
-  async answer(asked) {
-    const { params } = asked.call
+  async answer(context) {
+    const { params } = context.call
     const argument = readObject(params, 'argument')
     const name = readText(argument, 'name', 'params.argument')
     const prefix = readText(argument, 'value', 'params.argument')
-    const known = readTexts(readObject(params, 'context'), 'arguments', 'params.context')
-    const { names, completers, owner, resource } = await referred(asked, readObject(params, 'ref'))
+    const variables = readTexts(readObject(params, 'context'), 'arguments', 'params.context')
+    const { names, completers, owner, resource } = await referred(context, readObject(params, 'ref'))
     if (!names.includes(name)) throw new McpError('invalid_params', `${owner} has no argument "${name}"`)
     const completer = Object.hasOwn(completers, name) ? completers[name] : undefined
     if (!completer) return { completion: { values: [], hasMore: false } }
-    const caller = { principal: asked.call.principal }
-    const completion = await complement(completer, prefix, known, caller)
-    return { completion: resource ? await readableOnly(completion, resource, { name, known }, caller) : completion }
+    const caller = { principal: context.call.principal }
+    const completion = await complement(completer, prefix, variables, caller)
+    return {
+      completion: resource ? await readableOnly(completion, resource, { name, known: variables }, caller) : completion,
+    }
   },
 }
 
 async function complement(
   completer: NonNullable<Completions<Record<string, string>>[string]>,
   prefix: string,
-  known: Record<string, string>,
+  variables: Record<string, string>,
   caller: Caller,
 ): Promise<Completion> {
-  const found = await completer(prefix, known, caller)
+  const found = await completer(prefix, variables, caller)
   const { values, total, hasMore }: Exclude<Found, readonly string[]> = isList(found) ? { values: found } : found
   return {
     values: values.slice(0, bounds.completionValues),
@@ -51,16 +53,16 @@ async function complement(
 async function readableOnly(
   completion: Completion,
   { template, authorize }: Resource,
-  { name, known }: { name: string; known: Record<string, string> },
+  { name, known: context }: { name: string; known: Record<string, string> },
   caller: Caller,
 ): Promise<Completion> {
   if (!template || !authorize) return completion
-  if (!template.names.every((each) => each === name || Object.hasOwn(known, each))) return completion
+  if (!template.names.every((text) => text === name || Object.hasOwn(context, text))) return completion
   const { values, hasMore } = completion
   const allowed = await Promise.all(
     values.map(async (value) => {
       // As a read of its URI would find them: lists as lists.
-      const variables = template.match(template.expand({ ...known, [name]: value }))
+      const variables = template.match(template.expand({ ...context, [name]: value }))
       return variables !== undefined && (await authorize(caller, variables)) === true
     }),
   )
@@ -69,10 +71,10 @@ async function readableOnly(
 }
 
 type Found = readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean }
-const isList = (found: Found): found is readonly string[] => Array.isArray(found)
+const isList = (match: Found): match is readonly string[] => Array.isArray(match)
 
 /** What a reference points at: the names it may complete, and how. */
-async function referred({ server, call }: Asked, ref: Params) {
+async function referred({ server, call }: MethodContext, ref: Params) {
   const caller = { principal: call.principal }
   if (ref.type === 'ref/prompt') {
     const name = readText(ref, 'name', 'params.ref')

@@ -2,7 +2,7 @@
 import { supportedVersions } from '../../protocol/revisions/index.ts'
 import type { Implementation, ServerCapabilities } from '../../protocol/types.ts'
 import type { Registry } from '../../server/server.ts'
-import type { World } from '../call.ts'
+import type { CallEnvironment } from '../call.ts'
 import { completes } from './completion.ts'
 import { uncached } from './lists.ts'
 import type { Method } from './method.ts'
@@ -10,11 +10,11 @@ import { hasResources } from './resources.ts'
 
 export const discover: Method = {
   offered: () => true,
-  async answer({ server, world }) {
+  async answer({ server, environment }) {
     const { registry } = server
     return {
       supportedVersions,
-      capabilities: capabilitiesOf(registry, world),
+      capabilities: capabilitiesOf(registry, environment),
       instructions: registry.options.instructions,
       ...(registry.options.caching ?? uncached),
     }
@@ -22,7 +22,7 @@ export const discover: Method = {
 }
 
 /** What this server can do. Only what is declared works, and the other way round. */
-export function capabilitiesOf(registry: Registry, { updates }: Pick<World, 'updates'>): ServerCapabilities {
+export function capabilitiesOf(registry: Registry, { updates }: Pick<CallEnvironment, 'updates'>): ServerCapabilities {
   return {
     logging: {},
     ...(completes(registry) && { completions: {} }),

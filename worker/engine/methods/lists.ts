@@ -8,7 +8,7 @@ import { McpError } from '../../protocol/errors.ts'
 import { holdsScopes } from '../../protocol/principal.ts'
 import type { Caching, Result } from '../../protocol/types.ts'
 import type { AccessOptions, Caller } from '../../server/caller.ts'
-import type { Asked } from './method.ts'
+import type { MethodContext } from './method.ts'
 
 export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }
 
@@ -17,7 +17,7 @@ export const isPermitted = ({ scopes }: AccessOptions, { principal }: Caller): b
   holdsScopes(principal?.scopes, scopes)
 
 /** The entries this caller may see, in the order they were registered. */
-export async function visible<E extends AccessOptions>(entries: Iterable<E>, caller: Caller): Promise<E[]> {
+export async function visibleEntries<E extends AccessOptions>(entries: Iterable<E>, caller: Caller): Promise<E[]> {
   const all = [...entries].filter((entry) => entry.listWithoutScopes || isPermitted(entry, caller))
   if (all.every((entry) => !entry.visibleTo)) return all
   const seen = await Promise.all(all.map((entry) => isVisible(entry, caller)))
@@ -28,11 +28,11 @@ export const isVisible = async (entry: AccessOptions, caller: Caller): Promise<b
   entry.visibleTo ? (await entry.visibleTo(caller)) === true : true
 
 /** Does it depend on who asks whether it is listed? */
-export const isPersonal = ({ visibleTo, scopes, listWithoutScopes }: AccessOptions): boolean =>
+export const variesByCaller = ({ visibleTo, scopes, listWithoutScopes }: AccessOptions): boolean =>
   visibleTo !== undefined || (scopes !== undefined && !listWithoutScopes)
 
 /** Lists that everybody sees, whole. */
-export const shared = new WeakSet<Result>()
+export const cacheableResults = new WeakSet<Result>()
 
 type Position = { index: number; after: string }
 
@@ -44,7 +44,7 @@ type Position = { index: number; after: string }
  * @param personal the list depends on who asks
  */
 export async function page<E>(
-  { server, call, world }: Asked,
+  { server, call, environment }: MethodContext,
   name: string,
   entries: readonly E[],
   identify: (entry: E) => string,
@@ -62,14 +62,15 @@ export async function page<E>(
   }
   if (end < entries.length && last !== undefined) {
     const position: Position = { index: end, after: identify(last) }
-    result.nextCursor = await world.seals.seal(purpose, position)
-  } else if (!personal && start === 0) shared.add(result)
+    result.nextCursor = await environment.seals.seal(purpose, position)
+  } else if (!personal && start === 0) cacheableResults.add(result)
   return result
 
   async function startOf(cursor: unknown): Promise<number> {
     // An empty text is a cursor too, just not one of ours.
     if (cursor === undefined) return 0
-    const position = typeof cursor === 'string' && ((await world.seals.open(purpose, cursor)) as Position | undefined)
+    const position =
+      typeof cursor === 'string' && ((await environment.seals.open(purpose, cursor)) as Position | undefined)
     if (!position) throw new McpError('invalid_params', 'Invalid cursor: list again from the first page')
     const found = entries.findIndex((entry) => identify(entry) === position.after)
     // An entry that is listed twice does less harm than one that is missed.
@@ -82,15 +83,15 @@ export async function page<E>(
  *
  * @param name, identify see `page`
  */
-export async function listing<I>(
-  asked: Asked,
+export async function listMethod<I>(
+  context: MethodContext,
   name: string,
   entries: Iterable<AccessOptions & { readonly item: I }>,
   identify: (item: I) => string,
 ): Promise<Result> {
   const all = [...entries]
-  const seen = await visible(all, { principal: asked.call.principal })
+  const seen = await visibleEntries(all, { principal: context.call.principal })
   const items = seen.map((entry) => entry.item)
-  const personal = all.some(isPersonal)
-  return page(asked, name, items, identify, personal)
+  const personal = all.some(variesByCaller)
+  return page(context, name, items, identify, personal)
 }

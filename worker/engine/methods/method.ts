@@ -3,12 +3,12 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params, Result } from '../../protocol/types.ts'
 import type { Context } from '../../server/context.ts'
 import type { Open, Registry, Server } from '../../server/server.ts'
-import type { Call, Outcome, World } from '../call.ts'
+import type { Call, CallEnvironment, Outcome } from '../call.ts'
 
-export type Asked = {
+export type MethodContext = {
   readonly server: Server
   readonly call: Call
-  readonly world: World
+  readonly environment: CallEnvironment
   readonly context: Context
   /** The round ends before the handler does: questions are open, or something else is in the way. */
   readonly blocked: Promise<Outcome>
@@ -18,11 +18,11 @@ export interface Method {
   /** The member of `params` that the header `Mcp-Name` repeats. */
   readonly named?: string
   /** Does this server have anything that the method could be about? */
-  offered(registry: Registry, world: Pick<World, 'updates'>): boolean
+  offered(registry: Registry, environment: Pick<CallEnvironment, 'updates'>): boolean
   /** What a request for something that a handle stands for takes, with the seals of its principal. Handles of others take nothing. */
   scopes?(params: Params, open: Open): Promise<readonly string[]>
   /** @throws McpError for everything the client is to be told as a JSON-RPC error */
-  answer(asked: Asked): Promise<Result>
+  answer(context: MethodContext): Promise<Result>
 }
 
 /** @throws McpError `invalid_params` */

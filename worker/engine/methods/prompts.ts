@@ -4,14 +4,14 @@ import type { Result } from '../../protocol/types.ts'
 import { getPromptResult } from '../../server/content.ts'
 import { issuesText } from '../../server/schema.ts'
 import type { Registry } from '../../server/server.ts'
-import { isVisible, listing } from './lists.ts'
+import { isVisible, listMethod } from './lists.ts'
 import { type Method, readText, readTexts } from './method.ts'
 
 const offered = (registry: Registry) => registry.prompts.size > 0
 
 export const listPrompts: Method = {
   offered,
-  answer: (asked) => listing(asked, 'prompts', asked.server.registry.prompts.values(), (item) => item.name),
+  answer: (context) => listMethod(context, 'prompts', context.server.registry.prompts.values(), (item) => item.name),
 }
 
 export const getPrompt: Method = {

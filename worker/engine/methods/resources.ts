@@ -7,20 +7,20 @@ import type { Caller } from '../../server/caller.ts'
 import { readResourceResult, resourceNotFound } from '../../server/content.ts'
 import type { Resource } from '../../server/resource.ts'
 import type { Registry } from '../../server/server.ts'
-import { isPermitted, isPersonal, isVisible, listing, page, uncached, visible } from './lists.ts'
+import { isPermitted, isVisible, listMethod, page, uncached, variesByCaller, visibleEntries } from './lists.ts'
 import { type Method, readText } from './method.ts'
 
 export const hasResources = (registry: Registry) => registry.resources.size > 0 || registry.templates.size > 0
 
 export const listResources: Method = {
   offered: hasResources,
-  async answer(asked) {
-    const { resources, templates } = asked.server.registry
-    const caller = { principal: asked.call.principal }
+  async answer(context) {
+    const { resources, templates } = context.server.registry
+    const caller = { principal: context.call.principal }
     const all = [...resources.values(), ...templates.values()]
-    const listed = await Promise.all((await visible(all, caller)).map((resource) => listedBy(resource, caller)))
-    const personal = all.some((resource) => resource.list || isPersonal(resource))
-    return page(asked, 'resources', listed.flat(), (item) => item.uri, personal)
+    const listed = await Promise.all((await visibleEntries(all, caller)).map((resource) => listedBy(resource, caller)))
+    const personal = all.some((resource) => resource.list || variesByCaller(resource))
+    return page(context, 'resources', listed.flat(), (item) => item.uri, personal)
   },
 }
 
@@ -41,9 +41,9 @@ const describing = new Set(['name', 'title', 'description', 'mimeType', 'size', 
 
 export const listResourceTemplates: Method = {
   offered: hasResources,
-  answer(asked) {
-    const templates = asked.server.registry.templates.values()
-    return listing(asked, 'resourceTemplates', templates, (item) => (item as ResourceTemplateItem).uriTemplate)
+  answer(context) {
+    const templates = context.server.registry.templates.values()
+    return listMethod(context, 'resourceTemplates', templates, (item) => (item as ResourceTemplateItem).uriTemplate)
   },
 }
 
@@ -52,13 +52,13 @@ export const readResource: Method = {
   offered: hasResources,
   async answer({ server, call, context }) {
     const uri = readUri(readText(call.params, 'uri'))
-    const found = await readable(server.registry, { principal: call.principal }, uri)
-    if (!found) throw resourceNotFound(uri)
-    const { resource, variables } = found
+    const match = await readable(server.registry, { principal: call.principal }, uri)
+    if (!match) throw resourceNotFound(uri)
+    const { resource, variables } = match
     const value = await resource.handler(variables, Object.assign(context, { uri }))
     const result = readResourceResult(value, uri, resource.item.mimeType)
     const { ttlMs, cacheScope } = resource.caching ?? uncached
-    const isOpen = !resource.authorize && !resource.scopes && !isPersonal(resource)
+    const isOpen = !resource.authorize && !resource.scopes && !variesByCaller(resource)
     return { ...result, ttlMs, cacheScope: isOpen ? cacheScope : 'private' } as Result
   },
 }
@@ -77,20 +77,20 @@ export function findResource(registry: Registry, uri: string) {
 /** A fixed resource whose URI is another spelling of this one, as `note://%31` is of `note://1`. */
 function spelledLike({ resources }: Registry, uri: string): Resource | undefined {
   if (!uri.isWellFormed() || uri.length > bounds.uriCharacters) return undefined
-  const wanted = normalizeUri(uri)
+  const requestedUri = normalizeUri(uri)
   for (const [declared, resource] of resources) {
     // A declared URI is mostly its own normal form.
-    if (declared === wanted || (declared !== uri && normalizeUri(declared) === wanted)) return resource
+    if (declared === requestedUri || (declared !== uri && normalizeUri(declared) === requestedUri)) return resource
   }
   return undefined
 }
 
 /** What serves a URI, if this caller may read it. */
 export async function readable(registry: Registry, caller: Caller, uri: string) {
-  const found = findResource(registry, uri)
-  if (!found || !isPermitted(found.resource, caller) || !(await isVisible(found.resource, caller))) return undefined
-  const { authorize } = found.resource
-  return !authorize || (await authorize(caller, found.variables)) === true ? found : undefined
+  const match = findResource(registry, uri)
+  if (!match || !isPermitted(match.resource, caller) || !(await isVisible(match.resource, caller))) return undefined
+  const { authorize } = match.resource
+  return !authorize || (await authorize(caller, match.variables)) === true ? match : undefined
 }
 
 /** @throws McpError `invalid_params` for what is not a URI, or what a URL parser takes elsewhere: see `uriProblem` */

@@ -1,27 +1,28 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools */
 import { McpError } from '../../protocol/errors.ts'
-import type { MirroredParameter } from '../../protocol/mirror.ts'
+import type { HeaderParameter } from '../../protocol/param-headers.ts'
 import type { Result, ToolItem } from '../../protocol/types.ts'
 import { callToolResult, failureOf, toolError } from '../../server/content.ts'
 import { issuesText } from '../../server/schema.ts'
 import type { Registry } from '../../server/server.ts'
 import type { Tool } from '../../server/tool.ts'
 import type { Call } from '../call.ts'
-import { isVisible, listing } from './lists.ts'
-import { type Asked, type Method, readObject, readText } from './method.ts'
+import { isVisible, listMethod } from './lists.ts'
+import { type Method, type MethodContext, readObject, readText } from './method.ts'
 
 const offered = (registry: Registry) => registry.tools.size > 0
 
 export const listTools: Method = {
   offered,
-  answer: (asked) => listing(asked, 'tools', asked.server.registry.tools.values(), (item) => (item as ToolItem).name),
+  answer: (context) =>
+    listMethod(context, 'tools', context.server.registry.tools.values(), (item) => (item as ToolItem).name),
 }
 
 export const callTool: Method = {
   named: 'name',
   offered,
-  async answer(asked) {
-    const { server, call } = asked
+  async answer(context) {
+    const { server, call } = context
     const name = readText(call.params, 'name')
     const tool = server.registry.tools.get(name)
     if (!tool || !(await isVisible(tool, { principal: call.principal }))) {
@@ -32,33 +33,33 @@ export const callTool: Method = {
     const checked = tool.input ? await tool.input.check(args) : { value: {} }
     // The model can correct itself, so it is told as a result.
     if ('issues' in checked) return toolError(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`) as Result
-    return (await work(tool, checked.value, asked)) as Result
+    return (await work(tool, checked.value, context)) as Result
   },
 }
 
-async function work(tool: Tool, input: unknown, { call, world, context }: Asked) {
+async function work(tool: Tool, input: unknown, { call, environment, context }: MethodContext) {
   try {
     return await callToolResult(await tool.handler(input, context), tool.output, tool.item.name)
   } catch (thrown) {
     if (thrown instanceof McpError) {
-      if (thrown.kind === 'internal_error') world.report(thrown)
+      if (thrown.kind === 'internal_error') environment.report(thrown)
       // The model can do something about it.
-      const told =
+      const isReported =
         thrown.kind === 'client_refused' ||
         thrown.kind === 'unknown_handle' ||
         // Too late for a challenge: the call has begun.
         thrown.kind === 'insufficient_scope' ||
         (thrown.kind === 'missing_client_capability' && !call.revision.stateless)
-      if (!told) throw thrown
+      if (!isReported) throw thrown
       return toolError(thrown.message)
     }
-    if (!world.signal().aborted) world.report(thrown)
+    if (!environment.signal().aborted) environment.report(thrown)
     return failureOf(thrown)
   }
 }
 
 /** The arguments that a call must repeat in headers; none for anything but a tool that this caller may use. */
-export async function mirroredIn(registry: Registry, call: Call): Promise<readonly MirroredParameter[]> {
+export async function mirroredIn(registry: Registry, call: Call): Promise<readonly HeaderParameter[]> {
   const tool = call.method === 'tools/call' ? registry.tools.get(call.params.name as string) : undefined
   return tool?.mirrored.length && (await isVisible(tool, { principal: call.principal })) ? tool.mirrored : []
 }

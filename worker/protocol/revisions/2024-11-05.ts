@@ -6,7 +6,7 @@
 import { before } from '../revision.ts'
 import type { Params } from '../types.ts'
 import { rev20250326 } from './2025-03-26.ts'
-import { blocks, each, without } from './rewording.ts'
+import { mapContent, mapItems, omit } from './transforms.ts'
 
 export const rev20241105 = before(rev20250326, {
   date: '2024-11-05',
@@ -16,16 +16,16 @@ export const rev20241105 = before(rev20250326, {
 
   // Tool annotations and audio were added.
   results: {
-    'tools/list': each('tools', without('annotations')),
-    ...blocks(withoutAudio),
+    'tools/list': mapItems('tools', omit('annotations')),
+    ...mapContent(withoutAudio),
   },
   asks: {
     'sampling/createMessage': (params) => (hasAudio(params) ? undefined : params),
   },
 
   // Progress gained a message, and completion a capability.
-  notifications: { 'notifications/progress': without('message') },
-  server: without('completions'),
+  notifications: { 'notifications/progress': omit('message') },
+  server: omit('completions'),
 })
 
 function withoutAudio(block: Params): Params {

@@ -7,9 +7,9 @@ import { isObject } from '../jsonrpc.ts'
 import { before } from '../revision.ts'
 import type { ClientCapabilities, Params } from '../types.ts'
 import { rev20251125 } from './2025-11-25.ts'
-import { blocks, each, without } from './rewording.ts'
+import { mapContent, mapItems, omit } from './transforms.ts'
 
-const noIcons = without('icons')
+const noIcons = omit('icons')
 
 export const rev20250618 = before(rev20251125, {
   date: '2025-06-18',
@@ -18,13 +18,13 @@ export const rev20250618 = before(rev20251125, {
   polling: false,
 
   // Icons, and more to say about an implementation.
-  implementation: without('icons', 'description', 'websiteUrl'),
+  implementation: omit('icons', 'description', 'websiteUrl'),
   results: {
-    'tools/list': each('tools', noIcons),
-    'prompts/list': each('prompts', noIcons),
-    'resources/list': each('resources', noIcons),
-    'resources/templates/list': each('resourceTemplates', noIcons),
-    ...blocks(noIcons),
+    'tools/list': mapItems('tools', noIcons),
+    'prompts/list': mapItems('prompts', noIcons),
+    'resources/list': mapItems('resources', noIcons),
+    'resources/templates/list': mapItems('resourceTemplates', noIcons),
+    ...mapContent(noIcons),
   },
 
   // Elicitation gained modes, titled and multi-select enums and more defaults; sampling gained tools, and context became
@@ -37,8 +37,7 @@ export const rev20250618 = before(rev20251125, {
   notifications: { 'notifications/elicitation/complete': () => undefined },
   asks: {
     'elicitation/create': (params) => (params.mode === 'url' ? undefined : plainForm(params)),
-    'sampling/createMessage': (params) =>
-      isPlainSampling(params) ? without('tools', 'toolChoice')(params) : undefined,
+    'sampling/createMessage': (params) => (isPlainSampling(params) ? omit('tools', 'toolChoice')(params) : undefined),
   },
 })
 
@@ -47,15 +46,15 @@ function plainForm(params: Params): Params | undefined {
   const properties = Object.entries(schema.properties as Record<string, Params>)
   if (properties.some(([, property]) => property.type === 'array')) return undefined
   const plain = Object.fromEntries(properties.map(([name, property]) => [name, plainProperty(property)]))
-  return { ...without('mode')(params), requestedSchema: { ...without('$schema')(schema), properties: plain } }
+  return { ...omit('mode')(params), requestedSchema: { ...omit('$schema')(schema), properties: plain } }
 }
 
 function plainProperty(property: Params): Params {
-  const plain = property.type === 'boolean' ? property : without('default')(property)
+  const plain = property.type === 'boolean' ? property : omit('default')(property)
   if (!Array.isArray(plain.oneOf)) return plain
   const options = plain.oneOf.filter(isObject)
   return {
-    ...without('oneOf')(plain),
+    ...omit('oneOf')(plain),
     enum: options.map((option) => option.const),
     enumNames: options.map((option) => option.title ?? option.const),
   }

@@ -7,7 +7,7 @@ import { serverInfoKey } from '../meta.ts'
 import { before } from '../revision.ts'
 import type { Result } from '../types.ts'
 import { rev20260728 } from './2026-07-28.ts'
-import { each, without } from './rewording.ts'
+import { mapItems, omit } from './transforms.ts'
 import { wrapOutputSchema, wrapStructuredContent } from './wrapped-output.ts'
 
 export const rev20251125 = before(rev20260728, {
@@ -21,11 +21,11 @@ export const rev20251125 = before(rev20260728, {
   notifications: { 'notifications/subscriptions/acknowledged': () => undefined },
 
   // Results gained a kind, caching hints and the server's identity.
-  everyResult: (result) => withoutServerInfo(without('resultType', 'ttlMs', 'cacheScope')(result)),
+  everyResult: (result) => withoutServerInfo(omit('resultType', 'ttlMs', 'cacheScope')(result)),
 
   results: {
     // Output schemas and structured content may be anything, not only objects.
-    'tools/list': each('tools', wrapOutputSchema),
+    'tools/list': mapItems('tools', wrapOutputSchema),
     'tools/call': (result, { outputSchema }) => wrapStructuredContent(result, outputSchema),
   },
 
@@ -45,6 +45,6 @@ export const rev20251125 = before(rev20260728, {
 
 function withoutServerInfo(result: Result): Result {
   if (!result._meta || !(serverInfoKey in result._meta)) return result
-  const meta = without(serverInfoKey)(result._meta)
-  return Object.keys(meta).length > 0 ? { ...result, _meta: meta } : without('_meta')(result)
+  const meta = omit(serverInfoKey)(result._meta)
+  return Object.keys(meta).length > 0 ? { ...result, _meta: meta } : omit('_meta')(result)
 }

@@ -28,7 +28,7 @@ export const negotiate = (requested: string): Revision =>
   sessionRevisions.find((revision) => revision.date === requested) ?? (sessionRevisions[0] as Revision)
 
 /** What a session request without any other sign of its version is taken for. */
-export const unsaidRevision = rev20250326
+export const defaultRevision = rev20250326
 
 /** What a session is taken for before its handshake. */
 export const oldestRevision = rev20241105

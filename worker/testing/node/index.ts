@@ -77,7 +77,7 @@ export async function startServer({ config, env, vars, secrets, path = '/mcp' }:
 }
 
 const withoutClock =
-  'This Worker has the clock of the world. To let time pass from outside, test one whose main exports withTestClock(main) of edgemcp/testing/timed; or run the test inside workerd, with edgemcp/testing/workers'
+  'This Worker has the clock of the environment. To let time pass from outside, test one whose main exports withTestClock(main) of edgemcp/testing/timed; or run the test inside workerd, with edgemcp/testing/workers'
 
 /** As a secret has them. */
 function freshKeys(): string {
@@ -104,17 +104,17 @@ function classesOf(migrations: Migrations): string[] {
 /** A fake issuer at an address of this machine: configure the server under test with its `issuer`. */
 export async function startIssuer(): Promise<FakeIssuer & { close(): Promise<void> } & AsyncDisposable> {
   let issuer: FakeIssuer | undefined
-  const site = createServer(async ({ url = '/', headers }, answer) => {
+  const httpServer = createServer(async ({ url = '/', headers }, answer) => {
     const response = issuer?.respond(`http://${headers.host}${url}`)
     answer.writeHead(response?.status ?? 404, { 'Content-Type': 'application/json' })
     answer.end(await response?.text())
   })
-  await new Promise<void>((listening) => site.listen(0, '127.0.0.1', listening))
-  issuer = await fakeIssuer(`http://127.0.0.1:${(site.address() as AddressInfo).port}`)
+  await new Promise<void>((listening) => httpServer.listen(0, '127.0.0.1', listening))
+  issuer = await fakeIssuer(`http://127.0.0.1:${(httpServer.address() as AddressInfo).port}`)
   const close = () =>
     new Promise<void>((closed) => {
-      site.close(() => closed())
-      site.closeAllConnections()
+      httpServer.close(() => closed())
+      httpServer.closeAllConnections()
     })
   return { ...issuer, close, [Symbol.asyncDispose]: close }
 }

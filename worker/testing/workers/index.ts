@@ -33,8 +33,8 @@ export const server: ServerUnderTest & { fetch(request: Request): Promise<Respon
 
   async advance(milliseconds) {
     // The storage of any object shows the runtime how to tell the time to all of them.
-    const [known] = objects
-    const any = known ? stubOf(known) : (namespaces.McpUpdates ?? Object.values(namespaces)[0])?.getByName('updates')
+    const [name] = objects
+    const any = name ? stubOf(name) : (namespaces.McpUpdates ?? Object.values(namespaces)[0])?.getByName('updates')
     if (any) await runInDurableObject(any, (_, { storage }) => translate(storage))
     await pass(milliseconds, async () => [...objects].map(alarmed))
   },
@@ -69,9 +69,9 @@ function isNamespace(exported: object): boolean {
 }
 
 function namespace(className: string): Namespaces[string] {
-  const found = namespaces[className]
-  if (!found) throw new Error(`The Worker exports no Durable Object ${className}: name it with { class }`)
-  return found
+  const candidates = namespaces[className]
+  if (!candidates) throw new Error(`The Worker exports no Durable Object ${className}: name it with { class }`)
+  return candidates
 }
 
 async function keyRing(): Promise<KeyRing> {

@@ -35,8 +35,8 @@ const token = (scope: string) =>
     .sign(keys.privateKey)
 
 test('without a token nobody is let in, and is told where to get one', async () => {
-  const refused = await fetch(url, { method: 'POST' })
-  expect(refused.status).toBe(401)
+  const response = await fetch(url, { method: 'POST' })
+  expect(response.status).toBe(401)
   const described = await fetch(new URL('/.well-known/oauth-protected-resource/mcp', url))
   expect(await described.json()).toMatchObject({ authorization_servers: [ISSUER] })
 })

@@ -1,2 +1,0 @@
-/** A command that cannot do what it was asked: its message says what to do instead. */
-export class Refusal extends Error {}

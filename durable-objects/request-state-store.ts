@@ -1,0 +1,116 @@
+/**
+ * What must not be carried by a stateless client: a journal that is too large, and whether a state has been used.
+ *
+ * | key     | meaning                                                              | lifetime               |
+ * |---------|----------------------------------------------------------------------|------------------------|
+ * | `use`   | what a state was used with                                           | `expires`, by alarm    |
+ * | `lease` | milliseconds: until when the Worker that answers is known to work    | `expires`, by alarm    |
+ * | `kept:<part>` | the answer to that use, or a journal: see `parts.ts`               | `expires`, by alarm    |
+ * | `kept`  | the same, of an older release                                        | `expires`, by alarm    |
+ */
+import { readParts, writeParts } from './parts.ts'
+import type { Schema } from './schema.ts'
+
+/** What may be asked of an object that stands for one state of one call. */
+export interface RequestStateRpc {
+  /** @param expires milliseconds: until when to keep it */
+  put(text: string, expires: number): Promise<void>
+  get(): Promise<string | undefined>
+  /**
+   * Uses a state. The first use is the caller's to answer, with `keep`; the same use again waits for that answer.
+   *
+   * @param use what it is used with
+   * @param isLate the time to answer has passed: a repeated use gets the first outcome, a first use is refused
+   */
+  consume(use: string, expires: number, isLate?: boolean): Promise<Consumed>
+  /** Extends the lease of the first use, whose answer is still worked on. */
+  extend(): Promise<void>
+}
+
+/**
+ * - `late`: it was not used in time
+ * - `lost`: it was used the same way, and the Worker that was to answer has stopped
+ * - `working`: it was used the same way, and that Worker is still at work
+ * - `other`: it was used in another way
+ */
+export type Consumed = { is: 'first' | 'late' | 'lost' | 'working' | 'other' } | { is: 'answered'; text: string }
+
+/** Milliseconds that a Worker counts as working after its last sign of life: it extends its lease several times in this time. */
+const defaultLeaseMs = 30_000
+
+export class RequestStateStore implements RequestStateRpc {
+  readonly #storage: DurableObjectStorage
+  readonly #schema: Schema
+  readonly #patienceMs: number
+  readonly #leaseMs: number
+  /** Resolves when the answer is stored. */
+  readonly #answered = Promise.withResolvers<string>()
+
+  /** @param times `patienceMs`: how long one request waits for the answer of another */
+  constructor(
+    storage: DurableObjectStorage,
+    schema: Schema,
+    { patienceMs = 25_000, leaseMs = defaultLeaseMs }: { patienceMs?: number; leaseMs?: number } = {},
+  ) {
+    this.#storage = storage
+    this.#schema = schema
+    this.#patienceMs = patienceMs
+    this.#leaseMs = leaseMs
+  }
+
+  async put(text: string, expires: number): Promise<void> {
+    this.#schema.store()
+    writeParts(this.#storage.kv, 'kept', text)
+    await this.#storage.setAlarm(expires)
+    this.#answered.resolve(text)
+  }
+
+  async get(): Promise<string | undefined> {
+    const { kv } = this.#storage
+    return readParts(kv, 'kept') || kv.get<string>('kept')
+  }
+
+  async consume(use: string, expires: number, isLate = false): Promise<Consumed> {
+    const { kv } = this.#storage
+    const used = kv.get<string>('use')
+    if (used === undefined) {
+      if (isLate) return { is: 'late' }
+      this.#schema.store()
+      kv.put('use', use)
+      this.#lease()
+      await this.#storage.setAlarm(expires)
+      return { is: 'first' }
+    }
+    if (used !== use) return { is: 'other' }
+    const text = (await this.get()) ?? (await this.#answer())
+    if (text !== undefined) return { is: 'answered', text }
+    return { is: this.#leaseEnds > Date.now() ? 'working' : 'lost' }
+  }
+
+  async extend(): Promise<void> {
+    if (this.#storage.kv.get('use') !== undefined) this.#lease()
+  }
+
+  #lease(): void {
+    this.#storage.kv.put('lease', Date.now() + this.#leaseMs)
+  }
+
+  /** Milliseconds. An older release stores no lease. */
+  get #leaseEnds(): number {
+    return this.#storage.kv.get<number>('lease') ?? 0
+  }
+
+  /** Waits for the answer for as long as a Worker works on it, within the patience. */
+  async #answer(): Promise<string | undefined> {
+    const patienceEnds = Date.now() + this.#patienceMs
+    for (;;) {
+      const waitMs = Math.min(patienceEnds, this.#leaseEnds) - Date.now()
+      if (waitMs <= 0) return undefined
+      const { promise: late, resolve } = Promise.withResolvers<undefined>()
+      const timer = setTimeout(resolve, waitMs)
+      const text = await Promise.race([this.#answered.promise, late])
+      clearTimeout(timer)
+      if (text !== undefined) return text
+    }
+  }
+}

@@ -1,0 +1,192 @@
+import { runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { createParser } from 'eventsource-parser'
+import { describe, expect, test, vi } from 'vitest'
+import type { SessionRpc } from '../../durable-objects/session.ts'
+import { openRelay } from '../../worker/http/relay.ts'
+import { feedRequest } from '../../worker/http/sessions.ts'
+import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
+import { separators } from '../support/hostile-text.ts'
+import { post, postOf } from './session-post.ts'
+
+type Stub = DurableObjectStub & SessionRpc
+const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
+const session = () => namespace.getByName(crypto.randomUUID())
+const week = 7 * 24 * 60 * 60_000
+const limits = { keepAliveMs: 15_000, maxBufferedBytes: 1_000_000 }
+
+/** The ways of one client's connection to the object, as the Worker dials them. */
+function connection(stub: Stub) {
+  const settings = { relay: crypto.randomUUID(), expires: String(Date.now() + week) }
+  return (after: string | undefined, again: boolean) => stub.fetch(feedRequest(settings, after, again))
+}
+
+/** Reads to the end; `text` is what has come so far. */
+function reading(response: Response) {
+  const read = { text: '', ended: false }
+  const decoder = new TextDecoder()
+  const pump = async () => {
+    for await (const chunk of response.body as ReadableStream<Uint8Array>) read.text += decoder.decode(chunk)
+    read.ended = true
+  }
+  pump()
+  return read
+}
+
+const change = (index: number) => ({ resource: `note://${'x'.repeat(1000)}/${index}` })
+
+test('an object that is lost while it is dialled for the first time is dialled again', async () => {
+  const dial = connection(session())
+  let dials = 0
+  const response = await openRelay({
+    ...limits,
+    dial(after, again) {
+      if (++dials < 3) throw new Error('Durable Object reset because its code was updated.')
+      return dial(after, again)
+    },
+  })
+  expect([response.status, dials]).toEqual([200, 3])
+  await response.body?.cancel()
+})
+
+test('a connection that rested does not take the place of the one that its client has opened since', async () => {
+  const stub = session()
+  const dead = await openRelay({ keepAliveMs: 100, maxBufferedBytes: 20_000, dial: connection(stub) })
+  for (let index = 1; index <= 60; index++) await stub.changed(change(index))
+  const live = reading(await openRelay({ ...limits, dial: connection(stub) }, '0.5'))
+  await vi.waitFor(() => expect(live.text).toContain('id: 0.60\n'))
+  // What nobody reads is noticed, and what waited for it is read after all.
+  await scheduler.wait(300)
+  const late = reading(dead)
+  await vi.waitFor(() => expect(late.ended).toBe(true))
+  await stub.changed(change(61))
+  await vi.waitFor(() => expect(live.text).toContain('id: 0.61\n'))
+  expect(live.ended).toBe(false)
+  expect(live.text.match(/^id: 0\.\d+$/gm)).toEqual(Array.from({ length: 56 }, (_, index) => `id: 0.${index + 6}`))
+})
+
+test('a reader that pauses gets everything once it reads', async () => {
+  const stub = session()
+  const response = await openRelay({ keepAliveMs: 15_000, maxBufferedBytes: 20_000, dial: connection(stub) })
+  for (let index = 1; index <= 200; index++) await stub.changed(change(index))
+  const read = reading(response)
+  await vi.waitFor(() => expect(read.text).toContain('id: 0.200\n'))
+  expect(read.text.match(/^id: 0\.\d+$/gm)).toEqual(Array.from({ length: 200 }, (_, index) => `id: 0.${index + 1}`))
+})
+
+test.each(['id: 999.1', 'id: 0.0', 'id: 1.0', 'retry: 0', 'data: {}'])(
+  'a line "%s" in a URI does not move the id that a slow reader continues from',
+  async (line) => {
+    const stub = session()
+    const hostile = separators
+      .filter((separator) => separator.isWellFormed())
+      .map((separator) => `${separator}${line}${separator}`)
+      .join('')
+    let dials = 0
+    const dial = connection(stub)
+    const response = await openRelay({
+      keepAliveMs: 15_000,
+      maxBufferedBytes: 5_000,
+      dial(after, again) {
+        dials += 1
+        return dial(after, again)
+      },
+    })
+    const uris = Array.from({ length: 60 }, (_, index) => `note://${index}/${hostile}${'x'.repeat(1000)}${hostile}`)
+    for (const uri of uris) await stub.changed({ resource: uri })
+    const read = reading(response)
+    await vi.waitFor(() => expect(read.text).toContain('id: 0.60\n'))
+    const received: { id: string | undefined; uri: string }[] = []
+    createParser({ onEvent: ({ id, data }) => received.push({ id, uri: JSON.parse(data).params.uri }) }).feed(read.text)
+    expect(received).toEqual(uris.map((uri, index) => ({ id: `0.${index + 1}`, uri })))
+    expect(dials).toBeGreaterThan(1)
+    expect(dials).toBeLessThanOrEqual(61)
+  },
+)
+
+describe('responses of calls that share a stream whose client reads late', () => {
+  const toolCall = (id: string, name: string, args: object): RequestMessage => ({
+    jsonrpc: '2.0',
+    id,
+    method: 'tools/call',
+    params: { name, arguments: args },
+  })
+  /** Logs more than its share of what a stream keeps of notifications. */
+  const pour = (index: number) => toolCall(`pour ${index}`, 'pour', { lines: 300, characters: 10 })
+  /** More than sixteen of these responses are more than a stream keeps of responses. */
+  const large = 'x'.repeat(1_900_000)
+  const echo = (index: number) => toolCall(`echo ${index}`, 'echo', { text: large })
+  const ping = (id: string): RequestMessage => ({ jsonrpc: '2.0', id, method: 'ping' })
+
+  const handshake = undefined
+
+  /** A session over HTTP+SSE. Nothing is read of its stream yet. */
+  async function openSse() {
+    const stub = session()
+    const settings = { sse: '1', relay: crypto.randomUUID(), expires: String(Date.now() + week) }
+    const dial = (after: string | undefined, again: boolean) => stub.fetch(feedRequest(settings, after, again))
+    const response = await openRelay({ keepAliveMs: 15_000, maxBufferedBytes: 5_000, dial })
+    const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
+    await stub.post(post('initialize', hello, { handshake }))
+    return { stub, response }
+  }
+
+  const answered = (stub: Stub) => vi.waitFor(async () => expect(await openCalls(stub)).toBe(0))
+
+  /** The ids of the results that were read, in order, without that of `initialize`. */
+  function answeredIn(text: string): string[] {
+    const ids: string[] = []
+    createParser({
+      onEvent({ data }) {
+        const message = JSON.parse(data)
+        if ('result' in message && message.id !== 1) ids.push(message.id)
+      },
+    }).feed(text)
+    return ids
+  }
+
+  test('all arrive, however many notifications were deleted between them', async () => {
+    const { stub, response } = await openSse()
+    const indices = Array.from({ length: 18 }, (_, index) => index + 1)
+    for (const index of indices) {
+      await stub.post(postOf([pour(index)], { handshake }))
+      await answered(stub)
+    }
+    await stub.post(postOf([ping('last')], { handshake }))
+    const read = reading(response)
+    await vi.waitFor(() => expect(read.text).toContain('"id":"last"'))
+    expect(answeredIn(read.text)).toEqual([...indices.map((index) => `pour ${index}`), 'last'])
+  })
+
+  test('end the session over HTTP+SSE when they are more than a stream keeps of responses', async () => {
+    const { stub, response } = await openSse()
+    for (let index = 1; index <= 18; index += 1) {
+      await stub.post(postOf([echo(index)], { handshake }))
+      await answered(stub)
+    }
+    const read = reading(response)
+    await vi.waitFor(() => expect(read.ended).toBe(true))
+    const ids = answeredIn(read.text)
+    expect(ids).toEqual(Array.from({ length: ids.length }, (_, index) => `echo ${index + 1}`))
+    expect(ids.length).toBeLessThan(18)
+    expect(await stub.post(postOf([ping('late')], { handshake }))).toEqual({ gone: true })
+  })
+
+  test('end the stream of a batch, also before it was opened, when they are more than a stream keeps', async () => {
+    const stub = session()
+    const messages = [pour(1), ...Array.from({ length: 17 }, (_, index) => echo(index + 1))]
+    const since20250326 = { version: '2025-03-26', capabilities: {}, client: { name: 'test', version: '1' } }
+    expect(await stub.post(postOf(messages, { batch: true, handshake: since20250326 }))).toEqual({ stream: 1 })
+    await answered(stub)
+    const settings = { stream: '1', relay: crypto.randomUUID(), expires: String(Date.now() + week) }
+    expect((await stub.fetch(feedRequest(settings, undefined, false))).status).toBe(400)
+    expect((await stub.fetch(feedRequest(settings, '1.1', true))).status).toBe(400)
+  })
+})
+
+/** Calls of a session that have no answer yet. */
+const openCalls = (stub: Stub) =>
+  runInDurableObject(stub, (_, { storage }) => {
+    const tables = storage.sql.exec("SELECT 1 FROM sqlite_master WHERE name = 'calls'").toArray()
+    return tables.length === 0 ? 0 : storage.sql.exec('SELECT 1 FROM calls').toArray().length
+  })

@@ -1,0 +1,36 @@
+import { errorTable, McpError } from '../protocol/errors.ts'
+import { errorText, isRequest, type Message } from '../protocol/jsonrpc.ts'
+import type { RequestId } from '../protocol/types.ts'
+import { jsonResponse } from './reply.ts'
+
+/** A request that was not served, as a JSON-RPC error with the status of its kind. */
+export function errorResponse(error: McpError, id?: RequestId): Response {
+  const numbers = errorTable[error.kind]
+  return jsonResponse({
+    status: numbers.status,
+    text: errorText(id, error, numbers),
+    headers: { ...(error.kind === 'unauthorized' && { 'WWW-Authenticate': 'Bearer' }), ...error.headers },
+  })
+}
+
+export function notAllowed(methods: string): Response {
+  const response = errorResponse(new McpError('method_not_allowed', `Use ${methods}`))
+  response.headers.set('Allow', methods)
+  return response
+}
+
+/** @param reason why it takes a session */
+export const sessionRequired = (reason: string): McpError =>
+  new McpError(
+    'session_required',
+    `Missing header Mcp-Session-Id: ${reason}. Send initialize, then its Mcp-Session-Id with every request`,
+  )
+
+export const noBatches = (date: string): McpError =>
+  new McpError('invalid_request', `Revision ${date} has no batches: send one message at a time`)
+
+/** The id a refusal may repeat: that of the only request. Ids of responses are not the client's own. */
+export function idOf(messages: readonly Message[]): RequestId | undefined {
+  const [first] = messages
+  return first && messages.length === 1 && isRequest(first) ? first.id : undefined
+}

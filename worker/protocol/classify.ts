@@ -1,0 +1,128 @@
+/**
+ * Which revision a POST speaks, from its body and headers alone. Pure, so that the table of cases is its test.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
+ */
+import { McpError } from './errors.ts'
+import {
+  isNotification,
+  isObject,
+  isRequest,
+  isResponse,
+  type Message,
+  type Parsed,
+  type RequestMessage,
+} from './jsonrpc.ts'
+import { claimedVersion, clientCapabilitiesKey, type Envelope, metaOf, readEnvelope } from './meta.ts'
+import type { Revision } from './revision.ts'
+import { newestStateless, revisionOf, revisions, supportedVersions } from './revisions/index.ts'
+
+/** The headers that take part, as they arrived. */
+export type VersionHeaders = { version: string | null; session: string | null }
+
+export type Classified =
+  /** A request that stands alone. */
+  | { stateless: RequestMessage; revision: Revision; envelope: Envelope }
+  /** A notification in stateless framing: there is nothing it could change. */
+  | { ignored: true }
+  | { handshake: RequestMessage }
+  /** Messages of a session; `batch` when they came as an array. */
+  | { messages: Message[]; batch: boolean }
+  | { refused: McpError; id?: string | number }
+
+export function classify(parsed: Parsed, signs: VersionHeaders): Classified {
+  if ('malformed' in parsed) return { refused: parsed.malformed, id: parsed.id }
+  const { version } = signs
+  const isUnknown = version !== null && revisionOf(version) === undefined
+  const isStatelessVersion = claimsStateless(version)
+  if ('batch' in parsed && isUnknown) return { refused: unsupportedVersion(version) }
+  if ('batch' in parsed) return recogniseBatch(parsed.batch, isStatelessVersion)
+  const { message } = parsed
+  if (isUnknown && !isStatelessRequest(message)) {
+    return { refused: unsupportedVersion(version), id: isRequest(message) ? message.id : undefined }
+  }
+  if (isResponse(message)) {
+    if (isStatelessVersion) return refuse('invalid_request', 'A stateless client sends no responses')
+    return { messages: [message], batch: false }
+  }
+  const claimed = claimedVersion(message.params)
+  if (isNotification(message)) {
+    return isStatelessVersion || claimed !== undefined ? { ignored: true } : { messages: [message], batch: false }
+  }
+  if (message.method === 'initialize' && !isStatelessClaim(message)) {
+    if (!isStatelessVersion) return { handshake: message }
+    return refuse('header_mismatch', `MCP-Protocol-Version ${version} has no initialize`, message.id)
+  }
+  if (claimed === undefined && !isStatelessVersion) return { messages: [message], batch: false }
+  return recogniseStateless(message, version)
+}
+
+function recogniseBatch(batch: Exclude<Parsed, { batch: unknown }>[], claims: boolean): Classified {
+  if (claims) return refuse('invalid_request', 'A stateless request must not be part of a batch')
+  const messages: Message[] = []
+  for (const entry of batch) {
+    if ('malformed' in entry) return { refused: entry.malformed }
+    const { message } = entry
+    if (isRequest(message) && message.method === 'initialize') {
+      return refuse('invalid_request', 'initialize must not be part of a batch')
+    }
+    if (!isResponse(message) && claimedVersion(message.params) !== undefined) {
+      return refuse('invalid_request', 'A stateless request must not be part of a batch')
+    }
+    messages.push(message)
+  }
+  return { messages, batch: true }
+}
+
+function recogniseStateless(message: RequestMessage, header: string | null): Classified {
+  try {
+    const { version, ...envelope } = readEnvelope(message.params)
+    if (header === null) throw new McpError('header_mismatch', 'Missing header MCP-Protocol-Version')
+    if (header !== version) {
+      throw new McpError('header_mismatch', `MCP-Protocol-Version is ${header}, the body says ${version}`)
+    }
+    const revision = revisionOf(version)
+    if (!revision?.stateless) throw unsupportedVersion(version)
+    return {
+      stateless: message,
+      revision,
+      envelope: { ...envelope, capabilities: revision.client(envelope.capabilities) },
+    }
+  } catch (thrown) {
+    if (thrown instanceof McpError) return { refused: thrown, id: message.id }
+    throw thrown
+  }
+}
+
+/** The refusal of a header MCP-Protocol-Version that names a version this server does not speak. */
+export const unknownVersion = (version: string | null): McpError | undefined =>
+  version === null || revisionOf(version) ? undefined : unsupportedVersion(version)
+
+/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#errors */
+export const unsupportedVersion = (requested: string): McpError =>
+  new McpError('unsupported_version', `Unsupported protocol version ${requested}: this server speaks ${spoken}`, {
+    supported: supportedVersions,
+    requested,
+  })
+
+const spoken = revisions.map(({ date }) => date).join(', ')
+
+const refuse = (kind: 'invalid_request' | 'header_mismatch', message: string, id?: string | number): Classified => ({
+  refused: new McpError(kind, message),
+  id,
+})
+
+/** Dates compare as text, but only dates do: `v999` is not newer than anything. */
+const claimsStateless = (version: unknown): boolean =>
+  typeof version === 'string' && /^\d{4}-\d{2}-\d{2}$/.test(version) && version >= newestStateless.date
+
+/** Does its body name the version that it speaks? Then what is wrong with it is told of the body and the header together. */
+const isStatelessRequest = (message: Message): boolean =>
+  isRequest(message) &&
+  claimedVersion(message.params) !== undefined &&
+  (message.method !== 'initialize' || isStatelessClaim(message))
+
+/** An `initialize` that carries an envelope is a stateless request for a method that is not there. */
+function isStatelessClaim({ params }: RequestMessage): boolean {
+  return claimsStateless(claimedVersion(params)) && isObject(metaOf(params)?.[clientCapabilitiesKey])
+}

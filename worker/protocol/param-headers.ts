@@ -1,0 +1,105 @@
+/**
+ * Headers that mirror the body: `Mcp-Name` and `Mcp-Param-*`, their encoding, and which arguments a tool mirrors.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
+ */
+import { decodeBase64 } from './base64.ts'
+import { isObject } from './jsonrpc.ts'
+import type { JsonSchema, Params } from './types.ts'
+import { utf8 } from './utf8.ts'
+
+/** An argument that a client repeats in the header `Mcp-Param-{header}`. */
+export type HeaderParameter = {
+  header: string
+  /** Property names from the root of the arguments. */
+  path: readonly string[]
+  type: 'string' | 'integer' | 'boolean'
+}
+
+export const annotation = 'x-mcp-header'
+
+/** Keywords whose values are not schemas. */
+const literals = new Set(['const', 'enum', 'default', 'examples'])
+
+/**
+ * The mirrored parameters of an input schema.
+ *
+ * @param complain about an annotation that clients must refuse: it is left out
+ */
+export function headerParameters(
+  schema: JsonSchema,
+  complain?: (header: Annotation, others: readonly HeaderParameter[]) => void,
+): HeaderParameter[] {
+  const parameters: HeaderParameter[] = []
+  visit(schema, [], true)
+  return parameters
+
+  function visit(node: unknown, path: readonly string[], reachable: boolean): void {
+    if (typeof node !== 'object' || node === null) return
+    if (annotation in node) add(node, path, reachable && path.length > 0)
+    for (const [keyword, value] of Object.entries(node)) {
+      if (literals.has(keyword)) continue
+      if (keyword === 'properties' && isObject(value)) {
+        for (const [name, property] of Object.entries(value)) visit(property, [...path, name], reachable)
+      } else visit(value, path, false)
+    }
+  }
+
+  function add({ [annotation]: header, type }: Params, path: readonly string[], reachable: boolean): void {
+    complain?.([header, type, path, reachable], parameters)
+    if (typeof header === 'string' && reachable)
+      parameters.push({ header, path, type: type as HeaderParameter['type'] })
+  }
+}
+
+/** What a schema says of a header, right or wrong. `reachable`: do `properties` alone lead to it? */
+export type Annotation = [header: unknown, type: unknown, path: readonly string[], reachable: boolean]
+
+/** The argument at the end of a path; `undefined` when it, or anything on the way, is absent or null. */
+export function argumentAt(args: unknown, path: readonly string[]): unknown {
+  let value = args
+  for (const name of path) {
+    if (!isObject(value) || !Object.hasOwn(value, name)) return undefined
+    value = value[name]
+  }
+  return value ?? undefined
+}
+
+/** A header value, encoded where it could not travel as it is. */
+export const encodeHeader = (value: string): string =>
+  /^(?![ \t])[\t\x20-\x7e]*(?<![ \t])$/.test(value) && !/^=\?base64\?.*\?=$/.test(value)
+    ? value
+    : `=?base64?${btoa(String.fromCharCode(...utf8(value)))}?=`
+
+/** The headers that repeat arguments of a call. */
+export const parameterHeaders = (parameters: readonly HeaderParameter[], args: unknown): Record<string, string> =>
+  Object.fromEntries(
+    parameters.flatMap(({ header, path }) => {
+      const value = argumentAt(args, path)
+      return value === undefined ? [] : [[`Mcp-Param-${header}`, encodeHeader(String(value))]]
+    }),
+  )
+
+/** Reads a mirrored header value. `undefined` when it is none that a client may send. */
+export function decodeHeader(value: string): string | undefined {
+  if (/[^\t\x20-\x7e]/.test(value)) return undefined
+  const [, payload] = /^=\?base64\?(.*)\?=$/.exec(value) ?? []
+  if (payload === undefined) return value
+  if (payload.length % 4 > 0 || !/^[a-z\d+/]*={0,2}$/i.test(payload)) return undefined
+  try {
+    return new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(decodeBase64(payload))
+  } catch {
+    return undefined
+  }
+}
+
+const decimal = /^-?\d+(?:\.\d+)?(?:e[+-]?\d+)?$/i
+
+/** Is the decoded header the same value as the argument? Integers compare as numbers, everything else as text. */
+export function mirrors(decoded: string, argument: unknown): boolean {
+  if (typeof argument === 'number') {
+    return Number.isSafeInteger(argument) && decimal.test(decoded) && Number(decoded) === argument
+  }
+  if (typeof argument === 'boolean') return decoded === String(argument)
+  return decoded === argument
+}
