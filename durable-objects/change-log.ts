@@ -10,7 +10,7 @@
  * |           | `at`     | milliseconds: when it was told; NULL: it waits to be            |                      |
  * |           | `told`   | of the sessions, by name: who was told last; NULL: all have been |                      |
  */
-import type { Tables } from './tables.ts'
+import type { Tables } from './shared/tables.ts'
 
 export const changesSchema = `
   CREATE TABLE changes (seq INTEGER PRIMARY KEY, change TEXT, topics TEXT, at INTEGER, told TEXT);

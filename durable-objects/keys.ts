@@ -5,14 +5,11 @@
  * |--------|----------------------------------------------------|---------------|
  * | `keys` | the key ring of a server that has no secret for it | as the server |
  */
+
 import { DurableObject } from 'cloudflare:workers'
 import { type KeyRing, mintKeyRing } from '../worker/auth/seal.ts'
-import { Schema } from './schema.ts'
-
-export interface KeysRpc {
-  /** The key ring, minted the first time somebody asks. */
-  keys(): Promise<KeyRing>
-}
+import type { KeysRpc } from './rpc.ts'
+import { Schema } from './shared/schema.ts'
 
 export class Keys extends DurableObject implements KeysRpc {
   protected readonly schema = new Schema(this.ctx.storage)

@@ -15,7 +15,7 @@ import { DurableObject } from 'cloudflare:workers'
 import { McpError } from '../worker/protocol/errors.ts'
 import type { StateAnswer, StateCall, StateRpc } from '../worker/server/state.ts'
 import { type Declaration, declarationOf, declared, type SqlValue, type Store } from '../worker/state/declaration.ts'
-import { Schema } from './schema.ts'
+import { Schema } from './shared/schema.ts'
 
 const prefix = 'of:'
 

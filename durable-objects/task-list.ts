@@ -7,18 +7,9 @@
  * |         | `task`    | `ListedTask`, as JSON                     | the same               |
  * |         | `expires` | milliseconds: when there is no such task  | until then, by alarm   |
  */
-import type { Schema } from './schema.ts'
-import { Tables } from './tables.ts'
-
-export type ListedTask = { readonly name: string; readonly taskId: string }
-
-/** What may be asked of an object that keeps a list. */
-export interface TaskListRpc {
-  /** @param expires milliseconds */
-  list(task: ListedTask, expires: number): Promise<void>
-  /** Those after a position, in the order in which they began. */
-  listed(after: number, limit: number): Promise<{ tasks: ListedTask[]; next: number | undefined }>
-}
+import type { ListedTask, TaskListRpc } from './rpc.ts'
+import type { Schema } from './shared/schema.ts'
+import { Tables } from './shared/tables.ts'
 
 /** Milliseconds that entries may stay after their time, so that an alarm is for many. */
 const batch = 60_000

@@ -22,9 +22,9 @@ import { type ErrorKind, McpError } from '../worker/protocol/errors.ts'
 import { jsonText } from '../worker/protocol/json-text.ts'
 import type { ClientCapabilities, Implementation, InputRequest, Params, Result } from '../worker/protocol/types.ts'
 import { utf8 } from '../worker/protocol/utf8.ts'
-import { bytesOf, maxValueBytes, readParts, writeParts } from './parts.ts'
-import type { Schema } from './schema.ts'
-import { Tables } from './tables.ts'
+import { bytesOf, maxValueBytes, readParts, writeParts } from './shared/parts.ts'
+import type { Schema } from './shared/schema.ts'
+import { Tables } from './shared/tables.ts'
 
 /** What is called, and for whom. */
 export type TaskCall = {

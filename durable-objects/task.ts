@@ -3,6 +3,7 @@
  * again, from what it has learned so far: each effect is written down before its handler goes on. What it keeps is in
  * `task-store.ts`. Another object of this class keeps somebody's list of tasks: see `task-list.ts`.
  */
+
 import { DurableObject } from 'cloudflare:workers'
 import type { Call, CallEnvironment, Outcome, Seals } from '../worker/engine/call.ts'
 import { InvalidInputResponse } from '../worker/engine/invalid-input-response.ts'
@@ -12,15 +13,16 @@ import { run } from '../worker/engine/run.ts'
 import { asMcpError, McpError } from '../worker/protocol/errors.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
 import { newestStateless as revision } from '../worker/protocol/revisions/index.ts'
-import type { InputRequest, Result } from '../worker/protocol/types.ts'
+import type { InputRequest } from '../worker/protocol/types.ts'
 import type { Context } from '../worker/server/context.ts'
 import type { Interceptor } from '../worker/server/interceptor.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import type { Tool } from '../worker/server/tool.ts'
 import { sleeping, waited } from '../worker/tasks/sleeping.ts'
-import { Schema } from './schema.ts'
-import { type ListedTask, TaskList, type TaskListRpc } from './task-list.ts'
+import type { ListedTask, StartResult, TaskListRpc, TaskRpc, TaskView } from './rpc.ts'
+import { Schema } from './shared/schema.ts'
+import { TaskList } from './task-list.ts'
 import {
   type End,
   type TaskCall,
@@ -31,54 +33,10 @@ import {
   type TaskTerms,
 } from './task-store.ts'
 
-export type TaskView = Pick<
-  TaskRecord,
-  'taskId' | 'status' | 'statusMessage' | 'createdAt' | 'lastUpdatedAt' | 'ttl' | 'poll' | 'due' | 'rounds'
-> &
-  End & {
-    readonly inputRequests?: Readonly<Record<string, InputRequest>>
-    /** The name of its tool, once it is over. */
-    readonly tool?: string
-  }
-
-/** What became of a call before it was time to make a task of it. */
-export type StartResult =
-  | { readonly task: TaskView }
-  | { readonly done: Result }
-  | { readonly error: TaskError }
-  | { readonly inputRequests: Readonly<Record<string, InputRequest>> }
-
 /** `isCurrent`: `reauthorize` has just returned it. Else it is as it was stored, without most of its claims. */
 export type RunPrincipal = { readonly principal: Principal | undefined; readonly isCurrent: boolean }
 
 type Answers = Readonly<Record<string, Answer>>
-
-/** What may be asked of a task. Nothing: there is no such task any more. */
-export interface TaskRpc extends TaskListRpc {
-  /**
-   * Begins, or goes on with, a call.
-   *
-   * @param who its object's name, what its client calls it, and the object of the session that is told of it, with the scopes that takes
-   * @param answers to what was asked before it was a task
-   * @param isResumed its client has heard of the call: without anything stored of it, it is not begun anew
-   */
-  start(
-    call: TaskCall,
-    terms: TaskTerms,
-    who: Pick<TaskRecord, 'name' | 'taskId' | 'session' | 'scopes'>,
-    answers: Answers,
-    isResumed: boolean,
-  ): Promise<StartResult>
-  get(): Promise<TaskView | undefined>
-  /** Waits a while, for as long as it runs. */
-  settled(): Promise<TaskView | undefined>
-  /** Answers open questions; others are not asked. `error`: an answer is not valid, and none was taken. */
-  update(answers: Answers): Promise<{ task: TaskView } | { error: TaskError } | undefined>
-  /** Cancels it, unless it is over: `before` is how it was. */
-  cancel(): Promise<{ before: TaskStatus; task: TaskView } | undefined>
-  /** From now on its status is told to those who listen there, as it is now and whenever it changes. */
-  watch(shard: number): Promise<void>
-}
 
 export type TaskHost = {
   /** The server of the endpoint that admitted a call. */

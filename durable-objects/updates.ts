@@ -24,56 +24,16 @@
  *
  * For `changes` see `change-log.ts`.
  */
+
 import { relayMessage } from '../worker/http/relay-messages.ts'
 import { networkOf } from '../worker/protocol/address.ts'
 import { bounds } from '../worker/protocol/bounds.ts'
 import { type ServerEvent, withTenant } from '../worker/protocol/changes.ts'
 import { ChangeLog, changesSchema, retentionMs } from './change-log.ts'
-import { Keys, type KeysRpc } from './keys.ts'
+import { Keys } from './keys.ts'
 import { Outbox } from './outbox.ts'
-import type { SessionRpc } from './session.ts'
-import { Tables } from './tables.ts'
-
-/** What Workers, sessions and other objects of its kind may ask of it. */
-export interface UpdatesRpc extends KeysRpc {
-  /**
-   * Tells everyone who listens to one of the topics. Resolves when that is certain to happen.
-   *
-   * @param shards how many objects it goes to: known to the first, told to the others
-   */
-  publish(change: ServerEvent, topics: readonly string[], shards?: number): Promise<void>
-  /** False when the session, its caller or this object has too many subscriptions to resources to take another one. */
-  subscribe(session: string, topics: readonly string[], subscriber?: Subscriber): Promise<boolean>
-  unsubscribe(session: string, topics: readonly string[]): Promise<void>
-  /** Forgets a session. True when it was subscribed to resources. */
-  leave(session: string): Promise<boolean>
-  /**
-   * Enables or disables what is in a list of the server, and publishes the change of that list when it was not so before: first object
-   * only. A Worker of an older release leaves the change out.
-   *
-   * @returns true when the caller has to publish the change
-   */
-  turn(key: string, on: boolean, change?: ServerEvent, topics?: readonly string[]): Promise<boolean>
-  /** What was enabled or disabled: first object only. */
-  turned(): Promise<Readonly<Record<string, boolean>>>
-  /** The first object hears that there is another one. */
-  join(shard: number): Promise<void>
-  /**
-   * Opens a relay of changes: each message has a `News` as JSON and its `seq` as id, see `relay-messages.ts`. `?topics=` is a JSON list,
-   * `?listener=` names whose it is, `?most=` says how many these may have, `?after=` goes on after a message. 410: it is not kept any more. 429: too many.
-   */
-  fetch(request: Request): Promise<Response>
-}
-
-/** Who subscribes: `principal` is its `principalKey`, '' for a client without one. */
-export type Subscriber = { principal: string; address: string | undefined }
-
-/** The objects of a server that hear of changes. */
-export type Shards = {
-  /** The one that a listener or a session belongs to, by a text that names it; any for nobody. */
-  of(name: string): number
-  at(shard: number): UpdatesRpc
-}
+import type { SessionRpc, Shards, Subscriber, UpdatesRpc } from './rpc.ts'
+import { Tables } from './shared/tables.ts'
 
 /** How many may listen, and how they are spread. */
 export type UpdatesOptions = {

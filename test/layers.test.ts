@@ -67,7 +67,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'durable-objects/updates.ts',
       'cloudflare:workers',
     ],
-    types: ['worker/server', 'worker/serve.ts'],
+    types: ['worker/server', 'worker/serve.ts', 'durable-objects/rpc.ts'],
   },
   'worker/limits': {
     may: ['worker/engine', 'worker/options', 'worker/protocol', 'worker/state/declaration.ts', 'cloudflare:workers'],

@@ -1,5 +1,5 @@
 /** Checks of what `serve()` is given. A deployment's bundle has none of them, but for the names of the options: see `serve.ts`. */
-import type { ReplayLimits } from '../durable-objects/event-log.ts'
+import type { ReplayLimits } from '../durable-objects/shared/event-log.ts'
 import type { Limits } from './http/limits.ts'
 import { checkPolicy, policyKinds } from './http/policy-checks.ts'
 import { checkOptions, checkValue, type KindsOf } from './options/check.ts'

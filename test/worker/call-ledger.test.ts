@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import { CallLedger, type LedgerCall } from '../../durable-objects/call-ledger.ts'
+import { CallLedger, type LedgerCall } from '../../durable-objects/shared/call-ledger.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
 
 const namespace = (exports as unknown as { McpSession: DurableObjectNamespace }).McpSession

@@ -1,7 +1,7 @@
 import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
-import { defaultLogBounds, EventLog, type ReplayLimits } from '../../durable-objects/event-log.ts'
+import { defaultLogBounds, EventLog, type ReplayLimits } from '../../durable-objects/shared/event-log.ts'
 
 const namespace = (exports as unknown as { McpSession: DurableObjectNamespace }).McpSession
 

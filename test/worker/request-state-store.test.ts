@@ -1,8 +1,9 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import { type RequestStateRpc, RequestStateStore } from '../../durable-objects/request-state-store.ts'
-import { Schema } from '../../durable-objects/schema.ts'
+import type { RequestStateRpc } from '../../durable-objects/rpc.ts'
+import { RequestStateStore } from '../../durable-objects/session/request-state-store.ts'
+import { Schema } from '../../durable-objects/shared/schema.ts'
 
 type Stub = DurableObjectStub & RequestStateRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession

@@ -1,9 +1,9 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
-import { defaultLogBounds, EventLog } from '../../durable-objects/event-log.ts'
-import { Schema } from '../../durable-objects/schema.ts'
-import type { SessionRpc } from '../../durable-objects/session.ts'
+import type { SessionRpc } from '../../durable-objects/rpc.ts'
+import { defaultLogBounds, EventLog } from '../../durable-objects/shared/event-log.ts'
+import { Schema } from '../../durable-objects/shared/schema.ts'
 import { readRelayMessage } from '../../worker/http/relay-messages.ts'
 import { post, postOf, week } from './session-post.ts'
 

@@ -1,4 +1,4 @@
-import type { Post } from '../../durable-objects/session.ts'
+import type { Post } from '../../durable-objects/rpc.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 
 /** Milliseconds for which the sealed id of a session is valid. */

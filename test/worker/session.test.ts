@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-import type { Post, Posted, SessionRpc } from '../../durable-objects/session.ts'
+import type { Post, Posted, SessionRpc } from '../../durable-objects/rpc.ts'
 import { readRelayMessage } from '../../worker/http/relay-messages.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { post, week } from './session-post.ts'

@@ -2,16 +2,15 @@
  * What tasks, lists of tasks, subscriptions, states and rounds of schema version 1 have stored, and that this release reads it. For
  * sessions see `schema.test.ts`.
  */
+
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
 import { state } from 'edgemcp/state'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import type { RequestStateRpc } from '../../durable-objects/request-state-store.ts'
-import type { SessionRpc } from '../../durable-objects/session.ts'
+import type { RequestStateRpc, SessionRpc, UpdatesRpc } from '../../durable-objects/rpc.ts'
 import { Task } from '../../durable-objects/task.ts'
-import type { UpdatesRpc } from '../../durable-objects/updates.ts'
 import type { StateRpc } from '../../worker/server/state.ts'
 import { post, week } from './session-post.ts'
 import { taskHost } from './task-host.ts'

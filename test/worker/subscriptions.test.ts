@@ -1,8 +1,8 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { expect, test, vi } from 'vitest'
-import type { SessionRpc } from '../../durable-objects/session.ts'
-import { Updates, type UpdatesRpc } from '../../durable-objects/updates.ts'
+import type { SessionRpc, UpdatesRpc } from '../../durable-objects/rpc.ts'
+import { Updates } from '../../durable-objects/updates.ts'
 import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc

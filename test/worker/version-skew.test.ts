@@ -1,8 +1,9 @@
 /** A deployment reaches Workers and objects at different times: each may be called by the release before it, and the one after. */
+
 import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
-import type { SessionRpc } from '../../durable-objects/session.ts'
+import type { SessionRpc } from '../../durable-objects/rpc.ts'
 
 type Stub = DurableObjectStub & SessionRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession

@@ -1,7 +1,6 @@
 /** What the endpoint needs from where it runs. */
-import type { RequestStateRpc } from '../../durable-objects/request-state-store.ts'
-import type { SessionRpc } from '../../durable-objects/session.ts'
-import type { Shards, UpdatesOptions } from '../../durable-objects/updates.ts'
+import type { RequestStateRpc, SessionRpc, Shards } from '../../durable-objects/rpc.ts'
+import type { UpdatesOptions } from '../../durable-objects/updates.ts'
 import type { Auth, Limiter, ServerInfo } from '../auth/auth.ts'
 import type { Sealer } from '../auth/seal.ts'
 import type { Seals } from '../engine/call.ts'

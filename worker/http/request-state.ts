@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
-import type { RequestStateRpc } from '../../durable-objects/request-state-store.ts'
+import type { RequestStateRpc } from '../../durable-objects/rpc.ts'
 import type { Call, Outcome, Seals } from '../engine/call.ts'
 import { emptyJournal, isJournal, type Journal, longestWait, withAnswers } from '../engine/journal.ts'
 import { isSingle } from '../engine/retry-policy.ts'

@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
-import type { Admission, PostedRefusals } from '../../durable-objects/session.ts'
+import type { Admission, PostedRefusals } from '../../durable-objects/rpc.ts'
 import type { IncomingRequest } from '../auth/auth.ts'
 import { initializeResult, type NegotiatedSession, parseInitialize } from '../engine/handshake.ts'
 import { BoundedMap } from '../protocol/bounded-map.ts'

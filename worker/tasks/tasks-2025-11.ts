@@ -3,8 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
-import type { TaskEnded } from '../../durable-objects/session.ts'
-import type { TaskRpc, TaskView } from '../../durable-objects/task.ts'
+import type { TaskEnded, TaskRpc, TaskView } from '../../durable-objects/rpc.ts'
 import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { Answer } from '../engine/journal.ts'
 import { isPermitted } from '../engine/methods/lists.ts'

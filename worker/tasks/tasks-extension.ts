@@ -3,7 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  */
-import type { TaskView } from '../../durable-objects/task.ts'
+import type { TaskView } from '../../durable-objects/rpc.ts'
 import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { Call } from '../engine/call.ts'
 import { longestWait } from '../engine/journal.ts'

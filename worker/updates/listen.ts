@@ -3,7 +3,8 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions
  */
-import { anonymousListener, type Shards, tenantKeyHeader, topicsHeader } from '../../durable-objects/updates.ts'
+import type { Shards } from '../../durable-objects/rpc.ts'
+import { anonymousListener, tenantKeyHeader, topicsHeader } from '../../durable-objects/updates.ts'
 import { hasResources } from '../engine/methods/resources.ts'
 import { mayHear } from '../engine/subscribing.ts'
 import { eventFrame } from '../http/event-stream.ts'

@@ -1,4 +1,5 @@
-import { Updates, type UpdatesOptions, type UpdatesRpc } from '../../durable-objects/updates.ts'
+import type { UpdatesRpc } from '../../durable-objects/rpc.ts'
+import { Updates, type UpdatesOptions } from '../../durable-objects/updates.ts'
 import { topicsAbout } from '../engine/subscribing.ts'
 import { checkOptions, type KindsOf } from '../options/check.ts'
 import { count } from '../options/kinds.ts'

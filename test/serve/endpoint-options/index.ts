@@ -1,10 +1,11 @@
 /** One server at several addresses with options of their own. The classes that keep their sessions are those of other endpoints. */
+
 import { createServer, type ServeOptions, serve } from 'edgemcp'
 import { first, own } from 'edgemcp/compose'
 import { limits } from 'edgemcp/limits'
 import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
-import type { Post } from '../../../durable-objects/session.ts'
+import type { Post } from '../../../durable-objects/rpc.ts'
 
 const server = createServer({ name: 'endpoints', version: '1.0.0' })
 

@@ -1,9 +1,10 @@
 /** A server whose objects can be made to hold what a newer release has stored. */
+
 import { createServer, serve } from 'edgemcp'
 import { tasks } from 'edgemcp/tasks'
 import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
-import type { Post } from '../../../durable-objects/session.ts'
+import type { Post } from '../../../durable-objects/rpc.ts'
 
 const server = createServer({ name: 'rollback', version: '1.0.0' })
 

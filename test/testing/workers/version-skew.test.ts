@@ -1,6 +1,6 @@
 import { exports } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
-import type { TaskRpc } from '../../../durable-objects/task.ts'
+import type { TaskRpc } from '../../../durable-objects/rpc.ts'
 
 const namespace = (exports as unknown as { McpTask: { getByName(name: string): TaskRpc } }).McpTask
 

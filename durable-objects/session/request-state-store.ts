@@ -8,32 +8,9 @@
  * | `kept:<part>` | the answer to that use, or a journal: see `parts.ts`               | `expires`, by alarm    |
  * | `kept`  | the same, of an older release                                        | `expires`, by alarm    |
  */
-import { readParts, writeParts } from './parts.ts'
-import type { Schema } from './schema.ts'
-
-/** What may be asked of an object that stands for one state of one call. */
-export interface RequestStateRpc {
-  /** @param expires milliseconds: until when to keep it */
-  put(text: string, expires: number): Promise<void>
-  get(): Promise<string | undefined>
-  /**
-   * Uses a state. The first use is the caller's to answer, with `keep`; the same use again waits for that answer.
-   *
-   * @param use what it is used with
-   * @param isLate the time to answer has passed: a repeated use gets the first outcome, a first use is refused
-   */
-  consume(use: string, expires: number, isLate?: boolean): Promise<Consumed>
-  /** Extends the lease of the first use, whose answer is still worked on. */
-  extend(): Promise<void>
-}
-
-/**
- * - `late`: it was not used in time
- * - `lost`: it was used the same way, and the Worker that was to answer has stopped
- * - `working`: it was used the same way, and that Worker is still at work
- * - `other`: it was used in another way
- */
-export type Consumed = { is: 'first' | 'late' | 'lost' | 'working' | 'other' } | { is: 'answered'; text: string }
+import type { Consumed, RequestStateRpc } from '../rpc.ts'
+import { readParts, writeParts } from '../shared/parts.ts'
+import type { Schema } from '../shared/schema.ts'
 
 /** Milliseconds that a Worker counts as working after its last sign of life: it extends its lease several times in this time. */
 const defaultLeaseMs = 30_000

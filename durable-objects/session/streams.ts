@@ -2,9 +2,9 @@
  * The streams that clients hold: hibernatable sockets, fed from the log. The Worker at the other end of a socket makes an
  * event stream of it.
  */
-import { eventFrame, primingFrame, retryFrame } from '../worker/http/event-stream.ts'
-import { closeCode, relayMessage } from '../worker/http/relay-messages.ts'
-import { type EventId, type EventLog, type EventOptions, eventIdText, readEventId } from './event-log.ts'
+import { eventFrame, primingFrame, retryFrame } from '../../worker/http/event-stream.ts'
+import { closeCode, relayMessage } from '../../worker/http/relay-messages.ts'
+import { type EventId, type EventLog, type EventOptions, eventIdText, readEventId } from '../shared/event-log.ts'
 
 /** Milliseconds after which a client that lost its stream should come back. */
 const retryAfterMs = 1000

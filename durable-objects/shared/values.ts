@@ -1,4 +1,4 @@
-import { McpError } from '../worker/protocol/errors.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
 import { bytesOf, maxValueBytes } from './parts.ts'
 import type { Schema } from './schema.ts'
 

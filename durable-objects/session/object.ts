@@ -24,30 +24,31 @@
  * miss something without being told: subscriptions, a log level, a question it was asked, what its handlers remember.
  * Otherwise nothing remains: a client may use its id again, and ids of streams, events and input requests go on above those that it knows.
  */
+
 import { DurableObject } from 'cloudflare:workers'
-import { serializeResult } from '../worker/engine/answer-text.ts'
-import { readRoots } from '../worker/engine/answers.ts'
-import type { Call, CallEnvironment, Seals } from '../worker/engine/call.ts'
-import { fingerprint, rootsRequest } from '../worker/engine/context.ts'
-import { drainMicrotasks } from '../worker/engine/drain-microtasks.ts'
-import { initializeResult, type NegotiatedSession, parseInitialize } from '../worker/engine/handshake.ts'
-import { type Answer, emptyJournal } from '../worker/engine/journal.ts'
-import { readText } from '../worker/engine/methods/method.ts'
-import { hasResources } from '../worker/engine/methods/resources.ts'
-import { isSafeToRetry } from '../worker/engine/retry-policy.ts'
-import { run } from '../worker/engine/run.ts'
-import { entryOf } from '../worker/engine/scopes.ts'
-import { readSubscription } from '../worker/engine/subscribing.ts'
-import { closeCode } from '../worker/http/relay-messages.ts'
-import { BoundedMap } from '../worker/protocol/bounded-map.ts'
+import { serializeResult } from '../../worker/engine/answer-text.ts'
+import { readRoots } from '../../worker/engine/answers.ts'
+import type { Call, CallEnvironment, Seals } from '../../worker/engine/call.ts'
+import { fingerprint, rootsRequest } from '../../worker/engine/context.ts'
+import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
+import { initializeResult, type NegotiatedSession, parseInitialize } from '../../worker/engine/handshake.ts'
+import { type Answer, emptyJournal } from '../../worker/engine/journal.ts'
+import { readText } from '../../worker/engine/methods/method.ts'
+import { hasResources } from '../../worker/engine/methods/resources.ts'
+import { isSafeToRetry } from '../../worker/engine/retry-policy.ts'
+import { run } from '../../worker/engine/run.ts'
+import { entryOf } from '../../worker/engine/scopes.ts'
+import { readSubscription } from '../../worker/engine/subscribing.ts'
+import { closeCode } from '../../worker/http/relay-messages.ts'
+import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import {
   eventNotification,
   listChanges,
   type Recipients,
   type ServerEvent,
   topicsFor,
-} from '../worker/protocol/changes.ts'
-import { asMcpError, type ErrorKind, McpError, tooManyRequests } from '../worker/protocol/errors.ts'
+} from '../../worker/protocol/changes.ts'
+import { asMcpError, McpError, tooManyRequests } from '../../worker/protocol/errors.ts'
 import {
   errorText,
   isNotification,
@@ -59,115 +60,37 @@ import {
   type RequestMessage,
   requestText,
   resultText,
-} from '../worker/protocol/jsonrpc.ts'
-import { isLogLevel } from '../worker/protocol/meta.ts'
-import { holdsScopes, type Principal, principalKey } from '../worker/protocol/principal.ts'
-import { oldestRevision, revisionOf } from '../worker/protocol/revisions/index.ts'
-import type { LogLevel, Params, RequestId, Result } from '../worker/protocol/types.ts'
-import { logLevels } from '../worker/protocol/types.ts'
-import type { EnterCall } from '../worker/server/call-attempt.ts'
-import type { Admitted } from '../worker/server/endpoints.ts'
-import type { Server } from '../worker/server/server.ts'
-import type { StateRpc } from '../worker/server/state.ts'
-import { CallLedger, type LedgerCall, requestKey } from './call-ledger.ts'
-import { EventLog, readEventId, standingStream } from './event-log.ts'
-import { maxRowBytes, maxRpcBytes, tooLarge } from './message-size.ts'
+} from '../../worker/protocol/jsonrpc.ts'
+import { isLogLevel } from '../../worker/protocol/meta.ts'
+import { holdsScopes, type Principal, principalKey } from '../../worker/protocol/principal.ts'
+import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
+import type { LogLevel, Params, RequestId, Result } from '../../worker/protocol/types.ts'
+import { logLevels } from '../../worker/protocol/types.ts'
+import type { EnterCall } from '../../worker/server/call-attempt.ts'
+import type { Admitted } from '../../worker/server/endpoints.ts'
+import type { Server } from '../../worker/server/server.ts'
+import type { StateRpc } from '../../worker/server/state.ts'
+import type {
+  Admission,
+  Consumed,
+  Opening,
+  Post,
+  Posted,
+  PostedRefusals,
+  SessionRpc,
+  TaskEnded,
+  UpdatesRpc,
+} from '../rpc.ts'
+import { CallLedger, type LedgerCall, requestKey } from '../shared/call-ledger.ts'
+import { EventLog, readEventId, standingStream } from '../shared/event-log.ts'
+import { maxRowBytes, maxRpcBytes, tooLarge } from '../shared/message-size.ts'
+import { Schema } from '../shared/schema.ts'
+import { Values } from '../shared/values.ts'
 import { PendingPost, type Reply, type SessionCall } from './pending-post.ts'
-import { type Consumed, type RequestStateRpc, RequestStateStore } from './request-state-store.ts'
-import { Schema } from './schema.ts'
+import { RequestStateStore } from './request-state-store.ts'
 import { sessionAddress } from './session-address.ts'
-import { isOverSse, SessionStreams } from './session-streams.ts'
 import { readTerms, type SessionTerms } from './session-terms.ts'
-import type { UpdatesRpc } from './updates.ts'
-import { Values } from './values.ts'
-
-/** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
-export type Post = {
-  messages: Message[]
-  /** What a token needs for each of them. A Worker of an older release leaves it out. */
-  scopes?: readonly (readonly string[])[]
-  /** They came as an array, so the answer is one. */
-  batch: boolean
-  /** What the session's id says; `undefined` over HTTP+SSE, where the object remembers it. */
-  handshake: NegotiatedSession | undefined
-  principal: Principal | undefined
-  /** Whom limits count its calls for; `undefined`: the server has no limits. */
-  caller: string | undefined
-  /** The IP address of the client. A Worker of an older release leaves it out. */
-  address?: string | undefined
-  /** What `ctx.session` says. */
-  session: string
-  /** Of the endpoint that was asked: one class may keep the sessions of several. */
-  identity: string
-  /** What the endpoint says that admitted it. A Worker of an older release leaves it out. */
-  admitted?: Admitted
-  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release leaves it out. */
-  terms?: string
-  /** Milliseconds: when the session's id is worth nothing. */
-  expires: number
-  /** The client takes streams. */
-  streams: boolean
-}
-
-export type Posted =
-  /** `undefined` text: nothing to say. */
-  | ({ status: number; text?: string; headers?: Readonly<Record<string, string>> | undefined } & PostedRefusals)
-  /** The answer is on this stream: open a relay. */
-  | ({ stream: number } & PostedRefusals)
-  /** There is no such session. */
-  | { gone: true }
-  /** It answers an input request of a call that took these scopes, or cancels the call, and its token lacks one of them. */
-  | { lacks: readonly string[] }
-
-/** The requests of the POST that a limit refused, by their place among its messages. Their errors are in the answer as well. */
-export type PostedRefusals = {
-  refusals?: readonly {
-    readonly index: number
-    readonly kind: ErrorKind
-    readonly message: string
-    readonly data: unknown
-  }[]
-}
-
-/** A GET for a stream of a session whose client is signed in. */
-export type Opening = {
-  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release leaves it out. */
-  terms?: string
-  /** Milliseconds: when the session's id is worth nothing. */
-  expires: number
-  /** Of the tenant. A Worker of an older release leaves it out: then the stream gets the changes for everybody. */
-  issuer?: string
-  tenant: string | undefined
-  scopes: readonly string[]
-  /** The event id to continue from; `undefined` for the standing stream from now on. */
-  after: string | undefined
-  /** Names the relay that is opened next. A Worker of an older release leaves it out. */
-  relay?: string
-}
-
-/** `lacks`: the scopes of the stream, if the token lacks one of them. */
-export type Admission = { gone: true } | { lacks: readonly string[] } | { admitted: true }
-
-/** What the Worker may ask of a session. */
-export interface SessionRpc extends RequestStateRpc {
-  post(post: Post): Promise<Posted>
-  /** Ends the session. False when it was over already. */
-  end(expires: number): Promise<boolean>
-  /**
-   * What this session registered for, or is to hear. False when the session is over: it is not to be told again.
-   *
-   * @param scopes what a token needs to read of it, beyond those of the resource that it names
-   * @param taskEnded a task that asks no more, by `taskId` in the params of calls that wait for answers to it, and what they are told
-   * @param delivery names one delivery, of which every call after the first one does nothing
-   */
-  changed(event: ServerEvent, taskEnded?: TaskEnded, scopes?: readonly string[], delivery?: string): Promise<boolean>
-  /** Checks who opens a stream, before its relay is opened. Claims must not be in the URL of that request: URLs are logged. */
-  admit(opening: Opening): Promise<Admission>
-  /** Opens a relay. */
-  fetch(request: Request): Promise<Response>
-}
-
-export type TaskEnded = readonly [taskId: string, problem: string]
+import { isOverSse, SessionStreams } from './streams.ts'
 
 /** What a session needs from the server it belongs to. */
 export type SessionHost = {

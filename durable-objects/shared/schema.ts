@@ -7,7 +7,7 @@
  *
  * An object writes the version together with the first thing it stores, so an object that stores nothing has none.
  */
-import { McpError } from '../worker/protocol/errors.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
 
 /** Turns what the version before stored into what this one stores. */
 export type Migration = (storage: DurableObjectStorage) => void

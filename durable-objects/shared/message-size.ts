@@ -4,8 +4,8 @@
  *
  * @see https://developers.cloudflare.com/durable-objects/platform/limits/
  */
-import { McpError } from '../worker/protocol/errors.ts'
-import { utf8 } from '../worker/protocol/utf8.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
+import { utf8 } from '../../worker/protocol/utf8.ts'
 
 /** Bytes of one row: every message on a stream is one, and so is a call that waits or streams. */
 export const maxRowBytes = 2_000_000

@@ -1,5 +1,5 @@
 /** The options that a session has from its endpoint. One class may keep the sessions of several endpoints, each with its own. */
-import type { ReplayLimits } from './event-log.ts'
+import type { ReplayLimits } from '../shared/event-log.ts'
 
 export type SessionTerms = {
   /** Milliseconds a silent call may take before its answer becomes a stream. */

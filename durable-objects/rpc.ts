@@ -1,0 +1,223 @@
+/** What Workers and Durable Objects call each other with. Nothing here is code: `worker/` imports these types only. */
+import type { KeyRing } from '../worker/auth/seal.ts'
+import type { NegotiatedSession } from '../worker/engine/handshake.ts'
+import type { Answer } from '../worker/engine/journal.ts'
+import type { ServerEvent } from '../worker/protocol/changes.ts'
+import type { ErrorKind } from '../worker/protocol/errors.ts'
+import type { Message } from '../worker/protocol/jsonrpc.ts'
+import type { Principal } from '../worker/protocol/principal.ts'
+import type { InputRequest, Result } from '../worker/protocol/types.ts'
+import type { Admitted } from '../worker/server/endpoints.ts'
+import type { End, TaskCall, TaskError, TaskRecord, TaskStatus, TaskTerms } from './task-store.ts'
+
+/** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
+export type Post = {
+  messages: Message[]
+  /** What a token needs for each of them. A Worker of an older release leaves it out. */
+  scopes?: readonly (readonly string[])[]
+  /** They came as an array, so the answer is one. */
+  batch: boolean
+  /** What the session's id says; `undefined` over HTTP+SSE, where the object remembers it. */
+  handshake: NegotiatedSession | undefined
+  principal: Principal | undefined
+  /** Whom limits count its calls for; `undefined`: the server has no limits. */
+  caller: string | undefined
+  /** The IP address of the client. A Worker of an older release leaves it out. */
+  address?: string | undefined
+  /** What `ctx.session` says. */
+  session: string
+  /** Of the endpoint that was asked: one class may keep the sessions of several. */
+  identity: string
+  /** What the endpoint says that admitted it. A Worker of an older release leaves it out. */
+  admitted?: Admitted
+  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release leaves it out. */
+  terms?: string
+  /** Milliseconds: when the session's id is worth nothing. */
+  expires: number
+  /** The client takes streams. */
+  streams: boolean
+}
+
+export type Posted =
+  /** `undefined` text: nothing to say. */
+  | ({ status: number; text?: string; headers?: Readonly<Record<string, string>> | undefined } & PostedRefusals)
+  /** The answer is on this stream: open a relay. */
+  | ({ stream: number } & PostedRefusals)
+  /** There is no such session. */
+  | { gone: true }
+  /** It answers an input request of a call that took these scopes, or cancels the call, and its token lacks one of them. */
+  | { lacks: readonly string[] }
+
+/** The requests of the POST that a limit refused, by their place among its messages. Their errors are in the answer as well. */
+export type PostedRefusals = {
+  refusals?: readonly {
+    readonly index: number
+    readonly kind: ErrorKind
+    readonly message: string
+    readonly data: unknown
+  }[]
+}
+
+/** A GET for a stream of a session whose client is signed in. */
+export type Opening = {
+  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release leaves it out. */
+  terms?: string
+  /** Milliseconds: when the session's id is worth nothing. */
+  expires: number
+  /** Of the tenant. A Worker of an older release leaves it out: then the stream gets the changes for everybody. */
+  issuer?: string
+  tenant: string | undefined
+  scopes: readonly string[]
+  /** The event id to continue from; `undefined` for the standing stream from now on. */
+  after: string | undefined
+  /** Names the relay that is opened next. A Worker of an older release leaves it out. */
+  relay?: string
+}
+
+/** `lacks`: the scopes of the stream, if the token lacks one of them. */
+export type Admission = { gone: true } | { lacks: readonly string[] } | { admitted: true }
+
+/** What the Worker may ask of a session. */
+export interface SessionRpc extends RequestStateRpc {
+  post(post: Post): Promise<Posted>
+  /** Ends the session. False when it was over already. */
+  end(expires: number): Promise<boolean>
+  /**
+   * What this session registered for, or is to hear. False when the session is over: it is not to be told again.
+   *
+   * @param scopes what a token needs to read of it, beyond those of the resource that it names
+   * @param taskEnded a task that asks no more, by `taskId` in the params of calls that wait for answers to it, and what they are told
+   * @param delivery names one delivery, of which every call after the first one does nothing
+   */
+  changed(event: ServerEvent, taskEnded?: TaskEnded, scopes?: readonly string[], delivery?: string): Promise<boolean>
+  /** Checks who opens a stream, before its relay is opened. Claims must not be in the URL of that request: URLs are logged. */
+  admit(opening: Opening): Promise<Admission>
+  /** Opens a relay. */
+  fetch(request: Request): Promise<Response>
+}
+
+export type TaskEnded = readonly [taskId: string, problem: string]
+
+/** What may be asked of an object that stands for one state of one call. */
+export interface RequestStateRpc {
+  /** @param expires milliseconds: until when to keep it */
+  put(text: string, expires: number): Promise<void>
+  get(): Promise<string | undefined>
+  /**
+   * Uses a state. The first use is the caller's to answer, with `keep`; the same use again waits for that answer.
+   *
+   * @param use what it is used with
+   * @param isLate the time to answer has passed: a repeated use gets the first outcome, a first use is refused
+   */
+  consume(use: string, expires: number, isLate?: boolean): Promise<Consumed>
+  /** Extends the lease of the first use, whose answer is still worked on. */
+  extend(): Promise<void>
+}
+
+/**
+ * - `late`: it was not used in time
+ * - `lost`: it was used the same way, and the Worker that was to answer has stopped
+ * - `working`: it was used the same way, and that Worker is still at work
+ * - `other`: it was used in another way
+ */
+export type Consumed = { is: 'first' | 'late' | 'lost' | 'working' | 'other' } | { is: 'answered'; text: string }
+
+/** What Workers, sessions and other objects of its kind may ask of it. */
+export interface UpdatesRpc extends KeysRpc {
+  /**
+   * Tells everyone who listens to one of the topics. Resolves when that is certain to happen.
+   *
+   * @param shards how many objects it goes to: known to the first, told to the others
+   */
+  publish(change: ServerEvent, topics: readonly string[], shards?: number): Promise<void>
+  /** False when the session, its caller or this object has too many subscriptions to resources to take another one. */
+  subscribe(session: string, topics: readonly string[], subscriber?: Subscriber): Promise<boolean>
+  unsubscribe(session: string, topics: readonly string[]): Promise<void>
+  /** Forgets a session. True when it was subscribed to resources. */
+  leave(session: string): Promise<boolean>
+  /**
+   * Enables or disables what is in a list of the server, and publishes the change of that list when it was not so before: first object
+   * only. A Worker of an older release leaves the change out.
+   *
+   * @returns true when the caller has to publish the change
+   */
+  turn(key: string, on: boolean, change?: ServerEvent, topics?: readonly string[]): Promise<boolean>
+  /** What was enabled or disabled: first object only. */
+  turned(): Promise<Readonly<Record<string, boolean>>>
+  /** The first object hears that there is another one. */
+  join(shard: number): Promise<void>
+  /**
+   * Opens a relay of changes: each message has a `News` as JSON and its `seq` as id, see `relay-messages.ts`. `?topics=` is a JSON list,
+   * `?listener=` names whose it is, `?most=` says how many these may have, `?after=` goes on after a message. 410: it is not kept any more. 429: too many.
+   */
+  fetch(request: Request): Promise<Response>
+}
+
+/** Who subscribes: `principal` is its `principalKey`, '' for a client without one. */
+export type Subscriber = { principal: string; address: string | undefined }
+
+/** The objects of a server that hear of changes. */
+export type Shards = {
+  /** The one that a listener or a session belongs to, by a text that names it; any for nobody. */
+  of(name: string): number
+  at(shard: number): UpdatesRpc
+}
+
+export interface KeysRpc {
+  /** The key ring, minted the first time somebody asks. */
+  keys(): Promise<KeyRing>
+}
+
+/** What may be asked of a task. Nothing: there is no such task any more. */
+export interface TaskRpc extends TaskListRpc {
+  /**
+   * Begins, or goes on with, a call.
+   *
+   * @param who its object's name, what its client calls it, and the object of the session that is told of it, with the scopes that takes
+   * @param answers to what was asked before it was a task
+   * @param isResumed its client has heard of the call: without anything stored of it, it is not begun anew
+   */
+  start(
+    call: TaskCall,
+    terms: TaskTerms,
+    who: Pick<TaskRecord, 'name' | 'taskId' | 'session' | 'scopes'>,
+    answers: Readonly<Record<string, Answer>>,
+    isResumed: boolean,
+  ): Promise<StartResult>
+  get(): Promise<TaskView | undefined>
+  /** Waits a while, for as long as it runs. */
+  settled(): Promise<TaskView | undefined>
+  /** Answers open questions; others are not asked. `error`: an answer is not valid, and none was taken. */
+  update(answers: Readonly<Record<string, Answer>>): Promise<{ task: TaskView } | { error: TaskError } | undefined>
+  /** Cancels it, unless it is over: `before` is how it was. */
+  cancel(): Promise<{ before: TaskStatus; task: TaskView } | undefined>
+  /** From now on its status is told to those who listen there, as it is now and whenever it changes. */
+  watch(shard: number): Promise<void>
+}
+
+/** What became of a call before it was time to make a task of it. */
+export type StartResult =
+  | { readonly task: TaskView }
+  | { readonly done: Result }
+  | { readonly error: TaskError }
+  | { readonly inputRequests: Readonly<Record<string, InputRequest>> }
+
+export type TaskView = Pick<
+  TaskRecord,
+  'taskId' | 'status' | 'statusMessage' | 'createdAt' | 'lastUpdatedAt' | 'ttl' | 'poll' | 'due' | 'rounds'
+> &
+  End & {
+    readonly inputRequests?: Readonly<Record<string, InputRequest>>
+    /** The name of its tool, once it is over. */
+    readonly tool?: string
+  }
+
+/** What may be asked of an object that keeps a list. */
+export interface TaskListRpc {
+  /** @param expires milliseconds */
+  list(task: ListedTask, expires: number): Promise<void>
+  /** Those after a position, in the order in which they began. */
+  listed(after: number, limit: number): Promise<{ tasks: ListedTask[]; next: number | undefined }>
+}
+
+export type ListedTask = { readonly name: string; readonly taskId: string }
