@@ -1,11 +1,11 @@
 import { configFileIn, configOf } from './config.ts'
 import type { Finding } from './finding.ts'
 import { projectOf } from './project.ts'
+import { bundleSize } from './rules/bundle-size.ts'
 import { classes } from './rules/classes.ts'
 import { declared } from './rules/declared.ts'
 import { platform, tested } from './rules/platform.ts'
 import { secrets } from './rules/secrets.ts'
-import { weight } from './rules/weight.ts'
 import { type Wrangler, wranglerOf } from './wrangler.ts'
 
 /**
@@ -41,7 +41,7 @@ export async function examine(
   ])
   if (built instanceof Error) return [unbuilt(file, built.message)]
   const project = projectOf(folder, config, built, ran)
-  const findings = [platform, classes, secrets, declared, weight].flatMap((rule) => rule(project))
+  const findings = [platform, classes, secrets, declared, bundleSize].flatMap((rule) => rule(project))
   // Servers of one Worker may have the same mistake.
   const once = new Map(findings.map((one) => [JSON.stringify(one), one]))
   return [...once.values()].sort((a, b) => Number(a.level === 'hint') - Number(b.level === 'hint'))

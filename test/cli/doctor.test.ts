@@ -179,14 +179,14 @@ const mistakes: Mistake[] = [
   {
     what: 'keys in a plain variable',
     files: added(toml, 'EDGEMCP_KEYS = "a:MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI"\n'),
-    found: ['secret-in-vars', 'error', 'wrangler.toml', 'EDGEMCP_KEYS'],
+    found: ['secrets-in-vars', 'error', 'wrangler.toml', 'EDGEMCP_KEYS'],
     fix: 'npx wrangler secret put EDGEMCP_KEYS',
     mends: true,
   },
   {
     what: 'a secret in a plain variable',
     files: added(toml, 'MAIL_API_KEY = "abc"\n'),
-    found: ['secret-in-vars', 'hint', 'wrangler.toml', 'MAIL_API_KEY'],
+    found: ['secrets-in-vars', 'hint', 'wrangler.toml', 'MAIL_API_KEY'],
     fix: 'npx wrangler secret put MAIL_API_KEY',
   },
   {
@@ -211,14 +211,14 @@ const mistakes: Mistake[] = [
   {
     what: 'questions of a server that has nowhere to keep its keys',
     files: keyless,
-    found: ['keys-missing', 'error', 'src/index.ts', 'ctx.elicit('],
+    found: ['missing-keys', 'error', 'src/index.ts', 'ctx.elicit('],
     fix: 'npx wrangler secret put EDGEMCP_KEYS',
     mends: true,
   },
   {
     what: 'keys that are on this machine only',
     files: { ...keyless, '.dev.vars': 'EDGEMCP_KEYS=a:MTIzNDU2Nzg5MDEyMzQ1Njc4OTAxMjM0NTY3ODkwMTI\n' },
-    found: ['keys-missing', 'hint', 'src/index.ts', 'ctx.elicit('],
+    found: ['missing-keys', 'hint', 'src/index.ts', 'ctx.elicit('],
     fix: 'name it in secrets.required of wrangler.toml',
   },
   {
@@ -280,13 +280,13 @@ const mistakes: Mistake[] = [
   {
     what: 'a migration with a slip',
     files: inConfig('"McpUpdates"', '"McpUpdate"'),
-    found: ['class-gone', 'error', 'wrangler.toml', 'new_sqlite_classes'],
+    found: ['class-missing', 'error', 'wrangler.toml', 'new_sqlite_classes'],
     fix: 'Write McpUpdates',
   },
   {
     what: 'a migration with a class that is not there',
     files: inConfig('"McpState"', '"McpState", "MyMcpAgent"'),
-    found: ['class-gone', 'error', 'wrangler.toml', 'new_sqlite_classes'],
+    found: ['class-missing', 'error', 'wrangler.toml', 'new_sqlite_classes'],
     fix: 'deleted_classes = ["MyMcpAgent"]',
   },
   {
@@ -406,7 +406,7 @@ const mistakes: Mistake[] = [
       ...inMain('const server', "import data from './data.txt'\nexport const bytes = () => data.length\nconst server"),
       'src/data.txt': noise(4.4e6),
     },
-    found: ['size', 'hint', 'src/index.ts'],
+    found: ['bundle-size', 'hint', 'src/index.ts'],
     fix: 'data belongs into KV, R2 or assets',
   },
   {
@@ -442,7 +442,7 @@ export default {
 `,
       [toml]: inToml[toml]?.split('[[migrations')[0] ?? '',
     },
-    found: ['served-late', 'error', 'src/index.ts', 'serve('],
+    found: ['serve-not-at-top-level', 'error', 'src/index.ts', 'serve('],
     fix: 'Write const worker = serve(server) at the top level',
   },
   {

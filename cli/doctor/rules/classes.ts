@@ -39,7 +39,7 @@ export function classes(project: Project): Finding[] {
     if (bundle.exports.includes(name) || needed.has(name)) continue
     const meant = [...needed.keys(), ...bundle.exports].find((other) => isLike(other, name) && !declared.all.has(other))
     findings.push({
-      rule: 'class-gone',
+      rule: 'class-missing',
       level: 'error',
       file: config.file,
       line: lineOf(config, name),

@@ -42,7 +42,7 @@ export function declared(project: Project): Finding[] {
     const place = find(sources, /\bserve\s*\(/)
     return [
       {
-        rule: 'served-late',
+        rule: 'serve-not-at-top-level',
         level: 'error',
         file: place?.file ?? main,
         line: place?.line,

@@ -78,7 +78,7 @@ export function platform({ folder, config, bundle, sources }: Project): Finding[
       change: assigned(config, 'workers_dev', true),
     })
   }
-  return [...findings, ...environments(config), ...leaks(folder)]
+  return [...findings, ...environments(config), ...secretFilesTracked(folder)]
 }
 
 /** Environments inherit much, but neither variables nor secrets. */
@@ -101,11 +101,11 @@ function environments(config: Config): Finding[] {
 }
 
 /** Files with secrets that git would take. */
-function leaks(folder: string): Finding[] {
+function secretFilesTracked(folder: string): Finding[] {
   return localFiles
     .filter((file) => existsSync(join(folder, file)) && !isIgnored(folder, file))
     .map((file) => ({
-      rule: 'secrets-in-git',
+      rule: 'secret-files-tracked',
       level: 'error',
       file: '.gitignore',
       problem: `git would take ${file}, which has secrets.`,

@@ -6,18 +6,23 @@ import type { Finding } from '../finding.ts'
 import type { Project } from '../project.ts'
 
 export function secrets(project: Project): Finding[] {
-  return [...openly(project.config), ...undeclared(project), ...keyless(project), ...malformed(project)]
+  return [
+    ...secretsInVars(project.config),
+    ...undeclaredSecrets(project),
+    ...missingKeys(project),
+    ...malformedKeys(project),
+  ]
 }
 
 /** Variables are shown in the dashboard, and are in git. */
-function openly(config: Config): Finding[] {
+function secretsInVars(config: Config): Finding[] {
   const all = [config.raw, ...Object.values(config.raw.env ?? {})].flatMap(({ vars = {} }) => Object.entries(vars))
   return all
     .filter(
       ([name, value]) => value !== '' && /^EDGEMCP_KEYS$|(?:SECRET|TOKEN|PASSWORD|PRIVATE_KEY|API_KEY)$/.test(name),
     )
     .map(([name]) => ({
-      rule: 'secret-in-vars',
+      rule: 'secrets-in-vars',
       level: name === 'EDGEMCP_KEYS' ? 'error' : 'hint',
       file: config.file,
       line: lineOf(config, name),
@@ -35,7 +40,7 @@ function openly(config: Config): Finding[] {
 }
 
 /** What the code takes from `env`, and nothing gives it. */
-function undeclared({ config, sources, local }: Project): Finding[] {
+function undeclaredSecrets({ config, sources, local }: Project): Finding[] {
   const declared = new Set(['EDGEMCP_KEYS', ...namesIn(config.raw)])
   const taken = [
     ...findAll(sources, /(?<!(?:process|import\.meta)\s*\.\s*)\benv\s*\??\.\s*([A-Z][A-Z0-9_]*)\b/),
@@ -66,7 +71,7 @@ function undeclared({ config, sources, local }: Project): Finding[] {
 }
 
 /** Keys of this machine that the server cannot read. */
-function malformed({ local }: Project): Finding[] {
+function malformedKeys({ local }: Project): Finding[] {
   const { value, file, line } = local.get('EDGEMCP_KEYS') ?? {}
   if (!value || file === undefined || isKeyRing(value)) return []
   const key = `node -p "'a:' + require('node:crypto').randomBytes(32).toString('base64url')"`
@@ -93,7 +98,7 @@ function isKeyRing(secret: string): boolean {
 }
 
 /** What a client carries for the server is sealed with keys: those of the secret, or those that an object mints and keeps. */
-function keyless({ config, sources, local, servers, bundle }: Project): Finding[] {
+function missingKeys({ config, sources, local, servers, bundle }: Project): Finding[] {
   const has = new Set([...bundle.exports, ...namesIn(config.raw)])
   // One with sessions is told that it needs the object.
   const without = servers.find(
@@ -107,7 +112,7 @@ function keyless({ config, sources, local, servers, bundle }: Project): Finding[
   const isLocal = local.has('EDGEMCP_KEYS')
   return [
     {
-      rule: 'keys-missing',
+      rule: 'missing-keys',
       level: isLocal ? 'hint' : 'error',
       file,
       line,

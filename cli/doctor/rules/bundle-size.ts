@@ -6,13 +6,13 @@ import type { Project } from '../project.ts'
 /** Bytes after gzip that an account may deploy: on the free plan, and on any. */
 const limits = { free: 3 * 1024 ** 2, paid: 10 * 1024 ** 2 }
 
-export function weight({ config, bundle, sources }: Project): Finding[] {
+export function bundleSize({ config, bundle, sources }: Project): Finding[] {
   const findings: Finding[] = []
   const file = config.raw.main ?? config.file
   if (bundle.size > limits.free) {
     const isTooLarge = bundle.size > limits.paid
     findings.push({
-      rule: 'size',
+      rule: 'bundle-size',
       level: isTooLarge ? 'error' : 'hint',
       file,
       problem:
