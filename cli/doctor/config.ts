@@ -1,4 +1,9 @@
-/** The configuration of a project as wrangler reads it, and as text to be mended. */
+/**
+ * The configuration of a project as wrangler reads it, and as text with proposed edits.
+ *
+ * `experimental_patchConfig` of wrangler formats the whole file, and refuses TOML with comments. So an edit is made in the text,
+ * and wrangler's parser decides whether it is proposed: the edited text must read as intended.
+ */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { lineAt } from './code.ts'
@@ -38,6 +43,8 @@ export type Config = {
   readonly text: string
   readonly isToml: boolean
   readonly raw: RawConfig
+  /** @throws Error with what is wrong in the text */
+  readonly parse: (text: string) => RawConfig
 }
 
 /** In wrangler's order. */
@@ -46,12 +53,53 @@ export const configFiles = ['wrangler.json', 'wrangler.jsonc', 'wrangler.toml']
 export const configFileIn = (folder: string): string | undefined =>
   configFiles.find((file) => existsSync(join(folder, file)))
 
-export const configOf = (folder: string, file: string, raw: RawConfig): Config => ({
+export const configOf = (folder: string, file: string, raw: RawConfig, parse: Config['parse']): Config => ({
   file,
   text: readFileSync(join(folder, file), 'utf8'),
   isToml: file.endsWith('.toml'),
   raw,
+  parse,
 })
+
+/** Returns a text with a change. */
+export const applyChange = (text: string, { from, to }: Change): string =>
+  from === undefined ? text + to : text.replace(from, () => to)
+
+/** Returns the change if wrangler reads the changed text as intended. */
+function checkChange(config: Config, change: Change, isIntended: (raw: RawConfig) => boolean): Change | undefined {
+  try {
+    return isIntended(config.parse(applyChange(config.text, change))) ? change : undefined
+  } catch {
+    return undefined
+  }
+}
+
+/** Bindings without a local simulator, by the key of the configuration that declares them. */
+const withoutSimulator = [
+  'agent_memory',
+  'ai',
+  'ai_search',
+  'ai_search_namespaces',
+  'artifacts',
+  'media',
+  'vpc_networks',
+  'vpc_services',
+]
+
+/** Names of the bindings for which wrangler needs an account also in development. */
+export function remoteBindings(raw: RawConfig): string[] {
+  return Object.entries(raw).flatMap(([key, declared]: [string, unknown]) => {
+    const bindings = [declared].flat().filter((one) => typeof one === 'object' && one !== null) as {
+      readonly binding?: unknown
+      readonly name?: unknown
+      readonly remote?: unknown
+    }[]
+    return bindings
+      .filter(({ remote }) => remote === true || withoutSimulator.includes(key))
+      .map(({ binding, name }) => binding ?? name)
+      .filter((name) => typeof name === 'string')
+  })
+}
 
 /** Where a key, or a text between quotes, is: the first of those that are there. */
 export function lineOf({ text }: Config, ...names: readonly string[]): number | undefined {
@@ -68,29 +116,56 @@ export function lineOf({ text }: Config, ...names: readonly string[]): number | 
 const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 /** Gives a key of the top level a value, whether it has one or not. */
-export function assigned({ text, isToml }: Config, key: string, value: unknown): Change {
+export function assigned(config: Config, key: keyof RawConfig, value: unknown): Change | undefined {
+  const { text, isToml } = config
+  const isIntended = (raw: RawConfig) => JSON.stringify(raw[key]) === JSON.stringify(value)
   const written = isToml ? `${key} = ${inToml(value)}` : `"${key}": ${JSON.stringify(value)}`
   const pattern = isToml
     ? `^${key}\\s*=\\s*(?:\\[[^\\]]*\\]|[^\\n]*)`
     : `"${key}"\\s*:\\s*(?:\\[[^\\]]*\\]|"[^"]*"|[\\w.]+)`
   const existing = new RegExp(pattern, 'm').exec(text)?.[0]
-  if (existing !== undefined) return { from: existing, to: written }
+  // The key may be one of another table.
+  const replaced = existing && checkChange(config, { from: existing, to: written }, isIntended)
+  if (replaced) return replaced
   if (isToml) {
     const anchor = /^(?:main|name|compatibility_date)\s*=.*$/m.exec(text)?.[0]
-    return anchor === undefined ? { to: `${written}\n` } : { from: anchor, to: `${anchor}\n${written}` }
+    const change = anchor === undefined ? { to: `${written}\n` } : { from: anchor, to: `${anchor}\n${written}` }
+    return checkChange(config, change, isIntended)
   }
-  return { from: '{', to: `{\n  ${written},` }
+  return checkChange(config, { from: '{', to: `{\n  ${written},` }, isIntended)
 }
 
-/** Removes one line that has nothing but a key of the top level or of a table. */
-export function removed({ text, isToml }: Config, key: string): Change | undefined {
+/** Removes one line that has nothing but a variable. */
+export function removedVariable(config: Config, key: string): Change | undefined {
+  const { text, isToml } = config
   const pattern = isToml ? `^${key}\\s*=.*\\n?` : `\\s*"${key}"\\s*:\\s*"[^"]*",?`
   const existing = new RegExp(pattern, 'm').exec(text)?.[0]
-  return existing === undefined ? undefined : { from: existing, to: '' }
+  if (existing === undefined) return undefined
+  return checkChange(config, { from: existing, to: '' }, ({ vars = {} }) => !(key in vars))
 }
 
-/** One more migration: those that have been deployed are never read again. */
-export function migrated(config: Config, migration: Omit<Migration, 'tag'>): Change {
+/** Says that a deployment needs secrets. */
+export function requiredSecrets(config: Config, names: readonly string[]): Change | undefined {
+  if (!config.isToml) return undefined
+  const written = `required = ${inToml(names)}`
+  return checkChange(
+    config,
+    { file: config.file, to: `\n[secrets]\n${written}\n` },
+    ({ secrets }) => JSON.stringify(secrets?.required) === JSON.stringify(names),
+  )
+}
+
+/** Returns an edit that adds a migration: those that have been deployed are never read again. */
+export function migrated(config: Config, migration: Omit<Migration, 'tag'>): Change | undefined {
+  const change = migrationChange(config, migration)
+  const classes = Object.values(migration).flat() as string[]
+  return checkChange(config, change, (raw) => {
+    const last = Object.values(raw.migrations?.at(-1) ?? {}).flat()
+    return classes.every((name) => (raw.exports ? name in raw.exports : last.includes(name)))
+  })
+}
+
+function migrationChange(config: Config, migration: Omit<Migration, 'tag'>): Change {
   const { text, isToml, raw } = config
   const [[kind, classes] = ['new_sqlite_classes', []]] = Object.entries(migration) as [string, readonly string[]][]
   if (raw.exports) {

@@ -34,7 +34,7 @@ export async function examine(
   const wrangler = wranglerFor(folder)
   const loaded = attempt(() => wrangler.readConfig(file))
   if ('problem' in loaded) return [unreadable(file, loaded.problem)]
-  const config = configOf(folder, file, loaded.value)
+  const config = configOf(folder, file, loaded.value, (text) => wrangler.parseConfig(file, text))
   const [built, ran] = await Promise.all([
     wrangler.bundle(file, config.raw.compatibility_date ?? tested).catch((problem: Error) => problem),
     wrangler.run(file),

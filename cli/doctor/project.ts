@@ -18,6 +18,8 @@ export type Project = {
   readonly servers: readonly Served[]
   /** Why the Worker does not start. */
   readonly broken: string | undefined
+  /** The default export has no `fetch`, so that every request fails. */
+  readonly lacksFetchHandler: boolean
 }
 
 export type LocalValue = { readonly value: string; readonly file: string; readonly line: number }
@@ -58,7 +60,8 @@ export function projectOf(folder: string, config: Config, bundle: Bundle, ran: R
     servers: ran.log
       .filter((line) => line.startsWith(description))
       .map((line) => JSON.parse(line.slice(description.length)) as Served),
-    broken: ran.isUp || ran.log.some(isOfClass) ? undefined : reasonIn(ran.log),
+    broken: ran.isUp || ran.lacksFetchHandler || ran.log.some(isOfClass) ? undefined : reasonIn(ran.log),
+    lacksFetchHandler: ran.lacksFetchHandler,
   }
 }
 

@@ -1,16 +1,18 @@
 /** The wrangler of a project: what it reads, builds and runs. */
 import { execFile } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { CliError } from '../cli-error.ts'
-import type { RawConfig } from './config.ts'
+import { type RawConfig, remoteBindings } from './config.ts'
 
 export type Wrangler = {
   /** @throws Error with what is wrong in the file */
   readConfig(file: string): RawConfig
+  /** Reads a text as the content of a configuration file. @throws Error with what is wrong in the text */
+  parseConfig(file: string, text: string): RawConfig
   /** @param date of compatibility, where the file has none. @throws Error with what the build complained of */
   bundle(file: string, date: string): Promise<Bundle>
   /** Runs a Worker for a moment, as in development. */
@@ -25,11 +27,14 @@ export type Bundle = {
   readonly size: number
   /** Files it is made of, from the project's folder, with the bytes that are left of each. */
   readonly inputs: readonly { path: string; bytes: number }[]
-  /** Modules of Node that it wants from the platform. */
-  readonly builtins: readonly string[]
 }
 
-export type Ran = { readonly isUp: boolean; readonly log: readonly string[] }
+export type Ran = {
+  readonly isUp: boolean
+  /** The default export has no `fetch`, so that every request fails. */
+  readonly lacksFetchHandler: boolean
+  readonly log: readonly string[]
+}
 
 type Module = {
   experimental_readRawConfig(from: { config: string }): { rawConfig: RawConfig }
@@ -37,11 +42,11 @@ type Module = {
 }
 type Harness = {
   listen(): Promise<unknown>
+  fetch(url: string, init: { method: string }): Promise<{ body: { cancel(): Promise<void> } | null }>
   getLogs(): { message: string }[]
   close(): Promise<void>
 }
 type Metafile = {
-  inputs: Record<string, { imports: { path: string; external?: boolean }[] }>
   outputs: Record<string, { entryPoint?: string; exports: string[]; inputs: Record<string, { bytesInOutput: number }> }>
 }
 
@@ -60,8 +65,19 @@ export function wranglerOf(folder: string): Wrangler {
   for (const [name, value] of Object.entries(quiet)) process.env[name] ??= value
   const wrangler = require(program) as Module
 
+  const readConfig = (path: string) => wrangler.experimental_readRawConfig({ config: path }).rawConfig
   return {
-    readConfig: (file) => wrangler.experimental_readRawConfig({ config: join(folder, file) }).rawConfig,
+    readConfig: (file) => readConfig(join(folder, file)),
+    parseConfig(file, text) {
+      const out = mkdtempSync(join(tmpdir(), 'edgemcp-doctor-'))
+      try {
+        const path = join(out, basename(file))
+        writeFileSync(path, text)
+        return readConfig(path)
+      } finally {
+        rmSync(out, { recursive: true, force: true })
+      }
+    },
     async bundle(file, date) {
       const out = mkdtempSync(join(tmpdir(), 'edgemcp-doctor-'))
       try {
@@ -71,7 +87,7 @@ export function wranglerOf(folder: string): Wrangler {
         rmSync(out, { recursive: true, force: true })
       }
     },
-    run: (file) => inDevelopment(() => run(wrangler, folder, file)),
+    run: (file) => inDevelopment(() => run(wrangler, folder, file, readConfig(join(folder, file)))),
   }
 }
 
@@ -102,30 +118,29 @@ function messageIn(output: string): string {
 }
 
 function bundleIn(out: string): Bundle {
-  const { inputs, outputs } = JSON.parse(readFileSync(join(out, metafile), 'utf8')) as Metafile
+  const { outputs } = JSON.parse(readFileSync(join(out, metafile), 'utf8')) as Metafile
   const entry = Object.values(outputs).find(({ entryPoint }) => entryPoint !== undefined)
   const uploaded = readdirSync(out, { recursive: true, encoding: 'utf8', withFileTypes: true })
     .filter(
       (file) => file.isFile() && file.name !== metafile && file.name !== 'README.md' && !file.name.endsWith('.map'),
     )
     .map((file) => readFileSync(join(file.parentPath ?? out, file.name)))
-  const names = Object.entries(inputs)
-    .filter(([path]) => !/unenv/.test(path))
-    .flatMap(([, { imports }]) => imports.filter(({ external }) => external).map(({ path }) => path))
   return {
     exports: entry?.exports ?? [],
     size: uploaded.reduce((sum, bytes) => sum + gzipSync(bytes).byteLength, 0),
     inputs: Object.entries(entry?.inputs ?? {}).map(([path, { bytesInOutput }]) => ({ path, bytes: bytesInOutput })),
-    builtins: [...new Set(names.filter((path) => path.startsWith('node:')))],
   }
 }
 
 /** The mark of `worker/development/described.ts`. */
 export const description = 'edgemcp describes itself: '
 
-async function run(wrangler: Module, folder: string, file: string): Promise<Ran> {
+async function run(wrangler: Module, folder: string, file: string, config: RawConfig): Promise<Ran> {
   const vars = { EDGEMCP_DESCRIBE: 'yes' }
-  const harness = wrangler.createTestHarness({ root: folder, workers: [{ configPath: file, vars }] })
+  // A binding that has no local simulator makes wrangler ask for an account. A server only starts here, and calls none of them.
+  const bindingOverrides = Object.fromEntries(remoteBindings(config).map((name) => [name, config.name ?? 'worker']))
+  const worker = { configPath: file, vars, bindingOverrides }
+  const harness = wrangler.createTestHarness({ root: folder, workers: [worker] })
   const log = () => harness.getLogs().map(({ message }) => message)
   try {
     await harness.listen()
@@ -133,11 +148,28 @@ async function run(wrangler: Module, folder: string, file: string): Promise<Ran>
     for (let tries = 0; tries < 40 && !log().some((line) => line.startsWith(description)); tries += 1) {
       await new Promise((resolve) => setTimeout(resolve, 50))
     }
-    return { isUp: true, log: log() }
+    // A server that is made for a request is not one of the start: the log is read before the request.
+    const lines = log()
+    return { isUp: true, lacksFetchHandler: await lacksFetchHandler(harness), log: lines }
   } catch (problem) {
-    return { isUp: false, log: [...log(), (problem as Error).message] }
+    const lines = [...log(), (problem as Error).message]
+    return { isUp: false, lacksFetchHandler: lines.some((line) => noDefaultExport.test(line)), log: lines }
   } finally {
     await harness.close().catch(() => {})
+  }
+}
+
+/** What workerd prints for a module without a default export. */
+const noDefaultExport = /ExportedHandler\w* with required members from an undefined/
+
+/** Sends a request that no handler of a server sees. */
+async function lacksFetchHandler(harness: Harness): Promise<boolean> {
+  try {
+    const { body } = await harness.fetch('http://localhost/mcp', { method: 'OPTIONS' })
+    await body?.cancel()
+    return false
+  } catch (problem) {
+    return (problem as Error).message.includes('does not export a fetch() function')
   }
 }
 

@@ -64,6 +64,7 @@ const sharedBuilds =
     }
     return {
       readConfig: wrangler.readConfig,
+      parseConfig: wrangler.parseConfig,
       bundle: (file, date) => bundleFor(sources + wrangler.readConfig(file).main, () => wrangler.bundle(file, date)),
       run: (file) => runFor(settings(file), () => wrangler.run(file)),
     }
@@ -85,7 +86,9 @@ type Mistake = {
   /** What is on the line that is named; without it, none is. */
   found: [rule: string, level: 'error' | 'hint', file: string, line?: string]
   fix: string
-  /** Is the fix an edit, after which nothing is wrong? */
+  /** Rules of findings that follow. */
+  others?: readonly string[]
+  /** Are the fixes edits, after which nothing is wrong? */
   mends?: true
 }
 
@@ -158,6 +161,14 @@ const mistakes: Mistake[] = [
     fix: 'Remove the flag.',
   },
   {
+    what: 'a flag that is not needed, and one that is missing',
+    files: inConfig('"enable_request_signal"', '"nodejs_compat_v2"'),
+    found: ['request-signal', 'error', 'wrangler.toml', 'compatibility_flags'],
+    others: ['nodejs-compat'],
+    fix: 'Add the flag.',
+    mends: true,
+  },
+  {
     what: 'a name that no host can have',
     files: planted(inConfig('name = "good"', 'name = "good_one"'), main, 'good.example', 'good-one.example'),
     found: ['name', 'hint', 'wrangler.toml', 'name = '],
@@ -192,7 +203,7 @@ const mistakes: Mistake[] = [
   {
     what: 'a secret that nothing names',
     files: inMain('const server', 'export const key = () => (env as { MAIL_KEY: string }).MAIL_KEY\nconst server'),
-    found: ['secret-undeclared', 'error', 'src/index.ts', 'MAIL_KEY'],
+    found: ['secret-undeclared', 'hint', 'src/index.ts', 'MAIL_KEY'],
     fix: 'npx wrangler secret put MAIL_KEY',
     mends: true,
   },
@@ -446,6 +457,32 @@ export default {
     fix: 'Write const worker = serve(server) at the top level',
   },
   {
+    what: 'the server in place of the Worker as the default export',
+    files: inMain('export default worker', 'export default server'),
+    found: ['no-fetch-handler', 'error', 'src/index.ts', 'export default server'],
+    fix: 'Write export default worker',
+    mends: true,
+  },
+  {
+    what: 'no default export',
+    files: inMain('export default worker\n', ''),
+    found: ['no-fetch-handler', 'error', 'src/index.ts', 'const worker = serve('],
+    fix: 'Write export default worker',
+    mends: true,
+  },
+  {
+    what: 'a server that is not served',
+    files: {
+      [main]: `import { createServer } from 'edgemcp'
+const server = createServer({ name: 'unserved', version: '1.0.0' })
+export default server
+`,
+      [toml]: inToml[toml]?.split('\n[[migrations')[0] ?? '',
+    },
+    found: ['no-fetch-handler', 'error', 'src/index.ts', 'export default server'],
+    fix: 'serve(server)',
+  },
+  {
     what: 'no entry',
     files: inConfig('src/index.ts', 'src/main.ts'),
     found: ['does-not-build', 'error', 'wrangler.toml'],
@@ -483,13 +520,14 @@ describe('a planted mistake is found with its fix, and nothing else:', () => {
     ),
   )(
     '$what',
-    async ({ files, found: [rule, level, file, line], fix, mends }) => {
-      const [first, ...others] = await examined(files)
-      expect([first?.rule, ...others.map((other) => other.rule)]).toEqual([rule])
+    async ({ files, found: [rule, level, file, line], fix, others = [], mends }) => {
+      const findings = await examined(files)
+      const [first] = findings
+      expect(findings.map((finding) => finding.rule)).toEqual([rule, ...others])
       expect(first).toMatchObject({ level, file, fix: expect.stringContaining(fix) })
       const named = first?.line === undefined ? undefined : files[file]?.split('\n')[first.line - 1]
       expect(named).toEqual(line === undefined ? undefined : expect.stringContaining(line))
-      if (mends) expect(await examined(mended(files, first as Finding))).toEqual([])
+      if (mends) expect(await examined(findings.reduce(mended, files))).toEqual([])
     },
     60_000,
   )
@@ -503,12 +541,19 @@ describe('all fixes of a project are applied, one after the other:', () => {
     ['no migrations', { ...inToml, [toml]: withoutMigrations(inToml[toml] ?? '') }],
     ['two classes that are not exported', inMain(sessions, '')],
     [
+      'two secrets that nothing declares',
+      inMain(
+        'const { ISSUER } = env as',
+        'const { ISSUER, MAIL_KEY, MAP_KEY } = env as unknown as Record<string, string> &',
+      ),
+    ],
+    [
       'two classes that no migration has, in JSON',
       planted(inJson, 'wrangler.jsonc', '"McpSession", "McpUpdates", ', ''),
     ],
   ])('%s', async (_, files) => {
     const found = await examined(files)
-    expect(found.filter(({ rule }) => /^class-not-/.test(rule)).length).toBeGreaterThan(1)
+    expect(found.filter(({ rule }) => /^class-not-|^secret-undeclared/.test(rule)).length).toBeGreaterThan(1)
     expect(await examined(found.reduce(applied, files))).toEqual([])
   })
 
@@ -521,6 +566,54 @@ describe('all fixes of a project are applied, one after the other:', () => {
       [path]: change.from === undefined ? text + change.to : text.replace(change.from, () => change.to),
     }
   }
+})
+
+test('a project is correct with optional variables, names that a package adds to env and bindings that need an account', async () => {
+  const uses = `import { handle } from '../vendor/node_modules/oauth/index.js'
+type Bindings = { AI: { run(model: string): string }; OAUTH_PROVIDER: object; REGION?: string; [name: string]: unknown }
+export function settings(env: Bindings) {
+  if (env.DEBUG) console.log(env.DEBUG)
+  const { THEME = 'dark', LOCALE: locale = 'en' } = env
+  const mail = env.MAIL_HOST && env.MAIL_USER !== undefined ? env.MAIL_USER : !env.QUIET
+  handle(env)
+  return [env.GREETING ?? 'hello', env.PORT || 80, env.REGION, env.LIMITS?.valueOf(), env.AI.run('m'), env.OAUTH_PROVIDER, THEME, locale, mail]
+}
+const server`
+  const files: Files = {
+    ...inMain('const server', uses),
+    [toml]: `${inToml[toml]}\n[ai]\nbinding = "AI"\n\n[[kv_namespaces]]\nbinding = "CACHE"\nid = "1"\nremote = true\n`,
+    'vendor/node_modules/oauth/index.js': 'export function handle(env) { env.OAUTH_PROVIDER ??= {} }\n',
+  }
+  expect(await examined(files)).toEqual([])
+})
+
+test('an edit of the configuration that its parser would not read as meant is not proposed', async () => {
+  const nested = planted(
+    inJson,
+    'wrangler.jsonc',
+    '"compatibility_flags": ["enable_request_signal"],',
+    '"env": { "test": { "compatibility_flags": ["enable_request_signal"], "vars": { "ISSUER": "" } } },',
+  )
+  const [finding, ...others] = await examined(nested)
+  expect(finding).toMatchObject({ rule: 'request-signal' })
+  expect(others).toEqual([])
+  expect(await examined(mended(nested, finding as Finding))).toEqual([])
+  const table = added(toml, '\n[secrets]\n# none yet\n')
+  const [secret] = await examined({
+    ...table,
+    [main]:
+      inMain('const server', 'export const key = () => (env as { MAIL_KEY: string }).MAIL_KEY\nconst server')[main] ??
+      '',
+  })
+  expect(secret).toMatchObject({ rule: 'secret-undeclared', change: undefined })
+})
+
+test('nothing is claimed about nodejs_compat before it is on by default', async () => {
+  const files = inConfig(
+    /compatibility_date.*\n.*/,
+    'compatibility_date = "2026-07-01"\ncompatibility_flags = ["enable_request_signal", "nodejs_compat"]',
+  )
+  expect(await examined(files)).toEqual([])
 })
 
 test.each([

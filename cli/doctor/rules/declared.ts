@@ -38,6 +38,7 @@ export function declared(project: Project): Finding[] {
       },
     ]
   }
+  if (project.lacksFetchHandler) return [withoutFetchHandler(project)]
   if (servers.length === 0 && bundle.exports.length > 0) {
     const place = find(sources, /\bserve\s*\(/)
     return [
@@ -58,6 +59,36 @@ export function declared(project: Project): Finding[] {
     ...features(project, server),
     ...addresses(project, server),
   ])
+}
+
+/** The default export of the Worker cannot take requests. */
+function withoutFetchHandler({ config, sources, bundle }: Project): Finding {
+  const main = config.raw.main ?? config.file
+  const entry = sources.filter(({ path }) => path === main)
+  const served = find(sources, /\b(?:const|let)\s+([\w$]+)\s*=\s*serve\s*\(/)
+  const exported = find(entry, /\bexport\s+default\s+([\w$]+)\b/)
+  const place = exported ?? find(entry, /\bexport\s+default\b/) ?? served
+  const worker = served?.file === main ? served.match[1] : undefined
+  const hasDefault = bundle.exports.includes('default')
+  return {
+    rule: 'no-fetch-handler',
+    level: 'error',
+    file: place?.file ?? main,
+    line: place?.line,
+    problem: hasDefault
+      ? `The default export${exported ? `, ${exported.match[1]},` : ''} has no fetch handler: every request fails with status 500.`
+      : `${main} has no default export, so the Worker does not start.`,
+    fix: worker
+      ? `Write export default ${worker}: serve() returns the handler.`
+      : `Write export default serve(${exported?.match[1] ?? 'server'}): serve() returns the handler.`,
+    change: worker
+      ? exported
+        ? { from: exported.match[0], to: `export default ${worker}` }
+        : hasDefault
+          ? undefined
+          : { file: main, to: `\nexport default ${worker}\n` }
+      : undefined,
+  }
 }
 
 function guards({ sources }: Project, { entries, has }: Served): Finding[] {

@@ -2,8 +2,7 @@
 import { execFileSync } from 'node:child_process'
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
-import { find } from '../code.ts'
-import { assigned, type Config, lineOf } from '../config.ts'
+import { applyChange, assigned, type Config, lineOf } from '../config.ts'
 import type { Finding } from '../finding.ts'
 import { localFiles, type Project } from '../project.ts'
 
@@ -11,10 +10,10 @@ import { localFiles, type Project } from '../project.ts'
 const oldest = '2026-02-24'
 /** What everything is tested with. */
 export const tested = '2026-10-15'
-/** From here on Node's modules are there without being asked for. */
+/** From this compatibility date on Node.js compatibility is on by default. */
 const withNode = '2026-08-04'
 
-export function platform({ folder, config, bundle, sources }: Project): Finding[] {
+export function platform({ folder, config }: Project): Finding[] {
   const { raw } = config
   const { compatibility_date: date, compatibility_flags: flags = [], name = '' } = raw
   const at = (rule: string, level: Finding['level'], ...keys: string[]) => ({
@@ -35,29 +34,30 @@ export function platform({ folder, config, bundle, sources }: Project): Finding[
       change: assigned(config, 'compatibility_date', tested),
     })
   }
-  if (!flags.includes('enable_request_signal')) {
+  const withSignal = assigned(config, 'compatibility_flags', [...flags, 'enable_request_signal'])
+  const hasSignal = flags.includes('enable_request_signal')
+  if (!hasSignal) {
     findings.push({
       ...at('request-signal', 'error', 'compatibility_flags', 'compatibility_date'),
       problem:
         'A client that goes away is not noticed, and its calls run on: the flag enable_request_signal is missing.',
       fix: 'Add the flag.',
-      change: assigned(config, 'compatibility_flags', [...flags, 'enable_request_signal']),
+      change: withSignal,
     })
   }
-  const node = flags.find((flag) => /^nodejs_compat(?:_v2)?$/.test(flag))
-  const wantsNode =
-    bundle.builtins.length > 0 || find(sources, /\b(?:Buffer|process|global|setImmediate)\b/) !== undefined
-  if (node && ((date !== undefined && date >= withNode) || !wantsNode)) {
+  const node = flags.find((flag) => /^nodejs_compat(?:_v2)?$/.test(flag) && !flags.includes(`no_${flag}`))
+  if (node && date !== undefined && date >= withNode) {
+    // Both edits are of one line: the second is one of what the first writes.
+    const flagsNow = hasSignal || !withSignal ? flags : [...flags, 'enable_request_signal']
+    const configNow = hasSignal || !withSignal ? config : { ...config, text: applyChange(config.text, withSignal) }
     findings.push({
       ...at('nodejs-compat', 'hint', 'compatibility_flags'),
-      problem: wantsNode
-        ? `The flag ${node} says what is so from ${withNode} on.`
-        : `Nothing here takes Node's modules, so the flag ${node} only makes the bundle larger.`,
+      problem: `The flag ${node} has no effect: Node.js compatibility is on by default from the compatibility date ${withNode}.`,
       fix: 'Remove the flag.',
       change: assigned(
-        config,
+        configNow,
         'compatibility_flags',
-        flags.filter((flag) => flag !== node),
+        flagsNow.filter((flag) => flag !== node),
       ),
     })
   }

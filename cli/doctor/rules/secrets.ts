@@ -1,7 +1,9 @@
 /** What a Worker is given by name, and what nobody may read. */
+import { existsSync, readFileSync } from 'node:fs'
+import { resolve } from 'node:path'
 import { parseKeyRing } from '../../../worker/auth/key-ring.ts'
-import { find, findAll } from '../code.ts'
-import { type Config, lineOf, removed } from '../config.ts'
+import { find, findAll, type Source } from '../code.ts'
+import { type Config, lineOf, removedVariable, requiredSecrets } from '../config.ts'
 import type { Finding } from '../finding.ts'
 import type { Project } from '../project.ts'
 
@@ -35,39 +37,69 @@ function secretsInVars(config: Config): Finding[] {
         (name === 'EDGEMCP_KEYS'
           ? 'Without it, the server mints keys of its own.'
           : 'For this machine, write it into .dev.vars.'),
-      change: removed(config, name),
+      change: removedVariable(config, name),
     }))
 }
 
-/** What the code takes from `env`, and nothing gives it. */
-function undeclaredSecrets({ config, sources, local }: Project): Finding[] {
+/**
+ * Names that the code reads from `env` and that nothing declares. A secret may be set without being declared, so these are
+ * hints. Names that the code can do without, and names that code adds to `env`, are left out.
+ */
+function undeclaredSecrets({ config, sources, local, folder, bundle }: Project): Finding[] {
   const declared = new Set(['EDGEMCP_KEYS', ...namesIn(config.raw)])
-  const taken = [
+  const reads = [
     ...findAll(sources, /(?<!(?:process|import\.meta)\s*\.\s*)\benv\s*\??\.\s*([A-Z][A-Z0-9_]*)\b/),
     ...findAll(sources, /\(\s*env\s+as\s[^()]*\)\s*\??\.\s*([A-Z][A-Z0-9_]*)\b/),
     ...findAll(sources, /\{([^{}]*)\}\s*=\s*(?:this\.)?env\b/),
   ]
-  const findings = new Map<string, Finding>()
-  for (const { file, line, match } of taken) {
+  const places = new Map<string, { file: string; line: number }>()
+  for (const { file, line, match } of reads) {
     for (const [name] of (match[1] as string).matchAll(/\b[A-Z][A-Z0-9_]*\b(?=\s*(?:[,:=]|$))/g)) {
-      if (declared.has(name) || findings.has(name)) continue
-      const isLocal = local.has(name)
-      findings.set(name, {
-        rule: 'secret-undeclared',
-        level: isLocal ? 'hint' : 'error',
-        file,
-        line,
-        problem: isLocal
-          ? `The code takes ${name} from env, and ${config.file} does not say so: a deployment may be without it.`
-          : `The code takes ${name} from env, and nothing here gives it one: it is undefined.`,
-        fix:
-          `If it is a secret, run npx wrangler secret put ${name}, and name it in secrets.required of ${config.file}` +
-          `${isLocal ? '' : '; write it into .dev.vars for this machine'}. If it is none, add it to vars.`,
-        change: requiring(config, name),
-      })
+      if (!declared.has(name) && !places.has(name)) places.set(name, { file, line })
     }
   }
-  return [...findings.values()]
+  const isAdded = (name: string) => bundle.inputs.some(({ path }) => assigns(resolve(folder, path), name))
+  const missing = [...places.keys()].filter((name) => !isOptional(sources, name) && !isAdded(name))
+  const change = requiredSecrets(config, [...(config.raw.secrets?.required ?? []), ...missing])
+  return missing.map((name, index) => {
+    const isLocal = local.has(name)
+    const together = index > 0 && change
+    return {
+      rule: 'secret-undeclared',
+      level: 'hint',
+      ...(places.get(name) as { file: string; line: number }),
+      problem:
+        `The code reads ${name} from env, and ${config.file} does not declare it: ` +
+        `${isLocal ? 'a deployment may be without it' : 'it is undefined unless it is set elsewhere'}.`,
+      fix:
+        `If it is a secret, run npx wrangler secret put ${name}, and name it in secrets.required of ${config.file}` +
+        `${together ? `, together with ${missing[0]}` : ''}` +
+        `${isLocal ? '' : '; write it into .dev.vars for this machine'}. If it is none, add it to vars.`,
+      // One edit for all of them: a second table of the same name cannot be read.
+      change: index === 0 ? change : undefined,
+    }
+  })
+}
+
+/** Does some code test, default or declare the variable as one that may be missing? */
+function isOptional(sources: readonly Source[], name: string): boolean {
+  const read = `\\benv\\s*(?:\\s+as\\s[^()]*\\))?\\s*\\??\\.\\s*${name}\\b`
+  return [
+    // env.X ?? y, env.X || y, env.X && y, env.X?.y, env.X ? y : z, env.X === y
+    new RegExp(`${read}\\s*(?:\\?|\\|\\||&&|[!=]==?)`),
+    // !env.X, if (env.X)
+    new RegExp(`(?:!\\s*|\\bif\\s*\\(\\s*)\\(?\\s*${read}`),
+    // { X?: string }
+    new RegExp(`\\b${name}\\?\\s*:`),
+    // const { X = y, X: z = y } = env
+    new RegExp(`\\{[^{}]*\\b${name}\\s*(?::\\s*[\\w$]+\\s*)?=[^{}]*\\}\\s*=\\s*(?:this\\.)?env\\b`),
+  ].some((pattern) => find(sources, pattern) !== undefined)
+}
+
+/** Does a file of the bundle give `env` a member of this name, as libraries do for what they provide? */
+function assigns(path: string, name: string): boolean {
+  if (!/\.[cm]?[jt]sx?$/.test(path) || !existsSync(path)) return false
+  return new RegExp(`\\benv\\s*\\.\\s*${name}\\s*(?:\\?\\?|\\|\\|)?=(?![=>])`).test(readFileSync(path, 'utf8'))
 }
 
 /** Keys of this machine that the server cannot read. */
@@ -122,16 +154,10 @@ function missingKeys({ config, sources, local, servers, bundle }: Project): Find
       fix:
         'Run npx wrangler secret put EDGEMCP_KEYS with "a:" and the base64url of 32 random bytes, and name it in secrets.required ' +
         `of ${config.file}${isLocal ? '' : '; write it into .dev.vars for this machine'}. Or export McpUpdates of what serve() returns.`,
-      change: requiring(config, 'EDGEMCP_KEYS'),
+      change: requiredSecrets(config, [...(config.raw.secrets?.required ?? []), 'EDGEMCP_KEYS']),
     },
   ]
 }
-
-/** Says that a deployment needs a secret. */
-const requiring = (config: Config, name: string): Finding['change'] =>
-  config.isToml && !config.raw.secrets?.required?.length
-    ? { file: config.file, to: `\n[secrets]\nrequired = ["${name}"]\n` }
-    : undefined
 
 /** Everything a configuration gives a name: variables, secrets, and bindings of each kind. */
 function namesIn(value: unknown): string[] {
