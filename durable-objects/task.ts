@@ -8,14 +8,12 @@ import { DurableObject } from 'cloudflare:workers'
 import type { Call, CallEnvironment, Outcome, Seals } from '../worker/engine/call.ts'
 import { InvalidInputResponse } from '../worker/engine/invalid-input-response.ts'
 import { type Answer, longestWait } from '../worker/engine/journal.ts'
-import { withDeadline } from '../worker/engine/on-outcome.ts'
 import { run } from '../worker/engine/run.ts'
 import { asMcpError, McpError } from '../worker/protocol/errors.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
 import { newestStateless as revision } from '../worker/protocol/revisions/index.ts'
 import type { InputRequest } from '../worker/protocol/types.ts'
 import type { Context } from '../worker/server/context.ts'
-import type { Interceptor } from '../worker/server/interceptor.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import type { Tool } from '../worker/server/tool.ts'
@@ -58,24 +56,14 @@ export type TaskHost = {
 
 type RunResult =
   | { readonly outcome: Outcome }
-  | Suspended
   | { readonly thrown: unknown }
   /** The handler was not run: `reauthorize` threw. */
   | { readonly reauthorizeError: unknown }
 
-/** How a run ends that goes on at a moment, in another one. Who watches is handed it as what was thrown. */
-class Suspended {
-  readonly wake: number
-
-  constructor(wakeAt: number) {
-    this.wake = wakeAt
-  }
-}
-
 /** How a handler's run can end before the handler does. */
 type RunEnds = {
   /** It sleeps until a moment. */
-  park(wakeAt: number): void
+  park(untilMs: number): void
   /** It must not go on. */
   fail(error: McpError): Promise<never>
 }
@@ -322,7 +310,9 @@ export class Task extends DurableObject implements TaskRpc {
       return problem instanceof McpError ? { thrown: problem } : { reauthorizeError: problem }
     }
     const { principal, isCurrent } = current
-    const { promise: deadline, reject: end } = Promise.withResolvers<never>()
+    const { promise: ended, resolve: end, reject: endWith } = Promise.withResolvers<Outcome>()
+    // Only a running step looks at it.
+    ended.catch(() => {})
     let thrown: { by: unknown } | undefined
     const handled = (tool: Tool): Tool => ({
       ...tool,
@@ -333,9 +323,9 @@ export class Task extends DurableObject implements TaskRpc {
           return await tool.handler(
             input,
             this.#contextOf(task, context, signal, {
-              park: (wakeAt) => end(new Suspended(wakeAt)),
+              park: (untilMs) => end({ type: 'suspended', untilMs }),
               fail: (error) => {
-                end(error)
+                endWith(error)
                 return new Promise<never>(() => {})
               },
             }),
@@ -357,6 +347,7 @@ export class Task extends DurableObject implements TaskRpc {
         this.#store.keepEffect(key, value)
         this.#madeProgress(task)
       },
+      ended,
       disconnect: () => {},
       completed: () => {},
       report: this.#host.report,
@@ -374,11 +365,11 @@ export class Task extends DurableObject implements TaskRpc {
       logLevel: undefined,
     }
     try {
-      const server = withToolHandler(this.#host.serverOf(stored), String(params.name), handled, deadline)
+      const server = withToolHandler(this.#host.serverOf(stored), String(params.name), handled)
       const outcome = await run(server, call, journal, environment)
       return thrown && task.failures < task.retries ? { thrown: thrown.by } : { outcome }
     } catch (problem) {
-      return problem instanceof Suspended ? problem : { thrown: asMcpError(problem, this.#host.report) }
+      return { thrown: asMcpError(problem, this.#host.report) }
     }
   }
 
@@ -399,7 +390,6 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   async #storeOutcome(task: TaskRecord, runResult: RunResult): Promise<void> {
-    if ('wake' in runResult) return this.#suspendUntil(task, runResult.wake, true)
     if ('reauthorizeError' in runResult) return this.#retryReauthorize(task, runResult.reauthorizeError)
     if (task.reauthorizeFailures) removeProblemMessage(task)
     task.reauthorizeFailures = 0
@@ -413,7 +403,8 @@ export class Task extends DurableObject implements TaskRpc {
       return this.#suspendUntil(task, Date.now() + 1000 * 2 ** (task.failures - 1), false)
     }
     const { outcome } = runResult
-    if ('done' in outcome) return this.#finish(task, 'completed', { result: outcome.done })
+    if (outcome.type === 'suspended') return this.#suspendUntil(task, outcome.untilMs, true)
+    if (outcome.type === 'result') return this.#finish(task, 'completed', { result: outcome.result })
     this.#store.ask(outcome.inputRequests, outcome.journal)
     task.due = Date.now() + outcome.answerTimeoutMs
     if (!task.announced) task.resumableUntil = Math.max(task.resumableUntil ?? 0, Date.now() + longestWait)
@@ -687,17 +678,11 @@ async function withTimeout(time: number, settles: Promise<unknown>): Promise<voi
   clearTimeout(timer)
 }
 
-/** A server whose tool is run another way, until it is over or asleep, and which makes no tasks. */
-function withToolHandler(
-  { registry }: Pick<Server, 'registry'>,
-  name: string,
-  handled: (tool: Tool) => Tool,
-  suspended: Promise<never>,
-): Server {
+/** A server whose tool is run another way, and which makes no tasks. */
+function withToolHandler({ registry }: Pick<Server, 'registry'>, name: string, handled: (tool: Tool) => Tool): Server {
   const tool = registry.tools.get(name)
   const tools = new Map(registry.tools)
   if (tool) tools.set(name, handled(tool))
-  const interceptor: Interceptor = (intercepted, answer) =>
-    withDeadline(intercepted, suspended, (within) => registry.interceptor(within, answer))
-  return { registry: { ...registry, tools, methods: new Map(), interceptor } } as unknown as Server
+  // Nothing else of a server is used to run a call.
+  return { registry: { ...registry, tools, methods: new Map() } } as unknown as Server
 }

@@ -104,7 +104,7 @@ const rooms: Readonly<Record<string, Room>> = {
     may: [
       'worker/audit',
       'worker/engine/methods/index.ts',
-      'worker/engine/on-outcome.ts',
+      'worker/engine/question.ts',
       'worker/options',
       'worker/protocol',
       'cloudflare:workers',
@@ -135,7 +135,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/development': {
     may: [
-      'worker/engine/on-outcome.ts',
+      'worker/engine/question.ts',
       'worker/inspector',
       'worker/platform.ts',
       'worker/protocol',

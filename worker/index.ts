@@ -32,7 +32,8 @@ export type {
   UrlElicitationOptions,
   UrlElicitationResult,
 } from './server/context.ts'
-export type { CallInfo, Middleware, Next } from './server/middleware.ts'
+export type { CallInfo, Interceptor, Next } from './server/interceptor.ts'
+export type { InputRequiredOutcome, Outcome, ResultOutcome, SuspendedOutcome } from './server/outcome.ts'
 export type { PromptDefinition, PromptHandler } from './server/prompt.ts'
 export type { ResourceDefinition, ResourceHandler } from './server/resource.ts'
 export type { Infer, InferInput, Schema, StandardSchema } from './server/schema.ts'

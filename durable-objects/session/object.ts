@@ -36,7 +36,7 @@ import { type Answer, emptyJournal } from '../../worker/engine/journal.ts'
 import { readText } from '../../worker/engine/methods/method.ts'
 import { hasResources } from '../../worker/engine/methods/resources.ts'
 import { isSafeToRetry } from '../../worker/engine/retry-policy.ts'
-import { run } from '../../worker/engine/run.ts'
+import { runCall } from '../../worker/engine/run.ts'
 import { entryOf } from '../../worker/engine/scopes.ts'
 import { readSubscription } from '../../worker/engine/subscribing.ts'
 import { closeCode } from '../../worker/http/relay-messages.ts'
@@ -608,11 +608,11 @@ export class Session extends DurableObject implements SessionRpc {
         if (abort.signal.aborted) return
         const own = this.#ownMethods[request.method]
         const outcome = own
-          ? { done: await own(call.params, sessionCall, abort.signal) }
-          : await run(server, call, sessionCall.journal, environment)
+          ? { type: 'result' as const, result: await own(call.params, sessionCall, abort.signal) }
+          : await runCall(server, call, sessionCall.journal, environment)
         if (abort.signal.aborted) return
-        if ('done' in outcome) {
-          const text = serializeResult(request.id, server.registry, call, outcome.done)
+        if (outcome.type === 'result') {
+          const text = serializeResult(request.id, server.registry, call, outcome.result)
           return this.#answer(post, request.id, { status: 200, text }, sessionCall)
         }
         if (!post.streams) {

@@ -71,7 +71,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     await stream.close()
   })
 
-  test('middleware sees what is called and by whom, and what it came to, outermost first', async () => {
+  test('an interceptor sees what is called and by whom, and what it came to, outermost first', async () => {
     expect(await textOf(client, 'echo', { text: 'hi' })).toBe('hi')
     expect(await textOf(client, 'seen')).toBe(`outer tools/call echo ${revision} nobody, outer over`)
     await using adas = await main(revision, 'ada')
@@ -80,7 +80,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
     expect(await textOf(adas, 'seen')).toBe(`outer prompts/list ${revision} ada, outer over`.replace('list ', 'list  '))
   })
 
-  test('middleware may change what goes in, answer by itself, and refuse', async () => {
+  test('an interceptor may change what goes in, answer by itself, and refuse', async () => {
     expect(await textOf(client, 'echo', { text: 'changed' })).toBe('other words')
     expect(await textOf(client, 'echo', { text: 'cached' })).toBe('from the cache')
     await expect(client.callTool('echo', { text: 'forbidden' })).rejects.toMatchObject({
@@ -103,12 +103,12 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
   })
 })
 
-test('a task goes through middleware once, when it begins', async () => {
+test('interceptors wrap the call that creates a task, and each of its runs', async () => {
   const client = new TaskClient(server.url)
   await client.call('seen')
   await client.until(await client.begin('long'), 'completed')
   const [seen] = (await client.call('seen')).content as { text: string }[]
-  expect(seen?.text.match(/outer tools\/call/g)).toEqual(['outer tools/call'])
+  expect(seen?.text.match(/outer (?:task )?tools\/call/g)).toEqual(['outer tools/call', 'outer task tools/call'])
 })
 
 describe('a Worker of several', () => {

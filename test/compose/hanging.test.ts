@@ -41,7 +41,7 @@ test('listTimeout is for all pages together', async () => {
   }
   const server = newServer().use(nodeProxy('https://dripping.example/mcp', fetch, { listTimeout: 150 }))
   const { outcome } = await play(server, 'tools/list', {})
-  const { tools } = ('done' in outcome ? outcome.done : {}) as { tools: unknown[] }
+  const { tools } = (outcome.type === 'result' ? outcome.result : {}) as { tools: unknown[] }
   expect(tools.length).toBeLessThan(15)
 })
 

@@ -18,7 +18,7 @@ async function listedBy(list: string, answers: Answers, setting = {}) {
   const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream.fetch))
   const { outcome, reported } = await play(server, list, {}, setting)
   const problems = reported.map((problem) => (problem as Error).message)
-  return { list: ('done' in outcome ? outcome.done : {}) as Json, problems, upstream }
+  return { list: (outcome.type === 'result' ? outcome.result : {}) as Json, problems, upstream }
 }
 
 describe('an invalid entry is left out and reported', () => {

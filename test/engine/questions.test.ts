@@ -334,7 +334,7 @@ describe('an open question', () => {
 describe('what a client is asked', () => {
   const asked = async (ask: (ctx: Context) => unknown, setting?: Setting) => {
     const { outcome } = await play(doing(ask), 'tools/call', call, setting)
-    return 'inputRequests' in outcome ? outcome.inputRequests.q : outcome.done
+    return outcome.type === 'input_required' ? outcome.inputRequests.q : outcome.type === 'result' && outcome.result
   }
 
   test('a person, by a form', async () => {
@@ -441,7 +441,8 @@ describe('the fields of a form', () => {
       'tools/call',
       call,
     )
-    if ('done' in outcome) return textOf(outcome.done)
+    if (outcome.type === 'result') return textOf(outcome.result)
+    if (outcome.type === 'suspended') throw new Error('Only a task sleeps')
     const params = outcome.inputRequests.q?.params as { requestedSchema: { properties: { field: unknown } } }
     return params.requestedSchema.properties.field
   }
@@ -539,7 +540,7 @@ describe('the fields of a form', () => {
       'tools/call',
       call,
     )
-    expect('done' in outcome && textOf(outcome.done)).toBe(
+    expect(outcome.type === 'result' && textOf(outcome.result)).toBe(
       'The schema of the question "q" must be an object with at least one property',
     )
   })

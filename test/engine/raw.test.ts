@@ -121,7 +121,7 @@ describe('the raw form', () => {
       call,
       { capabilities: everything },
     )
-    expect(nothing.outcome).toMatchObject({ done: { isError: true } })
+    expect(nothing.outcome).toMatchObject({ type: 'result', result: { isError: true } })
     const twice = await play(
       doing((ctx) => Promise.all([ctx.requestInput({ a: form('?') }), ctx.requestInput({ a: form('!') })])),
       'tools/call',

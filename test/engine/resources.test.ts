@@ -33,7 +33,7 @@ describe('reading a resource', () => {
       return `${ctx.uri} ${ctx.supports('roots')} ${ctx.signal.aborted}`
     })
     const { outcome, said } = await play(server, 'resources/read', { uri: 'a:1' })
-    expect(outcome).toMatchObject({ done: { contents: [{ text: 'a:1 true false' }] } })
+    expect(outcome).toMatchObject({ result: { contents: [{ text: 'a:1 true false' }] } })
     expect(said).toHaveLength(1)
   })
 

@@ -35,6 +35,7 @@ export type Setting = {
   logLevel?: LogLevel | undefined
   state?: StateHost
   signal?: AbortSignal
+  makeSignal?: () => AbortSignal
   updates?: boolean
   seals?: Seals
   journal?: Journal
@@ -90,7 +91,7 @@ export async function play(server: Server, method: string, params: Params, setti
     logLevel: 'logLevel' in setting ? setting.logLevel : 'debug',
   }
   const environment: CallEnvironment = {
-    signal: () => signal,
+    signal: setting.makeSignal ?? (() => signal),
     seals: setting.seals ?? memorySeals(),
     state: setting.state ?? nowhere,
     updates,
@@ -108,8 +109,8 @@ export async function play(server: Server, method: string, params: Params, setti
 /** What a call that asks nothing ends with. */
 export async function result(server: Server, method: string, params: Params = {}, setting?: Setting): Promise<Result> {
   const { outcome } = await play(server, method, params, setting)
-  if (!('done' in outcome)) throw new Error(`The call asks for ${Object.keys(outcome.inputRequests)}`)
-  return outcome.done
+  if (outcome.type !== 'result') throw new Error(`The call has no result: ${JSON.stringify(outcome)}`)
+  return outcome.result
 }
 
 /** What a call is refused with. */
@@ -152,7 +153,8 @@ export async function converse(
   for (let round = 0; round < 120; round++) {
     const { outcome, said } = await play(server, method, params, { ...setting, journal })
     conversation.said.push(said)
-    if ('done' in outcome) return { ...conversation, result: outcome.done }
+    if (outcome.type === 'result') return { ...conversation, result: outcome.result }
+    if (outcome.type === 'suspended') throw new Error('Only a task sleeps')
     const asks = Object.entries(outcome.inputRequests)
     conversation.rounds.push(asks.map(([key]) => key))
     Object.assign(conversation.asked, outcome.inputRequests)

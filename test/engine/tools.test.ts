@@ -66,7 +66,7 @@ describe('a tool that fails', () => {
     const { outcome, reported } = await call(() => {
       throw error
     })
-    expect(outcome).toEqual({ done: toolError('It failed') })
+    expect(outcome).toMatchObject({ type: 'result', result: toolError('It failed') })
     expect(reported).toEqual([error])
   })
 
@@ -74,12 +74,12 @@ describe('a tool that fails', () => {
     const { outcome } = await call(() => {
       throw thrown
     })
-    expect(outcome).toEqual({ done: toolError('The tool failed') })
+    expect(outcome).toMatchObject({ type: 'result', result: toolError('The tool failed') })
   })
 
   test('by a rejection fails the same', async () => {
     const { outcome } = await call(() => Promise.reject(new Error('later')))
-    expect(outcome).toEqual({ done: toolError('later') })
+    expect(outcome).toMatchObject({ type: 'result', result: toolError('later') })
   })
 
   test("after its call was cancelled is nobody's concern", async () => {
@@ -108,7 +108,10 @@ describe('a tool that fails', () => {
     server.tool('t', { description, outputSchema: z.object({ sum: z.number() }) }, () => ({ sum: 'x' }) as never)
     const { outcome, reported } = await play(server, 'tools/call', { name: 't' })
     const message = expect.stringMatching(/^Tool "t" returned a value that does not match its output schema: sum: /)
-    expect(outcome).toEqual({ done: { content: [{ type: 'text', text: message }], isError: true } })
+    expect(outcome).toMatchObject({
+      type: 'result',
+      result: { content: [{ type: 'text', text: message }], isError: true },
+    })
     expect(reported).toEqual([expect.objectContaining({ message })])
   })
 })

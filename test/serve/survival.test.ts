@@ -153,7 +153,7 @@ test('a session that lapses soon after its question was too late tells its clien
   await vi.waitFor(async () => expect(await leftIn(url, objects)).toMatchObject([{ calls: 1, sockets: 0 }]))
   // The question was asked before the client left.
   await letPass(url, aDay - 1.5 * minute, objects)
-  expect(await leftIn(url, objects)).toMatchObject([{ calls: 0, keys: expect.arrayContaining(['seen']) }])
+  expect(await leftIn(url, objects)).toMatchObject([{ calls: 0, keys: expect.arrayContaining(['lastSeenAt']) }])
   await letPass(url, minute, objects)
   await conversation.answer()
   expect(conversation.heard.at(-1)).toBe('is answered with 404')
@@ -202,10 +202,10 @@ const expected = `\
 2026-07-28 plain, at once                     goes on   goes on   goes on   goes on   goes on   b         b         b         b
 2026-07-28 single, one by one                 goes on   goes on   goes on   goes on   goes on   b         b         b         b
 2026-07-28 single, at once                    goes on   goes on   goes on   goes on   goes on   b         b         b         b
-2026-07-28 large journal, one by one             goes on   goes on   goes on   goes on   goes on   b         b         b         b
-2026-07-28 large journal, at once                goes on   goes on   goes on   goes on   goes on   b         b         b         b
-2026-07-28 single, large journal, one by one     goes on   goes on   goes on   goes on   goes on   b         b         b         b
-2026-07-28 single, large journal, at once        goes on   goes on   goes on   goes on   goes on   b         b         b         b
+2026-07-28 large journal, one by one          goes on   goes on   goes on   goes on   goes on   b         b         b         b
+2026-07-28 large journal, at once             goes on   goes on   goes on   goes on   goes on   b         b         b         b
+2026-07-28 single, large journal, one by one  goes on   goes on   goes on   goes on   goes on   b         b         b         b
+2026-07-28 single, large journal, at once     goes on   goes on   goes on   goes on   goes on   b         b         b         b
 2025-11-25 forms, one by one                  goes on   goes on   goes on   goes on   goes on   c         c         c         c
 2025-11-25 forms, at once                     goes on   goes on   goes on   goes on   goes on   c         c         c         c
 2025-11-25 forms, away meanwhile, one by one  goes on   goes on   goes on   goes on   goes on   d         d         c         c

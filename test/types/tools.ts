@@ -189,12 +189,12 @@ server.intercept(async (call, next) => {
   is<Equal<typeof call, CallInfo>>()
   return next({ ...call.params, arguments: {} })
 })
-server.intercept(({ signal }, next) => (signal.aborted ? {} : next()))
-// @ts-expect-error middleware answers
+server.intercept(({ signal }, next) => (signal.aborted ? { type: 'result', result: {} } : next()))
+// @ts-expect-error an interceptor returns an outcome
 server.intercept(async (_call, next) => {
   await next()
 })
-// @ts-expect-error middleware has no names to put a prefix before
+// @ts-expect-error an interceptor has no names to put a prefix before
 server.intercept(async (_call, next) => next(), { prefix: 'a_' })
 // @ts-expect-error a module is a function
 server.use({ tool: 'text' })

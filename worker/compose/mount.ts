@@ -3,6 +3,7 @@ import { checkOptions, checkValue } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
 import { type List, toggleKey } from '../protocol/changes.ts'
 import { checks } from '../server/checking.ts'
+import type { CallInfo, Interceptor } from '../server/interceptor.ts'
 import type { Module, Server } from '../server/server.ts'
 import { mountUpstreams, proxiesOf } from './proxy/front.ts'
 import { withPrefix } from './with-prefix.ts'
@@ -14,7 +15,7 @@ export type MountOptions = {
 
 /**
  * Another server as a part of this one: its tools, resources, prompts, extensions, tasks and experimental capabilities, as far as
- * they are declared by now, with their middleware. Subscribers of this server get the changes that it announces.
+ * they are declared by now, with its interceptors, which wrap only what it declares. Subscribers of this server get the changes that it announces.
  *
  * @throws Error when both declare the same, or the prefix makes no names of tools
  *
@@ -28,7 +29,7 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     const { registry, prefix: outer } = server
     const part = mounted.registry
     const prefix = outer + (options.prefix ?? '')
-    const within = withPrefix(prefix, part.interceptor)
+    const interceptors = withPrefix(prefix, part.interceptors)
     const ownEntries = new Set<object>()
     for (const kind of ['tools', 'prompts'] as const) {
       for (const [name, entry] of part[kind]) {
@@ -44,13 +45,12 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
         ownEntries.add(entry)
       }
     }
-    const { interceptor } = registry
-    registry.interceptor = (intercepted, answer) =>
-      interceptor(intercepted, (inner) => {
-        const entry = entryOf(registry, inner.call.method, inner.call.params)
-        return entry && ownEntries.has(entry) ? within(inner, answer) : answer(inner)
-      })
-    const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix, within))
+    const isOwn = ({ method, params }: CallInfo) => {
+      const entry = entryOf(registry, method, params)
+      return entry !== undefined && ownEntries.has(entry)
+    }
+    registry.interceptors.push(...interceptors.map((interceptor) => onlyFor(isOwn, interceptor)))
+    const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix, interceptors))
     if (proxies.length > 0) mountUpstreams(registry, proxies)
     // After the proxies: a feature wraps the methods that answer for them.
     for (const [name, install] of part.features) if (!registry.features.has(name)) install(server)
@@ -80,6 +80,12 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     }
   }
 }
+
+/** Leaves other calls alone. */
+const onlyFor =
+  (isOwn: (call: CallInfo) => boolean, interceptor: Interceptor): Interceptor =>
+  (call, next) =>
+    isOwn(call) ? interceptor(call, next) : next()
 
 function add<E>(entries: Map<string, E>, name: string, entry: E): void {
   if (entries.has(name)) throw new Error(`"${name}" is declared by both servers: mount one with a prefix`)

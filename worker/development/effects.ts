@@ -6,7 +6,7 @@
  * place before the first call of a handler (`const { fetch } = globalThis`); and operations of `ctx.state` that a declaration
  * names itself, because which of them write is known only where the state is, and telling would cost production.
  */
-import { isAwaited, observe, onOutcome } from '../engine/on-outcome.ts'
+import { isAwaited, observe } from '../engine/question.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Context } from '../server/context.ts'
 import type { Registry } from '../server/server.ts'
@@ -36,16 +36,14 @@ const reported = new Set<string>()
  * @param env with the bindings whose writes are effects
  */
 export function watchEffects(registry: Registry, env: object): void {
-  const { interceptor } = registry
-  registry.interceptor = (intercepted, answer) => {
+  registry.instrument = (context) => {
     runs ??= start(env)
     for (const tool of registry.tools.values()) watchHandler(tool, `tool "${tool.item.name}"`, runs)
     for (const prompt of registry.prompts.values()) watchHandler(prompt, `prompt "${prompt.item.name}"`, runs)
     for (const [uri, resource] of [...registry.resources, ...registry.templates]) {
       watchHandler(resource, `resource "${uri}"`, runs)
     }
-    const { context, end } = openRound(intercepted.context, runs)
-    return onOutcome(intercepted, interceptor({ ...intercepted, context }, answer), end)
+    return openRound(context, runs)
   }
 }
 

@@ -1,5 +1,4 @@
 /** What helps whoever develops a server. A deployment's bundle has nothing of it: see `serve.ts`. */
-import { onCall } from '../engine/on-outcome.ts'
 import type { Registry } from '../server/server.ts'
 import { type Described, describe } from './described.ts'
 import { watchEffects } from './effects.ts'
@@ -50,7 +49,7 @@ export function watch<O extends Guards & Described & { limit?: Counting; page?: 
     watched.add(registry)
     warnAtFirst(registry, options.sessions === false ? [] : [names.session, names.updates])
     watchEffects(registry, env)
-    timeHandlers(registry)
+    registry.interceptors.unshift(timeHandlers)
   }
   const { auth } = options
   return { ...options, page: inspecting(options.page, env, auth), auth: auth && withMadeUp(auth, env) }
@@ -59,12 +58,12 @@ export function watch<O extends Guards & Described & { limit?: Counting; page?: 
 /** What is declared and exported is known when somebody calls. */
 function warnAtFirst(registry: Registry, classes: readonly string[]): void {
   let isFirst = true
-  onCall(registry, () => {
+  registry.interceptors.unshift((_, next) => {
     if (isFirst) {
       warnOfMissingTasks(registry)
       warnOfMissingExports(classes)
     }
     isFirst = false
-    return () => {}
+    return next()
   })
 }

@@ -9,11 +9,12 @@ import type {
   Notification,
   Params,
   RequestId,
-  Result,
 } from '../protocol/types.ts'
 import type { Admitted } from '../server/endpoints.ts'
+import type { Answer, Outcome } from '../server/outcome.ts'
 import type { StateHost } from '../server/state.ts'
-import type { Answer, Journal } from './journal.ts'
+
+export type { Outcome } from '../server/outcome.ts'
 
 export type Call = {
   readonly method: string
@@ -58,19 +59,11 @@ export interface CallEnvironment {
   notify(notification: Notification, said: number): void
   /** An effect is done: the last chance to write its result down before the handler goes on. */
   effect?(key: string, value: unknown): void
+  /** Ends the round before its handler does: with the suspension of a task, or with an error. */
+  readonly ended?: Promise<Outcome>
   disconnect(retry: number | undefined): void
   /** What the client was asked under this key happens elsewhere, and is done. @param said see `notify` */
   completed(key: string, said: number): void
   /** Somebody should look at this; the client is not told. */
   report(problem: unknown): void
 }
-
-export type Outcome =
-  | { readonly done: Result }
-  /** Open questions, by key, and what to bring to the next round besides their answers. */
-  | {
-      readonly inputRequests: Readonly<Record<string, InputRequest>>
-      readonly journal: Journal
-      /** Milliseconds until an answer is too late. */
-      readonly answerTimeoutMs: number
-    }

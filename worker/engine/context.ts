@@ -90,6 +90,7 @@ export function openRound(
     if (strays === maxUnusedRounds || rounds > maxRounds)
       return void failCall(roundLimitError(unused, [...inputRequests.keys()]))
     block({
+      type: 'input_required',
       inputRequests: Object.fromEntries(inputRequests),
       journal: {
         answers: Object.fromEntries(answers),
@@ -99,7 +100,7 @@ export function openRound(
         rounds,
         unusedRounds: strays,
       },
-      answerTimeoutMs: answerTimeoutMs,
+      answerTimeoutMs,
     })
   }
 

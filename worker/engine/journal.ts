@@ -1,24 +1,7 @@
 import { isObject } from '../protocol/jsonrpc.ts'
+import type { Answer, Journal } from '../server/outcome.ts'
 
-/** What a client said to a question. */
-export type Answer =
-  | { readonly result: unknown }
-  | { readonly error: { code: number; message: string; data?: unknown } }
-
-/** What a call has learned so far. JSON, so that it can travel sealed or rest as a row. */
-export type Journal = {
-  readonly answers: Readonly<Record<string, Answer>>
-  /** Results of `once` effects, by key; boxed, so that one without a result counts as done. */
-  readonly effects: Readonly<Record<string, { readonly value?: unknown }>>
-  /** How many notifications earlier rounds have sent. */
-  readonly notificationsSent: number
-  /** What was asked, by key: the SHA-256 of the question, so that an answer never counts for another one. */
-  readonly requestFingerprints: Readonly<Record<string, string>>
-  /** How many rounds have ended with questions. */
-  readonly rounds: number
-  /** How many of the last rounds, one after another, had no use for any answer. */
-  readonly unusedRounds: number
-}
+export type { Answer, Journal } from '../server/outcome.ts'
 
 /** Milliseconds that anybody may take for an answer, whoever keeps the journal meanwhile. */
 export const longestWait = 24 * 60 * 60_000

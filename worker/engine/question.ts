@@ -20,6 +20,9 @@ export class Question<T> extends Promise<T> {
   }
 }
 
+/** Does anything wait for this answer? */
+export const isAwaited = (answer: Promise<unknown>): boolean => !(answer instanceof Question) || answer.isAwaited
+
 /** Looks at what becomes of a promise without counting as somebody who waits for it. */
 export function observe<T>(
   promise: Promise<T>,

@@ -1,9 +1,11 @@
 import { McpError } from '../protocol/errors.ts'
 import { progressToken } from '../protocol/meta.ts'
+import type { Params } from '../protocol/types.ts'
+import type { InputRequiredOutcome, Journal, Outcome, ResultOutcome } from '../server/outcome.ts'
 import type { Registry, Server } from '../server/server.ts'
-import type { Call, CallEnvironment, Outcome } from './call.ts'
+import type { Call, CallEnvironment } from './call.ts'
 import { openRound } from './context.ts'
-import type { Journal } from './journal.ts'
+import { intercept } from './interceptors.ts'
 import { methods } from './methods/index.ts'
 import type { Method, MethodContext } from './methods/method.ts'
 import { insufficientScope, lackedScopes } from './scopes.ts'
@@ -24,15 +26,74 @@ export async function run(
   journal: Journal,
   environment: CallEnvironment,
 ): Promise<Outcome> {
-  const method = methodOf(server.registry, call)
-  if (!method?.offered(server.registry, environment))
+  const { registry } = server
+  const method = methodOf(registry, call)
+  if (!method?.offered(registry, environment))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
-  const lacked = await lackedScopes(server.registry, call.principal, call, environment.seals.open)
-  if (lacked.length > 0) throw insufficientScope(lacked)
-  const round = openRound(call, journal, environment, server.registry.options.jsonSchema)
-  const { blocked } = round
-  const answer = (context: MethodContext) => method.answer(context).then(round.settle)
-  const answered = server.registry.interceptor({ server, call, environment, ...round }, answer)
-  return Promise.race([answered.then((done) => ({ done })), blocked]).finally(round.close)
+  await checkScopes(registry, call, environment)
+  const step = async (params: Params, signal?: AbortSignal): Promise<Outcome> => {
+    if (params === call.params) return runMethod(server, method, call, journal, environment, signal)
+    const changed = { ...call, params }
+    // An interceptor has changed what is called.
+    await checkScopes(registry, changed, environment)
+    return runMethod(server, method, changed, journal, environment, signal)
+  }
+  const { interceptors } = registry
+  return interceptors.length === 0 ? step(call.params) : intercept(interceptors, call, environment.signal, step)
 }
+
+/** `run` for a call that is no task, which is never suspended. */
+export async function runCall(...args: Parameters<typeof run>): Promise<ResultOutcome | InputRequiredOutcome> {
+  const outcome = await run(...args)
+  if (outcome.type === 'suspended') throw new Error('An interceptor suspended a call: only a task can be suspended')
+  return outcome
+}
+
+/** @throws McpError `insufficient_scope` */
+async function checkScopes(registry: Registry, call: Call, { seals }: CallEnvironment): Promise<void> {
+  const lacked = await lackedScopes(registry, call.principal, call, seals.open)
+  if (lacked.length > 0) throw insufficientScope(lacked)
+}
+
+/** @param signal of an interceptor: when it is aborted, the step ends with its reason */
+async function runMethod(
+  server: Server,
+  method: Method,
+  call: Call,
+  journal: Journal,
+  environment: CallEnvironment,
+  signal?: AbortSignal,
+): Promise<Outcome> {
+  const { registry } = server
+  const within = signal ? { ...environment, signal: () => signal } : environment
+  const round = openRound(call, journal, within, registry.options.jsonSchema)
+  const { blocked } = round
+  const instrumented = registry.instrument?.(round.context)
+  const context = instrumented?.context ?? round.context
+  const methodContext: MethodContext = { server, call, environment: within, context, blocked }
+  const answered = method
+    .answer(methodContext)
+    .then(round.settle)
+    .then((result): Outcome => ({ type: 'result', result, cause: methodContext.thrown }))
+  const ends = [environment.ended ?? [], signal ? abortOf(signal, environment.signal()) : []].flat()
+  try {
+    return await Promise.race([answered, blocked, ...ends])
+  } finally {
+    round.close()
+    instrumented?.end()
+  }
+}
+
+/**
+ * Rejects with the reason with which an interceptor aborts its signal. A call that its client cancels ends when its handler returns: until then
+ * it counts as running.
+ */
+const abortOf = (signal: AbortSignal, ofCall: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const end = () => {
+      if (!ofCall.aborted) reject(signal.reason)
+    }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })

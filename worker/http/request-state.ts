@@ -36,7 +36,7 @@ type SealedState = { journal?: Journal; kept?: string; name?: string; answerBy?:
  */
 export type Round = { journal: Journal; name?: string; answers?: Params; isLate?: boolean }
 
-type Asking = Extract<Outcome, { inputRequests: unknown }>
+type Asking = Extract<Outcome, { type: 'input_required' }>
 
 /**
  * What earlier rounds learned, and the answers that came with this one.

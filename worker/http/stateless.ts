@@ -7,7 +7,7 @@ import type { Call, CallEnvironment } from '../engine/call.ts'
 import { emptyJournal } from '../engine/journal.ts'
 import { implementationOf } from '../engine/methods/discover.ts'
 import { mirroredIn } from '../engine/methods/tools.ts'
-import { methodOf, run } from '../engine/run.ts'
+import { methodOf, runCall } from '../engine/run.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
 import { errorText, type Message, notificationText, type RequestMessage } from '../protocol/jsonrpc.ts'
 import { type Envelope, serverInfoKey } from '../protocol/meta.ts'
@@ -146,8 +146,8 @@ async function answer(
   }
 
   async function step(round: Round): Promise<Answer> {
-    const outcome = await run(host.server, call, round.journal, environment)
-    if ('done' in outcome) return done(outcome.done)
+    const outcome = await runCall(host.server, call, round.journal, environment)
+    if (outcome.type === 'result') return done(outcome.result)
     return done({
       resultType: 'input_required',
       inputRequests: Object.fromEntries(

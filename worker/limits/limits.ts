@@ -57,6 +57,8 @@ const kinds: KindsOf<LimitsOptions> = {
 }
 
 /** @throws Error with one sentence that names the fix */
+const timed = new WeakSet<Registry>()
+
 export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<string, unknown>>): Limiter {
   checkOptions('limits()', options, kinds)
   const { streams = defaults.streams, time = defaults.time, arguments: longest = Number.POSITIVE_INFINITY } = options
@@ -69,7 +71,10 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
   return {
     validate(server) {
       readOwn(server.registry)
-      if (time < Number.POSITIVE_INFINITY) limitTime(server.registry, time)
+      // A server may be served at several addresses.
+      if (time === Number.POSITIVE_INFINITY || timed.has(server.registry)) return
+      timed.add(server.registry)
+      server.registry.interceptors.unshift(limitTime(time))
     },
 
     ...(time < Number.POSITIVE_INFINITY && { handlerTimeMs: time }),

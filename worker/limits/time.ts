@@ -1,39 +1,26 @@
 /** How long handlers may run. */
-import { onOutcome, withDeadline } from '../engine/on-outcome.ts'
 import { McpError } from '../protocol/errors.ts'
-import type { Registry } from '../server/server.ts'
-
-const timed = new WeakSet<Registry>()
+import type { Interceptor } from '../server/interceptor.ts'
 
 /**
- * From now on a handler that runs for longer than its endpoint allows ends with an error, and its signal says so. Waiting for a client does
- * not count, and neither do runs of tasks, which have a time of their own.
+ * Ends the step of a handler that runs for longer than its endpoint allows with an error, and aborts its signal. Waiting for a client does not
+ * count, and neither do runs of tasks, which have a time of their own.
  *
  * @param unknownMs of calls that name no endpoint, such as those that run again after their object was lost
  */
-export function limitTime(registry: Registry, unknownMs: number): void {
-  // A server may be served at several addresses.
-  if (timed.has(registry)) return
-  timed.add(registry)
-  const { interceptor } = registry
-  registry.interceptor = (intercepted, answer) => {
-    const { admitted, isTask } = intercepted.call
+export const limitTime =
+  (unknownMs: number): Interceptor =>
+  async ({ admitted, isTask, params, signal }, next) => {
     const milliseconds = admitted ? admitted.handlerTimeMs : unknownMs
-    if (isTask || milliseconds === undefined) return interceptor(intercepted, answer)
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    late.catch(() => {})
+    if (isTask || milliseconds === undefined) return next()
     const abort = new AbortController()
     const timer = setTimeout(() => {
-      const seconds = milliseconds / 1000
-      const problem = new McpError('interrupted', `This took longer than ${seconds} seconds, and was stopped`, {
-        reason: 'timeout',
-        retryable: false,
-      })
-      reject(problem)
-      abort.abort(problem)
+      const problem = `This took longer than ${milliseconds / 1000} seconds, and was stopped`
+      abort.abort(new McpError('interrupted', problem, { reason: 'timeout', retryable: false }))
     }, milliseconds)
-    const context = { ...intercepted.context, signal: AbortSignal.any([intercepted.context.signal, abort.signal]) }
-    const answered = withDeadline({ ...intercepted, context }, late, (within) => interceptor(within, answer))
-    return onOutcome(intercepted, answered, () => clearTimeout(timer))
+    try {
+      return await next(params, { signal: AbortSignal.any([signal, abort.signal]) })
+    } finally {
+      clearTimeout(timer)
+    }
   }
-}

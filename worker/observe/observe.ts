@@ -1,13 +1,14 @@
 import { waitUntil } from 'cloudflare:workers'
 import { sessionMark } from '../audit/writing.ts'
-import type { Call, Outcome } from '../engine/call.ts'
-import { isSuspended, onCall } from '../engine/on-outcome.ts'
 import { checkOptions, type KindsOf } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
 import { asMcpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
+import { oldestRevision, revisionOf } from '../protocol/revisions/index.ts'
 import type { Params } from '../protocol/types.ts'
+import type { CallInfo } from '../server/interceptor.ts'
+import type { Outcome } from '../server/outcome.ts'
 import type { Module, Registry } from '../server/server.ts'
 import type { CallOutcome, MethodEvent, Sink, Who } from './event.ts'
 import { redacted } from './redact.ts'
@@ -32,15 +33,15 @@ export function observe(options: ObserveOptions): Module {
   const { to, arguments: isWanted = false } = options
   const sinks = [to].flat()
   return ({ registry }) => {
-    onCall(registry, (call) => {
+    registry.interceptors.push((call, next) => {
       const since = Date.now()
-      return (outcome) => {
-        if (!isSuspended(outcome)) waitUntil(emit(call, since, outcome))
-      }
+      return withOutcome(next(), call, (outcome) => {
+        if (outcome) waitUntil(emit(call, since, outcome))
+      })
     })
 
-    async function emit(call: Call, since: number, outcome: unknown): Promise<void> {
-      const { method, params, revision, principal, client, session } = call
+    async function emit(call: CallInfo, since: number, outcome: CallOutcome): Promise<void> {
+      const { method, params, protocolVersion, principal, client, session } = call
       const { name, uri } = params
       const event: MethodEvent = {
         at: new Date(since).toISOString(),
@@ -49,9 +50,9 @@ export function observe(options: ObserveOptions): Module {
         name: typeof name === 'string' ? name : undefined,
         uri: typeof uri === 'string' ? uri : undefined,
         arguments: isWanted ? argumentsOf(registry, call) : undefined,
-        outcome: cameOf(outcome, call),
+        outcome,
         isTask: call.isTask || undefined,
-        revision: revision.date,
+        revision: protocolVersion,
         session: await sessionMark(session?.id),
         principal: whoOf(principal),
         client,
@@ -62,26 +63,43 @@ export function observe(options: ObserveOptions): Module {
   }
 }
 
-export function cameOf(outcome: unknown, { revision }: Call): CallOutcome {
-  if (isOutcome(outcome)) {
-    if ('inputRequests' in outcome) return { is: 'asked', keys: Object.keys(outcome.inputRequests) }
-    const { isError, content } = outcome.done
-    return isError ? { is: 'failed', message: textIn(content) } : { is: 'answered' }
+/**
+ * Reports the outcome of a step when the step has ended.
+ *
+ * @returns what `step` settles with
+ */
+export async function withOutcome(
+  step: Promise<Outcome>,
+  { protocolVersion }: Pick<CallInfo, 'protocolVersion'>,
+  report: (outcome: CallOutcome | undefined) => void,
+): Promise<Outcome> {
+  try {
+    const outcome = await step
+    report(outcomeOf(outcome))
+    return outcome
+  } catch (thrown) {
+    // The engine has reported it.
+    const { kind, message } = asMcpError(thrown, () => {})
+    const { code } = (revisionOf(protocolVersion) ?? oldestRevision).error(kind)
+    report({ is: 'error', kind, code, message })
+    throw thrown
   }
-  // It has been reported already.
-  const { kind, message } = asMcpError(outcome, () => {})
-  return { is: 'error', kind, code: revision.error(kind).code, message }
 }
 
-const isOutcome = (outcome: unknown): outcome is Outcome =>
-  isObject(outcome) && ('done' in outcome || 'inputRequests' in outcome)
+/** `undefined`: a task sleeps. */
+function outcomeOf(outcome: Outcome): CallOutcome | undefined {
+  if (outcome.type === 'suspended') return undefined
+  if (outcome.type === 'input_required') return { is: 'asked', keys: Object.keys(outcome.inputRequests) }
+  const { isError, content } = outcome.result
+  return isError ? { is: 'failed', message: textIn(content) } : { is: 'answered' }
+}
 
 function textIn(content: unknown): string {
   const first: unknown = Array.isArray(content) ? content[0] : undefined
   return isObject(first) && typeof first.text === 'string' ? first.text.slice(0, 200) : ''
 }
 
-function argumentsOf({ tools }: Registry, { method, params }: Call): Params | undefined {
+function argumentsOf({ tools }: Registry, { method, params }: CallInfo): Params | undefined {
   if (method !== 'tools/call' || !isObject(params.arguments)) return undefined
   const schema = tools.get(String(params.name))?.item.inputSchema
   return redacted(params.arguments, schema) as Params

@@ -1,8 +1,7 @@
-import type { Call } from '../engine/call.ts'
-import { isSuspended, onOutcome } from '../engine/on-outcome.ts'
+import type { CallInfo } from '../server/interceptor.ts'
 import type { Module } from '../server/server.ts'
 import type { CallOutcome } from './event.ts'
-import { cameOf } from './observe.ts'
+import { withOutcome } from './observe.ts'
 import { traceOf } from './trace.ts'
 
 /** What is used of the module `@opentelemetry/api`: hand it in as it is. */
@@ -44,29 +43,26 @@ type Span = {
 export function openTelemetry(api: OpenTelemetry): Module {
   const tracer = api.trace.getTracer('edgemcp')
   return ({ registry }) => {
-    const { interceptor } = registry
-    registry.interceptor = (intercepted, answer) => {
-      // What stands around is handed the engine's own.
-      const call = intercepted.call as Call
+    registry.interceptors.push((call, next) => {
       const parent = parentOf(call)
       const span = tracer.startSpan(nameOf(call), { kind: api.SpanKind.SERVER, attributes: attributesOf(call) }, parent)
-      const answered = api.context.with(api.trace.setSpan(parent, span), () => interceptor(intercepted, answer))
-      return onOutcome(intercepted, answered, (outcome) => {
-        if (isSuspended(outcome)) span.setAttributes({ 'edgemcp.task.asleep': true })
-        else judge(span, cameOf(outcome, call))
+      const step = api.context.with(api.trace.setSpan(parent, span), () => next())
+      return withOutcome(step, call, (outcome) => {
+        if (outcome) setStatus(span, outcome)
+        else span.setAttributes({ 'edgemcp.task.asleep': true })
         span.end()
       })
-    }
+    })
   }
 
-  function parentOf({ params }: Call): object {
+  function parentOf({ params }: CallInfo): object {
     const trace = traceOf(params)
     if (!trace) return api.context.active()
     const { traceId, spanId, sampled } = trace
     return api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: Number(sampled), isRemote: true })
   }
 
-  function judge(span: Span, outcome: CallOutcome): void {
+  function setStatus(span: Span, outcome: CallOutcome): void {
     if (outcome.is === 'error') {
       span.setAttributes({ 'error.type': String(outcome.code), 'rpc.response.status_code': String(outcome.code) })
       span.setStatus({ code: api.SpanStatusCode.ERROR, message: outcome.message })
@@ -79,15 +75,15 @@ export function openTelemetry(api: OpenTelemetry): Module {
 }
 
 /** Few enough to be counted by: a resource's URI is not in it. */
-function nameOf({ method, params }: Call): string {
+function nameOf({ method, params }: CallInfo): string {
   return typeof params.name === 'string' ? `${method} ${params.name}` : method
 }
 
-function attributesOf({ method, params, revision }: Call): Record<string, string> {
+function attributesOf({ method, params, protocolVersion }: CallInfo): Record<string, string> {
   const { name, uri } = params
   return {
     'mcp.method.name': method,
-    'mcp.protocol.version': revision.date,
+    'mcp.protocol.version': protocolVersion,
     'network.transport': 'tcp',
     'network.protocol.name': 'http',
     ...(method === 'tools/call' && { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': String(name) }),

@@ -36,8 +36,8 @@ export function checkModule(module: unknown, options: unknown): void {
   checkOptions('server.use()', options, { prefix: kind.string })
 }
 
-export const checkMiddleware = (middleware: unknown): void =>
-  checkValue('server.intercept()', 'middleware', middleware, kind.fn)
+export const checkInterceptor = (interceptor: unknown): void =>
+  checkValue('server.intercept()', 'interceptor', interceptor, kind.fn)
 
 export function refuseTwice(word: string, name: string): never {
   const fix = word === 'resource' ? 'give one another URI' : 'rename one, or plug its module in with a prefix'

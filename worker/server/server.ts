@@ -4,12 +4,11 @@ import type { Revision } from '../protocol/revision.ts'
 import type { Caching, Implementation, Params } from '../protocol/types.ts'
 import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
 import { checks } from './checking.ts'
-import type { Awaitable } from './context.ts'
+import type { Awaitable, Context } from './context.ts'
 import { checkDefinition } from './definition.ts'
 import { readForm } from './form.ts'
 import type { Forwarded } from './forwarded.ts'
 import type { Interceptor } from './interceptor.ts'
-import { composeInterceptors, type Middleware } from './middleware.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
 import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
 import type { JsonSchemaReader, Schema } from './schema.ts'
@@ -89,8 +88,10 @@ export type Registry = {
   ) => Promise<ExtraSubscription | undefined>
   /** What extensions answer, by method: each an engine's `Method`. They come before the protocol's own. */
   readonly methods: Map<string, unknown>
-  /** What stands around calls: who looks on is outside, middleware within. */
-  interceptor: Interceptor
+  /** Around every step of every call; the first one is outermost. */
+  readonly interceptors: Interceptor[]
+  /** Replaces the context of a handler, for the helpers of development. `end` is called when the step has ended. */
+  instrument?: (context: Context) => { readonly context: Context; end(): void }
   /** Servers that have mounted this one. */
   mountedIn?: readonly Registry[]
   /** Lists that are the same for everybody, as texts, by method and revision. */
@@ -221,7 +222,7 @@ export class Server {
    * Runs a module, which registers its part of the server at once.
    *
    * @param options `prefix` goes before the names of its tools and prompts; URIs have their schemes. Default: none
-   * @throws Error for a module that is async, and for middleware
+   * @throws Error for a module that is async, and for an interceptor
    */
   use(module: Module, options: { prefix?: string } = {}): this {
     checks?.checkModule(module, options)
@@ -233,26 +234,29 @@ export class Server {
       // It was given no `next`, for example.
       returned.catch(() => {})
       throw new Error(
-        'A module given to server.use() returned a promise: a module registers at once, and middleware goes to server.intercept(fn)',
+        'A module given to server.use() returned a promise: a module registers at once, and an interceptor goes to server.intercept(fn)',
       )
     }
     return this
   }
 
   /**
-   * Adds middleware around every method that answers from what was declared. What is added first is outermost.
+   * Wraps every step of every call: lists, calls, reads, completions, those of extensions, and runs of tasks. What is added first is
+   * outermost. `next()` settles however the step ends, so `finally` runs also when the handler needs input.
    *
    * @example
    * server.intercept(async (call, next) => {
    *   const since = Date.now()
-   *   const result = await next()
-   *   console.log(call.method, call.params.name, Date.now() - since)
-   *   return result
+   *   try {
+   *     return await next()
+   *   } finally {
+   *     console.log(call.method, call.params.name, Date.now() - since)
+   *   }
    * })
    */
-  intercept(middleware: Middleware): this {
-    checks?.checkMiddleware(middleware)
-    this.registry.interceptor = composeInterceptors(this.registry.interceptor, middleware)
+  intercept(interceptor: Interceptor): this {
+    checks?.checkInterceptor(interceptor)
+    this.registry.interceptors.push(interceptor)
     return this
   }
 
@@ -315,7 +319,7 @@ function newRegistry(options: ServerOptions): Registry {
     experimental: options.experimental,
     methods: new Map(),
     listTextCache: new Map(),
-    interceptor: (intercepted, answer) => answer(intercepted),
+    interceptors: [],
     publish: subscriptionsDisabled,
     setEnabled: subscriptionsDisabled,
     enabledOverrides: async () => ({}),

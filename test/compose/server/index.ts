@@ -54,9 +54,11 @@ main.use(
 )
 main.tool('long', { description: 'Takes its time', task: true }, () => 'done')
 main.tool('seen', { description: 'What was seen' }, () => seen.splice(0).join(', '))
-main.intercept(async ({ method, params, revision, principal }, next) => {
+main.intercept(async ({ method, params, protocolVersion, principal, isTask }, next) => {
   if (params.name === 'seen') return next()
-  seen.push(`outer ${method} ${params.name ?? ''} ${revision} ${principal?.subject ?? 'nobody'}`.trim())
+  seen.push(
+    `outer ${isTask ? 'task ' : ''}${method} ${params.name ?? ''} ${protocolVersion} ${principal?.subject ?? 'nobody'}`.trim(),
+  )
   try {
     return await next()
   } finally {
@@ -66,11 +68,13 @@ main.intercept(async ({ method, params, revision, principal }, next) => {
 main.intercept(async ({ method, params }, next) => {
   const { text } = (params.arguments ?? {}) as { text?: string }
   if (text === 'forbidden') throw new McpError('forbidden', 'That must not be said')
-  if (text === 'cached') return { content: [{ type: 'text', text: 'from the cache' }] }
+  if (text === 'cached') return { type: 'result', result: { content: [{ type: 'text', text: 'from the cache' }] } }
   if (text === 'changed') return next({ ...params, arguments: { text: 'other words' } })
-  const result = await next()
-  if (method !== 'tools/list') return result
-  return { ...result, tools: (result.tools as { name: string }[]).filter(({ name }) => name !== 'seen') }
+  const outcome = await next()
+  if (method !== 'tools/list' || outcome.type !== 'result') return outcome
+  const { result } = outcome
+  const tools = (result.tools as { name: string }[]).filter(({ name }) => name !== 'seen')
+  return { ...outcome, result: { ...result, tools } }
 })
 
 let authenticatedUrl = ''

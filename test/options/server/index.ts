@@ -530,7 +530,7 @@ const wrong: readonly Case[] = [
   [
     'server.intercept: nothing',
     () => newServer().intercept(loose()),
-    '"middleware" of server.intercept() must be a function, not undefined',
+    '"interceptor" of server.intercept() must be a function, not undefined',
   ],
 ]
 

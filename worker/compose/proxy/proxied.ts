@@ -60,27 +60,20 @@ export class Proxied implements Forwarded {
   readonly #mirrored = new Mirrored()
   /** Until when lists leave the upstream out, by the headers with which it did not answer in time. */
   readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000 })
-  /** Wraps the calls of this upstream, inside the interceptors of the server that it is mounted on. */
-  readonly interceptor: Interceptor
+  /** Of the mounted server that has this proxy: they wrap the calls of this upstream. */
+  readonly interceptors: readonly Interceptor[]
 
-  constructor(
-    remote: Remote,
-    options: ProxiedOptions,
-    interceptor: Interceptor = (intercepted, answer) => answer(intercepted),
-  ) {
+  constructor(remote: Remote, options: ProxiedOptions, interceptors: readonly Interceptor[] = []) {
     this.prefix = options.prefix
-    this.interceptor = interceptor
+    this.interceptors = interceptors
     this.#remote = remote
     this.#options = options
   }
 
   /** The same server, under longer names. @param outer the interceptors of the server that mounts it, under those names */
-  within(prefix: string, outer: Interceptor): Proxied {
-    const inner = withPrefix(prefix, this.interceptor)
+  within(prefix: string, outer: readonly Interceptor[]): Proxied {
     const options = { ...this.#options, prefix: prefix + this.prefix }
-    return new Proxied(this.#remote, options, (intercepted, answer) =>
-      outer(intercepted, (next) => inner(next, answer)),
-    )
+    return new Proxied(this.#remote, options, [...outer, ...withPrefix(prefix, this.interceptors)])
   }
 
   get what(): string {

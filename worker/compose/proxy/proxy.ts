@@ -58,6 +58,5 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
     sharedSessions,
     scopes,
   })
-  return ({ registry, prefix: outer }) =>
-    mountUpstreams(registry, [outer ? proxied.within(outer, (intercepted, answer) => answer(intercepted)) : proxied])
+  return ({ registry, prefix: outer }) => mountUpstreams(registry, [outer ? proxied.within(outer, []) : proxied])
 }

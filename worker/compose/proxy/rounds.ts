@@ -1,3 +1,4 @@
+import { interceptPart } from '../../engine/interceptors.ts'
 import type { MethodContext } from '../../engine/methods/method.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { InputRequest, Params, Result } from '../../protocol/types.ts'
@@ -18,7 +19,7 @@ const maxRounds = 100
  * @param index of several that are asked one after the other
  */
 export const forward = (context: MethodContext, proxied: Proxied, upstream: Params, index = 0): Promise<Result> =>
-  proxied.interceptor(context, (inner) => relay(inner, proxied, upstream, index))
+  interceptPart(proxied.interceptors, context, (inner) => relay(inner, proxied, upstream, index))
 
 async function relay(methodContext: MethodContext, proxied: Proxied, upstream: Params, index: number): Promise<Result> {
   const { context, call } = methodContext

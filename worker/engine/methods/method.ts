@@ -12,6 +12,8 @@ export type MethodContext = {
   readonly context: Context
   /** The round ends before the handler does: questions are open, or something else is in the way. */
   readonly blocked: Promise<Outcome>
+  /** What the tool's handler threw, if the result says that the tool failed. */
+  thrown?: unknown
 }
 
 export interface Method {

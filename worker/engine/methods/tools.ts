@@ -37,10 +37,12 @@ export const callTool: Method = {
   },
 }
 
-async function work(tool: Tool, input: unknown, { call, environment, context }: MethodContext) {
+async function work(tool: Tool, input: unknown, methodContext: MethodContext) {
+  const { call, environment, context } = methodContext
   try {
     return await callToolResult(await tool.handler(input, context), tool.output, tool.item.name)
   } catch (thrown) {
+    methodContext.thrown = thrown
     if (thrown instanceof McpError) {
       if (thrown.kind === 'internal_error') environment.report(thrown)
       // The model can do something about it.

@@ -1,0 +1,205 @@
+import { describe, expect, test, vi } from 'vitest'
+import { z } from 'zod'
+import type { CallEnvironment } from '../../worker/engine/call.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
+import type { Outcome } from '../../worker/server/outcome.ts'
+import { createServer } from '../../worker/server/server.ts'
+import { play, refusal } from './stage.ts'
+
+const description = 'For tests'
+
+/** A server whose interceptor writes down how each step begins and ends. */
+function recorded() {
+  const steps: string[] = []
+  const server = createServer({ name: 'recorded', version: '1.0.0' })
+  server.intercept(async ({ method, params }, next) => {
+    const name = `${method} ${params.name ?? ''}`.trim()
+    steps.push(`${name} starts`)
+    try {
+      const outcome = await next()
+      steps.push(`${name} ${outcome.type}`)
+      return outcome
+    } catch (thrown) {
+      steps.push(`${name} throws ${(thrown as Error).message}`)
+      throw thrown
+    } finally {
+      steps.push(`${name} ends`)
+    }
+  })
+  return { server, steps }
+}
+
+describe('try … finally in an interceptor runs to its end', () => {
+  test('when the handler returns', async () => {
+    const { server, steps } = recorded()
+    server.tool('add', { description }, () => '3')
+    await play(server, 'tools/call', { name: 'add' })
+    expect(steps).toEqual(['tools/call add starts', 'tools/call add result', 'tools/call add ends'])
+  })
+
+  test('when the handler asks, in each of its rounds', async () => {
+    const { server, steps } = recorded()
+    server.tool('ask', { description }, async (_, ctx) => {
+      const answer = await ctx.elicit('name', 'Your name?', z.object({ name: z.string() }))
+      return `Hello, ${answer.action}`
+    })
+    const { outcome } = await play(server, 'tools/call', { name: 'ask' })
+    expect(steps).toEqual(['tools/call ask starts', 'tools/call ask input_required', 'tools/call ask ends'])
+    const { journal } = outcome as Extract<Outcome, { type: 'input_required' }>
+    const answers = { name: { result: { action: 'decline' } } }
+    await play(server, 'tools/call', { name: 'ask' }, { journal: { ...journal, answers } })
+    expect(steps.slice(3)).toEqual(['tools/call ask starts', 'tools/call ask result', 'tools/call ask ends'])
+  })
+
+  test.each<[string, () => never, string]>([
+    [
+      'an McpError',
+      () => {
+        throw new McpError('forbidden', 'Not you')
+      },
+      'throws Not you',
+    ],
+    [
+      'another error',
+      () => {
+        throw new Error('It broke')
+      },
+      'result',
+    ],
+  ])('when the handler throws %s', async (_, handler, how) => {
+    const { server, steps } = recorded()
+    server.tool('fail', { description }, handler)
+    await play(server, 'tools/call', { name: 'fail' }).catch(() => {})
+    expect(steps).toEqual(['tools/call fail starts', `tools/call fail ${how}`, 'tools/call fail ends'])
+  })
+
+  test('when the call is cancelled', async () => {
+    const { server, steps } = recorded()
+    server.tool(
+      'wait',
+      { description },
+      (_, { signal }) =>
+        new Promise<never>((_resolve, reject) => {
+          signal.addEventListener('abort', () => reject(signal.reason))
+        }),
+    )
+    const abort = new AbortController()
+    const step = play(server, 'tools/call', { name: 'wait' }, { signal: abort.signal })
+    await vi.waitFor(() => expect(steps).toHaveLength(1))
+    abort.abort(new Error('cancelled'))
+    await step
+    expect(steps.at(-1)).toBe('tools/call wait ends')
+  })
+
+  test('when an outer interceptor aborts the signal that it gave, although the handler goes on', async () => {
+    const server = createServer({ name: 'late', version: '1.0.0' })
+    const abort = new AbortController()
+    const ended = vi.fn()
+    server.intercept(({ params }, next) => next(params, { signal: abort.signal }))
+    server.intercept(async (_, next) => {
+      try {
+        return await next()
+      } finally {
+        ended()
+      }
+    })
+    server.tool('hang', { description }, (_, ctx) => {
+      expect(ctx.signal).toBe(abort.signal)
+      queueMicrotask(() => abort.abort(new McpError('interrupted', 'Too late')))
+      return new Promise<never>(() => {})
+    })
+    expect(await refusal(server, 'tools/call', { name: 'hang' })).toMatchObject({ message: 'Too late' })
+    expect(ended).toHaveBeenCalledTimes(1)
+  })
+})
+
+test('the error that a tool throws is the cause of its outcome', async () => {
+  const server = createServer({ name: 'causes', version: '1.0.0' })
+  const outcomes: Outcome[] = []
+  server.intercept(async (_, next) => {
+    const outcome = await next()
+    outcomes.push(outcome)
+    return outcome
+  })
+  const error = new Error('It broke')
+  server.tool('fail', { description }, () => {
+    throw error
+  })
+  await play(server, 'tools/call', { name: 'fail' })
+  expect(outcomes).toEqual([
+    { type: 'result', result: { content: [{ type: 'text', text: 'It broke' }], isError: true }, cause: error },
+  ])
+})
+
+test('a call whose name an interceptor changes needs the scopes of the new name', async () => {
+  const server = createServer({ name: 'scoped', version: '1.0.0' })
+  server.intercept(({ params }, next) => next({ ...params, name: 'secret' }))
+  server.tool('open', { description }, () => 'open')
+  const handler = vi.fn(() => 'secret')
+  server.tool('secret', { description, scopes: ['admin'] }, handler)
+  const principal = { issuer: 'https://i.example', subject: 'ada', scopes: [], claims: {} }
+  const error = await refusal(server, 'tools/call', { name: 'open' }, { principal })
+  expect(error.kind).toBe('insufficient_scope')
+  expect(handler).not.toHaveBeenCalled()
+})
+
+test('next() runs the rest once', async () => {
+  const server = createServer({ name: 'twice', version: '1.0.0' })
+  server.intercept(async (_, next) => {
+    await next()
+    return next()
+  })
+  const handler = vi.fn(() => 'done')
+  server.tool('count', { description }, handler)
+  await expect(play(server, 'tools/call', { name: 'count' })).rejects.toThrow(
+    'An interceptor called next() twice: call it once',
+  )
+  expect(handler).toHaveBeenCalledTimes(1)
+})
+
+test.each([undefined, {}, { content: [] }])(
+  'an interceptor that returns %j is an error that names the fix',
+  async (returned) => {
+    const server = createServer({ name: 'odd', version: '1.0.0' })
+    server.intercept((() => returned) as never)
+    server.tool('any', { description }, () => 'done')
+    await expect(play(server, 'tools/call', { name: 'any' })).rejects.toThrow(
+      "An interceptor of tools/call returned no outcome: return what next() resolves to, or { type: 'result', result }",
+    )
+  },
+)
+
+test('the first interceptor is outermost, and sees what inner ones change of the outcome', async () => {
+  const server = createServer({ name: 'order', version: '1.0.0' })
+  const order: string[] = []
+  for (const name of ['first', 'second']) {
+    server.intercept(async (_, next) => {
+      order.push(`${name} in`)
+      const outcome = await next()
+      order.push(`${name} out`)
+      return outcome
+    })
+  }
+  server.tool('any', { description }, () => void order.push('handler'))
+  await play(server, 'tools/call', { name: 'any' })
+  expect(order).toEqual(['first in', 'second in', 'handler', 'second out', 'first out'])
+})
+
+test('the handler starts within next(), so that what an interceptor stores reaches it', async () => {
+  const { AsyncLocalStorage } = await import('node:async_hooks')
+  const storage = new AsyncLocalStorage<string>()
+  const server = createServer({ name: 'stored', version: '1.0.0' })
+  server.intercept((_, next) => storage.run('span', () => next()))
+  server.tool('read', { description }, () => storage.getStore() ?? 'nothing')
+  const { outcome } = await play(server, 'tools/call', { name: 'read' })
+  expect(outcome).toMatchObject({ result: { content: [{ text: 'span' }] } })
+})
+
+test('the signal of a call is not made for interceptors that do not read it', async () => {
+  const server = createServer({ name: 'lazy', version: '1.0.0' })
+  server.intercept(({ params }, next) => next(params))
+  server.tool('any', { description }, () => 'done')
+  const signal = vi.fn<CallEnvironment['signal']>(() => new AbortController().signal)
+  await play(server, 'tools/call', { name: 'any' }, { makeSignal: signal })
+  expect(signal).not.toHaveBeenCalled()
+})
