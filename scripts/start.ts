@@ -1,6 +1,6 @@
 /**
  * Runs a server on this machine: `npm start` the one of the root wrangler.toml, `npm run example <name>` one of
- * examples/. Prints one line when it answers, and one for what an example has beside it; reloads when a file changes; keeps
+ * examples/. Prints one line when it answers, and one for the authorization server that an example brings; reloads when a file changes; keeps
  * its data in .edgemcp/, or in the folder given by `--data`.
  */
 import { randomBytes } from 'node:crypto'
@@ -12,10 +12,10 @@ import { parseArgs } from 'node:util'
 process.env.CLOUDFLARE_CF_FETCH_ENABLED ??= 'false'
 process.env.WRANGLER_SEND_METRICS ??= 'false'
 
-/** What an example starts on this machine beside its Worker: `start` of its `beside/start.ts`. */
-type Beside = {
-  /** One line for whoever runs it. */
-  readonly says: string
+/** The authorization server that an example starts on this machine: `start` of its `auth-server/start.ts`. */
+type AuthServer = {
+  /** One line for the terminal. */
+  readonly announcement: string
   /** For the Worker, instead of what its wrangler.toml has. */
   readonly variables: Readonly<Record<string, string>>
   stop(): Promise<void>
@@ -29,14 +29,14 @@ if (!existsSync(config)) fail(`There is no example "${name}".`)
 if (!Number.isInteger(port) || port < 0 || port > 65_535) fail('--port must be a number from 0 to 65535.')
 if (!(await isFree(port))) fail(`Port ${port} is in use: choose another with --port.`)
 
-const beside = await startBeside(join(folder, 'beside', 'start.ts'))
+const authServer = await startAuthServer(join(folder, 'auth-server', 'start.ts'))
 /** What the inspector must know to make up users, and to look into Durable Objects. */
 const inspectorKey = process.env.EDGEMCP_INSPECTOR_KEY || randomBytes(16).toString('base64url')
 const { unstable_startWorker: startWorker } = await import('wrangler')
 const worker = await startWorker({
   config,
   bindings: Object.fromEntries(
-    Object.entries({ ...beside?.variables, EDGEMCP_INSPECTOR_KEY: inspectorKey }).map(([name, value]) => [
+    Object.entries({ ...authServer?.variables, EDGEMCP_INSPECTOR_KEY: inspectorKey }).map(([name, value]) => [
       name,
       { type: 'plain_text', value },
     ]),
@@ -52,14 +52,14 @@ const worker = await startWorker({
 await worker.ready
 console.log(`ready on ${new URL('/mcp', await worker.url)}`)
 console.log(`inspector on ${new URL(`/?inspector=${inspectorKey}`, await worker.url)}`)
-if (beside) console.log(beside.says)
+if (authServer) console.log(authServer.announcement)
 
 let stopping = false
 async function stop(): Promise<void> {
   // A terminal sends the signal to the whole group, so it may come twice.
   if (stopping) return
   stopping = true
-  await Promise.all([worker.dispose(), beside?.stop()])
+  await Promise.all([worker.dispose(), authServer?.stop()])
   process.exit(0)
 }
 for (const signal of ['SIGINT', 'SIGTERM'] as const) {
@@ -81,9 +81,9 @@ function readArguments(): { name: string; port: number; data: string | undefined
   }
 }
 
-async function startBeside(path: string): Promise<Beside | undefined> {
+async function startAuthServer(path: string): Promise<AuthServer | undefined> {
   if (!existsSync(path)) return undefined
-  const { start } = (await import(path)) as { start(port: number): Promise<Beside> }
+  const { start } = (await import(path)) as { start(port: number): Promise<AuthServer> }
   return start(port).catch((problem: Error) => fail(problem.message))
 }
 

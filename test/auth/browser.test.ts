@@ -4,7 +4,7 @@ import {
   type AuthorizationServer,
   newKey,
   startAuthorizationServer,
-} from '../../examples/protected/beside/authorization-server.ts'
+} from '../../examples/protected/auth-server/authorization-server.ts'
 import { found, launch, missing } from '../support/chromium.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { Network } from './browser/network.ts'

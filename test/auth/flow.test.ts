@@ -13,7 +13,7 @@ import {
   type AuthorizationServerOptions,
   newKey,
   startAuthorizationServer,
-} from '../../examples/protected/beside/authorization-server.ts'
+} from '../../examples/protected/auth-server/authorization-server.ts'
 import { freePort } from '../support/free-port.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { hear, Journal } from './flow/journal.ts'

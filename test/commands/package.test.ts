@@ -97,7 +97,7 @@ test('it writes declarations with the options of tsc --init, of everything that 
   mkdirSync(folder)
   cpSync(join(root, 'examples'), join(folder, 'src/examples'), {
     recursive: true,
-    filter: (path) => !path.endsWith('/beside'),
+    filter: (path) => !path.endsWith('/auth-server'),
   })
   writeFileSync(join(folder, 'src/index.ts'), server)
   writeFileSync(

@@ -5,7 +5,7 @@ export async function start(port: number) {
   const resource = () => `http://127.0.0.1:${port}/mcp`
   const server = await startAuthorizationServer({ port: port === 0 ? 0 : port + 1, resource })
   return {
-    says: `authorization server on ${server.issuer}`,
+    announcement: `authorization server on ${server.issuer}`,
     variables: { ISSUER: server.issuer },
     stop: async () => server[Symbol.asyncDispose](),
   }
