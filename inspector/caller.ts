@@ -5,15 +5,15 @@ import { type Child, make, newId } from './element.ts'
 
 export type Caller = { readonly token: string | undefined; readonly words: string }
 
-export interface Who {
+export interface CallerFields {
   readonly token: HTMLElement
-  readonly madeUp: Child
+  readonly testUser: Child
   /** @throws Error when the claims of somebody made up are no JSON object */
   read(): Caller
 }
 
 /** @param mayMakeUp whether the server takes somebody's word for who they are: in development */
-export function who(mayMakeUp: boolean): Who {
+export function callerFields(mayMakeUp: boolean): CallerFields {
   const token = make('input', {
     id: newId(),
     type: 'password',
@@ -27,7 +27,7 @@ export function who(mayMakeUp: boolean): Who {
   ) as [HTMLInputElement, HTMLInputElement, HTMLInputElement, HTMLInputElement]
   return {
     token: field('Bearer token', token),
-    madeUp:
+    testUser:
       mayMakeUp &&
       make(
         'fieldset',

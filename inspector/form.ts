@@ -25,7 +25,7 @@ export function form(schema: JsonSchema, values: Params = {}, complete?: Complet
   let field = fieldsOf(schema, schema, values, complete)
   let isText = false
   const place = make('div', {}, field.element)
-  const toggle = button('Edit as JSON', turn, { class: 'quiet' })
+  const toggle = button('Edit as JSON', toggleEditor, { class: 'quiet' })
   const complaint = make('p', { class: 'bad', role: 'alert', hidden: true })
   return { element: make('div', { class: 'form' }, place, complaint), toggle, read }
 
@@ -34,13 +34,13 @@ export function form(schema: JsonSchema, values: Params = {}, complete?: Complet
       complaint.hidden = true
       return (field.read() ?? {}) as Params
     } catch (problem) {
-      complaint.textContent = `This is no JSON: ${(problem as Error).message}`
+      complaint.textContent = `Invalid JSON: ${(problem as Error).message}`
       complaint.hidden = false
       return undefined
     }
   }
 
-  function turn(): void {
+  function toggleEditor(): void {
     const stored = read()
     if (!stored) return
     isText = !isText

@@ -2,21 +2,21 @@
 import { button, type Child, fill, make } from './element.ts'
 import { preview, tree } from './json.ts'
 
-type Seen = { className: string; name: string; calls: number; at: number }
+type ObjectSummary = { className: string; name: string; calls: number; at: number }
 type Table = { name: string; columns: string[]; rows: unknown[][]; total: number }
 type Contents = { values: [key: string, value: unknown][]; tables: Table[]; alarm: number | null }
 
-export interface Inside {
+export interface InternalsPanel {
   readonly element: HTMLElement
   /** Something happened: what is shown is looked at again. */
-  stir(): void
+  refreshSoon(): void
 }
 
 /** Milliseconds of quiet before it is looked at again. */
-const settled = 300
+const refreshDelayMs = 300
 
 /** @param address what tells of them */
-export function internals(address: string): Inside {
+export function internals(address: string): InternalsPanel {
   const objects = new Map<string, ObjectEntry>()
   const list = make('ul', { class: 'objects' })
   const problem = make('p', { class: 'bad', role: 'alert' })
@@ -36,9 +36,9 @@ export function internals(address: string): Inside {
   let timer: ReturnType<typeof setTimeout> | undefined
   return {
     element,
-    stir() {
+    refreshSoon() {
       clearTimeout(timer)
-      if (element.open) timer = setTimeout(() => void refresh(), settled)
+      if (element.open) timer = setTimeout(() => void refresh(), refreshDelayMs)
     },
   }
 
@@ -47,7 +47,7 @@ export function internals(address: string): Inside {
     if (!element.open) return
     fill(problem)
     try {
-      const all = await fetchInternals<Seen[]>(address)
+      const all = await fetchInternals<ObjectSummary[]>(address)
       const entries = all.map((seen) => {
         const key = `${seen.className} ${seen.name}`
         const entry = objects.get(key) ?? objectEntry(address, seen)
@@ -71,9 +71,9 @@ export function internals(address: string): Inside {
   }
 }
 
-type ObjectEntry = { readonly element: HTMLElement; update(seen: Seen, isWanted: boolean): void }
+type ObjectEntry = { readonly element: HTMLElement; update(seen: ObjectSummary, isWanted: boolean): void }
 
-function objectEntry(address: string, { className, name }: Seen): ObjectEntry {
+function objectEntry(address: string, { className, name }: ObjectSummary): ObjectEntry {
   const counted = make('small')
   const contents = make('div', { class: 'contents' })
   const folded = make(

@@ -8,12 +8,12 @@ import { type Calls, calls } from './calls.ts'
 import { errorOf } from './content.ts'
 import { fill, make } from './element.ts'
 import type { Complete } from './form.ts'
-import { happenings } from './happenings.ts'
-import { internals } from './inside.ts'
-import { type Listening, listenFor } from './listening.ts'
+import { internals } from './internals.ts'
+import { notificationLog } from './notifications.ts'
 import { type Actions, type Offered, offers } from './offers.ts'
 import { questions } from './questions.ts'
 import { settings } from './settings.ts'
+import { openSubscriptions, type Subscriptions } from './subscriptions.ts'
 import { type TaskCard, taskCard, taskIn } from './tasks.ts'
 import { type Frame, trafficTo } from './traffic.ts'
 import { wireLog } from './wire-log.ts'
@@ -21,7 +21,7 @@ import { wireLog } from './wire-log.ts'
 const { mcp = '/mcp', sse, inside: insideAt, users } = document.body.dataset
 
 /** One connection with everything that ends with it. */
-type Connection = { client: TestClient; listens: Listening | undefined; tasks: TaskCard[] }
+type Connection = { client: TestClient; subscriptions: Subscriptions | undefined; tasks: TaskCard[] }
 
 let connection: Connection | undefined
 /** Counts connections, so that one that comes too late is noticed. */
@@ -31,16 +31,18 @@ let tools: readonly ToolItem[] = []
 let listings = 0
 
 const wire = wireLog(insideAt)
-const behind = insideAt === undefined ? undefined : internals(insideAt)
-const told = happenings()
-const asked = questions((open) => (document.title = document.title.replace(/^(\(\d+\) )?/, open ? `(${open}) ` : '')))
+const internalsPanel = insideAt === undefined ? undefined : internals(insideAt)
+const notifications = notificationLog()
+const questionPanel = questions(
+  (open) => (document.title = document.title.replace(/^(\(\d+\) )?/, open ? `(${open}) ` : '')),
+)
 const setting = settings(
   { hasSse: sse !== undefined, mayMakeUp: users !== undefined },
   () => void open(),
-  () => void leave('closed', 'Not connected'),
+  () => void disconnect('closed', 'Not connected'),
 )
 const offer = offers()
-const work: Calls = calls(readResource, beginning)
+const work: Calls = calls(readResource, showTask)
 const problem = make('div', { class: 'problem', role: 'alert' })
 
 fill(
@@ -51,25 +53,25 @@ fill(
     'div',
     { class: 'columns' },
     offer.element,
-    make('div', { class: 'work' }, asked.element, offer.chosen, work.element),
-    make('aside', {}, told.element, wire.element),
+    make('div', { class: 'work' }, questionPanel.element, offer.chosen, work.element),
+    make('aside', {}, notifications.element, wire.element),
   ),
-  behind?.element,
+  internalsPanel?.element,
 )
 document.querySelector('header')?.append(setting.status)
 addEventListener('pagehide', () => void connection?.client.close())
 void open()
 
 async function open(): Promise<void> {
-  const attempt = await leave('connecting', 'Connecting …')
+  const attempt = await disconnect('connecting', 'Connecting …')
   // Another choice was made meanwhile, and connects by itself.
   if (attempt !== attempts) return
   const ask = (method: InputRequest['method']) => (params: Params, key: string) =>
-    asked.ask({ method, params } as InputRequest, key)
+    questionPanel.ask({ method, params } as InputRequest, key)
   try {
     const { revision, isStateless, sse: overSse, caller, logLevel, capabilities } = setting.read()
     const { token, words } = caller
-    const client = await connect(trafficTo({ mcp, sse }, { hear, headersFor }), {
+    const client = await connect(trafficTo({ mcp, sse }, { onFrame, headersFor }), {
       revision,
       sse: overSse,
       name: 'edgemcp-inspector',
@@ -84,37 +86,37 @@ async function open(): Promise<void> {
     })
     if (attempt !== attempts) return void client.close().catch(() => {})
     const { tools, prompts, resources } = capabilitiesOf(client)
-    connection = { client, listens: undefined, tasks: [] }
+    connection = { client, subscriptions: undefined, tasks: [] }
     const lists = {
       ...(tools?.listChanged && { toolsListChanged: true }),
       ...(prompts?.listChanged && { promptsListChanged: true }),
       ...(resources?.listChanged && { resourcesListChanged: true }),
     }
-    connection.listens = await listenFor(client, lists, isStateless)
+    connection.subscriptions = await openSubscriptions(client, lists, isStateless)
     await list()
     if (attempt !== attempts) return
-    setting.say(
+    setting.setStatus(
       'connected',
       `Connected as ${words} to ${nameOf(client)}${client.session ? `, session ${client.session.slice(0, 12)}…` : ''}`,
     )
   } catch (thrown) {
     if (attempt !== attempts) return
-    setting.say('failed', 'Not connected')
+    setting.setStatus('failed', 'Not connected')
     fill(problem, errorOf(thrown))
   }
 }
 
 /** Ends the connection, and every attempt to make one. @returns the number of the attempt that begins here */
-async function leave(state: 'connecting' | 'closed', words: string): Promise<number> {
+async function disconnect(state: 'connecting' | 'closed', words: string): Promise<number> {
   const attempt = ++attempts
-  setting.say('connecting', words)
+  setting.setStatus('connecting', words)
   fill(problem)
-  asked.withdrawAll()
+  questionPanel.cancelAll()
   const left = connection
   connection = undefined
-  for (const task of left?.tasks ?? []) task.leave()
+  for (const task of left?.tasks ?? []) task.close()
   await left?.client.close().catch(() => {})
-  if (attempt === attempts) setting.say(state, words)
+  if (attempt === attempts) setting.setStatus(state, words)
   return attempt
 }
 
@@ -157,9 +159,9 @@ const actions: Actions = {
       return (completion as { values: string[] }).values
     },
   canSubscribe: () => connection !== undefined && capabilitiesOf(connection.client).resources?.subscribe === true,
-  isSubscribed: (uri) => connection?.listens?.uris.has(uri) === true,
+  isSubscribed: (uri) => connection?.subscriptions?.uris.has(uri) === true,
   async subscribe(uri) {
-    const listens = connection?.listens
+    const listens = connection?.subscriptions
     await (listens?.uris.has(uri) ? listens.unsubscribe(uri) : listens?.subscribe(uri))
   },
 }
@@ -182,13 +184,13 @@ function readResource(uri: string): void {
 }
 
 /** A call that became a task goes on by itself. */
-function beginning(result: Params, title: string): Node | undefined {
-  const begun = taskIn(result)
-  if (!begun || !connection) return undefined
-  const { client, listens, tasks } = connection
-  const card = taskCard(client, title, begun.task, begun.isExperimental, {
-    questions: asked,
-    listening: listens,
+function showTask(result: Params, title: string): Node | undefined {
+  const createdTask = taskIn(result)
+  if (!createdTask || !connection) return undefined
+  const { client, subscriptions, tasks } = connection
+  const card = taskCard(client, title, createdTask.task, createdTask.isExperimental, {
+    questions: questionPanel,
+    subscriptions: subscriptions,
     read: readResource,
   })
   tasks.push(card)
@@ -198,22 +200,22 @@ function beginning(result: Params, title: string): Node | undefined {
 
 // What comes by
 
-function hear(frame: Frame): void {
+function onFrame(frame: Frame): void {
   wire.add(frame)
-  if (frame.note === undefined) behind?.stir()
+  if (frame.note === undefined) internalsPanel?.refreshSoon()
   if (frame.direction === 'sent') return
   for (const message of [frame.value].flat()) {
     const { method, params = {} } = Object(message) as { method?: string; params?: Params }
-    if (method?.startsWith('notifications/')) notified(method, params, frame)
+    if (method?.startsWith('notifications/')) onNotification(method, params, frame)
   }
 }
 
-function notified(method: string, params: Params, frame: Frame): void {
-  if (method === 'notifications/cancelled') asked.withdraw(String(params.requestId))
+function onNotification(method: string, params: Params, frame: Frame): void {
+  if (method === 'notifications/cancelled') questionPanel.cancel(String(params.requestId))
   if (method.startsWith('notifications/tasks'))
-    connection?.tasks.find(({ taskId }) => taskId === params.taskId)?.told(params)
+    connection?.tasks.find(({ taskId }) => taskId === params.taskId)?.update(params)
   // Calls show their own progress, and what is listened to is known here.
-  if (!/progress|acknowledged/.test(method)) told.add(method, params, frame)
+  if (!/progress|acknowledged/.test(method)) notifications.add(method, params, frame)
   if (method.endsWith('/list_changed')) void list().catch((thrown) => fill(problem, errorOf(thrown)))
 }
 

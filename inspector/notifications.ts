@@ -3,15 +3,15 @@ import { button, fill, make } from './element.ts'
 import { preview, tree } from './json.ts'
 import type { Frame } from './traffic.ts'
 
-const mostShown = 500
+const maxShown = 500
 
-export interface Happenings {
+export interface NotificationLog {
   readonly element: HTMLElement
   /** Takes in a notification. */
   add(method: string, params: Record<string, unknown>, frame: Pick<Frame, 'at'>): void
 }
 
-export function happenings(): Happenings {
+export function notificationLog(): NotificationLog {
   const list = make('ol', { class: 'happenings', role: 'log', 'aria-label': 'What the server tells' })
   const element = make(
     'section',
@@ -45,7 +45,7 @@ export function happenings(): Happenings {
           typeof data === 'object' && data !== null && Object.keys(data).length > 0 && tree(data, undefined, 0),
         ),
       )
-      if (list.childElementCount > mostShown) list.firstElementChild?.remove()
+      if (list.childElementCount > maxShown) list.firstElementChild?.remove()
       list.scrollTop = list.scrollHeight
     },
   }

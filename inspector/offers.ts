@@ -73,8 +73,7 @@ export function offers(): Offers {
         ),
       ]),
     )
-    if (shown.length === 0)
-      fill(list, make('p', { class: 'hint' }, 'This server offers nothing to whoever is connected.'))
+    if (shown.length === 0) fill(list, make('p', { class: 'hint' }, 'This server offers nothing to this caller.'))
     sift()
     // What was being filled in stays, as long as it is what is offered.
     const again = choice && (offered[choice.kind] as readonly Item[]).find((item) => idOf(item) === choice?.id)
@@ -198,20 +197,20 @@ function sheet(fields: Form, label: string, run: (values: Params) => void, ...ot
 function subscribing(uri: () => string, { canSubscribe, isSubscribed, subscribe }: Actions): Child {
   if (!canSubscribe()) return undefined
   const status = make('span', { role: 'status', id: newId() })
-  const toggle = button('Subscribe', turn)
-  const say = () => (toggle.textContent = isSubscribed(uri()) ? 'Unsubscribe' : 'Subscribe')
+  const toggle = button('Subscribe', toggleSubscription)
+  const showState = () => (toggle.textContent = isSubscribed(uri()) ? 'Unsubscribe' : 'Subscribe')
   try {
-    say()
+    showState()
   } catch {
     // The variables of a template are not filled in yet.
   }
   return [toggle, status]
 
-  async function turn(): Promise<void> {
+  async function toggleSubscription(): Promise<void> {
     try {
       await subscribe(uri())
       status.textContent = isSubscribed(uri()) ? `Subscribed to ${uri()}` : ''
-      say()
+      showState()
     } catch (problem) {
       status.textContent = (problem as Error).message
     }

@@ -8,11 +8,11 @@ export interface Questions {
   readonly element: HTMLElement
   /** Shows a question. @returns the answer; rejects when it is refused, or not wanted any more */
   ask(request: InputRequest, key: string): Promise<Params>
-  /** Nobody waits for this answer any more. */
-  withdraw(key: string): void
+  /** Ends a question whose answer is no longer needed. */
+  cancel(key: string): void
   /** The same for all that a task of 2025-11-25 asks. */
-  withdrawTask(taskId: string): void
-  withdrawAll(): void
+  cancelTask(taskId: string): void
+  cancelAll(): void
 }
 
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks#related-task-metadata */
@@ -23,7 +23,7 @@ export function questions(changed: (open: number) => void): Questions {
   const element = make('div', { class: 'questions', 'aria-live': 'polite' })
   const open = new Map<string, { card: HTMLElement; taskId: unknown; reject(reason: Error): void }>()
   let lastRoots = 'file:///workspace'
-  return { element, ask, withdraw, withdrawTask, withdrawAll: () => [...open.keys()].forEach(withdraw) }
+  return { element, ask, cancel, cancelTask, cancelAll: () => [...open.keys()].forEach(cancel) }
 
   function ask(request: InputRequest, key: string): Promise<Params> {
     const { promise, resolve, reject } = Promise.withResolvers<Params>()
@@ -57,12 +57,12 @@ export function questions(changed: (open: number) => void): Questions {
     if (hadFocus) document.querySelector<HTMLElement>('.question input, .question button, .run')?.focus()
   }
 
-  function withdraw(key: string): void {
-    open.get(key)?.reject(new Error('Nobody waits for this answer any more'))
+  function cancel(key: string): void {
+    open.get(key)?.reject(new Error('The request for this answer was cancelled'))
   }
 
-  function withdrawTask(taskId: string): void {
-    for (const [key, question] of [...open]) if (question.taskId === taskId) withdraw(key)
+  function cancelTask(taskId: string): void {
+    for (const [key, question] of [...open]) if (question.taskId === taskId) cancel(key)
   }
 
   type Answering = (answer: Params) => void
@@ -100,7 +100,7 @@ export function questions(changed: (open: number) => void): Questions {
         make(
           'p',
           { class: 'address' },
-          isPage ? ['It is at ', make('b', {}, target.host), ': '] : 'This is no address of a page: ',
+          isPage ? ['It is at ', make('b', {}, target.host), ': '] : 'Not the address of a web page: ',
           make('code', {}, String(url)),
         ),
         isPage &&

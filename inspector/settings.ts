@@ -1,9 +1,9 @@
 /** Who this page is to the server: a revision, a user, and what it can do. */
 import { revisions } from '../worker/protocol/revisions/index.ts'
 import { type ClientCapabilities, type LogLevel, logLevels } from '../worker/protocol/types.ts'
+import { type Caller, callerFields } from './caller.ts'
 import { button, make, newId } from './element.ts'
 import { tasksExtension } from './tasks.ts'
-import { type Caller, who } from './who.ts'
 
 export type Chosen = {
   readonly revision: string
@@ -21,7 +21,7 @@ export interface Settings {
   /** @throws Error for what cannot be sent */
   read(): Chosen
   /** Says how the connection is. */
-  say(state: 'connecting' | 'connected' | 'failed' | 'closed', words: string): void
+  setStatus(state: 'connecting' | 'connected' | 'failed' | 'closed', words: string): void
 }
 
 const oldest = revisions.at(-1)
@@ -57,7 +57,7 @@ export function settings(
         ),
       ),
   )
-  const caller = who(mayMakeUp)
+  const caller = callerFields(mayMakeUp)
   const level = make(
     'select',
     { id: newId() },
@@ -91,7 +91,7 @@ export function settings(
       make('legend', {}, 'This client can'),
       boxes.map(({ element }) => element),
     ),
-    caller.madeUp,
+    caller.testUser,
   )
   return {
     element,
@@ -107,7 +107,7 @@ export function settings(
         capabilities: merged(boxes.filter(({ input }) => input.checked).map(({ capabilities }) => capabilities)),
       }
     },
-    say(state, words) {
+    setStatus(state, words) {
       status.dataset.state = state
       status.dataset.revision = revision.value
       status.textContent = words

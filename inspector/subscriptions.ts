@@ -4,7 +4,7 @@ import type { Subscription, TestClient } from '../worker/testing/index.ts'
 
 type Filter = SubscriptionFilter & { taskIds?: string[] }
 
-export interface Listening {
+export interface Subscriptions {
   readonly uris: ReadonlySet<string>
   subscribe(uri: string): Promise<void>
   unsubscribe(uri: string): Promise<void>
@@ -17,26 +17,26 @@ export interface Listening {
  * @param lists which lists the server tells changes of
  * @param isStateless one stream is asked for with everything; otherwise a session has its own stream, and is told what to say there
  */
-export async function listenFor(
+export async function openSubscriptions(
   client: TestClient,
   lists: SubscriptionFilter,
   isStateless: boolean,
-): Promise<Listening> {
+): Promise<Subscriptions> {
   const uris = new Set<string>()
   const taskIds = new Set<string>()
-  let watched: Subscription | undefined
-  if (!isStateless) watched = await client.subscribe({})
+  let subscription: Subscription | undefined
+  if (!isStateless) subscription = await client.subscribe({})
   else if (Object.values(lists).some((isTold) => isTold)) await listen()
 
   /** A stream with all that is wanted now, and then an end of the one before it: nothing is missed between them. */
   async function listen(): Promise<void> {
-    const before = watched
+    const before = subscription
     const filter: Filter = {
       ...lists,
       ...(uris.size > 0 && { resourceSubscriptions: [...uris] }),
       ...(taskIds.size > 0 && { taskIds: [...taskIds] }),
     }
-    watched = await client.subscribe(filter)
+    subscription = await client.subscribe(filter)
     await before?.close()
   }
 

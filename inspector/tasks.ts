@@ -6,8 +6,8 @@ import type { InputRequest, Params } from '../worker/protocol/types.ts'
 import type { TestClient } from '../worker/testing/index.ts'
 import { errorOf, type Reading, resultOf } from './content.ts'
 import { button, fill, make, newId } from './element.ts'
-import type { Listening } from './listening.ts'
 import type { Questions } from './questions.ts'
+import type { Subscriptions } from './subscriptions.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 
@@ -15,12 +15,12 @@ export interface TaskCard {
   readonly element: HTMLElement
   readonly taskId: string
   /** The server told how it is. */
-  told(task: Params): void
+  update(task: Params): void
   /** The connection has gone. */
-  leave(): void
+  close(): void
 }
 
-type Beside = { questions: Questions; listening: Listening | undefined; read: Reading }
+type TaskPanels = { questions: Questions; subscriptions: Subscriptions | undefined; read: Reading }
 
 const isOver = (status: unknown): boolean => ['completed', 'failed', 'cancelled'].includes(String(status))
 
@@ -37,11 +37,11 @@ export function taskCard(
   title: string,
   created: Params,
   isExperimental: boolean,
-  beside: Beside,
+  panels: TaskPanels,
 ): TaskCard {
-  const { questions, read } = beside
+  const { questions, read } = panels
   // One of 2025-11-25 tells everybody.
-  const listening = isExperimental ? undefined : beside.listening
+  const listening = isExperimental ? undefined : panels.subscriptions
   const taskId = String(created.taskId)
   const left = new AbortController()
   const askedTasks = new Set<string>()
@@ -77,7 +77,7 @@ export function taskCard(
   )
   update(created)
   if (isExperimental) void wait()
-  return { element, taskId, told: update, leave }
+  return { element, taskId, update: update, close }
 
   function update(task: Params): void {
     if (isLeft) return
@@ -95,7 +95,7 @@ export function taskCard(
   }
 
   function end(task: Params): void {
-    leave()
+    close()
     controls.remove()
     void listening?.unfollow(taskId).catch(() => {})
     const { result, error } = task as { result?: Params; error?: { message: string } }
@@ -115,12 +115,12 @@ export function taskCard(
     }
   }
 
-  function leave(): void {
+  function close(): void {
     isLeft = true
     left.abort()
     clearTimeout(timer)
-    for (const key of askedTasks) questions.withdraw(`${taskId} ${key}`)
-    questions.withdrawTask(taskId)
+    for (const key of askedTasks) questions.cancel(`${taskId} ${key}`)
+    questions.cancelTask(taskId)
   }
 
   async function look(): Promise<void> {

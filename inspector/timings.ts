@@ -1,9 +1,9 @@
 /** Where the time of a request went: on the way, in the Worker, in Durable Objects, in handlers. In development only. */
 import { fill, make } from './element.ts'
-import { fetchInternals } from './inside.ts'
+import { fetchInternals } from './internals.ts'
 import type { Exchange } from './traffic.ts'
 
-type Hop = {
+type Timing = {
   number: number
   kind: 'request' | 'object' | 'handler'
   what: string
@@ -15,19 +15,19 @@ type Hop = {
 const words = { request: 'in the Worker', object: 'Durable Object', handler: 'handler' }
 
 /** @param address what tells of them. `undefined`: nothing does */
-export function hopsOf({ began, answered, responseHeaders }: Exchange, address: string | undefined): HTMLElement {
+export function timingsOf({ began, answered, responseHeaders }: Exchange, address: string | undefined): HTMLElement {
   const element = make('div')
   const number = /\brequest;desc="(\d+)"/.exec(responseHeaders?.get('Server-Timing') ?? '')?.[1]
   if (!address || !number || answered === undefined) return element
   const whole = Math.round(answered - began)
-  void fetchInternals<Hop[]>(`${address.split('?')[0]}?inside=hops&request=${number}`).then(
+  void fetchInternals<Timing[]>(`${address.split('?')[0]}?inside=hops&request=${number}`).then(
     (hops) => fill(element, table(whole, hops)),
     (problem) => fill(element, make('p', { class: 'bad' }, (problem as Error).message)),
   )
   return element
 }
 
-function table(whole: number, hops: readonly Hop[]): HTMLElement {
+function table(whole: number, hops: readonly Timing[]): HTMLElement {
   const start = hops[0]?.began ?? 0
   const rows = hops.map(({ kind, what, began, milliseconds, hasFailed }) =>
     row(

@@ -38,18 +38,18 @@ export type Frame = {
 type Fetching = (request: Request) => unknown
 
 /** Where the server is: its endpoint, and the older one for streams. */
-export type Site = { readonly mcp: string; readonly sse: string | undefined }
+export type ServerPaths = { readonly mcp: string; readonly sse: string | undefined }
 
 export type TrafficOptions = {
-  hear(frame: Frame): void
+  onFrame(frame: Frame): void
   /** Headers that a message needs besides those of its transport. */
   headersFor(message: unknown): Readonly<Record<string, string>>
 }
 
 /** The server as a target of the client, overheard. */
 export function trafficTo(
-  { mcp, sse }: Site,
-  { hear: onFrame, headersFor }: TrafficOptions,
+  { mcp, sse }: ServerPaths,
+  { onFrame, headersFor }: TrafficOptions,
 ): Extract<Target, Fetching> {
   let lastExchange = 0
   let lastFrame = 0
@@ -84,11 +84,11 @@ export function trafficTo(
   }
 }
 
-type Tell = (frame: Omit<Frame, 'number' | 'at' | 'exchange'>) => void
+type RecordFrame = (frame: Omit<Frame, 'number' | 'at' | 'exchange'>) => void
 
-function overheard(response: Response, exchange: Exchange, record: Tell): Response {
+function overheard(response: Response, exchange: Exchange, record: RecordFrame): Response {
   const isStream = response.headers.get('Content-Type')?.startsWith('text/event-stream') === true
-  const received = (frame: Omit<Parameters<Tell>[0], 'direction'>) => {
+  const received = (frame: Omit<Parameters<RecordFrame>[0], 'direction'>) => {
     exchange.ended = performance.now()
     record({ direction: 'received', ...frame })
   }

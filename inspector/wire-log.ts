@@ -1,7 +1,7 @@
 /** Every frame, in the order it went by. */
 import { button, copyButton, fill, make } from './element.ts'
-import { hopsOf } from './hops.ts'
 import { pretty, preview, tree } from './json.ts'
+import { timingsOf } from './timings.ts'
 import type { Exchange, Frame } from './traffic.ts'
 
 /** Older ones are let go: the page is to be left open for days. */
@@ -138,7 +138,7 @@ function httpOf(exchange: Exchange, direction: string, insideAt: string | undefi
   )
   // Asked for when it is looked at.
   folded.addEventListener('toggle', () => {
-    if (where.childElementCount === 0) where.append(hopsOf(exchange, insideAt))
+    if (where.childElementCount === 0) where.append(timingsOf(exchange, insideAt))
   })
   return folded
 }

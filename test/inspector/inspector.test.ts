@@ -245,7 +245,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       expect(JSON.parse(await json.inputValue())).toMatchObject({ text: 'kept', size: 7 })
       await json.fill('{ no JSON')
       await page.getByRole('button', { name: 'Call' }).click()
-      await page.getByText('This is no JSON').waitFor()
+      await page.getByText('Invalid JSON').waitFor()
       expect(await page.locator('.call').count()).toBe(0)
       await json.fill('{"text":"changed","count":2}')
       await page.getByRole('button', { name: 'Edit as a form' }).click()

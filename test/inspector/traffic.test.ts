@@ -18,7 +18,7 @@ async function overhear(answer: Response) {
   const frames: Frame[] = []
   const target = trafficTo(
     { mcp: '/mcp', sse: undefined },
-    { hear: (frame) => void frames.push(frame), headersFor: () => ({}) },
+    { onFrame: (frame) => void frames.push(frame), headersFor: () => ({}) },
   )
   const response = await target(new Request('http://localhost/mcp', { method: 'POST', body: '{}' }))
   const notes = () => frames.filter(({ direction }) => direction === 'received').map(({ note }) => note)
