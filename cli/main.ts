@@ -12,7 +12,7 @@ const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Worker
       --template <name>          hello, notes or protected
       --yes                      asks nothing
 
-  npx edgemcp doctor [folder]    what is wrong with a project, and how to mend it
+  npx edgemcp doctor [folder]    what is wrong with a project, and how to fix it
       --json                     for programs
 
   npx edgemcp openapi <document> the operations of an OpenAPI document, in JSON or YAML, as a module
@@ -55,8 +55,8 @@ export async function main(args: readonly string[]): Promise<number> {
     const typed = args.filter((argument) => argument !== '--')
     const { values, positionals } = parseArgs({ args: typed, allowPositionals: true, options })
     const [name, folder, ...others] = positionals
-    if (values.version) return say(ownPackage().version)
-    if (values.help || name === undefined) return say(usage)
+    if (values.version) return print(ownPackage().version)
+    if (values.help || name === undefined) return print(usage)
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined
     if (!command) throw new CliError(`There is no command "${name}": there are init, doctor and openapi.`)
     if (others.length > 0) throw new CliError(`One ${command.on} at a time: "${others[0]}" is one too many.`)
@@ -71,7 +71,7 @@ export async function main(args: readonly string[]): Promise<number> {
   }
 }
 
-function say(text: string): number {
+function print(text: string): number {
   console.log(text.trimEnd())
   return 0
 }

@@ -1,4 +1,4 @@
-/** `edgemcp doctor`: what is wrong with a project, and how to mend it. */
+/** `edgemcp doctor`: what is wrong with a project, and how to fix it. */
 import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CliError } from '../cli-error.ts'

@@ -61,7 +61,7 @@ const unreadable = (file: string, { message, location }: Error & { location?: { 
   file,
   line: location?.line,
   problem: `wrangler cannot read it: ${message.split('\n')[0]}`,
-  fix: 'Mend what this says.',
+  fix: 'Fix what this says.',
 })
 
 /** Builds complain as `file:line:column: what is wrong`. */
@@ -73,6 +73,6 @@ function unbuilt(config: string, message: string): Finding {
     file: file ?? config,
     line: line === undefined ? undefined : Number(line),
     problem: `wrangler cannot build it: ${message}`,
-    fix: 'Mend what this says; npx wrangler deploy --dry-run tells when it is done.',
+    fix: 'Fix what this says; npx wrangler deploy --dry-run shows when it builds.',
   }
 }

@@ -10,7 +10,7 @@ const Background = z.object({ context: z.string() })
 export function inputRequired(server: Server): void {
   server.tool('test_input_required_result_elicitation', { description: 'Asks for a name' }, async (_, ctx) => {
     const { content } = await ctx.elicit('user_name', 'What is your name?', Name)
-    return content ? `Hello, ${content.name}!` : 'Hello, whoever you are!'
+    return content ? `Hello, ${content.name}!` : 'Hello, stranger!'
   })
 
   server.tool('test_input_required_result_sampling', { description: 'Asks the model' }, async (_, ctx) => {

@@ -11,7 +11,7 @@ const week = 7 * 24 * 60 * 60_000
 const chapters = ['Where it comes from', 'How it is made', 'Who buys it', 'What it costs', 'What is next']
 
 const reports = state('reports', { scope: 'handle', ttl: week }, (store: Store<Record<string, string>>) => ({
-  keep: (text: string) => store.put('text', text),
+  save: (text: string) => store.put('text', text),
   text: () => store.get('text'),
 }))
 
@@ -46,7 +46,7 @@ server.tool(
     const text = [`# ${topic}`, ...found.slice(0, answer.content.chapters)].join('\n\n')
     const id = await ctx.once('file', async () => {
       const handle = await ctx.createHandle(reports)
-      await ctx.state(reports, handle).keep(text)
+      await ctx.state(reports, handle).save(text)
       return handle
     })
     return [

@@ -439,7 +439,7 @@ const mistakes: Mistake[] = [
     what: 'a declaration that is refused',
     files: inMain("description: 'Takes its time', ", "description: '', "),
     found: ['does-not-start', 'error', 'src/index.ts', "'long'"],
-    fix: 'Mend what this says',
+    fix: 'Fix what this says',
   },
   {
     what: 'a server that is made for each request',
@@ -486,19 +486,19 @@ export default server
     what: 'no entry',
     files: inConfig('src/index.ts', 'src/main.ts'),
     found: ['does-not-build', 'error', 'wrangler.toml'],
-    fix: 'Mend what this says',
+    fix: 'Fix what this says',
   },
   {
     what: 'code that is none',
     files: inMain('const worker = serve(', 'const worker = = serve('),
     found: ['does-not-build', 'error', 'src/index.ts', '= ='],
-    fix: 'Mend what this says',
+    fix: 'Fix what this says',
   },
   {
     what: 'a configuration that is none',
     files: inConfig('main = "src/index.ts"', 'main = src/index.ts'),
     found: ['configuration', 'error', 'wrangler.toml', 'main'],
-    fix: 'Mend what this says',
+    fix: 'Fix what this says',
   },
 ]
 

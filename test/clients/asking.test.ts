@@ -335,7 +335,7 @@ const scenarios: Record<string, Scenario> = {
   },
   'nobody there, and it looks': {
     play: calls('greet_if_possible', 'nobody'),
-    outcome: 'Hello, whoever you are!',
+    outcome: 'Hello, stranger!',
     questions: 0,
   },
   'nobody there, asked anyway': {

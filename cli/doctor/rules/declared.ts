@@ -34,7 +34,7 @@ export function declared(project: Project): Finding[] {
         file: place?.file ?? main,
         line: place?.line,
         problem: `The Worker does not start: ${broken}`,
-        fix: 'Mend what this says; npx wrangler dev shows where it was thrown.',
+        fix: 'Fix what this says; npx wrangler dev shows where it was thrown.',
       },
     ]
   }
@@ -100,7 +100,7 @@ function guards({ sources }: Project, { entries, has }: Served): Finding[] {
     findings.push({
       rule: 'scopes-without-auth',
       ...about(first),
-      problem: `${list(scoped)} ${are(scoped)} refused to everybody: there are scopes, and serve() has no auth.`,
+      problem: `${list(scoped)} ${are(scoped)} refused to every caller: there are scopes, and serve() has no auth.`,
       fix: "Give it one: serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) }), of edgemcp/auth.",
     })
   }
@@ -111,7 +111,7 @@ function guards({ sources }: Project, { entries, has }: Served): Finding[] {
         rule: 'unscoped',
         ...about(unscoped[0]),
         level: 'hint',
-        problem: `${list(unscoped)} ${unscoped.length === 1 ? 'says' : 'say'} nothing about scopes: whoever has any token is let in.`,
+        problem: `${list(unscoped)} ${unscoped.length === 1 ? 'declares' : 'declare'} no scopes: a caller with any valid token is let in.`,
         fix: "Write the scopes it takes, as scopes: ['notes:read'], or scopes: [] if that is meant.",
       })
     }
@@ -121,7 +121,7 @@ function guards({ sources }: Project, { entries, has }: Served): Finding[] {
     findings.push({
       rule: 'limit-without-limiter',
       ...about(limited[0]),
-      problem: `Nobody keeps the limit of ${list(limited)}.`,
+      problem: `No limiter enforces the limit of ${list(limited)}.`,
       fix: 'Add a limiter: serve(server, { limit: limits() }), of edgemcp/limits.',
     })
   }
@@ -152,7 +152,7 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
       level: 'error',
       file: announced.file,
       line: announced.line,
-      problem: 'This is a change that nobody can hear, so it throws: the server is served without updates.',
+      problem: 'Change notifications are disabled, because the server is served without updates: this throws.',
       fix: "Serve it with them: serve(server, { updates: updates() }), with import { updates } from 'edgemcp/updates'.",
       ...(serve?.file === announced.file && {
         change: {
@@ -169,7 +169,7 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
       level: 'hint',
       file: config.file,
       line: lineOf(config, 'assets'),
-      problem: `Nobody sees the page of this server: ${index} is served in its place.`,
+      problem: `The page of this server is never shown: ${index} is served in its place.`,
       fix: 'Remove page from the options of serve(), or that file.',
     })
   }
@@ -199,7 +199,7 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
       level: 'hint',
       file: place?.file ?? location.file,
       line: place?.line ?? location.line,
-      problem: `A deployment takes calls of whatever runs at ${local} on anybody's machine.`,
+      problem: `A deployment accepts calls from any page at ${local} on the machine of any user.`,
       fix: 'Remove it: pages of this machine may call a server on this machine without being named.',
     })
   }

@@ -73,7 +73,7 @@ export function platform({ folder, config }: Project): Finding[] {
   if (raw.workers_dev === false && !raw.route && !raw.routes?.length) {
     findings.push({
       ...at('unreachable', 'hint', 'workers_dev'),
-      problem: 'Nobody can reach this Worker: it has no routes, and no address on workers.dev.',
+      problem: 'No client can reach this Worker: it has no routes, and no address on workers.dev.',
       fix: 'Add a route with the host it is to have, or remove workers_dev.',
       change: assigned(config, 'workers_dev', true),
     })

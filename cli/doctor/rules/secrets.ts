@@ -30,7 +30,7 @@ function secretsInVars(config: Config): Finding[] {
       line: lineOf(config, name),
       problem:
         name === 'EDGEMCP_KEYS'
-          ? 'EDGEMCP_KEYS is a plain variable: whoever can read this file can make session ids for anybody.'
+          ? 'EDGEMCP_KEYS is a plain variable: every reader of this file can make session ids for any principal.'
           : `${name} looks like a secret, and is a plain variable.`,
       fix:
         `Remove the line, make a new one, and run npx wrangler secret put ${name}. ` +

@@ -161,7 +161,7 @@ server.tool('abilities', { description: 'What the client may be asked' }, (_, ct
 )
 
 server.tool('greet_if_possible', { description: 'Asks who is there, if it may' }, async (_, ctx) => {
-  if (!ctx.supports('elicitation')) return 'Hello, whoever you are!'
+  if (!ctx.supports('elicitation')) return 'Hello, stranger!'
   const answer = await ctx.elicit('name', 'What is your name?', z.object({ name: z.string() }))
   return `Hello, ${answer.content?.name}!`
 })

@@ -18,7 +18,7 @@ test.each(everyRevision)('a client of %s finds what it wrote', async (revision) 
   await client.close()
 })
 
-test('whoever subscribed to a note hears of a change', async () => {
+test('notifies subscribers of a note of a change', async () => {
   const reader = await connect(url, { revision: '2025-11-25' })
   const writer = await connect(url, { revision: '2026-07-28' })
   await writer.callTool('write_note', { id: 'shared', text: 'first' })

@@ -34,7 +34,7 @@ const token = (scope: string) =>
     .setExpirationTime('5m')
     .sign(keys.privateKey)
 
-test('without a token nobody is let in, and is told where to get one', async () => {
+test('refuses a caller without a token, and names the authorization server', async () => {
   const response = await fetch(url, { method: 'POST' })
   expect(response.status).toBe(401)
   const described = await fetch(new URL('/.well-known/oauth-protected-resource/mcp', url))
