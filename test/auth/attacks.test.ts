@@ -1,5 +1,6 @@
 /** What a reviewer would try on a server with `auth: bearer({ issuer })`, and what comes of it. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { count, sample } from '../support/full.ts'
 import { claimed } from './attacks/claims.ts'
 import { downgraded } from './attacks/downgrades.ts'
 import { forgedTokens } from './attacks/forged-tokens.ts'
@@ -42,7 +43,7 @@ afterAll(() => stage[Symbol.asyncDispose]())
 
 for (const [group, attacks] of Object.entries(groups)) {
   describe(group, () => {
-    for (const attack of attacks) {
+    for (const attack of sample(attacks, 4)) {
       // Those that cause nothing can go on at once: were there an effect, one of them would be wrong, whichever it is.
       const isQuiet = !attack.ran?.length && !attack.asked && !attack.alone
       const carriedOut = isQuiet ? test.concurrent : test
@@ -62,8 +63,8 @@ async function carryOut({ by, outcome, ran = [], asked = {} }: Attack): Promise<
 }
 
 test('no answer to any of them contained a token, or what makes a key', () => {
-  expect(stage.secrets.size).toBeGreaterThan(300)
-  expect(stage.answers.length).toBeGreaterThan(500)
+  expect(stage.secrets.size).toBeGreaterThan(count(75, 300))
+  expect(stage.answers.length).toBeGreaterThan(count(125, 500))
   const told = stage.answers.join('\n')
   expect([...stage.secrets].filter((secret) => told.includes(secret))).toEqual([])
   const keys = Object.values(stage.keys).map(({ publicJwk }) => (publicJwk.n ?? publicJwk.x) as string)

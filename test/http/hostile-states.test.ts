@@ -21,7 +21,7 @@ const tables = {
 }
 for (const [topic, rows] of Object.entries(tables)) {
   describe(topic, () => {
-    for (const { name, send, outcome } of sample(rows, 3)) {
+    for (const { name, send, outcome } of sample(rows, 6)) {
       test(name, async () => assertOutcome(await stage.send(await send(stage)), outcome))
     }
   })
@@ -31,11 +31,11 @@ describe('a state', () => {
   const bringing = (requestState: string) => ({ more: { requestState, inputResponses: honest } })
   const refusal = { code: -32602, message: 'params.requestState is not valid for this request: start it again' }
 
-  /** At every place of a state; in `npm test` at every fifth. */
+  /** At every place of a state; in `npm test` at every fifteenth. */
   const everywhere = (state: ArrayLike<unknown>, spoil: (at: number) => string) =>
     sample(
       Array.from(state, (_, at) => at),
-      5,
+      15,
     ).map(spoil)
 
   /** Spoilt in many ways: each is refused, and none of them reaches a handler. */
@@ -60,7 +60,7 @@ describe('a state', () => {
 
 for (const [topic, rows] of Object.entries(sessionAnswers)) {
   describe(`in a session: ${topic}`, () => {
-    for (const { name, attack, answer, fate } of sample(rows, 3)) {
+    for (const { name, attack, answer, fate } of sample(rows, 6)) {
       test(name, async () => {
         const asked = await (await stage.session()).call()
         const before = (await stage.counts()).passed

@@ -2,6 +2,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { readBody } from '../../worker/http/body.ts'
 import { defaultLimits } from '../../worker/http/limits.ts'
+import { sample } from '../support/full.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { bodies } from './hostile-bodies.ts'
 import { framing } from './hostile-framing.ts'
@@ -30,7 +31,7 @@ afterAll(() => server.harness.close())
 
 for (const [topic, rows] of Object.entries(table)) {
   describe(topic, () => {
-    for (const { name, send, outcome } of rows) {
+    for (const { name, send, outcome } of sample(rows, 4)) {
       test(name, async () => {
         const answer = await stage.send(send)
         if ('byRuntime' in outcome) return assertUnreached(answer, outcome.status)
