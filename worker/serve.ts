@@ -11,7 +11,6 @@ import { termsText } from '../durable-objects/session/session-terms.ts'
 import { defaultLogBounds, type ReplayLimits } from '../durable-objects/shared/event-log.ts'
 import type { Updates, UpdatesHost, UpdatesOptions } from '../durable-objects/updates.ts'
 import type { AuditHook, Auth, IncomingRequest, Limiter } from './auth/auth.ts'
-import { DocumentCache } from './auth/document-cache.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes, scopesOf } from './engine/scopes.ts'
 import { errorResponse, notAllowed } from './http/error-response.ts'
@@ -206,9 +205,9 @@ export function serve(server: Server, options: ServeOptions = {}): McpWorker {
       admitted,
       termsOf,
       sealer: once(() => keyed(identity)),
-      documentCache: once(() => {
+      documentSeals: once(() => {
         const sealer = secretSealer(identity)
-        return sealer && new DocumentCache(sealer, identity)
+        return sealer && { sealer, identity }
       }),
       report,
     }

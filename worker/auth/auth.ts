@@ -6,7 +6,7 @@ import type { CallAttempt } from '../server/call-attempt.ts'
 import type { Registry, Server } from '../server/server.ts'
 import type { StateRpc } from '../server/state.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
-import type { DocumentCache } from './document-cache.ts'
+import type { DocumentSeals } from './document-cache.ts'
 
 /** The server that a request is for, as far as deciding on it needs to know. */
 export interface ServerInfo {
@@ -25,8 +25,8 @@ export interface ServerInfo {
   ): Promise<readonly string[]>
   /** The object that keeps a state. */
   state(name: string): StateRpc
-  /** Returns the cache of issuers' documents that isolates share; `undefined` without `EDGEMCP_KEYS`. @throws Error when these are malformed */
-  documentCache?(): DocumentCache | undefined
+  /** Returns what seals issuers' documents in the cache that isolates share; `undefined` without `EDGEMCP_KEYS`. @throws Error when these are malformed */
+  documentSeals?(): DocumentSeals | undefined
   waitUntil(work: Promise<unknown>): void
   /** Somebody should look at this; the client is not told. */
   report(problem: unknown): void

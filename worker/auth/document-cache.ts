@@ -1,5 +1,8 @@
 import type { Sealer } from './seal.ts'
 
+/** Seals for the identity of a server, with keys that other Workers do not have. */
+export type DocumentSeals = { readonly sealer: Sealer; readonly identity: string }
+
 /**
  * Documents of issuers in the data centre's cache, which all Workers of the zone can read and write. Each entry is sealed for
  * the identity of the server and the address of the entry, so an entry that another Worker wrote or moved counts as absent.
@@ -8,8 +11,7 @@ export class DocumentCache {
   readonly #sealer: Sealer
   readonly #identity: string
 
-  /** @param sealer seals for the identity, with keys that other Workers do not have */
-  constructor(sealer: Sealer, identity: string) {
+  constructor({ sealer, identity }: DocumentSeals) {
     this.#sealer = sealer
     this.#identity = identity
   }

@@ -10,6 +10,7 @@ import type { JSONWebKeySet, JWK } from 'jose'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
 import type { ServerInfo } from './auth.ts'
+import { DocumentCache } from './document-cache.ts'
 import { type Fetch, fetchJson, safeUrl } from './fetch-json.ts'
 
 export type IssuerDocument = {
@@ -157,7 +158,7 @@ export class IssuerDocuments {
 
   async #cached(serverInfo: ServerInfo): Promise<IssuerDocument | undefined> {
     try {
-      const document = await serverInfo.documentCache?.()?.read(this.#cacheName)
+      const document = await cacheOf(serverInfo)?.read(this.#cacheName)
       return isDocument(document) ? document : undefined
     } catch (problem) {
       serverInfo.report(problem)
@@ -167,7 +168,7 @@ export class IssuerDocuments {
 
   async #keep(document: IssuerDocument, serverInfo: ServerInfo): Promise<void> {
     try {
-      await serverInfo.documentCache?.()?.write(this.#cacheName, document, staleFor)
+      await cacheOf(serverInfo)?.write(this.#cacheName, document, staleFor)
     } catch (problem) {
       serverInfo.report(problem)
     }
@@ -177,6 +178,12 @@ export class IssuerDocuments {
     const { issuer, keysUrl = '' } = this.#source
     return `${encodeURIComponent(issuer)}/${encodeURIComponent(keysUrl)}`
   }
+}
+
+/** The cache of the data centre; `undefined` without `EDGEMCP_KEYS`. */
+function cacheOf(serverInfo: ServerInfo): DocumentCache | undefined {
+  const seals = serverInfo.documentSeals?.()
+  return seals && new DocumentCache(seals)
 }
 
 /** An earlier release may have written another form. */
