@@ -65,6 +65,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'worker/options',
       'worker/protocol',
       'durable-objects/updates.ts',
+      'durable-objects/session/subscriptions.ts',
       'cloudflare:workers',
     ],
     types: ['worker/server', 'worker/serve.ts', 'durable-objects/rpc.ts'],

@@ -5,9 +5,11 @@ import { IttyRouter } from 'itty-router/IttyRouter'
 import { Keys } from '../durable-objects/keys.ts'
 import type { Placement } from '../durable-objects/placement.ts'
 import type { SessionRpc, Shards, UpdatesRpc } from '../durable-objects/rpc.ts'
-import { Session, type SessionHost } from '../durable-objects/session/object.ts'
+import { Session } from '../durable-objects/session/object.ts'
 import { readSessionAddress } from '../durable-objects/session/session-address.ts'
+import type { SessionHost } from '../durable-objects/session/session-host.ts'
 import { termsText } from '../durable-objects/session/session-terms.ts'
+import type { Subscriptions } from '../durable-objects/session/subscriptions.ts'
 import { defaultLogBounds, type ReplayLimits } from '../durable-objects/shared/event-log.ts'
 import type { Updates, UpdatesHost, UpdatesOptions } from '../durable-objects/updates.ts'
 import type { AuditHook, Auth, IncomingRequest, Limiter } from './auth/auth.ts'
@@ -68,6 +70,8 @@ export type SessionOptions = Placement & {
 /** What `updates()` of `edgemcp/updates` returns. */
 export type UpdatesFeature = {
   readonly Updates: new (ctx: DurableObjectState, env: never, host: UpdatesHost) => Updates
+  /** The subscriptions of a session. */
+  readonly Subscriptions: typeof Subscriptions
   readonly options: UpdatesOptions
   readonly of: Shards['of']
   readonly listen: Updating['listen']
@@ -99,6 +103,9 @@ export interface McpWorker {
   readonly McpSession: SessionClass
   readonly McpUpdates: UpdatesClass
 }
+
+/** The subscriptions of sessions, once an endpoint has `updates()`: one class may keep the sessions of several endpoints. */
+let subscriptions: typeof Subscriptions | undefined
 
 /** A misspelt name could leave a server open, so they are compared in deployments, too. */
 const optionNames = Object.keys({
@@ -144,6 +151,7 @@ export function serve(server: Server, options: ServeOptions = {}): McpWorker {
   const state = (name: string): StateRpc => object(names.state, name, sessions)
   const keyed = keys(() => shards.at(0).keys())
   updates?.attach(server.registry, () => shards.at(0))
+  subscriptions ??= updates?.Subscriptions
   server.registry.complete = (work) => waitUntil(work.catch(report))
   const isWhole = () => options.sessions !== false && hasClass(names.session) && hasClass(names.updates)
   const paths = pathsOf(options.path ?? '/mcp')
@@ -178,6 +186,9 @@ export function serve(server: Server, options: ServeOptions = {}): McpWorker {
     termsOf,
     seals: (principal, identity) => sealsOf({ identity, sealer: () => keyed(identity) }, principal),
     state,
+    get Subscriptions() {
+      return subscriptions
+    },
     updatesAt: shards.at,
     enterOf: (admitted) => enterFor(admitted, enter),
     checkServer: (admitted) => checkSessionServer(admitted, server, names.session),

@@ -1,10 +1,22 @@
 /**
  * The streams that clients hold: hibernatable sockets, fed from the log. The Worker at the other end of a socket makes an
- * event stream of it.
+ * event stream of it. The standing stream sends what the scopes of its reader's token allow.
  */
 import { eventFrame, primingFrame, retryFrame } from '../../worker/http/event-stream.ts'
 import { closeCode, relayMessage } from '../../worker/http/relay-messages.ts'
-import { type EventId, type EventLog, type EventOptions, eventIdText, readEventId } from '../shared/event-log.ts'
+import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
+import { eventNotification, type ServerEvent } from '../../worker/protocol/changes.ts'
+import { notificationText } from '../../worker/protocol/jsonrpc.ts'
+import { holdsScopes } from '../../worker/protocol/principal.ts'
+import {
+  type EventId,
+  type EventLog,
+  type EventOptions,
+  eventIdText,
+  readEventId,
+  standingStream,
+} from '../shared/event-log.ts'
+import type { Values } from '../shared/values.ts'
 
 /** Milliseconds after which a client that lost its stream should come back. */
 const retryAfterMs = 1000
@@ -24,20 +36,108 @@ type StreamOptions = {
   overSse: boolean
 }
 
+/** Who reads the standing stream: see `Opening.relay`. */
+type Reader = { relay: string; scopes: readonly string[] }
+
 export class SessionStreams {
   readonly #ctx: DurableObjectState
   readonly #log: EventLog
+  readonly #values: Values
+  /** Scopes of the tokens that were admitted and have not opened their relay, by relay. */
+  readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
   /** Streams whose client was sent away before it had connected: it is to come back after so many milliseconds. */
   readonly #released = new Map<number, number>()
   #burst = { at: 0, sent: 0 }
 
-  constructor(ctx: DurableObjectState, log: EventLog) {
+  constructor(ctx: DurableObjectState, log: EventLog, values: Values) {
     this.#ctx = ctx
     this.#log = log
+    this.#values = values
+  }
+
+  /**
+   * A token is about to open a stream: after an event, or the standing stream from now on. When it is the standing stream, erases the
+   * status of tasks that the token lacks the scopes of. Until the stream is open, it gets only what the new reader and the one before may
+   * read.
+   *
+   * @returns the scopes of the stream, if the token lacks one of them
+   */
+  admit(
+    scopes: readonly string[],
+    after: string | undefined,
+    relay: string | undefined,
+  ): readonly string[] | undefined {
+    this.#log.deleteFinished(Date.now())
+    const id = after === undefined ? undefined : readEventId(after)
+    const lacks = id ? this.#log.scopesOf(id.stream) : []
+    if (!holdsScopes(scopes, lacks)) return lacks
+    if (relay !== undefined) this.#admitted.set(relay, scopes)
+    if (!id || id.stream === standingStream) this.#restrictReader(scopes)
+    return undefined
+  }
+
+  #restrictReader(scopes: readonly string[]): void {
+    if (!holdsScopes(scopes, this.#taskScopes)) {
+      this.#log.eraseScoped('task')
+      this.#values.delete('taskScopes')
+    }
+    const reader = this.#reader
+    if (!reader || holdsScopes(scopes, reader.scopes)) return
+    this.#values.put('reader', { ...reader, scopes: reader.scopes.filter((scope) => scopes.includes(scope)) })
+  }
+
+  /** Writes down which scopes the token has that has opened the standing stream. One that dials again has those it had. */
+  #setReader(relay: string): void {
+    const reader = this.#reader
+    const scopes = this.#admitted.get(relay) ?? (reader?.relay === relay ? reader.scopes : [])
+    this.#admitted.delete(relay)
+    if (scopes.length > 0) this.#values.put('reader', { relay, scopes } satisfies Reader)
+    else if (reader) this.#values.delete('reader')
+  }
+
+  get #reader(): Reader | undefined {
+    return this.#values.get<Reader>('reader')
+  }
+
+  /** Scopes of the tasks whose status the standing stream has. */
+  get #taskScopes(): string[] {
+    return this.#values.get<string[]>('taskScopes') ?? []
+  }
+
+  /** Whether the standing stream is open, and its reader may read what takes these scopes. */
+  takes(scopes: readonly string[]): boolean {
+    const isReadable = scopes.length === 0 || holdsScopes(this.#reader?.scopes, scopes)
+    return isReadable && this.#log.find(standingStream) !== undefined
+  }
+
+  /**
+   * Sends an event on the standing stream.
+   *
+   * @param taskScopes of the task whose status it is; empty when it takes none
+   * @param isScopedResource it is about a resource that takes scopes
+   */
+  sendEvent(event: ServerEvent, taskScopes: readonly string[], isScopedResource: boolean): void {
+    const scoped = taskScopes.length > 0 ? 'task' : isScopedResource ? 'resource' : undefined
+    if (scoped === 'task') this.#values.put('taskScopes', [...new Set([...this.#taskScopes, ...taskScopes])])
+    this.send(standingStream, notificationText(eventNotification(event)), { scoped })
+  }
+
+  /** Opens the standing stream from now on. */
+  openStanding(options: StreamOptions): Response {
+    this.#log.openStanding()
+    this.#setReader(options.relay)
+    const { last } = this.#log.find(standingStream) as { last: number }
+    return this.#open({ stream: standingStream, seq: last }, options)
+  }
+
+  /** Opens the stream of a POST from its beginning; 400 when its log does not keep it. */
+  openPost(stream: number, options: StreamOptions): Response {
+    const start = this.#log.onFrom({ stream, seq: 0 }, true)
+    return start ? this.#open(start, options) : new Response(null, { status: 400 })
   }
 
   /** Sends a stream from after an event. This relay takes the place of the one before. */
-  open(start: EventId, { relay, again, polling, overSse }: StreamOptions): Response {
+  #open(start: EventId, { relay, again, polling, overSse }: StreamOptions): Response {
     const { stream } = start
     // A connection that rested, or was cut off, must not take the place of one that its client has opened since.
     if (again && this.#sockets(stream).some((socket) => attachmentOf(socket).relay !== relay)) {
@@ -62,6 +162,7 @@ export class SessionStreams {
    * @returns `undefined` when what came after it is not known, or not any more; 405 when nothing did and nothing will
    */
   resume(after: string, options: StreamOptions): Response | undefined {
+    this.#log.deleteFinished(Date.now())
     const id = readEventId(after)
     // A client that has not noticed the loss of its connection goes on without notifications that are not kept any more.
     const start = id && this.#log.onFrom(id, options.again)
@@ -69,7 +170,9 @@ export class SessionStreams {
     const stream = this.#log.find(start.stream)
     if (stream?.over && stream.last === start.seq) return new Response(null, { status: 405 })
     this.#released.delete(start.stream)
-    return this.open(start, options)
+    const resumed = this.#open(start, { ...options, polling: false })
+    if (resumed.webSocket && start.stream === standingStream) this.#setReader(options.relay)
+    return resumed
   }
 
   /**

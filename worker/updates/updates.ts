@@ -1,4 +1,5 @@
 import type { UpdatesRpc } from '../../durable-objects/rpc.ts'
+import { Subscriptions } from '../../durable-objects/session/subscriptions.ts'
 import { Updates, type UpdatesOptions } from '../../durable-objects/updates.ts'
 import { topicsAbout } from '../engine/subscribing.ts'
 import { checkOptions, type KindsOf } from '../options/check.ts'
@@ -34,7 +35,7 @@ export function updates(options: Partial<UpdatesOptions> = {}): UpdatesFeature {
     ...options,
   }
   const of = (name: string) => (name ? hash(name) : Math.floor(Math.random() * 2 ** 32)) % all.shards
-  return { Updates, options: all, of, listen, attach }
+  return { Updates, Subscriptions, options: all, of, listen, attach }
 }
 
 /** Lets a server tell of changes, and be changed, through the first of the objects. */

@@ -1,0 +1,67 @@
+/** What a step of a call gets from its session: the call as the engine sees it, and what its handler may use. */
+import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
+import type { Answer } from '../../worker/engine/journal.ts'
+import { notificationText } from '../../worker/protocol/jsonrpc.ts'
+import type { LogLevel } from '../../worker/protocol/types.ts'
+import type { PendingPost, SessionCall } from './pending-post.ts'
+import { hasUpdates } from './registration.ts'
+import { notify, release } from './replies.ts'
+import type { SessionParts } from './session-parts.ts'
+
+export const callOf = (
+  { values }: Pick<SessionParts, 'values'>,
+  { revision }: PendingPost,
+  { request, handshake, principal, session, admitted }: SessionCall,
+): Call => ({
+  method: request.method,
+  params: request.params ?? {},
+  revision,
+  capabilities: revision.client(handshake.capabilities),
+  client: handshake.client,
+  principal,
+  session: { id: session },
+  admitted,
+  requestId: request.id,
+  logLevel: values.get<LogLevel>('logLevel') ?? 'info',
+})
+
+/** @param signal once it is aborted, nothing of the call is sent */
+export function environmentOf(
+  session: SessionParts,
+  post: PendingPost,
+  call: SessionCall,
+  signal: AbortSignal,
+): CallEnvironment {
+  const { principal, identity, expires } = call
+  const { epoch } = session.lifetime
+  const send: CallEnvironment['notify'] = (notification, sentCount) => {
+    const written = post.revision.notification(notification)
+    if (written && !signal.aborted) notify(session, post, notificationText(written), call, sentCount)
+  }
+  return {
+    signal: () => signal,
+    seals: session.host.seals(principal, identity),
+    state: {
+      object: session.host.state,
+      session: {
+        name: session.lifetime.name,
+        expires,
+        keep: (state) => session.lifetime.addStateObject(state, expires, epoch),
+      },
+    },
+    updates: hasUpdates(session),
+    known: ({ method }) => (method === 'roots/list' ? session.values.get<Answer>('roots') : undefined),
+    notify: send,
+    disconnect: (retry) => {
+      if (!signal.aborted) release(session, post, expires, retry)
+    },
+    completed(question, sentCount) {
+      const params = { elicitationId: elicitationId(call.row, question) }
+      send({ method: 'notifications/elicitation/complete', params }, sentCount)
+    },
+    report: session.host.report,
+  }
+}
+
+/** Names a question in its session, for good. */
+export const elicitationId = (row: number | undefined, key: string) => `${row}-${key}`

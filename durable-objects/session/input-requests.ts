@@ -1,0 +1,100 @@
+/** The open input requests of a session's calls: answered by the client, not answered in time, or cancelled. */
+import { readRoots } from '../../worker/engine/answers.ts'
+import { fingerprint, rootsRequest } from '../../worker/engine/context.ts'
+import type { Answer } from '../../worker/engine/journal.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
+import { isResponse, type Message, notificationText, requestText } from '../../worker/protocol/jsonrpc.ts'
+import type { RequestId } from '../../worker/protocol/types.ts'
+import type { InputRequiredOutcome } from '../../worker/server/outcome.ts'
+import type { LedgerCall } from '../shared/call-ledger.ts'
+import { elicitationId } from './call-environment.ts'
+import type { PendingPost, SessionCall } from './pending-post.ts'
+import { fail, ledgerCallOf, type RepliesContext, requestAnswered, restOfPost, streamOf } from './replies.ts'
+import type { SessionParts } from './session-parts.ts'
+
+type Context = RepliesContext & Pick<SessionParts, 'values'>
+
+type StoredCall = { readonly row: number; readonly call: LedgerCall }
+
+/** Sends the input requests of a call on its stream. The call waits for the answers as a row. */
+export function askClient(
+  session: Context,
+  post: PendingPost,
+  call: SessionCall,
+  { inputRequests, journal, answerTimeoutMs }: InputRequiredOutcome,
+): void {
+  const stream = streamOf(session, post, call.expires)
+  const row = call.row as number
+  const due = Date.now() + answerTimeoutMs
+  session.ledger.rewrite(row, ledgerCallOf({ ...call, journal }, stream), due)
+  const ids = session.ledger.ask(row, Object.keys(inputRequests))
+  void session.alarms.add(due)
+  for (const [name, ask] of Object.entries(inputRequests)) {
+    const written = post.revision.ask(ask, elicitationId(row, name))
+    if (written)
+      session.streams.sendMessage(stream, requestText(ids.get(name) as string, written.method, written.params))
+  }
+}
+
+/**
+ * Takes a response of the client, which may answer an input request.
+ *
+ * @returns the call that goes on: this was the last answer it waited for
+ */
+export function takeAnswer(session: Context, message: Message): StoredCall | undefined {
+  if (!isResponse(message) || message.id === undefined || message.id === null) return undefined
+  const answer: Answer = 'result' in message ? { result: message.result } : { error: message.error }
+  // The alarm for them may not have come yet.
+  endOverdue(session)
+  storeRoots(session, message.id, answer)
+  const answered = session.ledger.answer(message.id, answer)
+  if (!answered?.problem) return answered
+  const { row, call, problem } = answered
+  cancelInputRequests(session, call.stream, session.ledger.end(row), problem.message)
+  fail(session, restOfPost(call), call.request.id, problem)
+  return undefined
+}
+
+/** Stores the roots of a client that sends `notifications/roots/list_changed`: later calls do not ask for them. */
+function storeRoots(session: Context, id: RequestId, answer: Answer): void {
+  if (!('result' in answer && readRoots(answer.result))) return
+  const question = session.ledger.question(id)
+  const print = question?.call.journal.requestFingerprints[question.key]
+  const isAboutRoots = print !== undefined && print === fingerprint(rootsRequest)
+  if (!isAboutRoots || question?.call.handshake.capabilities.roots?.listChanged !== true) return
+  // Roots that are too large are asked for again.
+  if (session.values.fits(answer)) session.values.put('roots', answer)
+  else session.values.delete('roots')
+}
+
+/** Cancels a call that waits for answers. */
+export function cancelWaiting(session: Context, request: RequestId): void {
+  const cancelled = session.ledger.cancel(request)
+  if (!cancelled) return
+  const { stream } = cancelled
+  cancelInputRequests(session, stream, cancelled.questions, 'The request that asked was cancelled')
+  requestAnswered(session, stream)
+}
+
+/** Ends calls whose input requests the client did not answer in time. */
+export function endOverdue(session: Context): void {
+  endWaiting(session, session.ledger.overdue(Date.now()), 'Nobody answered in time')
+}
+
+/** Ends calls that wait for answers. */
+export function endWaiting(session: Context, calls: readonly StoredCall[], problem: string): void {
+  for (const { row, call } of calls) {
+    const late = new McpError('interrupted', problem, { reason: 'timeout', retryable: true })
+    if (!session.streams.isOpen(call.stream)) session.values.put('missedTimeout', true)
+    cancelInputRequests(session, call.stream, session.ledger.end(row), late.message)
+    const sessionCall = { ...call, row, principal: undefined, caller: undefined, expires: 0 }
+    fail(session, restOfPost(call), call.request.id, late, sessionCall)
+  }
+}
+
+function cancelInputRequests(session: Context, stream: number, ids: readonly string[], reason: string): void {
+  for (const requestId of ids) {
+    const params = { requestId, reason }
+    session.streams.send(stream, notificationText({ method: 'notifications/cancelled', params }))
+  }
+}

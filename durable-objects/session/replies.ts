@@ -1,0 +1,154 @@
+/**
+ * What the calls of a session send: notifications and replies. They go into the response to their POST, or on a stream once something has
+ * to be sent before the last reply.
+ */
+import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
+import { errorText } from '../../worker/protocol/jsonrpc.ts'
+import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
+import type { RequestId } from '../../worker/protocol/types.ts'
+import type { Post, PostedRefusals } from '../rpc.ts'
+import type { LedgerCall } from '../shared/call-ledger.ts'
+import { standingStream } from '../shared/event-log.ts'
+import { maxRowBytes, tooLarge } from '../shared/message-size.ts'
+import { PendingPost, type Reply, type SessionCall } from './pending-post.ts'
+import type { SessionParts } from './session-parts.ts'
+
+/** What replies need from the rest of the session. */
+export type RepliesContext = Pick<SessionParts, 'host' | 'log' | 'ledger' | 'streams' | 'lifetime' | 'alarms'>
+
+/** Everything an answer changes is written in one turn. */
+export function answer(
+  session: RepliesContext,
+  post: PendingPost,
+  id: RequestId,
+  reply: Reply,
+  call?: SessionCall,
+): void {
+  const { stream } = post
+  forgetCall(session, post, call)
+  if (stream === undefined) return post.addReply({ ...reply, id })
+  session.streams.sendMessage(stream, fitted(post, { ...reply, id }, maxRowBytes).text)
+  requestAnswered(session, stream)
+}
+
+export function fail(
+  session: RepliesContext,
+  post: PendingPost,
+  id: RequestId,
+  thrown: unknown,
+  call?: SessionCall,
+): void {
+  const error = asMcpError(thrown, session.host.report)
+  const numbers = post.revision.error(error.kind)
+  const reply = { status: numbers.status, text: errorText(id, error, numbers), headers: error.headers }
+  answer(session, post, id, reply, call)
+}
+
+/** Ends a call without an answer. */
+export function drop(session: RepliesContext, post: PendingPost, call: SessionCall): void {
+  forgetCall(session, post, call)
+  if (post.stream === undefined) post.addReply(undefined)
+  else requestAnswered(session, post.stream)
+}
+
+/** @param sentCount how many notifications the call has come to */
+export function notify(
+  session: RepliesContext,
+  post: PendingPost,
+  text: string,
+  call: SessionCall,
+  sentCount: number,
+): void {
+  if (!post.streams) return
+  session.streams.send(streamOf(session, post, call.expires), text, { said: [call.row as number, sentCount] })
+}
+
+/** The stream of a POST, opened now if it was silent so far. */
+export function streamOf(session: RepliesContext, post: PendingPost, expires: number): number {
+  if (post.stream !== undefined) return post.stream
+  // Before anything is written: the POST can still be answered without a stream.
+  for (const call of post.calls) session.ledger.check(ledgerCallOf(call, 0))
+  session.lifetime.scheduleExpiry(expires)
+  const stream = session.log.open(post.unanswered, Date.now(), post.scopes)
+  post.switchToStream(stream)
+  for (const sessionCall of post.calls) recordCall(session, sessionCall, stream)
+  for (const reply of post.replies) session.streams.sendMessage(stream, fitted(post, reply, maxRowBytes).text)
+  return stream
+}
+
+/** A call that is too large for a stream stays silent, and is answered in one response. */
+export function becomeStream(session: RepliesContext, post: PendingPost, expires: number): void {
+  try {
+    streamOf(session, post, expires)
+  } catch (problem) {
+    if (!(problem instanceof McpError)) session.host.report(problem)
+  }
+}
+
+/** A call with a stream is written down before it sends anything. */
+export function recordCall(session: RepliesContext, call: SessionCall, stream: number): void {
+  call.row ??= session.ledger.begin(ledgerCallOf(call, stream))
+}
+
+function forgetCall(session: RepliesContext, post: PendingPost, call: SessionCall | undefined): void {
+  if (!call) return
+  post.calls.delete(call)
+  if (call.row !== undefined) session.ledger.end(call.row)
+}
+
+/** A request of the stream has its answer, or never will. The last one ends the stream. */
+export function requestAnswered(session: RepliesContext, stream: number): void {
+  const now = Date.now()
+  if (stream === standingStream || !session.log.settle(stream, now)) return
+  session.streams.complete(stream)
+  // One alarm deletes all streams that are too old by then.
+  void session.alarms.add(Math.min(now + session.lifetime.terms.log.maxAgeMs, session.lifetime.due()))
+}
+
+/** The connection ends, the call goes on: the client comes back for the rest. */
+export function release(session: RepliesContext, post: PendingPost, expires: number, retry?: number): void {
+  // Over HTTP+SSE there is no way back: the stream is the session.
+  if (!post.revision.polling || !post.streams || post.stream === standingStream) return
+  session.streams.release(streamOf(session, post, expires), retry)
+}
+
+/** What the ledger keeps of a call. Who asked is not written down. */
+export const ledgerCallOf = (
+  { request, handshake, session, identity, principal, scopes = [], journal }: SessionCall,
+  stream: number,
+): LedgerCall => ({
+  request,
+  stream,
+  journal,
+  handshake,
+  session,
+  identity,
+  isPersonal: principal !== undefined,
+  ...(scopes.length > 0 && { scopes }),
+  repeats: 0,
+})
+
+/** The reply, or an error in its place that says how large it is. */
+export function fitted<R extends Reply & { id: RequestId }>(post: PendingPost, reply: R, maxBytes: number): Reply {
+  const error = tooLarge('The result', reply.text, maxBytes)
+  if (!error) return reply
+  const numbers = post.revision.error(error.kind)
+  return { status: numbers.status, text: errorText(reply.id, error, numbers) }
+}
+
+/** What a POST's answer says of the requests that a limit refused, once all of them are counted: nothing, if there are none. */
+export async function refusalsIn(post: PendingPost, { messages }: Post): Promise<PostedRefusals> {
+  const refusals = await post.refusals()
+  if (refusals.length === 0) return {}
+  const error = refusals.map(({ request, error: { kind, message, data } }) => ({
+    index: messages.indexOf(request),
+    kind,
+    message,
+    data,
+  }))
+  return { refusals: error }
+}
+
+/** The rest of a POST that has been answered with a stream. */
+export const restOfPost = ({ handshake, stream }: LedgerCall): PendingPost =>
+  new PendingPost(revisionOf(handshake.version) ?? oldestRevision, { streams: true, unanswered: 1, stream })

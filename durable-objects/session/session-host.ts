@@ -1,0 +1,33 @@
+import type { Seals } from '../../worker/engine/call.ts'
+import type { Principal } from '../../worker/protocol/principal.ts'
+import type { EnterCall } from '../../worker/server/call-attempt.ts'
+import type { Admitted } from '../../worker/server/endpoints.ts'
+import type { Server } from '../../worker/server/server.ts'
+import type { StateRpc } from '../../worker/server/state.ts'
+import type { UpdatesRpc } from '../rpc.ts'
+import type { Subscriptions } from './subscriptions.ts'
+
+/** What a session needs from the server it belongs to. */
+export type SessionHost = {
+  readonly server: Server
+  /** Milliseconds from `initialize` until a session's id is worth nothing, however much it is used. */
+  readonly life: number
+  /** `SessionTerms` of a session of this class's own endpoint, by its name, as a text. */
+  termsOf(name: string): string
+  seals(principal: Principal | undefined, identity: string): Seals
+  state(name: string): StateRpc
+  /** The name under which the Worker exports the class. */
+  readonly className: string
+  /** The subscriptions part of a session; `undefined`: no endpoint of the server has `updates()`. */
+  readonly Subscriptions: typeof Subscriptions | undefined
+  updatesAt(shard: number): UpdatesRpc
+  /**
+   * Counts a round of a call by the limits of the endpoint that admitted it; `undefined`: it has none.
+   *
+   * @throws McpError when this class cannot know them
+   */
+  enterOf(admitted: Admitted | undefined): EnterCall | undefined
+  /** @throws McpError when the endpoint that admitted a call serves another server than that of this class */
+  checkServer(admitted: Admitted | undefined): void
+  report(problem: unknown): void
+}

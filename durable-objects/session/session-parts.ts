@@ -1,0 +1,37 @@
+import type { Params, Result } from '../../worker/protocol/types.ts'
+import type { Alarms } from '../shared/alarms.ts'
+import type { CallLedger } from '../shared/call-ledger.ts'
+import type { EventLog } from '../shared/event-log.ts'
+import type { Values } from '../shared/values.ts'
+import type { Lifetime } from './lifetime.ts'
+import type { PendingPost, SessionCall } from './pending-post.ts'
+import type { SessionHost } from './session-host.ts'
+import type { SessionStreams } from './streams.ts'
+import type { Subscriptions } from './subscriptions.ts'
+
+/** The parts of a session, as they are handed to each other: each function names those that it needs. */
+export type SessionParts = {
+  readonly host: SessionHost
+  readonly values: Values
+  readonly log: EventLog
+  readonly ledger: CallLedger
+  readonly alarms: Alarms
+  readonly lifetime: Lifetime
+  readonly streams: SessionStreams
+  /** `undefined`: no endpoint of the server has `updates()`. */
+  subscriptions: Subscriptions | undefined
+  /** Calls that run in this instance, by the key of their request. */
+  readonly running: Map<string, RunningCall>
+  /** The instance has not looked yet for calls that were running in the last one. */
+  isNew: boolean
+}
+
+/** A method that the session runs itself. What it waits for may outlast the call. */
+export type SessionMethod = (params: Params, call: SessionCall, signal: AbortSignal) => Promise<Result>
+
+export type RunningCall = {
+  readonly abort: AbortController
+  readonly work: Promise<void>
+  readonly post: PendingPost
+  readonly call: SessionCall
+}

@@ -1,0 +1,89 @@
+/** Subscriptions of a session, for servers with `updates()`: list changes, and the resources that its client has subscribed to. */
+import { readText } from '../../worker/engine/methods/method.ts'
+import { readSubscription } from '../../worker/engine/subscribing.ts'
+import { listChanges, type Recipients, topicsFor } from '../../worker/protocol/changes.ts'
+import { tooManyRequests } from '../../worker/protocol/errors.ts'
+import { principalKey } from '../../worker/protocol/principal.ts'
+import type { Params, Result } from '../../worker/protocol/types.ts'
+import type { SessionCall } from './pending-post.ts'
+import { addressOf, deregister, dropSubscriptionsWithout, subscribedScopes, updatesOf } from './registration.ts'
+import type { SessionMethod, SessionParts } from './session-parts.ts'
+
+export class Subscriptions {
+  /** The methods that need `updates()`. */
+  readonly methods: Readonly<Record<string, SessionMethod>> = {
+    'resources/subscribe': (params, call, signal) => this.#subscribe(params, call, signal),
+    'resources/unsubscribe': (params, call) => this.#unsubscribe(params, call),
+  }
+  readonly #session: SessionParts
+  /** Settles when the last change of subscriptions that was begun is done. */
+  #changing: Promise<void> = Promise.resolve()
+
+  constructor(session: SessionParts) {
+    this.#session = session
+  }
+
+  /**
+   * Registers this session for list changes, once. Written down afterwards: what failed half-way is done again. False when the session
+   * ended meanwhile.
+   */
+  async listen(scope: Recipients = {}): Promise<boolean> {
+    const { host, values, lifetime } = this.#session
+    const { shard: own } = lifetime.terms
+    if (own === undefined || values.get('updatesShard') !== undefined) return true
+    const { epoch } = lifetime
+    await host.updatesAt(own).subscribe(addressOf(this.#session), topicsFor(listChanges, scope))
+    if (epoch !== lifetime.epoch) {
+      await deregister(this.#session)
+      return false
+    }
+    values.put('updatesShard', own)
+    return true
+  }
+
+  /** See `dropSubscriptionsWithout`. */
+  dropWithout(scopes: readonly string[]): Promise<boolean> {
+    return this.#oneByOne(() => dropSubscriptionsWithout(this.#session, scopes))
+  }
+
+  async #subscribe(
+    params: Params,
+    { principal, address, expires, scopes = [] }: SessionCall,
+    signal: AbortSignal,
+  ): Promise<Result> {
+    const { host, values, lifetime } = this.#session
+    const uri = await readSubscription(host.server.registry, { principal }, params)
+    signal.throwIfAborted()
+    lifetime.scheduleExpiry(expires)
+    const topics = topicsFor([{ resource: uri }], principal ?? {})
+    const hasRoom = await this.#oneByOne(async () => {
+      const isThere = await this.listen(principal)
+      if (scopes.length > 0) {
+        values.put('subscribedScopes', [...new Set([...subscribedScopes(this.#session), ...scopes])])
+      }
+      const subscriber = { principal: principalKey(principal), address }
+      const updates = updatesOf(this.#session)
+      return !isThere || (await updates?.subscribe(addressOf(this.#session), topics, subscriber)) !== false
+    })
+    if (hasRoom) return {}
+    const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
+    throw tooManyRequests(problem, 60, 'subscriptions')
+  }
+
+  async #unsubscribe(params: Params, { principal }: SessionCall): Promise<Result> {
+    if (this.#session.values.get('updatesShard') !== undefined) await this.listen(principal)
+    const topics = topicsFor([{ resource: readText(params, 'uri') }], principal ?? {})
+    await updatesOf(this.#session)?.unsubscribe(addressOf(this.#session), topics)
+    return {}
+  }
+
+  /** Changes subscriptions one after the other, so that what is registered and the scopes it takes agree. */
+  #oneByOne<T>(change: () => Promise<T>): Promise<T> {
+    const changed = this.#changing.then(change)
+    this.#changing = changed.then(
+      () => {},
+      () => {},
+    )
+    return changed
+  }
+}
