@@ -2,13 +2,14 @@
  * Stands in for worker/engine/run.ts: a step that can only end. No round is opened, so nothing waits beside the handler
  * for a question; its context can do nothing, which suits handlers that look at their input alone.
  */
-import type { Call, CallEnvironment, Outcome } from '../../worker/engine/call.ts'
+import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
 import type { Journal } from '../../worker/engine/journal.ts'
 import { methods } from '../../worker/engine/methods/index.ts'
 import type { Method } from '../../worker/engine/methods/method.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { progressToken } from '../../worker/protocol/meta.ts'
 import type { Context } from '../../worker/server/context.ts'
+import type { ResultOutcome } from '../../worker/server/outcome.ts'
 import type { Server } from '../../worker/server/server.ts'
 
 export const methodOf = (_: unknown, { method, revision }: Call): Method | undefined =>
@@ -17,12 +18,19 @@ export const methodOf = (_: unknown, { method, revision }: Call): Method | undef
 /** Nothing comes before the handler is done. */
 const never = new Promise<never>(() => {})
 
-export async function run(server: Server, call: Call, _memo: Journal, environment: CallEnvironment): Promise<Outcome> {
+export async function run(
+  server: Server,
+  call: Call,
+  _journal: Journal,
+  environment: CallEnvironment,
+): Promise<ResultOutcome> {
   const method = methodOf(server.registry, call)
   if (!method?.offered(server.registry, environment))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
   const { principal, session, client } = call
   const context = { principal, session, client } as Context
-  return { done: await method.answer({ server, call, environment, context, blocked: never }) }
+  return { type: 'result', result: await method.answer({ server, call, environment, context, blocked: never }) }
 }
+
+export const runCall = run
