@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { salesIn } from '../../examples/chart/sales.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { found, launch, missing } from '../support/chromium.ts'
+import { sample } from '../support/full.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type OpenHost, openHost } from './host/open-host.ts'
 import { type HostServer, serveHost } from './host/serve-host.ts'
@@ -57,7 +58,7 @@ describe.skipIf(!found)(`a chart in Chromium${missing}`, () => {
   }
   const status = ({ view }: OpenHost) => view.getByRole('status')
 
-  test.each(['2026-07-28', '2025-11-25'])('is drawn by a host whose client speaks %s', async (revision) => {
+  test.each(sample(['2026-07-28', '2025-11-25'], 2))('is drawn by a host whose client speaks %s', async (revision) => {
     await using opened = await open({ mode: revision === '2026-07-28' ? { pin: revision } : 'legacy' })
     const { page, problems, requests } = opened
     expect(await page.evaluate(() => window.host.modelTools)).toEqual(['sales'])
@@ -128,7 +129,7 @@ describe.skipIf(!found)(`a chart in Chromium${missing}`, () => {
     await expect.poll(colors).toEqual(['rgb(0, 0, 128)', 'rgb(99, 210, 164)'])
   })
 
-  test.each([320, 390, 1280])('fits into %i pixels, and tells how high it is', async (width) => {
+  test.each(sample([320, 390, 1280], 3))('fits into %i pixels, and tells how high it is', async (width) => {
     await using opened = await open({ width })
     const { page, view } = opened
     await call(opened, 2024)

@@ -2,6 +2,7 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { found, launch, missing } from '../support/chromium.ts'
+import { sample } from '../support/full.ts'
 import { inspectorSecrets } from '../support/inspector-key.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { type OpenInspector, openInspector } from './open-inspector.ts'
@@ -76,7 +77,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     expect(problems).toEqual([])
   })
 
-  test.each(['light', 'dark'] as const)('can be read by everybody: %s', async (colorScheme) => {
+  test.each(sample(['light', 'dark'] as const, 2))('can be read by everybody: %s', async (colorScheme) => {
     await using opened = await busy({ colorScheme })
     expect(await opened.page.evaluate(faint)).toEqual([])
   })
@@ -100,7 +101,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     }
   })
 
-  test.each([320, 390, 768, 1280])('fits a screen that is %s wide', async (width) => {
+  test.each(sample([320, 390, 768, 1280], 4))('fits a screen that is %s wide', async (width) => {
     await using opened = await busy({ viewport: { width, height: 800 } })
     const wide = await opened.page.evaluate(() => {
       const all = [...document.querySelectorAll('body *')]

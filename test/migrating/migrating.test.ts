@@ -13,6 +13,7 @@ import { install } from '../../bench/install.ts'
 import { startWorkerd } from '../../bench/workerd.ts'
 import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { startIssuer } from '../../worker/testing/node/index.ts'
+import { sample } from '../support/full.ts'
 import { startServer } from '../support/server.ts'
 import { doors, doorsOf } from './agents-handler/doors.ts'
 import { conversation } from './conversation.ts'
@@ -68,7 +69,7 @@ const orders = [{ text: 'Ordered 3 of tea.' }, { text: 'Nothing was ordered.' }]
 
 beforeAll(install, 300_000)
 
-describe.each(pairs)('$folder', (pair) => {
+describe.each(sample(pairs, 2))('$folder', (pair) => {
   const { folder, objects = [], bindings, paths = ['/mcp'], hasDoors, isInNode, mode, revision } = pair
   let issuer: Awaited<ReturnType<typeof startIssuer>>
   beforeAll(async () => {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { bounds } from '../../worker/protocol/bounds.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
+import { isFull } from '../support/full.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -87,7 +88,7 @@ describe('a session', () => {
   const open = (token?: string, url = server.url) => connect(url, { revision: '2025-11-25', ...(token && { token }) })
   const subscribe = (client: TestClient, uri: string) => client.request('resources/subscribe', { uri })
 
-  test('subscribes to so many resources, each once', async () => {
+  test.runIf(isFull)('subscribes to so many resources, each once', async () => {
     await using client = await open()
     for (let start = 0; start < bounds.sessionSubscriptions; start += 50) {
       await Promise.all(Array.from({ length: 50 }, (_, index) => subscribe(client, `note://${start + index}`)))

@@ -4,6 +4,7 @@
  */
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { openDiary } from '../chaos/diary.ts'
+import { isFull, sample } from '../support/full.ts'
 import type { TestServer } from '../support/server.ts'
 import type { Shape } from './survival/conversation.ts'
 import { type Column, due, gone, type Kind, lost, type Row, refused, timeout } from './survival/due.ts'
@@ -85,7 +86,10 @@ const kinds: readonly Kind[] = [
   { revision: '2024-11-05', way: 'sampling, HTTP+SSE', session: { ...sampling, overSse: true } },
 ]
 const shapes: readonly Shape[] = ['one by one', 'at once']
-const rows: readonly Row[] = kinds.flatMap((kind) => shapes.map((shape) => ({ kind, shape })))
+const rows: readonly Row[] = sample(
+  kinds.flatMap((kind) => shapes.map((shape) => ({ kind, shape }))),
+  3,
+)
 const titleOf = ({ kind: { revision, way }, shape }: Row) => `${revision} ${way}, ${shape}`
 
 const played = new Map<string, Promise<Played<Row>>>()
@@ -118,7 +122,8 @@ describe.each(Object.entries(columns))('%s', (title, column) => {
   test('nothing is left open, and nothing is left at all when its time is over', () => {
     const open = all.left.filter(({ calls, questions, streams }) => calls + questions + streams > 0)
     // The one whose client was asked once more, and could not hear it.
-    const unheard = column.cuts ? [{ calls: 1, questions: 1, streams: 0 }] : []
+    const isUnheard = ({ kind, shape }: Row) => kind.session?.overSse === true && shape === 'one by one'
+    const unheard = column.cuts && rows.some(isUnheard) ? [{ calls: 1, questions: 1, streams: 0 }] : []
     expect(open).toEqual(unheard.map((one) => expect.objectContaining(one)))
     expect(all.left.filter(({ keys, alarm }) => keys.length > 0 && !alarm)).toEqual([])
     expect(all.inTheEnd.filter(({ keys, alarm }) => keys.length > 0 || alarm)).toEqual([])
@@ -189,11 +194,15 @@ async function tableOfOutcomes(): Promise<string> {
   return [...lines.map((line) => line.trimEnd()), '', ...notes].join('\n')
 }
 
-test('the table says what becomes of whom', async () => {
-  const table = await tableOfOutcomes()
-  console.log(`\n${table}\n`)
-  expect(table).toBe(expected)
-}, 240_000)
+test.runIf(isFull)(
+  'the table says what becomes of whom',
+  async () => {
+    const table = await tableOfOutcomes()
+    console.log(`\n${table}\n`)
+    expect(table).toBe(expected)
+  },
+  240_000,
+)
 
 const expected = `\
                                               evicted   evicted   killed    new       an hour   a day     a day     30 min    30 min
