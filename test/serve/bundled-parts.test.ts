@@ -1,0 +1,38 @@
+import { resolve } from 'node:path'
+import { build } from 'esbuild'
+import { expect, test } from 'vitest'
+
+const root = resolve(import.meta.dirname, '../..')
+
+/** The files that a deployment of a Worker bundles. */
+async function filesOf(source: string): Promise<string[]> {
+  const { metafile } = await build({
+    stdin: { contents: source, resolveDir: root, loader: 'ts' },
+    bundle: true,
+    minify: true,
+    write: false,
+    metafile: true,
+    format: 'esm',
+    define: { 'globalThis.process.env.NODE_ENV': '"production"' },
+    external: ['cloudflare:*', 'node:*'],
+    absWorkingDir: root,
+  })
+  const [output] = Object.values(metafile.outputs)
+  return Object.entries(output?.inputs ?? {})
+    .filter(([, { bytesInOutput }]) => bytesInOutput > 0)
+    .map(([path]) => path)
+}
+
+const server = "export * from './worker/index.ts'"
+const subscriptions = ['durable-objects/session/subscriptions.ts', 'worker/engine/subscribing.ts']
+const documentCache = 'worker/auth/document-cache.ts'
+
+test('a server bundles subscriptions and the cache of documents with the entry points that need them', async () => {
+  const files = await filesOf(server)
+  expect(files).toContain('durable-objects/session/object.ts')
+  expect(files.filter((path) => [...subscriptions, documentCache].includes(path))).toEqual([])
+  expect(await filesOf(`${server};export * from './worker/updates/index.ts'`)).toEqual(
+    expect.arrayContaining(subscriptions),
+  )
+  expect(await filesOf(`${server};export * from './worker/auth/index.ts'`)).toContain(documentCache)
+})

@@ -1,0 +1,94 @@
+/** Sessions that registered for changes while their server had `updates()`, after a deployment without it. */
+import { runInDurableObject } from 'cloudflare:test'
+import { exports } from 'cloudflare:workers'
+import { createServer } from 'edgemcp'
+import { expect, test } from 'vitest'
+import type { SessionRpc } from '../../durable-objects/rpc.ts'
+import { Session } from '../../durable-objects/session/object.ts'
+import type { SessionHost } from '../../durable-objects/session/session-host.ts'
+import { termsText } from '../../durable-objects/session/session-terms.ts'
+import { defaultLogBounds } from '../../durable-objects/shared/event-log.ts'
+import { post, week } from './session-post.ts'
+
+type Stub = DurableObjectStub & SessionRpc
+const { McpSession } = exports as unknown as { McpSession: { getByName(name: string): Stub } }
+
+const terms = termsText({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds, shard: undefined })
+
+const server = createServer({ name: 'test', version: '1.0.0' })
+server.resource('note://1', { description: 'A note' }, () => 'a note')
+
+/** Runs a session of a server without `updates()` on the storage of one that is registered with the Updates object 2. */
+async function registered(use: (session: Session, storage: DurableObjectStorage, left: string[]) => Promise<void>) {
+  const name = crypto.randomUUID()
+  const left: string[] = []
+  const host = {
+    server,
+    life: week,
+    className: 'McpSession',
+    Subscriptions: undefined,
+    termsOf: () => terms,
+    updatesAt: (shard: number) => ({ leave: async (session: string) => left.push(`${shard} ${session}`) > 0 }),
+    seals: () => ({}),
+    checkServer: () => {},
+    enterOf: () => undefined,
+    report: (problem: unknown) => {
+      throw problem
+    },
+  }
+  await runInDurableObject(McpSession.getByName(name), async (_, state) => {
+    state.storage.kv.put('schema', 1)
+    state.storage.kv.put('id', { name, expires: Date.now() + week })
+    state.storage.kv.put('updatesShard', 2)
+    state.storage.kv.put('subscribedScopes', ['notes'])
+    // Only what these tests use of a host.
+    await use(new Session(state, {} as never, host as unknown as SessionHost), state.storage, left)
+  })
+  return { name, left }
+}
+
+test('a session ends its registration, and leaves a tombstone', async () => {
+  const expires = Date.now() + week
+  const { name, left } = await registered(async (session, storage) => {
+    expect(await session.end(expires)).toBe(true)
+    expect(storage.kv.get('ended')).toBe(expires)
+  })
+  expect(left).toEqual([`2 ${name}`])
+})
+
+test('a token without the scopes of the subscriptions ends them', async () => {
+  const opening = { expires: Date.now() + week, tenant: undefined, after: undefined }
+  const { name, left } = await registered(async (session, storage, leftSoFar) => {
+    expect(await session.admit({ ...opening, scopes: ['notes'] })).toEqual({ admitted: true })
+    expect(leftSoFar).toEqual([])
+    expect(await session.admit({ ...opening, scopes: [] })).toEqual({ admitted: true })
+    expect(storage.kv.get('updatesShard')).toBeUndefined()
+    expect(storage.kv.get('subscribedScopes')).toBeUndefined()
+  })
+  expect(left).toEqual([`2 ${name}`])
+})
+
+test('resources/subscribe is an unknown method', async () => {
+  await registered(async (session) => {
+    const posted = await session.post(post('resources/subscribe', { uri: 'note://1' }))
+    expect(posted).toMatchObject({ text: expect.stringContaining('Method not found: resources/subscribe') })
+  })
+})
+
+test('the standing stream carries the status of a task', async () => {
+  await registered(async (session, storage) => {
+    const opened = await session.fetch(
+      new Request(`https://session/relay?relay=one&expires=${Date.now() + week}`, {
+        headers: { Upgrade: 'websocket' },
+      }),
+    )
+    expect(opened.status).toBe(101)
+    const params = { taskId: 'one', status: 'completed' }
+    // A notification of an extension.
+    expect(await session.changed({ method: 'notifications/tasks/status', params } as never)).toBe(true)
+    const [event] = storage.sql.exec<{ data: string }>('SELECT data FROM events').toArray()
+    expect(JSON.parse(event?.data ?? '{}')).toMatchObject({ method: 'notifications/tasks/status', params })
+    opened.webSocket?.accept()
+    opened.webSocket?.close(4000)
+  })
+})
