@@ -684,5 +684,6 @@ function withToolHandler({ registry }: Pick<Server, 'registry'>, name: string, h
   const tools = new Map(registry.tools)
   if (tool) tools.set(name, handled(tool))
   // Nothing else of a server is used to run a call.
-  return { registry: { ...registry, tools, methods: new Map() } } as unknown as Server
+  const own = { tools: { value: tools }, methods: { value: new Map() } }
+  return { registry: Object.create(registry, own) } as unknown as Server
 }

@@ -37,16 +37,20 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/auth': { may: ['worker/options', 'worker/protocol', 'jose'], types: ['worker/server'] },
   'worker/audit': {
     may: ['worker/engine', 'worker/options', 'worker/protocol'],
-    types: ['worker/auth', 'worker/server'],
+    types: ['worker/auth', 'worker/plugin.ts', 'worker/server'],
   },
+  'worker/plugin.ts': { may: [], types: ['worker/auth', 'worker/engine', 'worker/protocol', 'worker/server'] },
   'worker/http': {
     may: ['worker/engine', 'worker/auth', 'worker/options', 'worker/protocol'],
     types: ['worker/server', 'durable-objects'],
   },
-  'worker/page': { may: ['worker/engine', 'worker/protocol'], types: ['worker/server', 'worker/http'] },
+  'worker/page': {
+    may: ['worker/engine', 'worker/protocol'],
+    types: ['worker/auth', 'worker/plugin.ts', 'worker/server'],
+  },
   'worker/inspector': {
     may: ['worker/options', 'worker/page/html.ts', 'worker/page/source-hash.ts'],
-    types: ['worker/auth', 'worker/http'],
+    types: ['worker/auth', 'worker/plugin.ts'],
   },
   // A page: it knows the wire, as a client does.
   inspector: {
@@ -58,7 +62,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'eventsource-parser',
     ],
   },
-  'worker/updates': {
+  'worker/subscriptions': {
     may: [
       'worker/http',
       'worker/engine',
@@ -68,25 +72,22 @@ const rooms: Readonly<Record<string, Room>> = {
       'durable-objects/session/subscriptions.ts',
       'cloudflare:workers',
     ],
-    types: ['worker/server', 'worker/serve.ts', 'durable-objects/rpc.ts'],
+    types: ['worker/plugin.ts', 'worker/server', 'worker/serve.ts', 'durable-objects/rpc.ts'],
   },
-  'worker/limits': {
+  'worker/rate-limit': {
     may: ['worker/engine', 'worker/options', 'worker/protocol', 'worker/state/declaration.ts', 'cloudflare:workers'],
-    types: ['worker/auth', 'worker/server'],
+    types: ['worker/auth', 'worker/plugin.ts', 'worker/server'],
   },
   'worker/tasks': {
     may: [
       'worker/engine',
-      'worker/extensions',
-      'worker/http/host.ts',
       'worker/json-schema',
       'worker/options',
-      'worker/platform.ts',
       'worker/protocol',
       'worker/server',
       'durable-objects/task.ts',
     ],
-    types: ['durable-objects'],
+    types: ['worker/plugin.ts', 'durable-objects'],
   },
   'worker/compose': {
     may: [
@@ -102,15 +103,8 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/openapi': { may: ['worker/options', 'worker/protocol'], types: ['worker/server'] },
   'worker/observe': {
-    may: [
-      'worker/audit',
-      'worker/engine/methods/index.ts',
-      'worker/engine/question.ts',
-      'worker/options',
-      'worker/protocol',
-      'cloudflare:workers',
-    ],
-    types: ['worker/auth', 'worker/engine', 'worker/server', 'worker/serve.ts'],
+    may: ['worker/audit', 'worker/engine/methods/index.ts', 'worker/options', 'worker/protocol'],
+    types: ['worker/auth', 'worker/plugin.ts', 'worker/server', 'worker/serve.ts'],
   },
   'worker/extensions': { may: ['worker/options'], types: ['worker/engine', 'worker/protocol', 'worker/server'] },
   'worker/apps': { may: ['worker/extensions', 'worker/options'], types: ['worker/protocol', 'worker/server'] },
@@ -142,7 +136,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'worker/protocol',
       'worker/state/declaration.ts',
     ],
-    types: ['worker/auth', 'worker/engine', 'worker/http', 'worker/serve.ts', 'worker/server'],
+    types: ['worker/auth', 'worker/engine', 'worker/http', 'worker/plugin.ts', 'worker/serve.ts', 'worker/server'],
   },
   // A client: it knows the wire and nothing of how it is served.
   'worker/testing': { may: ['worker/protocol', 'eventsource-parser', 'jose'] },

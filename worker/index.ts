@@ -3,11 +3,27 @@ export type { AuditHook, Auth, IncomingRequest, Limiter, ServerInfo, TestUser } 
 export type { Policy } from './http/guard.ts'
 export type { Limits } from './http/limits.ts'
 export { type BrowserOptions, policies } from './http/policies.ts'
+export type {
+  AnyPlugin,
+  ClassesOf,
+  DurableObjectClass,
+  Plugin,
+  Route,
+  Runtime,
+  SubscriptionsFeature,
+} from './plugin.ts'
 export { ClientError, McpError } from './protocol/errors.ts'
 export type { Claims, Principal } from './protocol/principal.ts'
 export type * from './protocol/types.ts'
 export { logLevels } from './protocol/types.ts'
-export { type McpWorker, type Page, type ServeOptions, type SessionClass, serve, type UpdatesClass } from './serve.ts'
+export {
+  type DurableObjectOptions,
+  type McpWorker,
+  type ServeOptions,
+  type SessionClass,
+  serve,
+  type UpdatesClass,
+} from './serve.ts'
 export type { Caller, RateLimit, Registration } from './server/caller.ts'
 export {
   audio,

@@ -2,9 +2,9 @@
 import type { ReplayLimits } from '../durable-objects/shared/event-log.ts'
 import type { Limits } from './http/limits.ts'
 import { checkPolicy, policyKinds } from './http/policy-checks.ts'
-import { checkOptions, checkValue, type KindsOf } from './options/check.ts'
+import { checkOptions, checkValue, isObject, type KindsOf } from './options/check.ts'
 import * as kind from './options/kinds.ts'
-import type { ServeOptions, SessionOptions } from './serve.ts'
+import type { DurableObjectOptions, ServeOptions, SessionOptions } from './serve.ts'
 
 const kinds: KindsOf<ServeOptions> = {
   path: [
@@ -12,14 +12,11 @@ const kinds: KindsOf<ServeOptions> = {
     'a path such as "/mcp", without patterns',
   ],
   auth: kind.auth,
-  limit: kind.having('check', 'what limits() of "edgemcp/limits" returns'),
-  audit: kind.hooks,
+  plugins: kind.plugins,
   sessions: [
     (value) => value === false || (typeof value === 'object' && value !== null),
     'false or an object',
     {
-      jurisdiction: kind.string,
-      locationHint: kind.string,
       ttl: kind.amount,
       log: kind.object({
         maxAgeMs: kind.amount,
@@ -31,7 +28,6 @@ const kinds: KindsOf<ServeOptions> = {
       } satisfies KindsOf<ReplayLimits>),
     } satisfies KindsOf<SessionOptions>,
   ],
-  page: kind.page,
   limits: kind.object({
     maxJsonDepth: kind.amount,
     maxBatchSize: kind.amount,
@@ -41,9 +37,15 @@ const kinds: KindsOf<ServeOptions> = {
     keepAliveMs: kind.amount,
     maxBufferedBytes: kind.amount,
   } satisfies KindsOf<Limits>),
-  updates: kind.having('attach', 'what updates() of "edgemcp/updates" returns'),
   identity: kind.name,
-  objects: kind.object({ session: kind.name, updates: kind.name, state: kind.name }),
+  durableObjects: kind.object({
+    jurisdiction: kind.string,
+    locationHint: kind.string,
+    names: [
+      (value) => isObject(value) && Object.values(value).every((name) => typeof name === 'string' && name !== ''),
+      "names of classes, such as { McpSession: 'OtherSession' }",
+    ],
+  } satisfies KindsOf<DurableObjectOptions>),
   ...policyKinds,
 }
 

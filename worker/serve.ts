@@ -9,10 +9,10 @@ import { Session } from '../durable-objects/session/object.ts'
 import { readSessionAddress } from '../durable-objects/session/session-address.ts'
 import type { SessionHost } from '../durable-objects/session/session-host.ts'
 import { termsText } from '../durable-objects/session/session-terms.ts'
-import type { Subscriptions } from '../durable-objects/session/subscriptions.ts'
+import type { Subscriptions as SessionSubscriptions } from '../durable-objects/session/subscriptions.ts'
 import { defaultLogBounds, type ReplayLimits } from '../durable-objects/shared/event-log.ts'
 import type { Updates, UpdatesHost, UpdatesOptions } from '../durable-objects/updates.ts'
-import type { AuditHook, Auth, IncomingRequest, Limiter } from './auth/auth.ts'
+import type { AuditHook, Auth, IncomingRequest } from './auth/auth.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes, scopesOf } from './engine/scopes.ts'
 import { errorResponse, notAllowed } from './http/error-response.ts'
@@ -25,6 +25,7 @@ import { memoizeLast } from './http/memoize-last.ts'
 import { sessionLife } from './http/sessions.ts'
 import { checkNames } from './options/check.ts'
 import { hasClass, keys, object, once, secretSealer } from './platform.ts'
+import { type AnyPlugin, type ClassesOf, checkPlugins, type Route, type Runtime, withPlugins } from './plugin.ts'
 import { asMcpError, McpError } from './protocol/errors.ts'
 import { checkServe } from './serve-options.ts'
 import type { CallAttempt } from './server/call-attempt.ts'
@@ -32,46 +33,45 @@ import { admittedBy, checkSessionServer, endpointKey, enterFor, registerEndpoint
 import type { Registry, Server } from './server/server.ts'
 import type { StateRpc } from './server/state.ts'
 
-export type ServeOptions = Partial<Policy> & {
+export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> = Partial<Policy> & {
   /** Where the endpoint is. Default `/mcp`; the 2024-11-05 pair `/sse` and `/messages` lies beside it. */
   path?: string
   /** Who may call; everyone when left out. */
   auth?: Auth
-  /** How much may be asked: `limits()` of `edgemcp/limits`. */
-  limit?: Limiter
   /**
-   * Called for every request, once it has a response: `audit()` of `edgemcp/audit`, `messages()` of `edgemcp/observe`. One hook, or several
-   * in the order in which they run. An error that a hook throws is reported, and changes nothing for the client and the other hooks.
+   * What the endpoint has besides: `[rateLimit(), subscriptions(), tasks(), observe({ to })]`. The interceptor of the first plugin is outermost,
+   * and so on. Default: none.
    */
-  audit?: AuditHook | readonly AuditHook[]
+  plugins?: readonly [...P]
   /** `false`: no session ids and no streams, even when the Durable Objects are there. */
   sessions?: false | SessionOptions
-  /** What a person sees at `/`: the `page` of `edgemcp/page`. Nothing when left out. */
-  page?: Page
   limits?: Partial<Limits>
-  /** Whether clients hear of changes: `updates()` of `edgemcp/updates`. They do not when left out. */
-  updates?: UpdatesFeature
   /**
    * Names this server in what it seals: session ids, request states, cursors, state handles and task ids. Servers of other identities do not
    * accept these, even with the same keys. Default: the server's name and `path`.
    */
   identity?: string
-  /** Names of the exported classes, for a Worker with more than one server. */
-  objects?: { session?: string; updates?: string; state?: string }
+  /** Where the Durable Objects of all classes are, those of plugins included, and under which names the Worker exports the classes. */
+  durableObjects?: DurableObjectOptions
 }
 
-export type SessionOptions = Placement & {
+export type DurableObjectOptions = Placement & {
+  /** The exported name of each class, by its default name, for a Worker with more than one server: `{ McpSession: 'OtherSession' }`. */
+  names?: Readonly<Record<string, string>>
+}
+
+export type SessionOptions = {
   /** Milliseconds after which an idle session is over. Default one day. */
   ttl?: number
   /** How much of a stream is kept for clients that come back. */
   log?: Partial<ReplayLimits>
 }
 
-/** What `updates()` of `edgemcp/updates` returns. */
-export type UpdatesFeature = {
+/** What `subscriptions()` of `edgemcp/subscriptions` adds to an endpoint. */
+type Subscriptions = {
   readonly Updates: new (ctx: DurableObjectState, env: never, host: UpdatesHost) => Updates
   /** The subscriptions of a session. */
-  readonly Subscriptions: typeof Subscriptions
+  readonly Subscriptions: typeof SessionSubscriptions
   readonly options: UpdatesOptions
   readonly of: Shards['of']
   readonly listen: Updating['listen']
@@ -90,10 +90,7 @@ export interface UpdatesClass {
   new (ctx: DurableObjectState, env: never): Keys
 }
 
-/** Answers GET and HEAD of `/`. */
-export type Page = (request: Request, host: Host) => Promise<Response>
-
-/** A Worker to export by default, and the two classes it needs exported by name. */
+/** A Worker to export by default, and the classes that it needs exported by name. `serve()` adds those of plugins. */
 export interface McpWorker {
   fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
   /** What it serves, besides the page at `/` and what `auth` publishes. */
@@ -105,20 +102,17 @@ export interface McpWorker {
 }
 
 /** The subscriptions of sessions, once an endpoint has `updates()`: one class may keep the sessions of several endpoints. */
-let subscriptions: typeof Subscriptions | undefined
+let subscriptions: typeof SessionSubscriptions | undefined
 
 /** A misspelt name could leave a server open, so they are compared in deployments, too. */
 const optionNames = Object.keys({
   path: 0,
   auth: 0,
-  limit: 0,
-  audit: 0,
+  plugins: 0,
   sessions: 0,
-  page: 0,
   limits: 0,
-  updates: 0,
   identity: 0,
-  objects: 0,
+  durableObjects: 0,
   origins: 0,
   hosts: 0,
 } satisfies Record<keyof ServeOptions, 0>)
@@ -131,29 +125,39 @@ const optionNames = Object.keys({
  * export default worker
  * export const { McpSession, McpUpdates } = worker
  */
-export function serve(server: Server, options: ServeOptions = {}): McpWorker {
+export function serve<const P extends readonly AnyPlugin[] = []>(
+  server: Server,
+  options: ServeOptions<P> = {},
+): McpWorker & ClassesOf<P> {
   if (globalThis.process?.env?.NODE_ENV !== 'production') checkServe(server, options)
   checkNames('serve()', options, optionNames)
-  const names = { session: 'McpSession', updates: 'McpUpdates', state: 'McpState', ...options.objects }
+  const { names = {}, ...placement } = options.durableObjects ?? {}
+  const plugins: AnyPlugin[] = [...(options.plugins ?? [])]
+  checkPlugins(plugins, names)
+  const nameOf = (className: string) => names[className] ?? className
+  const objectOf = <T>(className: string, name: string): T => object(nameOf(className), name, placement)
+  const sessionClass = nameOf('McpSession')
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const report = (problem: unknown) => console.error(problem)
   const sessions = options.sessions || {}
-  const session = (name: string): SessionRpc => object(names.session, name, sessions)
+  const session = (name: string): SessionRpc => objectOf('McpSession', name)
   const sessionAt = (address: string): SessionRpc => {
     const { className, name } = readSessionAddress(address)
-    return hasClass(className) ? object(className, name, sessions) : session(name)
+    return hasClass(className) ? object(className, name, placement) : session(name)
   }
-  const { updates } = options
+  // What subscriptions() returns, which is typed without the platform's types in `Plugin`.
+  const updates = plugins.find((plugin) => plugin.subscriptions)?.subscriptions as Subscriptions | undefined
+  const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
   const shards: Shards = {
     of: (name) => updates?.of(name) ?? 0,
-    at: (shard) => object(names.updates, `updates${shard ? ` ${shard}` : ''}`, sessions),
+    at: (shard) => objectOf('McpUpdates', `updates${shard ? ` ${shard}` : ''}`),
   }
-  const state = (name: string): StateRpc => object(names.state, name, sessions)
+  const state = (name: string): StateRpc => objectOf('McpState', name)
   const keyed = keys(() => shards.at(0).keys())
   updates?.attach(server.registry, () => shards.at(0))
   subscriptions ??= updates?.Subscriptions
   server.registry.complete = (work) => waitUntil(work.catch(report))
-  const isWhole = () => options.sessions !== false && hasClass(names.session) && hasClass(names.updates)
+  const isWhole = () => options.sessions !== false && hasClass(sessionClass) && hasClass(nameOf('McpUpdates'))
   const paths = pathsOf(options.path ?? '/mcp')
   const identity = JSON.stringify(
     options.identity === undefined ? [server.registry.options.name, paths.mcp] : [options.identity],
@@ -161,17 +165,38 @@ export function serve(server: Server, options: ServeOptions = {}): McpWorker {
   const endpoint = endpointKey(identity, options.auth?.tenant)
   // `wrangler dev` puts "development" in the place of this expression, `wrangler deploy` "production". Written out where it is
   // used, so that bundlers leave nothing of it to a deployment.
+  let { auth } = options
   if (globalThis.process?.env?.NODE_ENV === 'development') {
-    options = developing.watch(server.registry, options, { env, names, base: Object.getPrototypeOf(Session) })
+    const classNames = { session: sessionClass, updates: nameOf('McpUpdates'), state: nameOf('McpState') }
+    const helpers = developing.watch(
+      server.registry,
+      { ...options, plugins },
+      { env, names: classNames, base: Object.getPrototypeOf(Session) },
+    )
+    plugins.splice(0, plugins.length, ...helpers.plugins)
+    auth = helpers.auth
   }
-  options.auth?.validate?.(server)
-  options.limit?.validate?.(server)
-  const hooks = [options.audit ?? []].flat()
-  const enterWith = options.limit?.enter?.bind(options.limit)
-  const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server, state }))
-  const main = { server, auth: options.auth, enter }
+  const runtime: Runtime = {
+    get declarations() {
+      return registry
+    },
+    identity,
+    object: objectOf,
+    seals: (principal, other = identity) => sealsOf({ identity: other, sealer: () => keyed(other) }, principal),
+    waitUntil: (work) => waitUntil(work.catch(report)),
+    report,
+  }
+  const registry = withPlugins(server.registry, plugins, () => runtime)
+  const served: Server = Object.create(server, { registry: { value: registry, enumerable: true } })
+  auth?.validate?.(served)
+  for (const plugin of plugins) plugin.validate?.(served)
+  limiter?.validate?.(served)
+  const hooks = plugins.flatMap(({ onResponse }) => onResponse ?? [])
+  const enterWith = limiter?.enter?.bind(limiter)
+  const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server: served, state }))
+  const main = { server: served, auth, enter }
   registerEndpoint(endpoint, main)
-  const admitted = admittedBy(endpoint, main, options.limit?.handlerTimeMs)
+  const admitted = admittedBy(endpoint, main, limiter?.handlerTimeMs)
 
   const terms = {
     streamAfterMs: limits.streamAfterMs,
@@ -180,37 +205,37 @@ export function serve(server: Server, options: ServeOptions = {}): McpWorker {
   }
   const termsOf = (session: string) => termsText({ ...terms, shard: updates?.of(session) })
   const sessionHost: SessionHost = {
-    server,
-    className: names.session,
+    server: served,
+    className: sessionClass,
     life: sessionLife,
     termsOf,
-    seals: (principal, identity) => sealsOf({ identity, sealer: () => keyed(identity) }, principal),
+    seals: runtime.seals,
     state,
     get Subscriptions() {
       return subscriptions
     },
     updatesAt: shards.at,
     enterOf: (admitted) => enterFor(admitted, enter),
-    checkServer: (admitted) => checkSessionServer(admitted, server, names.session),
+    checkServer: (admitted) => checkSessionServer(admitted, served, sessionClass),
     report,
   }
 
   const host = once((): Host => {
     const objects: Objects | undefined = isWhole() ? { session } : undefined
     return {
-      server,
+      server: served,
       limits,
       policy: { origins: options.origins ?? [], hosts: options.hosts ?? [] },
-      auth: options.auth,
-      limit: options.limit,
+      auth,
+      limit: limiter,
       paths,
       objects,
+      hasSessions: objects !== undefined,
       updating: objects && updates && { shards, listen: updates.listen, options: updates.options },
       state,
-      lackedScopes: (principal, message) =>
-        lackedScopes(server.registry, principal, message, sealsOf(host(), principal).open),
-      scopesOf: (principal, message) => scopesOf(server.registry, message, sealsOf(host(), principal).open, principal),
-      round: (name) => object(names.session, `round ${name}`, sessions),
+      lackedScopes: (principal, message) => lackedScopes(registry, principal, message, sealsOf(host(), principal).open),
+      scopesOf: (principal, message) => scopesOf(registry, message, sealsOf(host(), principal).open, principal),
+      round: (name) => objectOf('McpSession', `round ${name}`),
       waitUntil,
       identity,
       admitted,
@@ -223,10 +248,16 @@ export function serve(server: Server, options: ServeOptions = {}): McpWorker {
       report,
     }
   })
-  const route = once(() => router(host(), options.page))
+  const routes = plugins.flatMap((plugin) => plugin.routes?.(runtime) ?? [])
+  checkRoutes(routes, paths)
+  const route = once(() => router(host(), routes))
   const urlOf = memoizeLast((text) => new URL(text))
 
+  const classes = plugins.flatMap(({ objects = {} }) =>
+    Object.entries<(runtime: Runtime) => object>(objects).map(([name, make]) => [name, make(runtime)] as const),
+  )
   const worker: McpWorker = {
+    ...Object.fromEntries(classes),
     paths,
     server,
     async fetch(request, _, context) {
@@ -244,7 +275,7 @@ export function serve(server: Server, options: ServeOptions = {}): McpWorker {
       const served = () => (isCall ? post(request, endpointHost, incoming) : route().fetch(request, incoming))
       const response = await respond(served, foreign, incoming, report)
       runHooks(hooks, incoming, response, endpointHost)
-      return withCors(options.limit?.track?.(incoming, response) ?? response, request, foreign !== undefined)
+      return withCors(limiter?.track?.(incoming, response) ?? response, request, foreign !== undefined)
     },
     McpSession: class McpSession extends Session {
       constructor(ctx: DurableObjectState, env: never) {
@@ -253,11 +284,12 @@ export function serve(server: Server, options: ServeOptions = {}): McpWorker {
     },
     McpUpdates: updates ? updatesClass(updates, { shards, session: sessionAt, report }) : Keys,
   }
-  if (globalThis.process?.env?.NODE_ENV === 'development') return developing.timed(worker)
-  return worker
+  const result = globalThis.process?.env?.NODE_ENV === 'development' ? developing.timed(worker) : worker
+  // `classes` has what the types of the plugins say.
+  return result as McpWorker & ClassesOf<P>
 }
 
-const updatesClass = ({ Updates, options }: UpdatesFeature, host: Omit<UpdatesHost, 'options'>) =>
+const updatesClass = ({ Updates, options }: Subscriptions, host: Omit<UpdatesHost, 'options'>) =>
   class McpUpdates extends Updates {
     constructor(ctx: DurableObjectState, env: never) {
       super(ctx, env, { ...host, options })
@@ -274,6 +306,16 @@ function runHooks(hooks: readonly AuditHook[], incoming: IncomingRequest, respon
   }
 }
 
+/** @throws Error for a path that is taken */
+function checkRoutes(routes: readonly Route[], paths: Host['paths']): void {
+  const taken = new Set<string | undefined>(Object.values(paths))
+  for (const { path } of routes) {
+    if (taken.has(path))
+      throw new Error(`Two plugins of serve(), or a plugin and the endpoint, have the path "${path}": remove one`)
+    taken.add(path)
+  }
+}
+
 type Handler = (
   request: Request,
   host: Host,
@@ -281,7 +323,7 @@ type Handler = (
   methods: string,
 ) => Response | Promise<Response>
 
-function router(host: Host, page: Page | undefined) {
+function router(host: Host, routes: readonly Route[]) {
   const { mcp, sse, messages } = host.paths
   const router = IttyRouter()
   const route = (path: string, handlers: Readonly<Record<string, Handler>>) => {
@@ -297,7 +339,10 @@ function router(host: Host, page: Page | undefined) {
     route(sse, { GET: openSse, OPTIONS })
     route(messages, { POST: postSse, OPTIONS })
   }
-  if (page) route('/', { GET: page, HEAD: page })
+  for (const { path, methods, handle } of routes) {
+    const handler: Handler = (request) => handle(request, host)
+    route(path, Object.fromEntries(methods.map((method) => [method, handler])))
+  }
   return router.all('*', () => new Response(`Not found. The MCP endpoint is ${mcp}\n`, { status: 404 }))
 }
 

@@ -1,7 +1,7 @@
 /** Resources that change when a tool says so, and nothing else. */
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import { serverInfo } from './wire.ts'
 
@@ -21,8 +21,8 @@ server.tool(
 
 const { SHARDS, KEEP_ALIVE } = env as unknown as Record<string, string>
 const worker = serve(server, {
-  updates: updates({ shards: Number(SHARDS), listeners: 20_000, listenersPerAddress: 20_000 }),
   limits: { keepAliveMs: Number(KEEP_ALIVE) },
+  plugins: [subscriptions({ shards: Number(SHARDS), listeners: 20_000, listenersPerAddress: 20_000 })],
 })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -32,13 +32,14 @@ export type Served = {
   readonly entries: readonly Entry[]
   readonly has: Readonly<Record<'auth' | 'limit' | 'updates' | 'page' | 'tasks', boolean>>
   readonly path: string
-  /** Limits that the class of states counts, such as `the quota "5/d" of limits()`. */
+  /** Limits that the class of states counts, such as `the quota "5/d" of rateLimit()`. */
   readonly needsState: readonly string[]
   readonly sessions: boolean
   /** `undefined`: nothing was said about them. */
   readonly origins?: readonly string[]
   readonly hosts: readonly string[]
-  readonly objects: { readonly session?: string; readonly updates?: string; readonly state?: string }
+  /** Of `durableObjects.names`: what classes are exported as, by their default names. */
+  readonly names: Readonly<Record<string, string>>
 }
 
 export type Entry = {

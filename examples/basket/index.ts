@@ -62,7 +62,7 @@ function written(items: readonly (readonly [item: string, count: number])[]): st
     : `${items.map(([item, count]) => `${count} ${item}`).join(', ')}: ${total}`
 }
 
-const worker = serve(server, { page })
+const worker = serve(server, { plugins: [page()] })
 export default worker
 export const { McpSession, McpUpdates } = worker
 export { McpState } from 'edgemcp/state'

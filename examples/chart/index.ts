@@ -52,6 +52,6 @@ function answer(year: number) {
   }
 }
 
-const worker = serve(server, { page })
+const worker = serve(server, { plugins: [page()] })
 export default worker
 export const { McpSession, McpUpdates } = worker

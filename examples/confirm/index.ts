@@ -27,6 +27,6 @@ server.tool(
   },
 )
 
-const worker = serve(server, { page })
+const worker = serve(server, { plugins: [page()] })
 export default worker
 export const { McpSession, McpUpdates } = worker

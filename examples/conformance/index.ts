@@ -1,8 +1,8 @@
 /** A server with every fixture that the official conformance suite calls. */
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
 import { inputRequired } from './input-required.ts'
 import { notifying } from './notifying.ts'
 import { prompts } from './prompts.ts'
@@ -22,7 +22,6 @@ const server = createServer({ name: 'conformance', version: '1.0.0', jsonSchema 
   .use(taskTools)
   .use(skills)
 
-const worker = serve(server, { updates: updates() })
+const worker = serve(server, { plugins: [subscriptions(), tasks()] })
 export default worker
-export const { McpSession, McpUpdates } = worker
-export const { McpTask } = tasks(server)
+export const { McpSession, McpUpdates, McpTask } = worker

@@ -14,6 +14,6 @@ server.tool('count', { description: 'Counts up, after asking how far', singleUse
   return `The count is ${total}.`
 })
 
-const worker = serve(server, { page })
+const worker = serve(server, { plugins: [page()] })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -2,7 +2,7 @@ import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { page } from 'edgemcp/page'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 const { ISSUER, APP } = env as { ISSUER: string; APP: string }
@@ -62,12 +62,10 @@ server.prompt(
 )
 
 const worker = serve(server, {
-  page,
-  updates: updates(),
   // Whose pages may call this from a browser.
-  origins: [APP],
-  // A client asks for reading first, and for writing when it comes to that.
+  origins: [APP], // A client asks for reading first, and for writing when it comes to that.
   auth: bearer({ issuer: ISSUER, scopes: ['notes:read'], resourceName: 'Protected notes' }),
+  plugins: [page(), subscriptions()],
 })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -1,8 +1,8 @@
 import { createServer, serve } from 'edgemcp'
 import { page } from 'edgemcp/page'
 import { type Store, state } from 'edgemcp/state'
+import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 
 const server = createServer({ name: 'report', title: 'Reports', version: '1.0.0' })
@@ -61,8 +61,7 @@ async function collect(topic: string, chapter: string): Promise<string> {
   return `## ${chapter}\n\nWhat there is to know about ${topic}.`
 }
 
-const worker = serve(server, { page, updates: updates() })
+const worker = serve(server, { plugins: [page(), subscriptions(), tasks()] })
 export default worker
-export const { McpSession, McpUpdates } = worker
-export const { McpTask } = tasks(server)
+export const { McpSession, McpUpdates, McpTask } = worker
 export { McpState } from 'edgemcp/state'

@@ -99,7 +99,7 @@ type Mistake = {
   mends?: true
 }
 
-const sessions = 'export const { McpSession, McpUpdates } = worker'
+const sessions = 'export const { McpSession, McpUpdates, McpTask } = worker'
 const classes = '["McpSession", "McpUpdates", "McpTask", "McpState"]'
 
 /** No sessions, no Durable Objects, and a question, whose state is sealed. */
@@ -120,12 +120,12 @@ export default serve(server, { sessions: false, origins: [] })
 function counting({ limiter = '', tool = '', served = '' }): Files {
   return {
     [main]: `import { createServer, serve } from 'edgemcp'
-import { limits } from 'edgemcp/limits'
+import { rateLimit } from 'edgemcp/rate-limit'
 const server = createServer({ name: 'counting', version: '1.0.0' })
 server.tool('greet', { description: 'Greets'${tool} }, () => 'Hello')
-const worker = serve(server, { origins: [], limit: limits({ ${limiter} })${served} })
+const worker = serve(server, { origins: [], plugins: [rateLimit({ ${limiter} })]${served} })
 export default worker
-${sessions}
+export const { McpSession, McpUpdates } = worker
 `,
     [toml]:
       (inToml[toml] ?? '')
@@ -241,23 +241,23 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'a class that is not exported',
-    files: inMain(sessions, 'export const { McpUpdates } = worker'),
+    files: inMain(sessions, 'export const { McpUpdates, McpTask } = worker'),
     found: ['class-not-exported', 'error', 'src/index.ts', 'const worker = serve('],
     fix: 'Add: export const { McpSession } = worker',
     mends: true,
   },
   {
     what: 'a class that is exported with a slip',
-    files: inMain(sessions, 'export const { McpSession: McpSesion, McpUpdates } = worker'),
+    files: inMain(sessions, 'export const { McpSession: McpSesion, McpUpdates, McpTask } = worker'),
     found: ['class-not-exported', 'error', 'src/index.ts', 'McpSesion'],
     fix: 'Write McpSession.',
     mends: true,
   },
   {
     what: 'tasks that are not exported',
-    files: inMain('export const { McpTask } = tasks(server)', 'tasks(server)'),
-    found: ['class-not-exported', 'error', 'src/index.ts', 'tasks(server)'],
-    fix: 'export const { McpTask } = tasks(server)',
+    files: inMain('McpUpdates, McpTask }', 'McpUpdates }'),
+    found: ['class-not-exported', 'error', 'src/index.ts', 'const worker = serve('],
+    fix: 'Add: export const { McpTask } = worker',
     mends: true,
   },
   {
@@ -339,32 +339,32 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'limits that nobody keeps',
-    files: inMain('  limit: limits(),\n', ''),
+    files: inMain(' rateLimit(),', ''),
     found: ['limit-without-limiter', 'error', 'src/index.ts', 'server.tool('],
-    fix: 'serve(server, { limit: limits() })',
+    fix: 'serve(server, { plugins: [rateLimit()] })',
   },
   {
     what: 'a task without tasks',
-    files: planted(inMain('export const { McpTask } = tasks(server)', ''), toml, ', "McpTask"', ''),
+    files: planted(planted(inMain(', tasks()]', ']'), 'src/index.ts', ', McpTask }', ' }'), toml, ', "McpTask"', ''),
     found: ['task-without-tasks', 'error', 'src/index.ts', "'long'"],
-    fix: 'export const { McpTask } = tasks(server)',
+    fix: 'Add tasks() of edgemcp/tasks to the plugins of serve()',
   },
   {
     what: 'changes that nobody hears',
-    files: inMain('  updates: updates(),\n', ''),
+    files: inMain('subscriptions(), ', ''),
     found: ['updates-not-served', 'error', 'src/index.ts', 'note.updated'],
-    fix: 'serve(server, { updates: updates() })',
+    fix: 'serve(server, { plugins: [subscriptions()] })',
   },
   {
     what: 'a tool that can be disabled, and no updates',
     files: planted(
-      planted(inMain('  updates: updates(),\n', ''), main, 'await note.updated({ id })', 'await note'),
+      planted(inMain('subscriptions(), ', ''), main, 'await note.updated({ id })', 'await note'),
       main,
       'scopes: [], task: true',
       'scopes: [], task: true, enabled: false',
     ),
     found: ['updates-not-served', 'error', 'src/index.ts', "'long'"],
-    fix: 'serve(server, { updates: updates() })',
+    fix: 'serve(server, { plugins: [subscriptions()] })',
   },
   {
     what: 'nothing about pages',
@@ -401,7 +401,7 @@ const mistakes: Mistake[] = [
     what: 'a page that a file hides',
     files: {
       ...planted(
-        inMain('updates: updates(),', 'updates: updates(), page,'),
+        inMain('subscriptions(),', 'subscriptions(), page(),'),
         main,
         'import * as z',
         "import { page } from 'edgemcp/page'\nimport * as z",
@@ -629,12 +629,15 @@ const counters = [
   {
     what: 'a rate of the server',
     files: counting({ limiter: "rate: '600/m'" }),
-    problem: 'An object counts the rate "600/m" of limits() (which has no binding RATE_600_PER_60S)',
+    problem: 'An object counts the rate "600/m" of rateLimit() (which has no binding RATE_600_PER_60S)',
     fix: "Add: export { McpState } from 'edgemcp/state'",
   },
   {
     what: 'a quota of a tool, with a class of its own',
-    files: counting({ tool: ", rateLimit: { quota: '5/d' }", served: ", objects: { state: 'Counters' }" }),
+    files: counting({
+      tool: ", rateLimit: { quota: '5/d' }",
+      served: ", durableObjects: { names: { McpState: 'Counters' } }",
+    }),
     problem: 'An object counts the quota "5/d" of "greet"',
     fix: "Add: export { McpState as Counters } from 'edgemcp/state'",
   },
@@ -682,11 +685,13 @@ test('two servers that keep sessions in one class are found, and servers with cl
       line: 6,
       problem:
         'The servers "notes" and "admin" keep sessions in one class, McpSession: session requests to the server that the class does not belong to are refused.',
-      fix: expect.stringContaining("objects: { session: 'AdminSession', updates: 'AdminUpdates' }"),
+      fix: expect.stringContaining(
+        "durableObjects: { names: { McpSession: 'AdminSession', McpUpdates: 'AdminUpdates' } }",
+      ),
     },
   ])
   const own = twoServers(
-    ", objects: { session: 'AdminSession', updates: 'AdminUpdates' }",
+    ", durableObjects: { names: { McpSession: 'AdminSession', McpUpdates: 'AdminUpdates' } }",
     'export const { McpSession: AdminSession, McpUpdates: AdminUpdates } = adminWorker',
     ', "AdminSession", "AdminUpdates"',
   )

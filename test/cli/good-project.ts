@@ -10,16 +10,15 @@ export type Files = Record<string, string>
 const code = `import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
-import { limits } from 'edgemcp/limits'
+import { rateLimit } from 'edgemcp/rate-limit'
 import { state } from 'edgemcp/state'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 const { ISSUER } = env as { ISSUER: string }
 
 const server = createServer({ name: 'good', version: '1.0.0' })
-export const { McpTask } = tasks(server)
 
 const basket = state('basket', { scope: 'handle', ttl: 60_000 }, (store) => ({ add: () => store.put('bread', 1) }))
 
@@ -37,14 +36,13 @@ server.tool('long', { description: 'Takes its time', scopes: [], task: true }, (
 server.tool('new_basket', { description: 'Makes a basket', scopes: [] }, (_, ctx) => ctx.createHandle(basket))
 
 const worker = serve(server, {
-  updates: updates(),
-  limit: limits(),
+  plugins: [subscriptions(), rateLimit(), tasks()],
   origins: ['https://app.example.com'],
   hosts: ['good.example.workers.dev'],
   auth: bearer({ issuer: ISSUER }),
 })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpUpdates, McpTask } = worker
 export { McpState } from 'edgemcp/state'
 `
 
@@ -77,7 +75,7 @@ export const inJson: Files = { 'src/index.ts': code, 'wrangler.jsonc': jsonc }
 
 /** What TypeScript and npm would have put there. */
 const paths = Object.fromEntries(
-  ['auth', 'compose', 'limits', 'page', 'state', 'tasks', 'updates'].map((entry) => [
+  ['auth', 'compose', 'page', 'rate-limit', 'state', 'subscriptions', 'tasks'].map((entry) => [
     `edgemcp/${entry}`,
     [join(root, `worker/${entry}/index.ts`)],
   ]),

@@ -115,11 +115,11 @@ test('it writes declarations with the options of tsc --init, of everything that 
     `import { createServer, serve } from 'edgemcp'
      import { tasks } from 'edgemcp/tasks'
      const server = createServer({ name: 'extended', version: '1.0.0' })
-     const worker = serve(server)
+     const worker = serve(server, { plugins: [tasks()] })
      export const served = worker
      export class McpSession extends worker.McpSession {}
      export class McpUpdates extends worker.McpUpdates {}
-     export class McpTask extends tasks(server).McpTask {}`,
+     export class McpTask extends worker.McpTask {}`,
   )
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'declared', private: true, type: 'module' }))
   link('zod')

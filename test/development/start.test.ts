@@ -21,7 +21,7 @@ test('two servers that keep their sessions in one class are named, with classes 
   expect(await printedBy('test/serve/shared-class', 'Updates"]')).toEqual([
     `edgemcp serves "open" and "guarded" with one class of sessions, McpSession: session requests to the server that the class does not belong to are refused. Give the second serve() the option
 
-objects: { session: 'GuardedSession', updates: 'GuardedUpdates' }
+durableObjects: { names: { McpSession: 'GuardedSession', McpUpdates: 'GuardedUpdates' } }
 
 add to this Worker, with what that serve() returns in the place of worker
 

@@ -192,7 +192,6 @@ export const exceptions: readonly { readonly area: string; readonly word: string
   { area: 'worker', word: 'boxed', reason: withFolder },
   { area: 'worker', word: 'broke off', reason: textOfFolder },
   { area: 'worker', word: 'byHost', reason: withFolder },
-  { area: 'worker', word: 'can hear', reason: textOfFolder },
   { area: 'worker', word: 'Carried', reason: withFolder },
   { area: 'worker', word: 'claim', reason: withFolder },
   { area: 'worker', word: 'complain', reason: withFolder },

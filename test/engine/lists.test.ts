@@ -369,7 +369,7 @@ describe('what can be enabled and disabled', () => {
     )
     const loose = server.prompt('loose', { description, enabled: true }, () => '')
     for (const turn of [loose.enable, loose.disable, loose.remove]) {
-      await expect(turn()).rejects.toThrow('serve(server, { updates: updates() })')
+      await expect(turn()).rejects.toThrow('Change notifications are disabled')
     }
     const turned: unknown[] = []
     server.registry.setEnabled = async (...those) => void turned.push(those)

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { limiter } from '../../worker/limits/limits.ts'
-import { rateText, readQuota, readRate } from '../../worker/limits/rate.ts'
+import { limiter } from '../../worker/rate-limit/limits.ts'
+import { rateText, readQuota, readRate } from '../../worker/rate-limit/rate.ts'
 
 describe('a rate', () => {
   test.each([
     ['60/m', 60, 60],
     ['10/10s', 10, 10],
   ])('%s is %i calls in %i seconds', (text, times, seconds) => {
-    expect(readRate(text, 'limits()')).toMatchObject({ times, seconds })
+    expect(readRate(text, 'rateLimit()')).toMatchObject({ times, seconds })
   })
 
   test.each(['5/s', '5/1s', '5/h', '60 per minute', '0/m', '5/', '5/toString'])('%s is refused', (text) => {
     const options = { rate: text }
     expect(() => limiter(options, () => ({}))).toThrow(
-      `limits() has the rate "${text}": write it like 60/m or 10/10s. A rate counts in periods of 10s or m (a minute)`,
+      `rateLimit() has the rate "${text}": write it like 60/m or 10/10s. A rate counts in periods of 10s or m (a minute)`,
     )
   })
 })

@@ -103,7 +103,7 @@ describe('updates is that of the endpoint', () => {
 })
 
 describe.each(['2026-07-28', revision])(
-  'the time of limits() is that of the endpoint, for a client of %s',
+  'the time of rateLimit() is that of the endpoint, for a client of %s',
   (revision) => {
     const pauseAt = async (name: string) => {
       await using client = await connect(at(name), { revision })

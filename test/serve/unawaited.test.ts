@@ -17,7 +17,7 @@ describe('a change that a handler publishes without awaiting it', () => {
     expect(await client.next('notifications/resources/updated')).toMatchObject({ params: { uri: 'note://1' } })
   })
 
-  test('is in the log as an error when the server has no updates()', async () => {
+  test('is in the log as an error when the server has no subscriptions()', async () => {
     await using client = await connect(new URL('/unheard/mcp', server.url), { revision: '2026-07-28' })
     expect(await client.callTool('edit')).toMatchObject({ content: [{ text: 'edited' }] })
     await vi.waitFor(() =>
@@ -26,7 +26,9 @@ describe('a change that a handler publishes without awaiting it', () => {
           .getLogs()
           .map(({ message }) => message)
           .join('\n'),
-      ).toContain('Nobody can hear this change: serve(server, { updates: updates() }), of "edgemcp/updates", first'),
+      ).toContain(
+        'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()',
+      ),
     )
   })
 })

@@ -576,7 +576,8 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
   test('a change before anybody can hear of it', async () => {
     const server = newServer()
     const note = server.resource('note://{id}', { description }, text)
-    const message = 'Nobody can hear this change: serve(server, { updates: updates() }), of "edgemcp/updates", first'
+    const message =
+      'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()'
     for (const change of [
       server.updates.tools(),
       server.updates.prompts(),

@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { type Counted, takeEach } from '../../worker/limits/quota.ts'
-import { Slots } from '../../worker/limits/slots.ts'
+import { type Counted, takeEach } from '../../worker/rate-limit/quota.ts'
+import { Slots } from '../../worker/rate-limit/slots.ts'
 import type { Chance } from '../support/random.ts'
 import { property } from './cases.ts'
 
@@ -36,7 +36,7 @@ class Schedule {
     this.#admitted = this.#tools.map(() => 0)
   }
 
-  /** Calls once, as `limits()` does: slots first, then the counters, and slots back when a counter is full. */
+  /** Calls once, as `rateLimit()` does: slots first, then the counters, and slots back when a counter is full. */
   call(): void {
     const tool = this.#random.below(this.#tools.length)
     const own = this.#tools[tool] as Limits

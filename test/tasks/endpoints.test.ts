@@ -109,7 +109,7 @@ describe('the limits of an endpoint', () => {
   test('refuse the calls of sessions that the class of an endpoint without limits keeps', async () => {
     await using session = await connect(at('/mistaken/mcp'), { revision: '2025-11-25', token })
     await expect(session.request('tools/call', call)).rejects.toThrow(
-      'The endpoint has limits, and the endpoint whose class keeps its sessions has none: give that one the same option limit',
+      'The endpoint has limits, and the endpoint whose class keeps its sessions has none: give that one rateLimit() too',
     )
   })
 })

@@ -1,6 +1,6 @@
 /** The entrypoint by which other Workers announce changes, as `wrangler types` describes a binding to it. */
 import { createServer, type Updates } from 'edgemcp'
-import { publishEntrypoint } from 'edgemcp/updates'
+import { publishEntrypoint } from 'edgemcp/subscriptions'
 
 const McpPublisher = publishEntrypoint(createServer({ name: 'n', version: '1' }))
 

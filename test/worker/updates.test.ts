@@ -1,7 +1,7 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
-import { updates as plugin } from 'edgemcp/updates'
+import { subscriptions as plugin } from 'edgemcp/subscriptions'
 import { describe, expect, type Mock, test, vi } from 'vitest'
 import type { UpdatesRpc } from '../../durable-objects/rpc.ts'
 import { topicsHeader, Updates, type UpdatesHost } from '../../durable-objects/updates.ts'
@@ -313,7 +313,7 @@ describe('what is enabled while an object with listeners is out of reach', () =>
       state.storage.kv.put('shards', 2)
       const instance = () => new Updates(state, {} as never, host)
       const { registry } = createServer({ name: 'turned', version: '1.0.0' })
-      plugin().attach(registry, instance)
+      plugin().subscriptions?.attach(registry as never, instance as never)
       await use({
         publish,
         instance,

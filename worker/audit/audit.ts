@@ -2,6 +2,7 @@
 import type { AuditHook, IncomingRequest, ServerInfo } from '../auth/auth.ts'
 import { checkOptions, type KindsOf } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
+import type { Plugin } from '../plugin.ts'
 import type { AuditEvent, Sink } from './event.ts'
 import { type Finding, findingsOf, isRefusal } from './findings.ts'
 import { sessionMark, sessionOf, type Write, writer } from './writing.ts'
@@ -19,15 +20,15 @@ const kinds: KindsOf<AuditOptions> = { to: kind.sinks, address: kind.flag }
  * At most fifty events a request, each after the response. No sink can hold up a request or make it fail.
  *
  * @example
- * serve(server, { auth, audit: audit({ to: [toLogs(), toAnalytics(() => env.AUDIT)] }) })
+ * serve(server, { auth, plugins: [audit({ to: [toLogs(), toAnalytics(() => env.AUDIT)] })] })
  * @throws Error with one sentence that names the fix
  */
-export function audit(options: AuditOptions): AuditHook {
+export function audit(options: AuditOptions): Plugin {
   checkOptions('audit()', options, kinds)
   const { to, address: isAddressTold = true } = options
   const sinks = [to].flat()
 
-  return (incoming, response, serverInfo) => {
+  const onResponse: AuditHook = (incoming, response, serverInfo) => {
     try {
       const { request } = incoming
       const session = sessionOf(request, serverInfo)
@@ -58,6 +59,7 @@ export function audit(options: AuditOptions): AuditHook {
       serverInfo.report(problem)
     }
   }
+  return { name: 'audit', onResponse }
 
   function circumstancesOf({ request, principal }: IncomingRequest, { paths }: ServerInfo, write: Write) {
     const { headers, method } = request
@@ -104,5 +106,3 @@ export function audit(options: AuditOptions): AuditHook {
     )
   }
 }
-
-kind.mark('factory', audit)

@@ -38,7 +38,7 @@ export type Why = {
    */
   readonly kind: ErrorKind | 'not_found' | 'unknown'
   readonly message: string
-  /** Which limit refused, with the kind `too_many_requests`: `rate`, `quota`, `concurrent` or `streams` of `edgemcp/limits`, else `listeners` or `subscriptions`. */
+  /** Which limit refused, with the kind `too_many_requests`: `rate`, `quota`, `concurrent` or `streams` of `edgemcp/rate-limit`, else `listeners` or `subscriptions`. */
   readonly reason?: string | undefined
 }
 

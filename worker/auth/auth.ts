@@ -11,6 +11,9 @@ import type { DocumentSeals } from './document-cache.ts'
 /** The server that a request is for, as far as deciding on it needs to know. */
 export interface ServerInfo {
   readonly server: Server
+  readonly auth: Auth | undefined
+  /** Clients can have sessions and streams. */
+  readonly hasSessions: boolean
   /** Of the endpoint for all revisions, and of the pair beside it. */
   readonly paths: { readonly mcp: string; readonly sse: string | undefined; readonly messages: string }
   /** All scopes of what a request is about, if the principal lacks one of them. */
@@ -48,7 +51,7 @@ export type IncomingRequest = {
   rejection?: McpError
 }
 
-/** Decides how much may be asked: `limits()` of `edgemcp/limits`. */
+/** Decides how much may be asked: `rateLimit()` of `edgemcp/rate-limit`. */
 export interface Limiter {
   /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
   validate?(server: Server): void
@@ -69,7 +72,7 @@ export interface Limiter {
    * @returns the refusal, which says when to come back
    */
   check(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined>
-  /** In development only: what of a server the class of states is needed for, such as `the rate "60/m" of limits()`. */
+  /** In development only: what of a server the class of states is needed for, such as `the rate "60/m" of rateLimit()`. */
   needsState?(registry: Registry): readonly string[]
   /** The response, watched until it ends. */
   track?(incoming: IncomingRequest, response: Response): Response

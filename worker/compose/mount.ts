@@ -52,12 +52,9 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     registry.interceptors.push(...interceptors.map((interceptor) => onlyFor(isOwn, interceptor)))
     const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix, interceptors))
     if (proxies.length > 0) mountUpstreams(registry, proxies)
-    // After the proxies: a feature wraps the methods that answer for them.
-    for (const [name, install] of part.features) if (!registry.features.has(name)) install(server)
     for (const [name, method] of part.methods) if (!registry.methods.has(name)) registry.methods.set(name, method)
     registry.extensions = { ...part.extensions, ...registry.extensions }
     if (part.experimental) registry.experimental = { ...part.experimental, ...registry.experimental }
-    part.mountedIn = [...(part.mountedIn ?? []), registry]
     registry.listTextCache.clear()
     // What it announces, and switches on and off, is this server's to tell.
     part.publish = (change, scope) => registry.publish(change, scope)

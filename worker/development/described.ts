@@ -1,18 +1,16 @@
+import type { AnyPlugin } from '../plugin.ts'
 import type { Registry } from '../server/server.ts'
-import type { Counting } from './missing-state.ts'
 import { ownClasses } from './shared-class.ts'
 
 /** How a server is served, as far as it matters to whoever looks at it from outside. */
 export type Described = {
   readonly auth?: object | undefined
-  readonly limit?: Counting | undefined
-  readonly updates?: object | undefined
+  readonly plugins?: readonly AnyPlugin[]
   readonly path?: string
-  readonly page?: unknown
   readonly sessions?: object | false
   readonly origins?: readonly string[]
   readonly hosts?: readonly string[]
-  readonly objects?: Readonly<Record<string, string>>
+  readonly durableObjects?: { readonly names?: Readonly<Record<string, string>> }
 }
 
 /** Before the description: a line that nobody else prints. */
@@ -25,8 +23,10 @@ export function describe(registry: Registry, options: Described, env: object): v
 }
 
 function descriptionOf(registry: Registry, served: Described) {
-  const { options, tools, resources, templates, prompts, methods } = registry
-  const { auth, limit, updates, path = '/mcp', page, sessions, origins, hosts = [], objects = {} } = served
+  const { options, tools, resources, templates, prompts } = registry
+  const { auth, plugins = [], path = '/mcp', sessions, origins, hosts = [], durableObjects } = served
+  const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
+  const has = (name: string) => plugins.some((plugin) => plugin.name === name)
   const entries = Object.entries({ tool: tools, resource: resources, template: templates, prompt: prompts })
   return {
     name: options.name,
@@ -41,12 +41,18 @@ function descriptionOf(registry: Registry, served: Described) {
         isTask: 'task' in entry && !!entry.task,
       })),
     ),
-    has: { auth: !!auth, limit: !!limit, updates: !!updates, page: !!page, tasks: methods.has('tasks/get') },
+    has: {
+      auth: !!auth,
+      limit: limiter !== undefined,
+      updates: plugins.some(({ subscriptions }) => subscriptions),
+      page: has('page') || has('inspector'),
+      tasks: has('tasks'),
+    },
     path,
-    needsState: limit?.needsState?.(registry) ?? [],
+    needsState: limiter?.needsState?.(registry) ?? [],
     sessions: sessions !== false,
     origins,
     hosts,
-    objects,
+    names: durableObjects?.names ?? {},
   }
 }

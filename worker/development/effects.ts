@@ -7,6 +7,7 @@
  * names itself, because which of them write is known only where the state is, and telling would cost production.
  */
 import { isAwaited, observe } from '../engine/question.ts'
+import type { Plugin } from '../plugin.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Context } from '../server/context.ts'
 import type { Registry } from '../server/server.ts'
@@ -35,8 +36,8 @@ const reported = new Set<string>()
  *
  * @param env with the bindings whose writes are effects
  */
-export function watchEffects(registry: Registry, env: object): void {
-  registry.instrument = (context) => {
+export function effectsWatcher(registry: Registry, env: object): NonNullable<Plugin['instrument']> {
+  return (context) => {
     runs ??= start(env)
     for (const tool of registry.tools.values()) watchHandler(tool, `tool "${tool.item.name}"`, runs)
     for (const prompt of registry.prompts.values()) watchHandler(prompt, `prompt "${prompt.item.name}"`, runs)

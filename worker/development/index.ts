@@ -1,12 +1,15 @@
 /** What helps whoever develops a server. A deployment's bundle has nothing of it: see `serve.ts`. */
+import type { Auth } from '../auth/auth.ts'
+import type { AnyPlugin, Plugin } from '../plugin.ts'
+import type { Interceptor } from '../server/interceptor.ts'
 import type { Registry } from '../server/server.ts'
 import { type Described, describe } from './described.ts'
-import { watchEffects } from './effects.ts'
+import { effectsWatcher } from './effects.ts'
 import { timeHandlers } from './handlers.ts'
-import { inspecting, type Page } from './inspecting.ts'
+import { withInspector } from './inspecting.ts'
 import { warnOfMalformedKeys } from './malformed-keys.ts'
 import { warnOfMissingExports } from './missing-exports.ts'
-import { type Counting, warnOfMissingState } from './missing-state.ts'
+import { warnOfMissingState } from './missing-state.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
 import { warnOfOldDate } from './old-date.ts'
 import { exposeStorage } from './rows.ts'
@@ -25,45 +28,47 @@ type Beside = {
   readonly base: { prototype: object }
 }
 
-const watched = new WeakSet<Registry>()
-
 /**
- * Looks over a server that is about to be served, and on while its handlers run.
+ * Looks over a server that is about to be served.
  *
- * @returns the options to serve it with: the inspector is its page
+ * @returns the auth and the plugins to serve it with: the inspector has the path `/`
  */
-export function watch<O extends Guards & Described & { limit?: Counting; page?: Page }>(
+export function watch<O extends Guards & Described>(
   registry: Registry,
   options: O,
   { env, names, base }: Beside,
-): O {
+): { auth: Auth | undefined; plugins: readonly AnyPlugin[] } {
+  const { auth, plugins = [] } = options
+  const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
+  const hasTasks = plugins.some(({ name }) => name === 'tasks')
   warnOfOldDate()
   warnOfMalformedKeys()
   if (options.sessions !== false) warnOfSharedClass(registry, names.session, options.path ?? '/mcp')
-  warnOfUnguarded(registry, options)
+  warnOfUnguarded(registry, { auth, limiter })
   describe(registry, options, env)
   exposeStorage(base)
-  warnOfMissingState(registry, options.limit, names.state)
-  // It may be served at several addresses.
-  if (!watched.has(registry)) {
-    watched.add(registry)
-    warnAtFirst(registry, options.sessions === false ? [] : [names.session, names.updates])
-    watchEffects(registry, env)
-    registry.interceptors.unshift(timeHandlers)
+  warnOfMissingState(registry, limiter, names.state)
+  const classes = options.sessions === false ? [] : [names.session, names.updates]
+  return {
+    auth: auth && withMadeUp(auth, env),
+    plugins: [watching(registry, env, hasTasks, classes), ...withInspector(plugins, env, auth)],
   }
-  const { auth } = options
-  return { ...options, page: inspecting(options.page, env, auth), auth: auth && withMadeUp(auth, env) }
 }
 
-/** What is declared and exported is known when somebody calls. */
-function warnAtFirst(registry: Registry, classes: readonly string[]): void {
+/** Looks on while handlers run. What is declared and exported is known when somebody calls. */
+function watching(registry: Registry, env: object, hasTasks: boolean, classes: readonly string[]): Plugin {
   let isFirst = true
-  registry.interceptors.unshift((_, next) => {
+  const warnAtFirst: Interceptor = (_, next) => {
     if (isFirst) {
-      warnOfMissingTasks(registry)
+      if (!hasTasks) warnOfMissingTasks(registry)
       warnOfMissingExports(classes)
     }
     isFirst = false
     return next()
-  })
+  }
+  return {
+    name: 'development',
+    interceptor: () => (call, next) => warnAtFirst(call, () => timeHandlers(call, next) as ReturnType<typeof next>),
+    instrument: effectsWatcher(registry, env),
+  }
 }

@@ -5,20 +5,17 @@ import { declaredNames } from '../state/declaration.ts'
 import { atFirstRequest } from './first-request.ts'
 import { migrationFor } from './migration.ts'
 
-/** What counts calls, as far as it matters here. */
-export type Counting = Pick<Limiter, 'needsState'>
-
 /** The classes that servers of this Worker keep states in. */
 const classNames = new Set<string>()
 
 /** Warns when a server needs the class of states and the Worker has none: requests that need it fail. */
-export function warnOfMissingState(registry: Registry, limit: Counting | undefined, className: string): void {
+export function warnOfMissingState(registry: Registry, limiter: Limiter | undefined, className: string): void {
   classNames.add(className)
   atFirstRequest(() => {
     if (hasClass(className)) return
     // A state belongs to no server in particular, so another server of this Worker may keep it.
     const states = [...classNames].some(hasClass) ? [] : declaredNames().map((name) => `the state "${name}"`)
-    const needs = [...(limit?.needsState?.(registry) ?? []), ...states]
+    const needs = [...(limiter?.needsState?.(registry) ?? []), ...states]
     if (needs.length === 0) return
     const list = needs.join(', ').replace(/, ([^,]*)$/, ' and $1')
     const alias = className === 'McpState' ? '' : ` as ${className}`

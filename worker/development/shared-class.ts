@@ -18,7 +18,7 @@ export function warnOfSharedClass(registry: Registry, className: string, path: s
   const { session, updates } = ownClasses(name)
   console.warn(
     `edgemcp serves "${first}" and "${name}" with one class of sessions, ${className}: session requests to the server that the class does not belong to are refused. ` +
-      `Give the second serve() the option\n\nobjects: { session: '${session}', updates: '${updates}' }\n\n` +
+      `Give the second serve() the option\n\ndurableObjects: { names: { McpSession: '${session}', McpUpdates: '${updates}' } }\n\n` +
       'add to this Worker, with what that serve() returns in the place of worker\n\n' +
       `export const { McpSession: ${session}, McpUpdates: ${updates} } = worker\n\nand ${migrationFor([session, updates])}`,
   )

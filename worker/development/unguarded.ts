@@ -2,10 +2,10 @@ import type { Auth } from '../auth/auth.ts'
 import type { Registry } from '../server/server.ts'
 
 /** What is to guard a server. */
-export type Guards = { auth?: Auth | undefined; limit?: object | undefined }
+export type Guards = { auth?: Auth | undefined; limiter?: object | undefined }
 
 /** Tells of scopes that nobody can have, and of limits that nobody keeps. */
-export function warnOfUnguarded({ tools, resources, templates, prompts }: Registry, { auth, limit }: Guards): void {
+export function warnOfUnguarded({ tools, resources, templates, prompts }: Registry, { auth, limiter }: Guards): void {
   const entries = [tools, resources, templates, prompts].flatMap((kind) => [...kind.entries()])
   const named = (found: typeof entries) => found.map(([name]) => `"${name}"`).join(', ')
   const scoped = entries.filter(([, { scopes = [] }]) => scopes.length > 0)
@@ -13,9 +13,9 @@ export function warnOfUnguarded({ tools, resources, templates, prompts }: Regist
     console.warn(`edgemcp refuses everybody ${named(scoped)}: it has scopes, and serve() has no auth`)
   }
   const limited = entries.filter(([, entry]) => entry.rateLimit)
-  if (!limit && limited.length > 0) {
+  if (!limiter && limited.length > 0) {
     console.warn(
-      `edgemcp keeps no limit of ${named(limited)}: serve(server, { limit: limits() }), of "edgemcp/limits", does`,
+      `edgemcp keeps no limit of ${named(limited)}: serve(server, { plugins: [rateLimit()] }), of "edgemcp/rate-limit", does`,
     )
   }
 }

@@ -1,7 +1,7 @@
 /** What the endpoint needs from where it runs. */
 import type { RequestStateRpc, SessionRpc, Shards } from '../../durable-objects/rpc.ts'
 import type { UpdatesOptions } from '../../durable-objects/updates.ts'
-import type { Auth, Limiter, ServerInfo } from '../auth/auth.ts'
+import type { Limiter, ServerInfo } from '../auth/auth.ts'
 import type { Sealer } from '../auth/seal.ts'
 import type { Seals } from '../engine/call.ts'
 import { longestWait } from '../engine/journal.ts'
@@ -14,7 +14,6 @@ import type { Limits } from './limits.ts'
 export type Host = ServerInfo & {
   readonly limits: Limits
   readonly policy: Policy
-  readonly auth: Auth | undefined
   readonly limit: Limiter | undefined
   /** Where sessions and listeners live; `undefined` on a server without Durable Objects. */
   readonly objects: Objects | undefined
@@ -36,7 +35,7 @@ export type Objects = {
   session(name: string): SessionRpc
 }
 
-/** What a server does whose changes are told: see `edgemcp/updates`. */
+/** What a server does whose changes are told: see `edgemcp/subscriptions`. */
 export type Updating = {
   readonly shards: Shards
   readonly options: UpdatesOptions

@@ -1,8 +1,8 @@
 /** The inspector in a deployment. */
 import type { Auth } from '../auth/auth.ts'
-import type { Host } from '../http/host.ts'
 import { checkOptions } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
+import type { Plugin, Route } from '../plugin.ts'
 import { inspectorPage } from './page.ts'
 
 export type InspectorOptions =
@@ -15,22 +15,21 @@ export type InspectorOptions =
  * The inspector as a page at `/`, for deployments. `wrangler dev` has it there anyway.
  *
  * @example
- * serve(server, { auth, page: inspector({ auth }) })
+ * serve(server, { auth, plugins: [inspector({ auth })] })
  *
  * @throws Error when nothing guards the server and nobody has said that this is meant
  */
-export function inspector(options: InspectorOptions): (request: Request, host: Host) => Promise<Response> {
+export function inspector(options: InspectorOptions): Plugin {
   checkOptions('inspector()', options, { auth: kind.auth, open: kind.flag })
   const { auth, open } = options as { auth?: Auth; open?: boolean }
   if (!auth && open !== true) {
     throw new Error('inspector() lets everybody call everything: give it the auth of serve(), or say { open: true }')
   }
-  return async (request, host) => {
+  const handle: Route['handle'] = async (request, host) => {
     if (auth && host.auth !== auth) {
       throw new Error('inspector({ auth }) has another auth than serve(): give both the same')
     }
     return inspectorPage(request, host, 'client')
   }
+  return { name: 'inspector', routes: () => [{ path: '/', methods: ['GET', 'HEAD'], handle }] }
 }
-
-kind.mark('factory', inspector)

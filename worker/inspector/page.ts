@@ -1,5 +1,5 @@
 /** The page of the inspector: everything it does, its script does, as a client like any other. */
-import type { Host } from '../http/host.ts'
+import type { ServerInfo } from '../auth/auth.ts'
 import { Html, html } from '../page/html.ts'
 import { sourceHash } from '../page/source-hash.ts'
 import { script, style } from './assets.ts'
@@ -7,7 +7,7 @@ import { script, style } from './assets.ts'
 /** What the page offers besides what every client sees: in a deployment nothing, in development what needs the inspector's key. */
 export type Access = 'client' | 'key missing' | 'developer'
 
-export async function inspectorPage(request: Request, host: Host, access: Access): Promise<Response> {
+export async function inspectorPage(request: Request, host: ServerInfo, access: Access): Promise<Response> {
   const [styleHash, scriptHash] = await hashes()
   return new Response(request.method === 'HEAD' ? null : write(host, access).text, {
     headers: {
@@ -36,7 +36,7 @@ export async function inspectorPage(request: Request, host: Host, access: Access
 let hashed: Promise<string[]> | undefined
 const hashes = () => (hashed ??= Promise.all([style, script].map(sourceHash)))
 
-function write({ auth, objects, paths, server: { registry } }: Host, access: Access): Html {
+function write({ auth, hasSessions, paths, server: { registry } }: ServerInfo, access: Access): Html {
   const isDeveloper = access === 'developer'
   const { name, title = name } = registry.options
   return html`<!doctype html>
@@ -46,7 +46,7 @@ function write({ auth, objects, paths, server: { registry } }: Host, access: Acc
 <title>${title} – inspector</title>
 <link rel="icon" href="${icon}">
 <style>${new Html(style)}</style>
-<body data-mcp="${paths.mcp}"${objects && paths.sse && html` data-sse="${paths.sse}"`}${isDeveloper && html` data-inside="?inside"`}${isDeveloper && auth && html` data-users`}>
+<body data-mcp="${paths.mcp}"${hasSessions && paths.sse && html` data-sse="${paths.sse}"`}${isDeveloper && html` data-inside="?inside"`}${isDeveloper && auth && html` data-users`}>
 <header><img src="${icon}" width="24" alt=""><h1>${title}</h1><small>inspector</small></header>
 ${access === 'key missing' && keyMissing}
 <main><noscript><p>The inspector is a script: it needs JavaScript.</p></noscript></main>

@@ -4,6 +4,7 @@ import type { AuditHook, IncomingRequest, ServerInfo } from '../auth/auth.ts'
 import { methods } from '../engine/methods/index.ts'
 import { checkOptions } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
+import type { Plugin } from '../plugin.ts'
 import { type ErrorKind, errorTable, type McpError } from '../protocol/errors.ts'
 import { isRequest, isResponse, type Message } from '../protocol/jsonrpc.ts'
 import { claimedVersion } from '../protocol/meta.ts'
@@ -26,13 +27,13 @@ const maxSubjects = 50
  * answer to questions, and whatever was refused before it was called.
  *
  * @example
- * serve(server, { audit: messages({ to: toLogs() }) })
+ * serve(server, { plugins: [messages({ to: toLogs() })] })
  */
-export function messages(options: MessagesOptions): AuditHook {
+export function messages(options: MessagesOptions): Plugin {
   checkOptions('messages()', options, { to: kind.sinks })
   const { to } = options
   const sinks = [to].flat()
-  return (incoming, response, serverInfo) => {
+  const onResponse: AuditHook = (incoming, response, serverInfo) => {
     const { status } = response
     const toldOf = (refusals: ReadonlyMap<Message, McpError>) =>
       (incoming.messages ?? [])
@@ -48,6 +49,7 @@ export function messages(options: MessagesOptions): AuditHook {
     }
     serverInfo.waitUntil(work().catch((problem) => serverInfo.report(problem)))
   }
+  return { name: 'messages', onResponse }
 
   async function emit(
     observed: readonly Message[],
@@ -121,5 +123,3 @@ function revisionIn({ headers }: Request, params: Params) {
   const message = claimedVersion(params) ?? headers.get('MCP-Protocol-Version') ?? params.protocolVersion
   return typeof message === 'string' ? revisionOf(message) : undefined
 }
-
-kind.mark('factory', messages)

@@ -1,7 +1,7 @@
-import { waitUntil } from 'cloudflare:workers'
 import { sessionMark } from '../audit/writing.ts'
 import { checkOptions, type KindsOf } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
+import type { Plugin, Runtime } from '../plugin.ts'
 import { asMcpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
@@ -9,7 +9,7 @@ import { oldestRevision, revisionOf } from '../protocol/revisions/index.ts'
 import type { Params } from '../protocol/types.ts'
 import type { CallInfo } from '../server/interceptor.ts'
 import type { Outcome } from '../server/outcome.ts'
-import type { Module, Registry } from '../server/server.ts'
+import type { Registry } from '../server/server.ts'
 import type { CallOutcome, MethodEvent, Sink, Who } from './event.ts'
 import { redacted } from './redact.ts'
 import { traceOf } from './trace.ts'
@@ -26,40 +26,41 @@ export type ObserveOptions = {
  * asks is told of in each of its rounds.
  *
  * @example
- * server.use(observe({ to: toLogs() }))
+ * serve(server, { plugins: [observe({ to: toLogs() })] })
  */
-export function observe(options: ObserveOptions): Module {
+export function observe(options: ObserveOptions): Plugin {
   checkOptions('observe()', options, { to: kind.sinks, arguments: kind.flag } satisfies KindsOf<ObserveOptions>)
   const { to, arguments: isWanted = false } = options
   const sinks = [to].flat()
-  return ({ registry }) => {
-    registry.interceptors.push((call, next) => {
+  return {
+    name: 'observe',
+    interceptor: (runtime) => (call, next) => {
       const since = Date.now()
       return withOutcome(next(), call, (outcome) => {
-        if (outcome) waitUntil(emit(call, since, outcome))
+        if (outcome) runtime.waitUntil(emit(runtime, call, since, outcome))
       })
-    })
+    },
+  }
 
-    async function emit(call: CallInfo, since: number, outcome: CallOutcome): Promise<void> {
-      const { method, params, protocolVersion, principal, client, session } = call
-      const { name, uri } = params
-      const event: MethodEvent = {
-        at: new Date(since).toISOString(),
-        milliseconds: Date.now() - since,
-        method,
-        name: typeof name === 'string' ? name : undefined,
-        uri: typeof uri === 'string' ? uri : undefined,
-        arguments: isWanted ? argumentsOf(registry, call) : undefined,
-        outcome,
-        isTask: call.isTask || undefined,
-        revision: protocolVersion,
-        session: await sessionMark(session?.id),
-        principal: whoOf(principal),
-        client,
-        trace: traceOf(params),
-      }
-      await Promise.all(sinks.map(async (sink) => sink(event))).catch((problem) => console.error(problem))
+  async function emit({ declarations }: Runtime, call: CallInfo, since: number, outcome: CallOutcome): Promise<void> {
+    const { method, params, protocolVersion, principal, client, session } = call
+    const { name, uri } = params
+    const event: MethodEvent = {
+      at: new Date(since).toISOString(),
+      milliseconds: Date.now() - since,
+      method,
+      name: typeof name === 'string' ? name : undefined,
+      uri: typeof uri === 'string' ? uri : undefined,
+      arguments: isWanted ? argumentsOf(declarations, call) : undefined,
+      outcome,
+      isTask: call.isTask || undefined,
+      revision: protocolVersion,
+      session: await sessionMark(session?.id),
+      principal: whoOf(principal),
+      client,
+      trace: traceOf(params),
     }
+    await Promise.all(sinks.map(async (sink) => sink(event)))
   }
 }
 

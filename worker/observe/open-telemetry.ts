@@ -1,5 +1,5 @@
+import type { Plugin } from '../plugin.ts'
 import type { CallInfo } from '../server/interceptor.ts'
-import type { Module } from '../server/server.ts'
 import type { CallOutcome } from './event.ts'
 import { withOutcome } from './observe.ts'
 import { traceOf } from './trace.ts'
@@ -36,14 +36,15 @@ type Span = {
  * @param api the module `@opentelemetry/api`. It does nothing until a provider is registered with it
  * @example
  * import * as api from '@opentelemetry/api'
- * server.use(openTelemetry(api))
+ * serve(server, { plugins: [openTelemetry(api)] })
  *
  * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
  */
-export function openTelemetry(api: OpenTelemetry): Module {
+export function openTelemetry(api: OpenTelemetry): Plugin {
   const tracer = api.trace.getTracer('edgemcp')
-  return ({ registry }) => {
-    registry.interceptors.push((call, next) => {
+  return {
+    name: 'openTelemetry',
+    interceptor: () => (call, next) => {
       const parent = parentOf(call)
       const span = tracer.startSpan(nameOf(call), { kind: api.SpanKind.SERVER, attributes: attributesOf(call) }, parent)
       const step = api.context.with(api.trace.setSpan(parent, span), () => next())
@@ -52,7 +53,7 @@ export function openTelemetry(api: OpenTelemetry): Module {
         else span.setAttributes({ 'edgemcp.task.asleep': true })
         span.end()
       })
-    })
+    },
   }
 
   function parentOf({ params }: CallInfo): object {

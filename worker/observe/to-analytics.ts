@@ -24,7 +24,7 @@ export type { Dataset }
 /**
  * @param dataset the binding, or a function that returns it
  * @example
- * server.use(observe({ to: toAnalytics(() => env.CALLS) }))
+ * serve(server, { plugins: [observe({ to: toAnalytics(() => env.CALLS) })] })
  */
 export const toAnalytics = mark(
   'factory',

@@ -70,12 +70,11 @@ export function mark<F extends object>(what: 'factory' | 'sink', marked: F): F {
   return marked
 }
 
-const isHook = (value: unknown): boolean => isFunction(value) && !marks.has(value as object)
 const isSink = (value: unknown): boolean => isFunction(value) && marks.get(value as object) !== 'factory'
-export const page: Kind = [isHook, 'a page such as page of "edgemcp/page"']
-export const hooks: Kind = [
-  (value) => [value].flat().every(isHook),
-  'a hook such as audit({ to }) returns, or a list of hooks',
+const isPlugin = (value: unknown): boolean => isObject(value) && isString(value.name)
+export const plugins: Kind = [
+  (value) => isListOf(value, isPlugin),
+  'a list of plugins, such as [subscriptions(), rateLimit()]',
 ]
 export const sinks: Kind = [
   (value) => [value].flat().length > 0 && [value].flat().every(isSink),

@@ -1,6 +1,7 @@
 /** The page at `/`: what a person sees who opens the server's address in a browser. */
+
+import type { ServerInfo } from '../auth/auth.ts'
 import { visibleEntries } from '../engine/methods/lists.ts'
-import type { Host } from '../http/host.ts'
 import { clientCapabilitiesKey, protocolVersionKey } from '../protocol/meta.ts'
 import { newestStateless, revisions } from '../protocol/revisions/index.ts'
 import type { JsonSchema, ToolAnnotations } from '../protocol/types.ts'
@@ -11,7 +12,7 @@ import { Html, html } from './html.ts'
 import { sourceHash } from './source-hash.ts'
 
 /** How to connect, and what everyone may see of what there is. It works without its script, and loads nothing. */
-export async function page(request: Request, host: Host): Promise<Response> {
+export async function writePage(request: Request, host: ServerInfo): Promise<Response> {
   const [styleHash, scriptHash, { text }] = await Promise.all([
     sourceHash(style),
     sourceHash(script),
@@ -28,7 +29,7 @@ export async function page(request: Request, host: Host): Promise<Response> {
   })
 }
 
-async function write(request: Request, { auth, objects, paths, server: { registry } }: Host): Promise<Html> {
+async function write(request: Request, { auth, hasSessions, paths, server: { registry } }: ServerInfo): Promise<Html> {
   const { name, version, title = name, description } = registry.options
   const { origin } = new URL(request.url)
   const url = origin + paths.mcp
@@ -49,7 +50,7 @@ ${
     await offers(registry),
     section('Protocol', [
       html`<p>MCP ${revisions.map(({ date }) => date).join(', ')}</p>`,
-      objects && paths.sse && html`<p>HTTP+SSE, for older clients: <code>${origin + paths.sse}</code></p>`,
+      hasSessions && paths.sse && html`<p>HTTP+SSE, for older clients: <code>${origin + paths.sse}</code></p>`,
     ]),
   ]
 }

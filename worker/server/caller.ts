@@ -12,7 +12,7 @@ export type AccessOptions = {
    * handler runs. Without `auth` nobody has any.
    */
   scopes?: readonly string[] | undefined
-  /** How much one caller may use it. Takes a server with `limits()` of `edgemcp/limits`. */
+  /** How much one caller may use it. Takes a server with `rateLimit()` of `edgemcp/rate-limit`. */
   rateLimit?: RateLimit | undefined
   /** Lists show it to those too who lack its scopes, so that they know what to ask for. */
   listWithoutScopes?: boolean | undefined
@@ -23,7 +23,7 @@ export type AccessOptions = {
   visibleTo?: (caller: Caller) => Awaitable<boolean>
   /**
    * The entry can be enabled and disabled while the server runs, by the handle that declaring it returns, and starts enabled (`true`) or
-   * disabled (`false`). Needs a server with `updates()` of `edgemcp/updates`, and costs one object request whenever it is listed or used.
+   * disabled (`false`). Needs a server with `subscriptions()` of `edgemcp/subscriptions`, and costs one object request whenever it is listed or used.
    * Default: the entry cannot be disabled.
    */
   enabled?: boolean

@@ -177,7 +177,7 @@ export const misusedKey = (key: string, kind: string, isInside: boolean): string
 export const nothingAsked = 'There is nothing to ask: give requestInput at least one input request'
 
 export const noUpdates =
-  'Nobody can hear this change: serve(server, { updates: updates() }), of "edgemcp/updates", first'
+  'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()'
 
 export const changedQuestion = (key: string): string =>
   `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`

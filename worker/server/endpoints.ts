@@ -76,7 +76,7 @@ export function enterFor(admitted: Admitted | undefined, enterCall: EnterCall | 
   if (enterCall) return endpointOf(admitted.endpoint)?.enter ?? enterCall
   throw new McpError(
     'internal_error',
-    'The endpoint has limits, and the endpoint whose class keeps its sessions has none: give that one the same option limit',
+    'The endpoint has limits, and the endpoint whose class keeps its sessions has none: give that one rateLimit() too',
   )
 }
 
@@ -91,9 +91,10 @@ export function checkSessionServer(admitted: Admitted | undefined, ownServer: Se
   if (admitted?.serverName === undefined) return
   const server = endpointOf(admitted.endpoint)?.server
   const ownName = ownServer.registry.options.name
-  if (server ? server === ownServer : admitted.serverName === ownName) return
+  // One server has a view for each of its endpoints.
+  if (server ? server.registry.options === ownServer.registry.options : admitted.serverName === ownName) return
   throw new McpError(
     'internal_error',
-    `The class ${className} keeps sessions of the server "${ownName}", and not of "${admitted.serverName}": give each server classes of its own with the option objects of serve()`,
+    `The class ${className} keeps sessions of the server "${ownName}", and not of "${admitted.serverName}": give each server classes of its own with the option durableObjects.names of serve()`,
   )
 }

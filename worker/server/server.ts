@@ -72,8 +72,6 @@ export type Registry = {
   readonly prompts: Map<string, Prompt>
   /** Servers whose tools, resources and prompts this server has as well. */
   readonly forwarded: Forwarded[]
-  /** Features that wrap or add methods, such as tasks, by name. A server that mounts this one installs each of them for itself, once. */
-  readonly features: Map<string, (server: Server) => void>
   /** Experimental capabilities to declare, by name: those of the options, and those of mounted servers. */
   experimental?: Readonly<Record<string, Params>> | undefined
   /** Settings of extensions, by name: what is offered besides the protocol itself. */
@@ -90,10 +88,8 @@ export type Registry = {
   readonly methods: Map<string, unknown>
   /** Around every step of every call; the first one is outermost. */
   readonly interceptors: Interceptor[]
-  /** Replaces the context of a handler, for the helpers of development. `end` is called when the step has ended. */
+  /** Replaces the context of a handler: see `Plugin.instrument`. */
   instrument?: (context: Context) => { readonly context: Context; end(): void }
-  /** Servers that have mounted this one. */
-  mountedIn?: readonly Registry[]
   /** Lists that are the same for everybody, as texts, by method and revision. */
   readonly listTextCache: Map<string, string>
   /** Sees to it that work is completed that nobody may await, and reports its failure. */
@@ -315,7 +311,6 @@ function newRegistry(options: ServerOptions): Registry {
     templates: new Map(),
     prompts: new Map(),
     forwarded: [],
-    features: new Map(),
     experimental: options.experimental,
     methods: new Map(),
     listTextCache: new Map(),

@@ -46,7 +46,7 @@ export async function principalOf(
   if (!auth?.reauthorize) {
     if (!isReauthorized) return { principal, isCurrent: false }
     if (!auth) throw stopped(unknownEndpoint)
-    throw stopped('reauthorize is missing: give tasks(server, { auth }) the auth that serve() has')
+    throw stopped('reauthorize is missing: give tasks({ auth }) the auth that serve() has')
   }
   const current = await auth.reauthorize(principal, { method: 'tools/call', params })
   if (!current) throw stopped("reauthorize of the server's auth refused the caller who began it")
@@ -55,7 +55,7 @@ export async function principalOf(
 }
 
 const unknownEndpoint =
-  'its endpoint, whose auth has reauthorize, was not made in this isolate. Give tasks(server, { auth }) a reauthorize that decides ' +
+  'its endpoint, whose auth has reauthorize, was not made in this isolate. Give tasks({ auth }) a reauthorize that decides ' +
   'for all endpoints: principal.tenant names the tenant'
 
 const stopped = (reason: string): McpError => new McpError('forbidden', `The task may not go on: ${reason}`)

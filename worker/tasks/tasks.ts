@@ -1,22 +1,18 @@
-import type { Placement } from '../../durable-objects/placement.ts'
-import type { KeysRpc, SessionRpc, TaskRpc, TaskView, UpdatesRpc } from '../../durable-objects/rpc.ts'
+import type { SessionRpc, TaskRpc, TaskView, UpdatesRpc } from '../../durable-objects/rpc.ts'
 import { Task, type TaskHost } from '../../durable-objects/task.ts'
 import type { TaskCall, TaskTerms } from '../../durable-objects/task-store.ts'
 import { isVisible } from '../engine/methods/lists.ts'
 import type { Method, MethodContext } from '../engine/methods/method.ts'
 import { callTool, listTools } from '../engine/methods/tools.ts'
-import { extension } from '../extensions/index.ts'
-import { sealsOf } from '../http/host.ts'
-import { checkOptions, checkValue, type KindsOf } from '../options/check.ts'
+import { checkOptions, type KindsOf } from '../options/check.ts'
 import * as kind from '../options/kinds.ts'
-import { keys, object } from '../platform.ts'
+import type { Plugin, Runtime } from '../plugin.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.ts'
 import type { Result } from '../protocol/types.ts'
 import { toolError } from '../server/content.ts'
 import { endpointKey, endpointOf, storingTerms } from '../server/endpoints.ts'
-import type { Registry, Server } from '../server/server.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { TaskOptions, Tool } from '../server/tool.ts'
 import { milliseconds } from './duration.ts'
@@ -27,15 +23,13 @@ import { principalOf, sealPrincipal } from './task-principal.ts'
 import * as experimental from './tasks-2025-11.ts'
 import * as extended from './tasks-extension.ts'
 
-export type TasksOptions = Placement & {
+export type TasksOptions = {
   /**
    * Whose `storedClaims` and `reauthorize` hold, for the calls of all endpoints. Default: those of the auth of the endpoint that admitted the
    * call. An endpoint that is made on demand, such as that of a tenant, may be unknown where its tasks run: give a `reauthorize` here
    * that decides for all of them.
    */
   auth?: StoredPrincipals
-  /** Names of the exported classes, for a Worker with more than one server. */
-  objects?: { task?: string; session?: string; updates?: string; state?: string }
 }
 
 /** The Durable Object class to export as `McpTask`. An interface, so that declaration files can name it. */
@@ -43,14 +37,7 @@ export interface TaskClass {
   new (ctx: DurableObjectState, env: never): Task
 }
 
-/** A class to export by name, beside those of `serve`. */
-export type Tasks = {
-  readonly McpTask: TaskClass
-}
-
 const kinds: KindsOf<TasksOptions> = {
-  jurisdiction: kind.string,
-  locationHint: kind.string,
   auth: [
     (value) =>
       kind.auth[0](value) ||
@@ -58,14 +45,15 @@ const kinds: KindsOf<TasksOptions> = {
         Object.keys(Object(value)).every((name) => name === 'storedClaims' || name === 'reauthorize')),
     'an auth, or an object with storedClaims and reauthorize',
   ],
-  objects: kind.object({ task: kind.name, session: kind.name, updates: kind.name, state: kind.name }),
 }
 
 /**
- * Lets tools with the option `task` outlive every connection. Called once, after the server's declaration has begun.
+ * Lets tools with the option `task` outlive every connection.
  *
  * @example
- * export const { McpTask } = tasks(server)
+ * const worker = serve(server, { plugins: [tasks()] })
+ * export default worker
+ * export const { McpSession, McpUpdates, McpTask } = worker
  * server.tool('report', { description: 'Writes a report', task: true }, async (_, ctx) => {
  *   const pages = await ctx.once('pages', () => collect())
  *   await ctx.sleep('overnight', '8h')
@@ -74,60 +62,73 @@ const kinds: KindsOf<TasksOptions> = {
  *
  * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  */
-export function tasks(server: Server, options: TasksOptions = {}): Tasks {
-  checkValue('tasks()', 'server', server, kind.server)
+export function tasks(options: TasksOptions = {}): Plugin<{ readonly McpTask: TaskClass }> {
   checkOptions('tasks()', options, kinds)
-  const names = {
-    task: 'McpTask',
-    session: 'McpSession',
-    updates: 'McpUpdates',
-    state: 'McpState',
-    ...options.objects,
+  return {
+    name: 'tasks',
+    extensions: { [extended.tasksExtension]: {} },
+    methods: (runtime) => methodsOf(siteOf(runtime, options)),
+    capabilities: (revision) => (hasExperimentalTasks(revision) ? experimental.experimentalCapabilities : {}),
+    subscriptionTopics: (params, open, principal, runtime) =>
+      extended.listenToTasks(params, open, principal, siteOf(runtime, options)),
+    objects: {
+      McpTask: (runtime) => {
+        const host = hostOf(runtime, options)
+        return class McpTask extends Task {
+          constructor(ctx: DurableObjectState, env: never) {
+            super(ctx, env, host)
+          }
+        }
+      },
+    },
   }
-  const keyed = keys(() => object<KeysRpc>(names.updates, 'updates', options).keys())
-  const seals: TaskHost['seals'] = (principal, identity) =>
-    sealsOf({ identity, sealer: () => keyed(identity) }, principal)
-  /** @param principal of a call that an older release stored, without the key of its endpoint */
-  const endpointFor = ({ identity, endpoint }: Pick<TaskCall, 'identity' | 'endpoint'>, principal?: Principal) =>
-    endpoint === undefined
-      ? (endpointOf(endpointKey(identity, principal?.tenant)) ?? endpointOf(endpointKey(identity, undefined)))
-      : endpointOf(endpoint)
+}
+
+/** @param principal of a call that an older release stored, without the key of its endpoint */
+const endpointFor = ({ identity, endpoint }: Pick<TaskCall, 'identity' | 'endpoint'>, principal?: Principal) =>
+  endpoint === undefined
+    ? (endpointOf(endpointKey(identity, principal?.tenant)) ?? endpointOf(endpointKey(identity, undefined)))
+    : endpointOf(endpoint)
+
+/** What the methods of tasks need. */
+const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
+  task: (name) => object<TaskRpc>('McpTask', `task ${name}`),
+  async callOf({ params, capabilities, client, principal, admitted }, { identity }, lifeMs) {
+    if (JSON.stringify({ params, capabilities, client }).length > mostKept) {
+      throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
+    }
+    const terms = options.auth
+      ? storingTerms(options.auth)
+      : (admitted ?? storingTerms(endpointFor({ identity }, principal)?.auth))
+    const sealed = await sealPrincipal(principal, terms, seals(undefined, identity), lifeMs)
+    return {
+      params,
+      capabilities,
+      client,
+      principal: sealed,
+      identity,
+      ...(admitted && { endpoint: admitted.endpoint }),
+    }
+  },
+})
+
+/** What Task objects need. */
+function hostOf({ declarations, object, seals, report }: Runtime, options: TasksOptions): TaskHost {
   /** An endpoint without an auth admits nobody who is signed in, so none of its principals is stored. */
   const authFor = (call: TaskCall, principal: Principal): StoredPrincipals | undefined => {
     if (options.auth) return options.auth
     const endpoint = endpointFor(call, principal)
     return endpoint && (endpoint.auth ?? {})
   }
-  const site: Site = {
-    task: (name) => object<TaskRpc>(names.task, `task ${name}`, options),
-    async callOf({ params, capabilities, client, principal, admitted }, { identity }, lifeMs) {
-      if (JSON.stringify({ params, capabilities, client }).length > mostKept) {
-        throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
-      }
-      const terms = options.auth
-        ? storingTerms(options.auth)
-        : (admitted ?? storingTerms(endpointFor({ identity }, principal)?.auth))
-      const sealed = await sealPrincipal(principal, terms, seals(undefined, identity), lifeMs)
-      return {
-        params,
-        capabilities,
-        client,
-        principal: sealed,
-        identity,
-        ...(admitted && { endpoint: admitted.endpoint }),
-      }
-    },
-  }
-  const report = (problem: unknown) => console.error(problem)
-  const host: TaskHost = {
-    serverOf: (call) => endpointFor(call)?.server ?? { registry: outermost(server.registry) },
+  return {
+    serverOf: (call) => endpointFor(call)?.server ?? { registry: declarations },
     seals,
-    state: (name) => object(names.state, name, options),
+    state: (name) => object('McpState', name),
     problemOf,
     principalOf: (call) => principalOf(call, (principal) => authFor(call, principal), seals(undefined, call.identity)),
     async publishStatus(task, { name, session, shards, scopes }) {
       if (session) {
-        await object<SessionRpc>(names.session, session, options).changed(
+        await object<SessionRpc>('McpSession', session).changed(
           experimental.statusNotification(task),
           experimental.overOf(task),
           scopes,
@@ -140,29 +141,11 @@ export function tasks(server: Server, options: TasksOptions = {}): Tasks {
       // What is told under the same first topic in one breath is told once: a topic that nobody else has comes first.
       const topics = [crypto.randomUUID(), topicOf(name)]
       const shardOf = (shard: number) =>
-        object<UpdatesRpc>(names.updates, `updates${shard ? ` ${shard}` : ''}`, options).publish(
-          notification,
-          topics,
-          1,
-        )
+        object<UpdatesRpc>('McpUpdates', `updates${shard ? ` ${shard}` : ''}`).publish(notification, topics, 1)
       await Promise.all(shards.map(shardOf))
     },
     report,
   }
-  attach(server, site)
-  return {
-    McpTask: class McpTask extends Task {
-      constructor(ctx: DurableObjectState, env: never) {
-        super(ctx, env, host)
-      }
-    },
-  }
-}
-
-/** The server that a mounted server is a part of. One that several have mounted has none: the endpoint decides. */
-function outermost(registry: Registry): Registry {
-  const [only, ...others] = registry.mountedIn ?? []
-  return only && others.length === 0 ? outermost(only) : registry
 }
 
 const day = 86_400_000
@@ -178,29 +161,17 @@ const tooLargeToNotify = ({ status, tool = 'unknown' }: TaskView, length: number
 
 type Work = (context: MethodContext, site: Site) => Promise<Result>
 
-function attach(server: Server, site: Site): void {
-  const { registry } = server
-  registry.features.set(extended.tasksExtension, (other) => attach(other, site))
-  const { capabilities } = registry
-  // Servers behind this one may have tools too.
-  const calls = (registry.methods.get('tools/call') ?? callTool) as Method
-  const listMethod = (registry.methods.get('tools/list') ?? listTools) as Method
-  const methods: Record<string, Method> = {
-    'tools/call': { ...calls, answer: (context) => call(context, site, calls) },
-    'tools/list': { ...listMethod, answer: (context) => list(context, listMethod) },
-    'tasks/get': either(extended.getTask, experimental.getTask),
-    'tasks/update': either(extended.updateTask),
-    'tasks/cancel': either(extended.cancelTask, experimental.cancelTask),
-    'tasks/result': either(undefined, experimental.taskResult),
-    'tasks/list': either(undefined, experimental.listTasks),
+/** `tools/call` and `tools/list` of servers with tasks, and the methods about tasks. */
+function methodsOf(site: Site): ReturnType<NonNullable<Plugin['methods']>> {
+  return {
+    'tools/call': (inner = callTool) => ({ ...inner, answer: (context) => call(context, site, inner) }),
+    'tools/list': (inner = listTools) => ({ ...inner, answer: (context) => list(context, inner) }),
+    'tasks/get': () => either(extended.getTask, experimental.getTask),
+    'tasks/update': () => either(extended.updateTask),
+    'tasks/cancel': () => either(extended.cancelTask, experimental.cancelTask),
+    'tasks/result': () => either(undefined, experimental.taskResult),
+    'tasks/list': () => either(undefined, experimental.listTasks),
   }
-  for (const [name, method] of Object.entries(methods)) registry.methods.set(name, method)
-  server.use(extension(extended.tasksExtension, {}))
-  registry.capabilities = async (revision, principal) => ({
-    ...(hasExperimentalTasks(revision) && experimental.experimentalCapabilities),
-    ...(await capabilities?.(revision, principal)),
-  })
-  registry.subscriptionFilters = (params, open, principal) => extended.listenToTasks(params, open, principal, site)
 
   /** What answers a method about tasks, in the client's way of speaking of them. */
   function either(stateless: Work | undefined, inSessions?: Work): Method {

@@ -95,50 +95,41 @@ type Need = { why: string; fix: string; place?: Place | undefined; change?: Chan
 function neededBy({ servers, sources, config, bundle }: Project): Map<string, Need> {
   const needed = new Map<string, Need>()
   const serve = find(sources, /\b(?:const|let)\s+([\w$]+)\s*=\s*serve\s*\(/)
-  for (const { objects, sessions, has } of servers) {
-    if (!sessions && !has.updates) continue
-    const names = [objects.session ?? 'McpSession', objects.updates ?? 'McpUpdates']
-    const missing = names.filter((name) => !bundle.exports.includes(name))
+  for (const { names, sessions, has } of servers) {
+    const whys = {
+      ...((sessions || has.updates) && {
+        McpSession: 'Sessions and their streams are kept by an object',
+        McpUpdates: 'Keys and changes are kept by an object',
+      }),
+      ...(has.tasks && { McpTask: 'Tasks are kept by an object' }),
+    }
+    const classNames = Object.keys(whys).map((name) => names[name] ?? name)
+    const missing = classNames.filter((name) => !bundle.exports.includes(name))
     const exported = `export const { ${missing.join(', ')} } = ${serve?.match[1] ?? 'worker'}`
-    for (const name of names) {
-      const why =
-        name === names[0]
-          ? 'Sessions and their streams are kept by an object'
-          : 'Keys and changes are kept by an object'
-      // Named otherwise, it is exported otherwise.
-      const isUsual = Object.keys(objects).length === 0
-      needed.set(name, {
+    // Named otherwise, it is exported otherwise.
+    const isUsual = Object.keys(names).length === 0
+    for (const [name, why] of Object.entries(whys)) {
+      const option =
+        name === 'McpTask' ? '' : ' A server that is to have no sessions says so: serve(server, { sessions: false }).'
+      needed.set(names[name] ?? name, {
         why,
         fix: isUsual
-          ? `Add: ${exported}. A server that is to have no sessions says so: serve(server, { sessions: false }).`
-          : `Export what serve() returns as McpSession and McpUpdates under the names of its objects.`,
+          ? `Add: ${exported}.${option}`
+          : `Export what serve() returns as ${Object.keys(whys).join(' and ')} under the names of its durableObjects.`,
         place: serve,
         change: isUsual && serve?.file === config.raw.main ? { to: `\n${exported}\n` } : undefined,
       })
     }
   }
-  const tasks = find(sources, /^[ \t]*(?:const\s+[\w$]+\s*=\s*)?tasks\(\s*([\w$]+)[^\n]*$/m)
-  const isNamed = find(sources, /\btasks\([^)]*\bobjects\b/) !== undefined
-  if (servers.some(({ has }) => has.tasks) && !isNamed) {
-    needed.set('McpTask', {
-      why: 'Tasks are kept by an object',
-      fix: 'Export what tasks() returns: export const { McpTask } = tasks(server)',
-      place: tasks,
-      change: tasks && {
-        from: tasks.match[0],
-        to: `export const { McpTask } = ${tasks.match[0].slice(tasks.match[0].indexOf('tasks('))}`,
-      },
-    })
-  }
-  for (const { objects, needsState } of servers) {
+  for (const { names, needsState } of servers) {
     if (needsState.length === 0) continue
     const counted = `${needsState.slice(0, 5).join(', ')}${needsState.length > 5 ? ' and others' : ''}`
-    const place = find(sources, /\blimits\s*\(/)
-    needStates(objects.state ?? 'McpState', `An object counts ${counted}`, place ?? serve)
+    const place = find(sources, /\brateLimit\s*\(/)
+    needStates(names.McpState ?? 'McpState', `An object counts ${counted}`, place ?? serve)
   }
   const state = find(sources, /^\s*import\s*\{[^}]*\bstate\b[^}]*\}\s*from\s*['"]edgemcp\/state['"]/m, 'code')
   if (state) {
-    const name = servers.find(({ objects }) => objects.state)?.objects.state ?? 'McpState'
+    const name = servers.find(({ names }) => names.McpState)?.names.McpState ?? 'McpState'
     needStates(name, 'State is kept by an object', state)
   }
   return needed
@@ -204,9 +195,9 @@ function twice(config: Config): Finding[] {
 function shared({ servers, sources, config }: Project): Finding[] {
   const serves = findAll(sources, /\bserve\s*\(/)
   const owners = new Map<string, string>()
-  return servers.flatMap(({ name, sessions, objects, ownClasses: { session, updates } }, index) => {
+  return servers.flatMap(({ name, sessions, names, ownClasses: { session, updates } }, index) => {
     if (!sessions) return []
-    const className = objects.session ?? 'McpSession'
+    const className = names.McpSession ?? 'McpSession'
     const owner = owners.get(className) ?? name
     owners.set(className, owner)
     if (owner === name) return []
@@ -219,7 +210,7 @@ function shared({ servers, sources, config }: Project): Finding[] {
       line: place?.line,
       problem: `The servers "${owner}" and "${name}" keep sessions in one class, ${className}: session requests to the server that the class does not belong to are refused.`,
       fix:
-        `Give serve() of "${name}" objects: { session: '${session}', updates: '${updates}' }, export what it returns with ` +
+        `Give serve() of "${name}" durableObjects: { names: { McpSession: '${session}', McpUpdates: '${updates}' } }, export what it returns with ` +
         `export const { McpSession: ${session}, McpUpdates: ${updates} } = …, and declare both classes in a migration of their own.`,
     }
   })

@@ -122,7 +122,7 @@ function guards({ sources }: Project, { entries, has }: Served): Finding[] {
       rule: 'limit-without-limiter',
       ...about(limited[0]),
       problem: `No limiter enforces the limit of ${list(limited)}.`,
-      fix: 'Add a limiter: serve(server, { limit: limits() }), of edgemcp/limits.',
+      fix: 'Add a limiter: serve(server, { plugins: [rateLimit()] }), of edgemcp/rate-limit.',
     })
   }
   return findings
@@ -137,7 +137,7 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
       level: 'error',
       ...locate(sources, tasks[0]),
       problem: `${list(tasks)} ${are(tasks)} to be a task, and there are no tasks.`,
-      fix: 'Add: export const { McpTask } = tasks(server), of edgemcp/tasks; and declare the class McpTask.',
+      fix: 'Add tasks() of edgemcp/tasks to the plugins of serve(), export its class McpTask as those of sessions, and declare it.',
     })
   }
   const switchable = entries.find(({ canBeDisabled }) => canBeDisabled)
@@ -153,11 +153,11 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
       file: announced.file,
       line: announced.line,
       problem: 'Change notifications are disabled, because the server is served without updates: this throws.',
-      fix: "Serve it with them: serve(server, { updates: updates() }), with import { updates } from 'edgemcp/updates'.",
+      fix: "Serve it with them: serve(server, { plugins: [subscriptions()] }), with import { subscriptions } from 'edgemcp/subscriptions'.",
       ...(serve?.file === announced.file && {
         change: {
           from: serve.match[0],
-          to: `serve(${serve.match[1]}, { updates: updates() })`,
+          to: `serve(${serve.match[1]}, { plugins: [subscriptions()] })`,
         },
       }),
     })

@@ -134,7 +134,7 @@ function missingKeys({ config, sources, local, servers, bundle }: Project): Find
   const has = new Set([...bundle.exports, ...namesIn(config.raw)])
   // One with sessions is told that it needs the object.
   const without = servers.find(
-    (server) => !server.sessions && !server.has.updates && !has.has(server.objects.updates ?? 'McpUpdates'),
+    (server) => !server.sessions && !server.has.updates && !has.has(server.names.McpUpdates ?? 'McpUpdates'),
   )
   const seals =
     find(sources, /\b(?:ctx|context)\s*\.\s*(?:elicit|elicitUrl|sample|roots|requestInput|createHandle)\s*\(/) ??

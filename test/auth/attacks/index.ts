@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { type Store, state } from 'edgemcp/state'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 /** `ISSUERS`: with commas. `EFFECTS`: a server that counts what is asked of it. */
@@ -104,13 +104,13 @@ server.tool('touch_tenant', { description: 'Touches for one tenant', scopes: [] 
 
 const issuer = ISSUERS.split(',')
 const worker = serve(server, {
-  updates: updates(),
   origins: ['https://app.example.com'],
   auth: bearer({
     issuer,
     tenantClaim: 'org_id',
     impliedScopes: { admin: ['notes:read', 'notes:write'], loop: ['noose'], noose: ['loop', 'notes:read'] },
   }),
+  plugins: [subscriptions()],
 })
 
 /** The same, known under one name whatever it is called by. */

@@ -3,7 +3,7 @@ import { env } from 'cloudflare:workers'
 import { type Auth, createServer, type Limiter, McpError, policies, serve } from 'edgemcp'
 import { type AuditEvent, audit, type Dataset, toAnalytics, toLogs } from 'edgemcp/audit'
 import { bearer } from 'edgemcp/auth'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 const { ISSUER, AUDIT } = env as { ISSUER: string; AUDIT: AnalyticsEngineDataset }
@@ -56,23 +56,22 @@ async function slowly(event: AuditEvent): Promise<void> {
   events.push(event)
 }
 
+const audited = audit({
+  to: [
+    () => {
+      throw new Error('This sink is broken')
+    },
+    async () => {
+      throw new Error('This sink breaks later')
+    },
+    toLogs(),
+    toAnalytics(AUDIT),
+    toAnalytics(() => undefined),
+    toAnalytics(() => memory),
+    slowly,
+  ],
+})
 const options = {
-  audit: audit({
-    to: [
-      () => {
-        throw new Error('This sink is broken')
-      },
-      async () => {
-        throw new Error('This sink breaks later')
-      },
-      toLogs(),
-      toAnalytics(AUDIT),
-      toAnalytics(() => undefined),
-      toAnalytics(() => memory),
-      slowly,
-    ],
-  }),
-  limit: busy,
   // A slow machine must not turn a JSON response into an event stream.
   limits: { maxBodyBytes: 16_000, streamAfterMs: 600_000 },
   ...policies.browser({ origins: ['https://app.example.com'] }),
@@ -80,8 +79,8 @@ const options = {
 
 const worker = serve(server, {
   ...options,
-  updates: updates(),
   auth: bearer({ issuer: ISSUER, tenantClaim: 'org_id' }),
+  plugins: [audited, { name: 'busy', limiter: busy }, subscriptions()],
 })
 
 /** Everybody is the same, and scopes are looked at when a message is served. */
@@ -91,7 +90,7 @@ const behind = serve(server, {
   path: '/behind/mcp',
   sessions: false,
   auth: bob,
-  audit: audit({ to: slowly, address: false }),
+  plugins: [audit({ to: slowly, address: false }), { name: 'busy', limiter: busy }],
 })
 
 export default {

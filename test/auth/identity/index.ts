@@ -2,8 +2,8 @@
 import { createServer, serve } from 'edgemcp'
 import { first, own } from 'edgemcp/compose'
 import { state } from 'edgemcp/state'
+import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 
 const basket = state('basket', { scope: 'handle', ttl: 86_400_000 })
@@ -24,21 +24,20 @@ function shop(name: string) {
   return server
 }
 
-const objects = { session: 'TwoSession', updates: 'TwoUpdates' }
+const names = { McpSession: 'TwoSession', McpUpdates: 'TwoUpdates', McpTask: 'TwoTask' }
 const euServer = shop('eu')
 const usServer = shop('us')
-export const { McpTask } = tasks(euServer)
-export const { McpTask: TwoTask } = tasks(usServer, { objects: { task: 'TwoTask', ...objects } })
 
-const eu = serve(euServer, { path: '/eu/mcp', updates: updates() })
-const us = serve(usServer, { path: '/us/mcp', objects, updates: updates() })
+const plugins = [subscriptions(), tasks()] as const
+const eu = serve(euServer, { path: '/eu/mcp', plugins })
+const us = serve(usServer, { path: '/us/mcp', plugins, durableObjects: { names } })
 /** The server of eu once more, at another endpoint. */
-const again = serve(euServer, { path: '/again/mcp', updates: updates() })
+const again = serve(euServer, { path: '/again/mcp', plugins })
 /** Another endpoint that is the same server, because both say so. */
-const blue = serve(euServer, { path: '/blue/mcp', identity: 'both', updates: updates() })
-const green = serve(euServer, { path: '/green/mcp', identity: 'both', updates: updates() })
+const blue = serve(euServer, { path: '/blue/mcp', identity: 'both', plugins })
+const green = serve(euServer, { path: '/green/mcp', identity: 'both', plugins })
 
-export const { McpSession, McpUpdates } = eu
-export const { McpSession: TwoSession, McpUpdates: TwoUpdates } = us
+export const { McpSession, McpUpdates, McpTask } = eu
+export const { McpSession: TwoSession, McpUpdates: TwoUpdates, McpTask: TwoTask } = us
 export { McpState } from 'edgemcp/state'
 export default first(own(us), own(again), own(blue), own(green), eu)

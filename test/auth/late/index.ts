@@ -2,7 +2,7 @@
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { first, own } from 'edgemcp/compose'
-import { limits } from 'edgemcp/limits'
+import { rateLimit } from 'edgemcp/rate-limit'
 import { McpState } from 'edgemcp/state'
 
 const verify = (sub: string) => ({ iss: 'https://issuer.example', sub })
@@ -16,7 +16,7 @@ const careful = createServer({ name: 'careful', version: '1.0.0' })
 const complete = serve(careful, {
   path: '/complete/mcp',
   auth: bearer({ verify, requireScopesEverywhere: true }),
-  limit: limits(),
+  plugins: [rateLimit()],
 })
 careful.tool('scoped', { description: 'Says what it takes', scopes: [], rateLimit: { quota: '1/h' } }, () => 'done')
 

@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 const { ISSUER } = env as { ISSUER: string }
@@ -44,8 +44,8 @@ server.tool('touch', { description: 'Touches', scopes: [] }, async () => {
 })
 
 const worker = serve(server, {
-  updates: updates(),
   auth: bearer({ issuer: ISSUER, tenantClaim: 'org_id', impliedScopes: { admin: ['notes:read', 'notes:write'] } }),
+  plugins: [subscriptions()],
 })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -2,7 +2,7 @@
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
 import { McpState, state } from 'edgemcp/state'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'scoped', version: '1.0.0' })
@@ -40,7 +40,6 @@ server.tool('touch', { description: 'Touches' }, async () => {
 })
 
 const worker = serve(server, {
-  updates: updates(),
   auth: bearer({
     verify(token) {
       const [, sub, scope = ''] = /^([a-z]+)((?:~[a-z:_]+)*)$/.exec(token) ?? []
@@ -49,6 +48,7 @@ const worker = serve(server, {
     impliedScopes: { all: ['write', 'carts'], write: ['read'] },
     allowAnonymous: true,
   }),
+  plugins: [subscriptions()],
 })
 export default worker
 export { McpState }

@@ -6,7 +6,7 @@
  */
 import { env, exports } from 'cloudflare:workers'
 import { createServer, type ServeOptions, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import type { Inventory } from './inventory.ts'
 
@@ -60,7 +60,7 @@ server.tool('touch', { description: 'Changes a note', inputSchema: z.object({ id
 })
 
 const { OPTIONS = '{}' } = env as { OPTIONS?: string }
-const worker = serve(server, { ...(JSON.parse(OPTIONS) as ServeOptions), updates: updates() })
+const worker = serve(server, { ...(JSON.parse(OPTIONS) as ServeOptions), plugins: [subscriptions()] })
 
 /** What the caller wants to happen before the object is looked at. */
 type Inspection = { due: boolean; alone: boolean }

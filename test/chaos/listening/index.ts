@@ -8,7 +8,7 @@
  */
 import { env, exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import type { Holding } from './holding.ts'
 
 const server = createServer({ name: 'listening', version: '1.0.0' })
@@ -19,9 +19,9 @@ server.resource('note://{id}', { name: 'note', description: 'A note' }, ({ id })
 
 const { KEEP_ALIVE = '500' } = env as { KEEP_ALIVE?: string }
 const worker = serve(server, {
-  updates: updates({ shards: 3, listenersPerAddress: 10_000 }),
   limits: { keepAliveMs: Number(KEEP_ALIVE) },
   sessions: { ttl: 20_000 },
+  plugins: [subscriptions({ shards: 3, listenersPerAddress: 10_000 })],
 })
 
 export class McpSession extends worker.McpSession {

@@ -1,7 +1,7 @@
 /** A task that tells a diary outside of each of its effects, twice: in the midst of it, and when its result is kept. */
 import { exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { type Tasks, tasks } from 'edgemcp/tasks'
+import { type TaskClass, tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 import type { Told } from './told.ts'
 
@@ -31,12 +31,12 @@ export function stepsWorker(version: string) {
       return `${steps} steps`
     },
   )
-  const worker = serve(server)
-  const { McpTask } = tasks(server)
-  return { worker, McpSession: worker.McpSession, McpUpdates: worker.McpUpdates, McpTask: losable(McpTask) }
+  const worker = serve(server, { plugins: [tasks()] })
+  const { McpSession, McpUpdates, McpTask } = worker
+  return { worker, McpSession, McpUpdates, McpTask: losable(McpTask) }
 }
 
-function losable(Base: Tasks['McpTask']) {
+function losable(Base: TaskClass) {
   return class McpTask extends Base {
     /** Loses its object, whatever it does. */
     lose(): void {

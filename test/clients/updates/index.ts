@@ -4,7 +4,7 @@
  */
 import { env } from 'cloudflare:workers'
 import { createServer, serve, type Updates } from 'edgemcp'
-import { publishEntrypoint, updates } from 'edgemcp/updates'
+import { publishEntrypoint, subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 type Bindings = { QUEUE?: Queue<string>; NOTES?: Updates }
@@ -45,7 +45,7 @@ function isolate(): string {
   return own
 }
 
-const worker = serve(server, { updates: updates() })
+const worker = serve(server, { plugins: [subscriptions()] })
 export const { McpSession, McpUpdates } = worker
 export const McpPublisher = publishEntrypoint(server)
 

@@ -2,7 +2,7 @@
 import { type Auth, createServer, serve } from 'edgemcp'
 import { bearer, forTenant } from 'edgemcp/auth'
 import { first, own, routeByHost, routeByTenant } from 'edgemcp/compose'
-import { limits } from 'edgemcp/limits'
+import { rateLimit } from 'edgemcp/rate-limit'
 
 const named = (name: string) => {
   const server = createServer({ name, version: '1.0.0' })
@@ -27,14 +27,17 @@ const weather = serve(named('weather'), { sessions: false })
 const tenants = new Set(['acme', 'globex'])
 const made: string[] = []
 const shared = named('shared')
-const limit = limits()
+const limit = rateLimit()
+const names = { McpSession: 'TenantSession', McpUpdates: 'TenantUpdates' }
 const workerFor = (tenant: string, path: string) => {
   if (!tenants.has(tenant)) return undefined
   made.push(`${tenant} ${path}`)
-  const objects = { session: 'TenantSession', updates: 'TenantUpdates' }
-  return serve(shared, { path, limit, objects, auth: forTenant(tenant, auth) })
+  return serve(shared, { path, auth: forTenant(tenant, auth), plugins: [limit], durableObjects: { names } })
 }
-const tenantWorker = serve(shared, { limit, objects: { session: 'TenantSession', updates: 'TenantUpdates' } })
+const tenantWorker = serve(shared, {
+  plugins: [limit],
+  durableObjects: { names },
+})
 
 function problemOf(asked: URLSearchParams): string {
   const [host, pattern] = [asked.get('host'), asked.get('pattern')]

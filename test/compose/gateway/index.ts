@@ -1,6 +1,6 @@
 /** Servers that stand before others. */
 import { env } from 'cloudflare:workers'
-import { createServer, McpError, serve } from 'edgemcp'
+import { createServer, McpError, type Server, serve } from 'edgemcp'
 import { first, mount, own, proxy } from 'edgemcp/compose'
 import { tasks } from 'edgemcp/tasks'
 
@@ -27,7 +27,6 @@ const worker = serve(server, {
 
 /** All of them answer, and some of what they have has the same name. */
 const mixed = createServer({ name: 'mixed', version: '1.0.0' })
-const mixedTasks = tasks(mixed, { objects: { task: 'MixedTask' } })
 mixed.use(proxy(OLDER))
 mixed.use(proxy(BARE))
 mixed.use(proxy(NEWER))
@@ -41,7 +40,6 @@ const turned = createServer({ name: 'turned', version: '1.0.0' })
 turned.use(proxy(NEWER))
 turned.tool('long', { description: 'Takes its time', task: true }, () => 'Done')
 turned.use(proxy(BARE))
-const turnedTasks = tasks(turned, { objects: { task: 'TurnedTask' } })
 turned.use(proxy(OLDER))
 
 /** Only tools, all of them elsewhere. */
@@ -65,11 +63,20 @@ const lonely = createServer({ name: 'lonely', version: '1.0.0' })
 lonely.use(proxy('http://127.0.0.1:9/mcp'))
 lonely.use(proxy(SILENT, { prefix: 'silent_', timeout: 200 }))
 
-const others = Object.entries({ mixed, turned, bare, outer, lonely }).map(([name, each]) =>
+const withTasks = (name: string, server: Server, task: string) =>
+  serve(server, {
+    path: `/${name}/mcp`,
+    sessions: false,
+    plugins: [tasks()],
+    durableObjects: { names: { McpTask: task } },
+  })
+const mixedWorker = withTasks('mixed', mixed, 'MixedTask')
+const turnedWorker = withTasks('turned', turned, 'TurnedTask')
+const others = Object.entries({ bare, outer, lonely }).map(([name, each]) =>
   own(serve(each, { path: `/${name}/mcp`, sessions: false })),
 )
 
-export default first(own(worker), ...others)
+export default first(own(worker), own(mixedWorker), own(turnedWorker), ...others)
 export const { McpSession, McpUpdates } = worker
-export const { McpTask: MixedTask } = mixedTasks
-export const { McpTask: TurnedTask } = turnedTasks
+export const { McpTask: MixedTask } = mixedWorker
+export const { McpTask: TurnedTask } = turnedWorker

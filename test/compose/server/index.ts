@@ -3,8 +3,8 @@ import { exports } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
 import { first, type McpRpc, mount, own, rpcEntrypoint } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
+import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
 import { Hono } from 'hono'
 import * as z from 'zod'
 
@@ -83,9 +83,9 @@ const authenticate = async (request: Request) => {
   const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
   return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
 }
-const mainWorker = serve(main, { updates: updates(), auth: { authenticate } })
-const objects = { session: 'OtherSession', updates: 'OtherUpdates' }
-const otherWorker = serve(weather, { path: '/other/mcp', objects })
+const mainWorker = serve(main, { auth: { authenticate }, plugins: [subscriptions(), tasks()] })
+const names = { McpSession: 'OtherSession', McpUpdates: 'OtherUpdates' }
+const otherWorker = serve(weather, { path: '/other/mcp', durableObjects: { names } })
 
 const app = new Hono()
 app.get('/', (context) => context.text('The application'))
@@ -107,8 +107,7 @@ app.all('/rpc', async (context) => {
 })
 
 export default first(own(mainWorker), own(otherWorker), app)
-export const { McpSession, McpUpdates } = mainWorker
-export const { McpTask } = tasks(main)
+export const { McpSession, McpUpdates, McpTask } = mainWorker
 export const { McpSession: OtherSession, McpUpdates: OtherUpdates } = otherWorker
 export const McpEntrypoint = rpcEntrypoint(mainWorker)
 export const McpUrlEntrypoint = rpcEntrypoint(mainWorker, { url: 'https://mcp.example.com/mcp' })

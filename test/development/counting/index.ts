@@ -1,6 +1,6 @@
 /** Counts calls and keeps state, without the class that does so. */
 import { createServer, serve } from 'edgemcp'
-import { limits } from 'edgemcp/limits'
+import { rateLimit } from 'edgemcp/rate-limit'
 import { state } from 'edgemcp/state'
 
 const basket = state('basket', { scope: 'handle', ttl: 60_000 }, (store) => ({ add: () => store.put('bread', 1) }))
@@ -9,7 +9,10 @@ const server = createServer({ name: 'counting', version: '1.0.0' })
 server.tool('greet', { description: 'Greets', rateLimit: { quota: '5/d', rate: '3/m' } }, () => 'Hello')
 server.tool('new_basket', { description: 'Makes a basket' }, (_, ctx) => ctx.createHandle(basket))
 
-const worker = serve(server, { limit: limits({ rate: '600/m' }), objects: { state: 'Counters' } })
+const worker = serve(server, {
+  plugins: [rateLimit({ rate: '600/m' })],
+  durableObjects: { names: { McpState: 'Counters' } },
+})
 
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -1,6 +1,6 @@
 /** A server that counts what it is asked to do: nothing of it for a message that exceeds a bound. */
 import { createServer, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'bounded', version: '1.0.0', pageSize: 2 })
@@ -66,7 +66,6 @@ for (const { template } of server.registry.templates.values()) {
 const worker = serve(server, {
   // A slow machine must not turn a JSON response into an event stream.
   limits: { streamAfterMs: 600_000 },
-  updates: updates(),
   auth: {
     async authenticate() {
       return undefined
@@ -78,6 +77,7 @@ const worker = serve(server, {
       return undefined
     },
   },
+  plugins: [subscriptions()],
 })
 export default worker
 export const { McpSession, McpUpdates } = worker

@@ -10,9 +10,9 @@ const auth = (): Auth => ({ authenticate: async () => undefined })
 const [own, another] = [auth(), auth()]
 const servers: Record<string, { fetch: ReturnType<typeof serve>['fetch'] }> = {
   'none.localhost': serve(server()),
-  'guarded.localhost': serve(server(), { auth: own, page: inspector({ auth: own }) }),
-  'open.localhost': serve(server(), { path: '/api/mcp', page: inspector({ open: true }) }),
-  'other.localhost': serve(server(), { auth: own, page: inspector({ auth: another }) }),
+  'guarded.localhost': serve(server(), { auth: own, plugins: [inspector({ auth: own })] }),
+  'open.localhost': serve(server(), { path: '/api/mcp', plugins: [inspector({ open: true })] }),
+  'other.localhost': serve(server(), { auth: own, plugins: [inspector({ auth: another })] }),
 }
 
 export default {

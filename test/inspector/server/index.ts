@@ -1,7 +1,7 @@
 /** A server with one of everything that the inspector has a control for. */
 import { createServer, serve } from 'edgemcp'
+import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 
 const server = createServer({ name: 'inspected', title: 'Inspected', version: '1.0.0' })
@@ -114,17 +114,15 @@ server.tool('brew', { description: 'Brews tea', task: { pollInterval: '50ms' } }
 })
 
 const worker = serve(server, {
-  updates: updates(),
   // That a reader has gone is noticed when it is written to.
-  limits: { keepAliveMs: 200 },
-  // Whoever brings a token is who it says.
+  limits: { keepAliveMs: 200 }, // Whoever brings a token is who it says.
   auth: {
     async authenticate(request) {
       const [, subject] = request.headers.get('Authorization')?.split(' ') ?? []
       return subject ? { issuer: 'test', subject, scopes: [], claims: {} } : undefined
     },
   },
+  plugins: [subscriptions(), tasks()],
 })
 export default worker
-export const { McpSession, McpUpdates } = worker
-export const { McpTask } = tasks(server)
+export const { McpSession, McpUpdates, McpTask } = worker

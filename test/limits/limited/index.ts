@@ -2,10 +2,10 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { type AuditEvent, audit } from 'edgemcp/audit'
-import { limits } from 'edgemcp/limits'
 import { type MethodEvent, messages } from 'edgemcp/observe'
+import { rateLimit } from 'edgemcp/rate-limit'
 import { McpState } from 'edgemcp/state'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 const { TIME = '60000' } = env as { TIME?: string }
@@ -67,9 +67,6 @@ const audited: AuditEvent[] = []
 const observed: MethodEvent[] = []
 
 const worker = serve(server, {
-  audit: [audit({ to: (event) => void audited.push(event) }), messages({ to: (event) => void observed.push(event) })],
-  updates: updates(),
-  limit: limits({ quota: '40/h', streams: 2, time: Number(TIME), arguments: 1_000 }),
   limits: { maxJsonDepth: 20, maxBatchSize: 10, keepAliveMs: 100, streamAfterMs: 5_000 },
   auth: {
     async authenticate(request) {
@@ -77,6 +74,12 @@ const worker = serve(server, {
       return subject ? { issuer: 'https://names.example', subject, scopes: ['vault'], claims: {} } : undefined
     },
   },
+  plugins: [
+    audit({ to: (event) => void audited.push(event) }),
+    messages({ to: (event) => void observed.push(event) }),
+    subscriptions(),
+    rateLimit({ quota: '40/h', streams: 2, time: Number(TIME), arguments: 1_000 }),
+  ],
 })
 export default {
   async fetch(request, env, ctx) {

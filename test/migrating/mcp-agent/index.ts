@@ -2,7 +2,7 @@ import { env, WorkflowEntrypoint, type WorkflowEvent, type WorkflowStep } from '
 import { createServer, serve } from 'edgemcp'
 import { oauthProvider } from 'edgemcp/auth'
 import { type Store, state } from 'edgemcp/state'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import { withProps } from '../props.ts'
 
@@ -90,7 +90,7 @@ const auth = oauthProvider(({ user }: Props) => ({
   scopes: [],
   claims: {},
 }))
-const worker = serve(server, { auth, updates: updates() })
+const worker = serve(server, { auth, plugins: [subscriptions()] })
 export default withProps(worker)
 export const { McpSession, McpUpdates } = worker
 export { McpState } from 'edgemcp/state'

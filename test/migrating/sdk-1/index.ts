@@ -1,7 +1,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, McpError, serve, toolError } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 const { ISSUER } = env as { ISSUER: string }
@@ -104,6 +104,6 @@ server.prompt(
   ({ topic }) => `Review ${topic}.`,
 )
 
-const worker = serve(server, { auth: bearer({ issuer: ISSUER }), updates: updates() })
+const worker = serve(server, { auth: bearer({ issuer: ISSUER }), plugins: [subscriptions()] })
 export default worker
 export const { McpSession, McpUpdates } = worker

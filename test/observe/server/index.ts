@@ -4,9 +4,8 @@ import { env } from 'cloudflare:workers'
 import * as api from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { createServer, McpError, serve } from 'edgemcp'
+import { createServer, McpError, type Plugin, serve } from 'edgemcp'
 import { type AuditEvent, audit } from 'edgemcp/audit'
-import { limits } from 'edgemcp/limits'
 import {
   type MethodEvent,
   messages,
@@ -16,6 +15,7 @@ import {
   toLogs,
   withTraceContext,
 } from 'edgemcp/observe'
+import { rateLimit } from 'edgemcp/rate-limit'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -31,7 +31,14 @@ const others: MethodEvent[] = []
 const audited: AuditEvent[] = []
 const points: unknown[] = []
 const { CALLS } = env as unknown as { CALLS: AnalyticsEngineDataset }
-server.use(
+const broken: Plugin = {
+  name: 'broken',
+  onResponse({ request }) {
+    if (request.headers.has('X-Break-Hook')) throw new Error('This hook is broken')
+  },
+}
+
+const plugins = [
   observe({
     to: [
       (event) => void events.push(event),
@@ -48,8 +55,8 @@ server.use(
     ],
     arguments: true,
   }),
-)
-server.use(openTelemetry(api))
+  openTelemetry(api),
+] as const
 
 const Login = z.object({
   user: z.string(),
@@ -86,23 +93,22 @@ server.resource('note://{id}', { description: 'A note' }, ({ id }) => `note ${id
 server.prompt('plan', { description: 'Plans' }, () => 'Plan')
 
 const worker = serve(server, {
-  limit: limits({ time: 500 }),
-  audit: [
-    ({ request }) => {
-      if (request.headers.has('X-Break-Hook')) throw new Error('This hook is broken')
-    },
-    audit({ to: (event) => void audited.push(event) }),
-    messages({ to: (event) => void others.push(event) }),
-  ],
   auth: {
     async authenticate(request) {
       const subject = request.headers.get('Authorization')?.replace('Bearer ', '')
       return subject ? { issuer: 'https://names.example', subject, tenant: 'acme', scopes: [], claims: {} } : undefined
     },
   },
+  plugins: [
+    ...plugins,
+    rateLimit({ time: 500 }),
+    broken,
+    audit({ to: (event) => void audited.push(event) }),
+    messages({ to: (event) => void others.push(event) }),
+    tasks(),
+  ],
 })
-export const { McpSession, McpUpdates } = worker
-export const { McpTask } = tasks(server)
+export const { McpSession, McpUpdates, McpTask } = worker
 
 const observed = withTraceContext(worker)
 export default {

@@ -6,14 +6,14 @@ import { bearer, cloudflareAccess, forTenant, oauthProvider } from 'edgemcp/auth
 import { mount, proxy, rpcEntrypoint } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
 import { inspector } from 'edgemcp/inspector'
-import { limits } from 'edgemcp/limits'
 import { messages, observe, toLogs as toCallLogs } from 'edgemcp/observe'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { page } from 'edgemcp/page'
+import { rateLimit } from 'edgemcp/rate-limit'
 import { skills } from 'edgemcp/skills'
 import { state } from 'edgemcp/state'
+import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
 
 /** What a type checker would refuse. */
 const loose = (value?: unknown) => value as never
@@ -27,8 +27,7 @@ const upstream = 'https://weather.example/mcp'
 const document = { openapi: '3.1.0', paths: {} }
 
 const authExpected = 'an auth such as bearer({ issuer }) returns'
-const limiterExpected = 'what limits() of "edgemcp/limits" returns'
-const hookExpected = 'a hook such as audit({ to }) returns, or a list of hooks'
+const pluginsExpected = 'a list of plugins, such as [subscriptions(), rateLimit()]'
 const sinkExpected = 'a sink such as toLogs() returns, or a list of sinks'
 const limitsTake =
   '"limits" takes maxJsonDepth, maxBatchSize, maxBodyBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs and maxBufferedBytes'
@@ -40,42 +39,42 @@ const misspelt: readonly Case[] = [
   [
     'serve: nothing alike',
     () => served({ cors: true }),
-    'serve() does not take "cors": it takes path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts',
+    'serve() does not take "cors": it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts',
   ],
   [
     'serve: another beginning',
     () => served({ authorization: auth }),
-    'serve() does not take "authorization" (did you mean "auth"?): it takes path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts',
+    'serve() does not take "authorization" (did you mean "auth"?): it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts',
   ],
   [
     'serve: one letter',
     () => served({ orgins: ['https://a.example'] }),
-    'serve() does not take "orgins" (did you mean "origins"?): it takes path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts',
+    'serve() does not take "orgins" (did you mean "origins"?): it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts',
   ],
   [
     'serve: upper case',
     () => served({ Auth: auth }),
-    'serve() does not take "Auth" (did you mean "auth"?): it takes path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts',
+    'serve() does not take "Auth" (did you mean "auth"?): it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts',
   ],
   [
     'serve: a name that every object has',
     () => served({ toString: 'x' }),
-    'serve() does not take "toString": it takes path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts',
+    'serve() does not take "toString": it takes path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts',
   ],
   [
-    'serve: limits() in limits',
-    () => served({ limits: limits({ quota: '1/d' }) }),
-    `serve() does not take "limits.validate": ${limitsTake}`,
+    'serve: rateLimit() in limits',
+    () => served({ limits: rateLimit({ quota: '1/d' }) }),
+    `serve() does not take "limits.name": ${limitsTake}`,
   ],
   [
-    'serve: options of limits() in limits',
+    'serve: options of rateLimit() in limits',
     () => served({ limits: { rate: '60/m' } }),
     `serve() does not take "limits.rate": ${limitsTake}`,
   ],
   [
     'serve: sessions',
     () => served({ sessions: { tll: 1000 } }),
-    'serve() does not take "sessions.tll" (did you mean "ttl"?): "sessions" takes jurisdiction, locationHint, ttl and log',
+    'serve() does not take "sessions.tll" (did you mean "ttl"?): "sessions" takes ttl and log',
   ],
   [
     'serve: sessions.log',
@@ -84,8 +83,8 @@ const misspelt: readonly Case[] = [
   ],
   [
     'serve: objects',
-    () => served({ objects: { sessions: 'Mine' } }),
-    'serve() does not take "objects.sessions" (did you mean "session"?): "objects" takes session, updates and state',
+    () => served({ durableObjects: { names: { McpSessions: 'Mine' } } }),
+    'serve() has no class "McpSessions" to name in durableObjects.names: it has McpSession, McpUpdates and McpState',
   ],
   [
     'createServer',
@@ -99,8 +98,8 @@ const misspelt: readonly Case[] = [
   ],
   [
     'limits',
-    () => limits(loose({ rates: '60/m' })),
-    'limits() does not take "rates" (did you mean "rate"?): it takes rate, quota, concurrent, streams, time and arguments',
+    () => rateLimit(loose({ rates: '60/m' })),
+    'rateLimit() does not take "rates" (did you mean "rate"?): it takes rate, quota, concurrent, streams, time and arguments',
   ],
   [
     'bearer',
@@ -134,18 +133,14 @@ const misspelt: readonly Case[] = [
   ],
   [
     'updates',
-    () => updates(loose({ shard: 2 })),
-    'updates() does not take "shard" (did you mean "shards"?): it takes shards, listeners, listenersEach, listenersPerAddress and storageBytes',
+    () => subscriptions(loose({ shard: 2 })),
+    'subscriptions() does not take "shard" (did you mean "shards"?): it takes shards, listeners, listenersEach, listenersPerAddress and storageBytes',
   ],
-  [
-    'tasks',
-    () => tasks(newServer(), loose({ reauthorize: () => undefined })),
-    'tasks() does not take "reauthorize": it takes jurisdiction, locationHint, auth and objects',
-  ],
+  ['tasks', () => tasks(loose({ reauthorize: () => undefined })), 'tasks() does not take "reauthorize": it takes auth'],
   [
     'tasks: objects',
-    () => tasks(newServer(), loose({ objects: { tasks: 'Mine' } })),
-    'tasks() does not take "objects.tasks" (did you mean "task"?): "objects" takes task, session, updates and state',
+    () => tasks(loose({ objects: { task: 'Mine' } })),
+    'tasks() does not take "objects": it takes auth',
   ],
   [
     'proxy',
@@ -255,7 +250,7 @@ const wrong: readonly Case[] = [
   ],
   [
     'tasks: auth',
-    () => tasks(newServer(), loose({ auth: { reauthorise: () => undefined } })),
+    () => tasks(loose({ auth: { reauthorise: () => undefined } })),
     '"auth" of tasks() must be an auth, or an object with storedClaims and reauthorize, not an object',
   ],
   [
@@ -294,41 +289,72 @@ const wrong: readonly Case[] = [
     '"introspection.clientSecret" of bearer() must be a string, not undefined',
   ],
   // How much.
-  ['limit: uncalled', () => served({ limit: limits }), `"limit" of serve() must be ${limiterExpected}, not a function`],
   [
-    'limit: options',
-    () => served({ limit: { rate: '1/m' } }),
-    `"limit" of serve() must be ${limiterExpected}, not an object`,
+    'plugins: uncalled',
+    () => served({ plugins: [rateLimit] }),
+    `"plugins" of serve() must be ${pluginsExpected}, not [a function]`,
   ],
-  ['limits: rate', () => limits(loose({ rate: 60 })), '"rate" of limits() must be a string, not 60'],
+  [
+    'plugins: one outside of a list',
+    () => served({ plugins: subscriptions() }),
+    `"plugins" of serve() must be ${pluginsExpected}, not an object`,
+  ],
+  [
+    'plugins: options of one',
+    () => served({ plugins: [{ rate: '1/m' }] }),
+    `"plugins" of serve() must be ${pluginsExpected}, not [an object]`,
+  ],
+  [
+    'plugins: a sink',
+    () => served({ plugins: [toLogs()] }),
+    `"plugins" of serve() must be ${pluginsExpected}, not [a function]`,
+  ],
+  [
+    'plugins: a promise',
+    () => served({ plugins: [Promise.resolve(page())] }),
+    `"plugins" of serve() must be ${pluginsExpected}, not [a promise]`,
+  ],
+  [
+    'plugins: two with a limiter',
+    () => served({ plugins: [rateLimit(), rateLimit()] }),
+    'serve() has two plugins that have a limiter: remove one',
+  ],
+  [
+    'plugins: two with subscriptions',
+    () => served({ plugins: [subscriptions(), subscriptions()] }),
+    'serve() has two plugins that have subscriptions: remove one',
+  ],
+  [
+    'plugins: two with one class',
+    () => served({ plugins: [tasks(), tasks()] }),
+    'serve() has two plugins with the class McpTask: remove one',
+  ],
+  [
+    'plugins: two with one path',
+    () => served({ plugins: [page(), inspector({ open: true })] }),
+    'Two plugins of serve(), or a plugin and the endpoint, have the path "/": remove one',
+  ],
+  ['limits: rate', () => rateLimit(loose({ rate: 60 })), '"rate" of rateLimit() must be a string, not 60'],
   [
     'limits: concurrent',
-    () => limits({ concurrent: 0 }),
-    '"concurrent" of limits() must be a number of 1 or more, not 0',
+    () => rateLimit({ concurrent: 0 }),
+    '"concurrent" of rateLimit() must be a number of 1 or more, not 0',
   ],
-  ['limits: time', () => limits(loose({ time: '5m' })), '"time" of limits() must be a number of 0 or more, not "5m"'],
+  [
+    'limits: time',
+    () => rateLimit(loose({ time: '5m' })),
+    '"time" of rateLimit() must be a number of 0 or more, not "5m"',
+  ],
   [
     'limits: maxBodyBytes',
     () => served({ limits: { maxBodyBytes: '1mb' } }),
     '"limits.maxBodyBytes" of serve() must be a number of 0 or more, not "1mb"',
   ],
   // What is written.
-  ['audit: uncalled', () => served({ audit }), `"audit" of serve() must be ${hookExpected}, not a function`],
-  ['audit: a sink', () => served({ audit: toLogs() }), `"audit" of serve() must be ${hookExpected}, not a function`],
-  [
-    'audit: an Analytics Engine sink',
-    () => served({ audit: toAnalytics(loose({})) }),
-    `"audit" of serve() must be ${hookExpected}, not a function`,
-  ],
   [
     'audit: a sink for Analytics Engine that is not called',
     () => audit(loose({ to: toAnalytics })),
     `"to" of audit() must be ${sinkExpected}, not a function`,
-  ],
-  [
-    'audit: one of several is no hook',
-    () => served({ audit: [audit({ to: toLogs() }), messages] }),
-    `"audit" of serve() must be ${hookExpected}, not [a function, a function]`,
   ],
   ['audit: no options', () => audit(loose()), 'audit() takes an object with to and address, not undefined'],
   ['audit: nowhere', () => audit({ to: [] }), `"to" of audit() must be ${sinkExpected}, not []`],
@@ -386,33 +412,12 @@ const wrong: readonly Case[] = [
   [
     'serve: text for options',
     () => serve(newServer(), loose('/mcp')),
-    'serve() takes an object with path, auth, limit, audit, sessions, page, limits, updates, identity, objects, origins and hosts, not "/mcp"',
+    'serve() takes an object with path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts, not "/mcp"',
   ],
   [
-    'updates: uncalled',
-    () => served({ updates }),
-    '"updates" of serve() must be what updates() of "edgemcp/updates" returns, not a function',
-  ],
-  [
-    'updates: true',
-    () => served({ updates: true }),
-    '"updates" of serve() must be what updates() of "edgemcp/updates" returns, not true',
-  ],
-  ['updates: shards', () => updates({ shards: 0 }), '"shards" of updates() must be a whole number of 1 or more, not 0'],
-  [
-    'page: true',
-    () => served({ page: true }),
-    '"page" of serve() must be a page such as page of "edgemcp/page", not true',
-  ],
-  [
-    'page: called',
-    () => served({ page: page(new Request('https://a.example'), loose({})).catch(() => {}) }),
-    '"page" of serve() must be a page such as page of "edgemcp/page", not a promise',
-  ],
-  [
-    'page: inspector uncalled',
-    () => served({ page: inspector }),
-    '"page" of serve() must be a page such as page of "edgemcp/page", not a function',
+    'updates: shards',
+    () => subscriptions({ shards: 0 }),
+    '"shards" of subscriptions() must be a whole number of 1 or more, not 0',
   ],
   ['sessions: true', () => served({ sessions: true }), '"sessions" of serve() must be false or an object, not true'],
   [
@@ -422,9 +427,9 @@ const wrong: readonly Case[] = [
   ],
   ['identity: empty', () => served({ identity: '' }), '"identity" of serve() must be a non-empty string, not ""'],
   [
-    'objects: a class',
-    () => served({ objects: { session: class {} } }),
-    '"objects.session" of serve() must be a non-empty string, not a function',
+    'durableObjects: a class',
+    () => served({ durableObjects: { names: { McpSession: class {} } } }),
+    '"durableObjects.names" of serve() must be names of classes, such as { McpSession: \'OtherSession\' }, not an object',
   ],
   // Functions without their argument.
   [
@@ -456,11 +461,6 @@ const wrong: readonly Case[] = [
     'cloudflareAccess: nothing',
     () => cloudflareAccess(loose({})),
     '"team" of cloudflareAccess() must be a non-empty string, not undefined',
-  ],
-  [
-    'tasks: nothing',
-    () => tasks(loose()),
-    '"server" of tasks() must be a server that createServer() returned, not undefined',
   ],
   [
     'mount: nothing',
@@ -573,11 +573,15 @@ const right: readonly Case[] = [
       }),
     '',
   ],
-  ['an auth of one function', () => serve(newServer(), { sessions: false, auth: own, audit: [() => {}] }), ''],
+  [
+    'an auth of one function',
+    () => serve(newServer(), { sessions: false, auth: own, plugins: [{ name: 'nothing' }] }),
+    '',
+  ],
   ['every host', () => served({ sessions: false, ...policies.public }), ''],
   ['named hosts', () => served({ sessions: false, hosts: ['mcp.example.com', 'localhost', '[::1]'] }), ''],
-  ['tasks with an auth', () => tasks(newServer(), { auth }), ''],
-  ['tasks with terms of storing', () => tasks(newServer(), { auth: { storedClaims: ['email'] } }), ''],
+  ['tasks with an auth', () => tasks({ auth }), ''],
+  ['tasks with terms of storing', () => tasks({ auth: { storedClaims: ['email'] } }), ''],
 ]
 
 const messageOf = (run: () => unknown): string => {

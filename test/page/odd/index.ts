@@ -87,15 +87,15 @@ closed.prompt('hidden_prompt', { description: 'Hidden prompt' }, () => 'hidden')
 const member = { issuer: 'https://auth.example.com', subject: 'member', scopes: [], claims: {} }
 
 const workers = {
-  open: serve(open, { page }),
+  open: serve(open, { plugins: [page()] }),
   closed: serve(closed, {
-    page,
     auth: {
       async authenticate(request) {
         if (request.headers.get('Authorization') === 'Bearer good') return member
         throw new McpError('unauthorized', 'Members only')
       },
     },
+    plugins: [page()],
   }),
 }
 

@@ -1,7 +1,7 @@
 /** A server whose Durable Objects were forgotten. */
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'bare', version: '1.0.0', jsonSchema })
 const forget = () => Promise.resolve('nothing was said')
@@ -17,4 +17,4 @@ server.tool('ask', { description: 'Asks' }, async (_, ctx) => {
 })
 server.tool('announce', { description: 'Says that the tools changed' }, () => server.updates.tools().then(forget))
 
-export default serve(server, { updates: updates() })
+export default serve(server, { plugins: [subscriptions()] })

@@ -1,6 +1,6 @@
 /** Room for five streams of changes, two for each person and three for each address. Tokens are people. */
 import { createServer, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'crowded', version: '1.0.0' })
 server.tool('greet', { description: 'Says hello' }, () => 'Hello!')
@@ -10,7 +10,6 @@ server.resource('note://{+id}', { description: 'Notes' }, ({ id }) => id)
 const worker = serve(server, {
   // Who leaves is noticed soon.
   limits: { keepAliveMs: 100 },
-  updates: updates({ listeners: 5, listenersEach: 2, listenersPerAddress: 3, storageBytes: 2_000_000 }),
   auth: {
     async authenticate(request) {
       const subject = request.headers.get('Authorization')
@@ -18,6 +17,7 @@ const worker = serve(server, {
       return { issuer: 'https://issuer.example', subject, scopes: [], claims: {} }
     },
   },
+  plugins: [subscriptions({ listeners: 5, listenersEach: 2, listenersPerAddress: 3, storageBytes: 2_000_000 })],
 })
 export default worker
 export const { McpSession, McpUpdates } = worker

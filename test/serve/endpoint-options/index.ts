@@ -2,8 +2,8 @@
 
 import { createServer, type ServeOptions, serve } from 'edgemcp'
 import { first, own } from 'edgemcp/compose'
-import { limits } from 'edgemcp/limits'
-import { updates } from 'edgemcp/updates'
+import { rateLimit } from 'edgemcp/rate-limit'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import type { Post } from '../../../durable-objects/rpc.ts'
 
@@ -38,13 +38,23 @@ let alarmInMs: number | undefined
 server.tool('alarm', { description: 'Says when the session is over, unless it is used' }, () => String(alarmInMs))
 
 const minute = 60_000
-const patient = { session: 'PatientSession' }
-const hasty = { session: 'HastySession' }
+const patient = { McpSession: 'PatientSession' }
+const hasty = { McpSession: 'HastySession' }
 
 /** Those whose classes are exported. */
 const [keepsPatient, keepsHasty] = [
-  serve(server, { path: '/a', objects: patient, limits: { streamAfterMs: 10 * minute }, limit: limits() }),
-  serve(server, { path: '/b', objects: hasty, limits: { streamAfterMs: 1 }, updates: updates() }),
+  serve(server, {
+    path: '/a',
+    limits: { streamAfterMs: 10 * minute },
+    plugins: [rateLimit()],
+    durableObjects: { names: patient },
+  }),
+  serve(server, {
+    path: '/b',
+    limits: { streamAfterMs: 1 },
+    plugins: [subscriptions()],
+    durableObjects: { names: hasty },
+  }),
 ]
 export class PatientSession extends keepsPatient.McpSession {
   override async post(post: Post) {
@@ -61,15 +71,22 @@ const endpoints = (
   [
     [
       'quick',
-      { objects: patient, limits: { streamAfterMs: 10 }, sessions: { ttl: 60 * minute, log: { maxEvents: 2 } } },
+      {
+        durableObjects: { names: patient },
+        limits: { streamAfterMs: 10 },
+        sessions: { ttl: 60 * minute, log: { maxEvents: 2 } },
+      },
     ],
-    ['slow', { objects: hasty, limits: { streamAfterMs: minute } }],
-    ['telling', { objects: patient, updates: updates({ listenersEach: 1, listenersPerAddress: 1 }) }],
-    ['crowded', { objects: patient, updates: updates({ listenersPerAddress: 3 }) }],
-    ['silent', { objects: hasty }],
-    ['short', { objects: patient, limit: limits({ time: 50 }) }],
-    ['long', { objects: patient, limit: limits({ time: minute }) }],
-    ['unlimited', { objects: patient }],
+    ['slow', { durableObjects: { names: hasty }, limits: { streamAfterMs: minute } }],
+    [
+      'telling',
+      { durableObjects: { names: patient }, plugins: [subscriptions({ listenersEach: 1, listenersPerAddress: 1 })] },
+    ],
+    ['crowded', { durableObjects: { names: patient }, plugins: [subscriptions({ listenersPerAddress: 3 })] }],
+    ['silent', { durableObjects: { names: hasty } }],
+    ['short', { durableObjects: { names: patient }, plugins: [rateLimit({ time: 50 })] }],
+    ['long', { durableObjects: { names: patient }, plugins: [rateLimit({ time: minute })] }],
+    ['unlimited', { durableObjects: { names: patient } }],
   ] satisfies [string, ServeOptions][]
 ).map(([name, options]) => own(serve(server, { path: `/${name}/mcp`, ...options })))
 

@@ -1,11 +1,11 @@
 /** A server whose sessions are over after three idle seconds, and that tells who is registered for changes. */
 import { createServer, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'lapsing', version: '1.0.0' })
 server.resource('note://{id}', { description: 'A note' }, ({ id }) => id)
 
-const worker = serve(server, { updates: updates(), sessions: { ttl: 3000 } })
+const worker = serve(server, { sessions: { ttl: 3000 }, plugins: [subscriptions()] })
 
 export const { McpSession } = worker
 export class McpUpdates extends worker.McpUpdates {

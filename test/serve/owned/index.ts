@@ -1,6 +1,6 @@
 /** A server on which whoever says a name is that person. */
 import { createServer, McpError, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'owned', version: '1.0.0', pageSize: 1 })
@@ -22,7 +22,6 @@ server.resource(
 )
 
 const worker = serve(server, {
-  updates: updates(),
   auth: {
     async authenticate(request) {
       const subject = /^Bearer (ada|bob|eve)$/.exec(request.headers.get('Authorization') ?? '')?.[1]
@@ -30,6 +29,7 @@ const worker = serve(server, {
       return { issuer: 'https://names.example', subject, scopes: [], claims: {} }
     },
   },
+  plugins: [subscriptions()],
 })
 export default worker
 export const { McpSession, McpUpdates } = worker

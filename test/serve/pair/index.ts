@@ -18,7 +18,7 @@ const declared = (name: string) => {
 const one = serve(declared('one'))
 const other = serve(declared('other'), {
   path: '/other/mcp',
-  objects: { session: 'OtherSession', updates: 'OtherUpdates' },
+  durableObjects: { names: { McpSession: 'OtherSession', McpUpdates: 'OtherUpdates' } },
 })
 
 export default {

@@ -1,6 +1,6 @@
 /** A server whose objects must stay in the European Union. */
 import { createServer, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 
 const server = createServer({ name: 'placed', version: '1.0.0' })
 server.tool('touch', { description: 'Changes the note' }, async () => {
@@ -8,6 +8,9 @@ server.tool('touch', { description: 'Changes the note' }, async () => {
 })
 const note = server.resource('note://1', { name: 'note', description: 'A note' }, () => 'one')
 
-const worker = serve(server, { updates: updates(), sessions: { jurisdiction: 'eu', locationHint: 'weur' } })
+const worker = serve(server, {
+  plugins: [subscriptions()],
+  durableObjects: { jurisdiction: 'eu', locationHint: 'weur' },
+})
 export default worker
 export const { McpSession, McpUpdates } = worker

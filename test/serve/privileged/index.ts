@@ -2,8 +2,8 @@
 import { createServer, serve } from 'edgemcp'
 import { type AuditEvent, audit } from 'edgemcp/audit'
 import { bearer } from 'edgemcp/auth'
+import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 
 const server = createServer({ name: 'privileged', version: '1.0.0' })
@@ -69,8 +69,6 @@ server.tool('requests', { description: 'Lists requests to Session objects', scop
 const events: AuditEvent[] = []
 
 const worker = serve(server, {
-  audit: audit({ to: (event) => events.push(event) }),
-  updates: updates(),
   auth: bearer({
     verify(token) {
       const [sub, ...scopes] = token.split('~')
@@ -78,6 +76,7 @@ const worker = serve(server, {
     },
     tenantClaim: 'org',
   }),
+  plugins: [audit({ to: (event) => events.push(event) }), subscriptions(), tasks()],
 })
 export default {
   fetch(request, env, ctx) {
@@ -86,7 +85,6 @@ export default {
   },
 } satisfies ExportedHandler
 export const { McpUpdates } = worker
-export const { McpTask } = tasks(server)
 
 export class McpSession extends worker.McpSession {
   override async fetch(request: Request): Promise<Response> {

@@ -1,6 +1,6 @@
 /** A server whose calls follow a script, so that a test decides what is said, and when. */
 import { type Context, createServer, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
 const server = createServer({ name: 'replay', version: '1.0.0' })
@@ -61,7 +61,7 @@ server.tool('change', { description: 'Changes a note', inputSchema: z.object({ i
 
 const note = server.resource('note://{id}', { name: 'note', description: 'A note' }, ({ id }) => `note ${id}`)
 
-const worker = serve(server, { updates: updates(), limits: { keepAliveMs: 100 } })
+const worker = serve(server, { limits: { keepAliveMs: 100 }, plugins: [subscriptions()] })
 export default worker
 export const { McpUpdates } = worker
 

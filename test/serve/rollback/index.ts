@@ -1,8 +1,8 @@
 /** A server whose objects can be made to hold what a newer release has stored. */
 
 import { createServer, serve } from 'edgemcp'
+import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 import type { Post } from '../../../durable-objects/rpc.ts'
 
@@ -14,7 +14,7 @@ server.tool('wait', { description: 'Waits', task: true }, async (_, ctx) => {
   return 'waited'
 })
 
-const worker = serve(server, { updates: updates() })
+const worker = serve(server, { plugins: [subscriptions(), tasks()] })
 export default worker
 export const { McpUpdates } = worker
 
@@ -33,9 +33,8 @@ export class McpSession extends worker.McpSession {
   }
 }
 
-const Tasks = tasks(server)
 /** Its client makes it one of a newer release by cancelling it. */
-export class McpTask extends Tasks.McpTask {
+export class McpTask extends worker.McpTask {
   override cancel() {
     return pretend({ storage: this.ctx.storage, abort: () => this.ctx.abort() })
   }

@@ -1,6 +1,6 @@
 /** Notes of several tenants, on four servers with objects of their own: what happens on one is not heard on another. */
 import { createServer, McpError, type Principal, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 
 /** Who vouches for people, where no other issuer does. */
 const names = 'https://names.example'
@@ -56,10 +56,7 @@ const lanes = [0, 1, 2, 3].map((lane) => {
   )
 
   const worker = serve(server, {
-    path: `/${lane}/mcp`,
-    objects: { session: `Session${lane}`, updates: `Updates${lane}` },
-    updates: updates({ shards: 3 }),
-    // Who has left is noticed by writing to them. A slow machine must not turn a JSON response into an event stream.
+    path: `/${lane}/mcp`, // Who has left is noticed by writing to them. A slow machine must not turn a JSON response into an event stream.
     limits: { keepAliveMs: 50, streamAfterMs: 600_000 },
     auth: {
       async authenticate(request): Promise<Principal> {
@@ -69,6 +66,8 @@ const lanes = [0, 1, 2, 3].map((lane) => {
         return { issuer, subject, tenant, scopes: [], claims: {} }
       },
     },
+    plugins: [subscriptions({ shards: 3 })],
+    durableObjects: { names: { McpSession: `Session${lane}`, McpUpdates: `Updates${lane}` } },
   })
 
   const announce = ({ list, uri, issuer = names, tenant }: Announcement): Promise<void> => {

@@ -1,8 +1,8 @@
-/** Two servers with a tool that publishes a change and does not wait for it. Only the one at `/heard/mcp` has `updates()`. */
-import { createServer, type Server, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+/** Two servers with a tool that publishes a change and does not wait for it. Only the one at `/heard/mcp` has `subscriptions()`. */
+import { createServer, type ServeOptions, type Server, serve } from 'edgemcp'
+import { subscriptions } from 'edgemcp/subscriptions'
 
-const served = (name: string, options: Parameters<typeof serve>[1]) => {
+const served = (name: string, options: ServeOptions) => {
   const server: Server = createServer({ name, version: '1.0.0' })
   const note = server.resource('note://1', { description: 'A note' }, () => 'text')
   server.tool('edit', { description: 'Changes the note' }, () => {
@@ -12,7 +12,7 @@ const served = (name: string, options: Parameters<typeof serve>[1]) => {
   return serve(server, options)
 }
 
-const heard = served('heard', { path: '/heard/mcp', updates: updates() })
+const heard = served('heard', { path: '/heard/mcp', plugins: [subscriptions()] })
 const unheard = served('unheard', { path: '/unheard/mcp' })
 
 export default {

@@ -4,7 +4,7 @@
  */
 import { exports } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import { keptBack, putForward } from './clock.ts'
 import { countCalls, countStorage } from './counting.ts'
@@ -40,7 +40,6 @@ server.tool('ask', { description: 'Asks who is there' }, async (_, ctx) => {
 const note = server.resource('note://{id}', { name: 'note', description: 'A note' }, ({ id }) => `note ${id}`)
 
 const worker = serve(server, {
-  updates: updates(),
   // What a busy machine delays must not become something else.
   limits: { streamAfterMs: 600_000, keepAliveMs: 200 },
   auth: {
@@ -49,6 +48,7 @@ const worker = serve(server, {
       return { issuer: 'https://names.example', subject, scopes: [], claims: {} }
     },
   },
+  plugins: [subscriptions()],
 })
 
 const nothing = (): Tallies => ({ http: 0, session: { ...noTally }, updates: { ...noTally }, closed: 0, names: [] })

@@ -492,13 +492,12 @@ server.resource(
 server.use(many, { prefix: 'many.' })
 
 const worker = serve(server, {
-  page,
-  updates: updates(),
   // A slow machine must not turn a JSON response into an event stream.
   limits: { maxBodyBytes: 1_000_000, bodyTimeoutMs: 4_000, streamAfterMs: 600_000, keepAliveMs: 200 },
+  plugins: [page(), subscriptions()],
 })
 export default worker
 export const { McpSession, McpUpdates } = worker
 export { McpState } from 'edgemcp/state'
 
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'

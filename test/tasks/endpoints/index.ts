@@ -2,17 +2,16 @@
 import { createServer, serve } from 'edgemcp'
 import { bearer, forTenant } from 'edgemcp/auth'
 import { first, mount, own, proxy, routeByTenant } from 'edgemcp/compose'
-import { limits } from 'edgemcp/limits'
+import { rateLimit } from 'edgemcp/rate-limit'
 import { McpState } from 'edgemcp/state'
+import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
 
 const verify = (token: string) => JSON.parse(atob(token))
 const principalText = { description: 'Returns its claims', task: true, scopes: [] } as const
 
 const shared = createServer({ name: 'shared', version: '1.0.0' })
 shared.tool('claims', principalText, (_, { principal }) => JSON.stringify(principal?.claims))
-export const { McpTask } = tasks(shared)
 
 const tenantOptions = new Map<string, Partial<Parameters<typeof bearer>[0]>>([
   ['storing', { storedClaims: ['email'] }],
@@ -21,52 +20,54 @@ const tenantOptions = new Map<string, Partial<Parameters<typeof bearer>[0]>>([
   ['limited', {}],
   ['mistaken', {}],
 ])
-const limit = limits({ quota: '3/h' })
-const bareObjects = { session: 'BareSession' }
+const limit = rateLimit({ quota: '3/h' })
+const withTasks = [tasks()] as const
+const bareNames = { McpSession: 'BareSession' }
 const authOf = (tenant: string) => {
   const options = tenantOptions.get(tenant)
   return options && forTenant(tenant, bearer({ verify, ...options } as Parameters<typeof bearer>[0]))
 }
 const byPath = routeByTenant('/{tenant}/mcp', (tenant, path) => {
   const auth = authOf(tenant)
-  if (tenant === 'limited') return auth && serve(shared, { path, auth, limit })
+  if (tenant === 'limited') return auth && serve(shared, { path, auth, plugins: [limit, ...withTasks] })
   // The class that keeps its sessions is that of an endpoint without limits.
-  if (tenant === 'mistaken') return auth && serve(shared, { path, auth, limit, objects: bareObjects })
-  return auth && serve(shared, { path, auth })
+  if (tenant === 'mistaken')
+    return auth && serve(shared, { path, auth, plugins: [limit, ...withTasks], durableObjects: { names: bareNames } })
+  return auth && serve(shared, { path, auth, plugins: withTasks })
 })
 const sameIdentity = routeByTenant('/same/{tenant}/mcp', (tenant, path) => {
   const auth = authOf(tenant)
-  return auth && serve(shared, { path, auth, identity: 'same' })
+  return auth && serve(shared, { path, auth, identity: 'same', plugins: withTasks })
 })
 
 const part = createServer({ name: 'part', version: '1.0.0' })
 part.tool('claims', principalText, (_, { principal }) => JSON.stringify(principal?.claims))
-tasks(part)
 const whole = createServer({ name: 'whole', version: '1.0.0' })
 whole.use(mount(part, { prefix: 'part_' }))
-const wholeObjects = { session: 'WholeSession' }
+const wholeNames = { McpSession: 'WholeSession' }
 const refusing = serve(whole, {
   path: '/refusing',
-  objects: wholeObjects,
   auth: bearer({ verify, reauthorize: () => undefined }),
+  plugins: withTasks,
+  durableObjects: { names: wholeNames },
 })
 const keeping = serve(whole, {
   path: '/keeping',
-  objects: wholeObjects,
   auth: bearer({ verify, storedClaims: ['email'] }),
-  updates: updates(),
+  plugins: [subscriptions(), ...withTasks],
+  durableObjects: { names: wholeNames },
 })
 // Two levels of mounted servers, and a proxy that stands before the tools of all of them.
 const gateway = createServer({ name: 'gateway', version: '1.0.0', experimental: { 'com.example/own': { level: 1 } } })
 gateway.use(proxy('http://127.0.0.1:1/mcp', { prefix: 'far_', scopes: [] }))
 const middle = createServer({ name: 'middle', version: '1.0.0', experimental: { 'com.example/trial': { level: 2 } } })
 gateway.use(mount(middle.use(mount(part, { prefix: 'part_' })), { prefix: 'middle_' }))
-const gatewayObjects = { session: 'GatewaySession' }
+const gatewayNames = { McpSession: 'GatewaySession' }
 const nested = serve(gateway, {
   path: '/nested',
-  objects: gatewayObjects,
   auth: bearer({ verify }),
-  updates: updates(),
+  plugins: [subscriptions(), ...withTasks],
+  durableObjects: { names: gatewayNames },
 })
 
 export default first(
@@ -77,8 +78,10 @@ export default first(
   byPath,
   () => new Response(null, { status: 404 }),
 )
-export const { McpSession, McpUpdates } = serve(shared, { updates: updates(), limit: limits() })
-export const { McpSession: BareSession } = serve(shared, { objects: bareObjects })
+export const { McpSession, McpUpdates, McpTask } = serve(shared, {
+  plugins: [subscriptions(), rateLimit(), ...withTasks],
+})
+export const { McpSession: BareSession } = serve(shared, { plugins: withTasks, durableObjects: { names: bareNames } })
 export const { McpSession: WholeSession } = keeping
 export const { McpSession: GatewaySession } = nested
 export { McpState }

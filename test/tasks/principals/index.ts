@@ -2,8 +2,8 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
+import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 
 const server = createServer({ name: 'principals', version: '1.0.0' })
@@ -83,7 +83,6 @@ const auth = bearer({
   }),
 })
 
-const worker = serve(server, { auth, updates: updates() })
+const worker = serve(server, { auth, plugins: [subscriptions(), tasks()] })
 export default worker
-export const { McpSession, McpUpdates } = worker
-export const { McpTask } = tasks(server)
+export const { McpSession, McpUpdates, McpTask } = worker

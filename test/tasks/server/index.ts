@@ -1,8 +1,8 @@
 /** Tools that run as tasks. What they did is kept in memory; the clock can be put forward. */
 import { exports } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
+import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
-import { updates } from 'edgemcp/updates'
 import * as z from 'zod'
 
 const server = createServer({ name: 'tasks', version: '1.0.0' })
@@ -360,15 +360,14 @@ server.tool('tried', { description: 'How often', inputSchema: z.object({ key: z.
 let abandon = (): Promise<never> => Promise.reject(new Error('No object is running'))
 
 const worker = serve(server, {
-  updates: updates(),
   auth: {
     async authenticate(request) {
       const subject = request.headers.get('Authorization')
       return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
     },
   },
+  plugins: [subscriptions(), tasks()],
 })
-const made = tasks(server)
 
 export const { McpSession, McpUpdates } = worker
 
@@ -390,7 +389,7 @@ function stored<T>(value: T): T {
   return value
 }
 
-export class McpTask extends made.McpTask {
+export class McpTask extends worker.McpTask {
   constructor(state: DurableObjectState, env: never) {
     const { storage } = state
     const setAlarm = (time: number) => storage.setAlarm(time - ahead)

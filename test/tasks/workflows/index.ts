@@ -48,12 +48,11 @@ server.tool('status', { description: 'How the last one is' }, async () => {
   return (await instance.status()).status
 })
 
-const worker = serve(server)
-const made = tasks(server)
+const worker = serve(server, { plugins: [tasks()] })
 
 export const { McpSession, McpUpdates } = worker
 
-export class McpTask extends made.McpTask {
+export class McpTask extends worker.McpTask {
   lose(): void {
     this.ctx.abort('lost')
   }

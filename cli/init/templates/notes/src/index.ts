@@ -1,5 +1,5 @@
 import { createServer, resourceLink, serve } from 'edgemcp'
-import { updates } from 'edgemcp/updates'
+import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 import { notebook } from './notebook.ts'
 
@@ -45,7 +45,7 @@ server.tool(
   async ({ query }) => ({ ids: await notebook().search(query) }),
 )
 
-const worker = serve(server, { updates: updates() })
+const worker = serve(server, { plugins: [subscriptions()] })
 export default worker
 export const { McpSession, McpUpdates } = worker
 export { Notebook } from './notebook.ts'

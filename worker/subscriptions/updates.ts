@@ -4,9 +4,9 @@ import { Updates, type UpdatesOptions } from '../../durable-objects/updates.ts'
 import { topicsAbout } from '../engine/subscribing.ts'
 import { checkOptions, type KindsOf } from '../options/check.ts'
 import { count } from '../options/kinds.ts'
+import type { Plugin } from '../plugin.ts'
 import { toggleKey } from '../protocol/changes.ts'
 import { hash } from '../protocol/hash.ts'
-import type { UpdatesFeature } from '../serve.ts'
 import type { Registry } from '../server/server.ts'
 import { listen } from './listen.ts'
 
@@ -19,13 +19,13 @@ const kinds: KindsOf<UpdatesOptions> = {
 }
 
 /**
- * Lets clients hear of changes: `serve(server, { updates: updates() })`. What changes is announced with
+ * Lets clients hear of changes: `serve(server, { plugins: [subscriptions()] })`. What changes is announced with
  * `server.updates`, or `updated` of a resource, from anywhere in the application.
  *
  * @throws Error when an option is not a whole number of at least 1
  */
-export function updates(options: Partial<UpdatesOptions> = {}): UpdatesFeature {
-  checkOptions('updates()', options, kinds)
+export function subscriptions(options: Partial<UpdatesOptions> = {}): Plugin {
+  checkOptions('subscriptions()', options, kinds)
   const all: UpdatesOptions = {
     shards: 1,
     listeners: 10_000,
@@ -35,7 +35,7 @@ export function updates(options: Partial<UpdatesOptions> = {}): UpdatesFeature {
     ...options,
   }
   const of = (name: string) => (name ? hash(name) : Math.floor(Math.random() * 2 ** 32)) % all.shards
-  return { Updates, Subscriptions, options: all, of, listen, attach }
+  return { name: 'subscriptions', subscriptions: { Updates, Subscriptions, options: all, of, listen, attach } }
 }
 
 /** Lets a server tell of changes, and be changed, through the first of the objects. */

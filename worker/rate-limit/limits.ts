@@ -18,9 +18,8 @@ import { callerOf } from './caller.ts'
 import { type Counted, take } from './quota.ts'
 import { bindingOf, type Rate, rateText, readQuota, readRate } from './rate.ts'
 import { type Slot, Slots } from './slots.ts'
-import { limitTime } from './time.ts'
 
-export type LimitsOptions = RateLimit & {
+export type RateLimitOptions = RateLimit & {
   /** Streams that one caller may hold open at a time in one isolate. Default 50. */
   streams?: number
   /** Milliseconds that a handler may run without waiting for its client. Default five minutes; `Infinity`: no limit. */
@@ -47,7 +46,7 @@ const defaults = { concurrent: 50, streams: 50, time: 5 * 60_000 }
 /** Milliseconds that a call may take besides its handler's time. */
 const leaseMarginMs = 10_000
 
-const kinds: KindsOf<LimitsOptions> = {
+const kinds: KindsOf<RateLimitOptions> = {
   rate: kind.string,
   quota: kind.string,
   concurrent: kind.atLeastOne,
@@ -57,12 +56,15 @@ const kinds: KindsOf<LimitsOptions> = {
 }
 
 /** @throws Error with one sentence that names the fix */
-const timed = new WeakSet<Registry>()
+/** Milliseconds that handlers may run; `undefined`: no limit. */
+export function timeOf({ time = defaults.time }: RateLimitOptions): number | undefined {
+  return time < Number.POSITIVE_INFINITY ? time : undefined
+}
 
-export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<string, unknown>>): Limiter {
-  checkOptions('limits()', options, kinds)
+export function limiter(options: RateLimitOptions, bindings: () => Readonly<Record<string, unknown>>): Limiter {
+  checkOptions('rateLimit()', options, kinds)
   const { streams = defaults.streams, time = defaults.time, arguments: longest = Number.POSITIVE_INFINITY } = options
-  const common = readLimit({ concurrent: defaults.concurrent, ...options }, '', 'limits()')
+  const common = readLimit({ concurrent: defaults.concurrent, ...options }, '', 'rateLimit()')
   const read = new WeakMap<RateLimit, Read>()
   const slots = new Slots()
   const leaseMs = time + leaseMarginMs
@@ -71,10 +73,6 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
   return {
     validate(server) {
       readOwn(server.registry)
-      // A server may be served at several addresses.
-      if (time === Number.POSITIVE_INFINITY || timed.has(server.registry)) return
-      timed.add(server.registry)
-      server.registry.interceptors.unshift(limitTime(time))
     },
 
     ...(time < Number.POSITIVE_INFINITY && { handlerTimeMs: time }),
@@ -123,7 +121,7 @@ export function limiter(options: LimitsOptions, bindings: () => Readonly<Record<
     // Written out, so that bundlers leave nothing of it to a deployment.
     ...(globalThis.process?.env?.NODE_ENV === 'development' && {
       needsState: (registry: Registry) => [
-        ...counters(common, 'limits()'),
+        ...counters(common, 'rateLimit()'),
         ...limited(registry).flatMap(({ owner, what, limit }) => counters(readLimit(limit, what, owner), `"${what}"`)),
       ],
     }),

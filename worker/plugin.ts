@@ -1,0 +1,212 @@
+/** What a plugin adds to an endpoint. */
+import type { AuditHook, IncomingRequest, Limiter, ServerInfo } from './auth/auth.ts'
+import type { Seals } from './engine/call.ts'
+import type { Method } from './engine/methods/method.ts'
+import type { Principal } from './protocol/principal.ts'
+import type { Revision } from './protocol/revision.ts'
+import type { Params } from './protocol/types.ts'
+import type { Awaitable, Context } from './server/context.ts'
+import type { Interceptor } from './server/interceptor.ts'
+import type { ExtraSubscription, Open, Registry, Server } from './server/server.ts'
+
+/** What an endpoint provides to its plugins. */
+export interface Runtime {
+  /** What the server declares, with what the plugins of this endpoint add. Read-only for plugins. */
+  readonly declarations: Registry
+  /** Names the endpoint: see `identity` of `serve()`. */
+  readonly identity: string
+  /**
+   * Returns a Durable Object.
+   *
+   * @param className as the class is exported by default, such as `McpTask`: the option `durableObjects` of `serve()` may rename and place it
+   * @throws McpError `internal_error` when the Worker has no such class
+   */
+  object<Rpc>(className: string, name: string): Rpc
+  /** Encrypts and authenticates values for one principal. @param identity of another endpoint with the same keys. Default: this one */
+  seals(principal: Principal | undefined, identity?: string): Seals
+  /** Goes on after the response. Failures are reported. */
+  waitUntil(work: Promise<unknown>): void
+  /** Logs a problem. The client does not get it. */
+  report(problem: unknown): void
+}
+
+/** Answers HTTP requests to one path beside the endpoint. The host of each request has been checked. */
+export interface Route {
+  /** Such as `/metrics`. */
+  readonly path: string
+  readonly methods: readonly ('GET' | 'HEAD' | 'POST')[]
+  handle(request: Request, endpoint: ServerInfo): Awaitable<Response>
+}
+
+/** A Durable Object class, which the platform instantiates. */
+export interface DurableObjectClass {
+  new (ctx: never, env: never): object
+}
+
+/** How change notifications reach clients: what `subscriptions()` of `edgemcp/subscriptions` brings. */
+export interface SubscriptionsFeature {
+  readonly Updates: new (ctx: never, env: never, host: never) => object
+  /** The subscriptions of a session. */
+  readonly Subscriptions: new (
+    ...args: never[]
+  ) => object
+  readonly options: Readonly<Record<string, number>>
+  /** The shard of the objects that a session or a listener belongs to. */
+  of(name: string): number
+  listen(...args: never[]): Promise<Response>
+  attach(...args: never[]): void
+}
+
+/**
+ * A value that adds to an endpoint: `serve(server, { plugins: [observe({ to }), tasks()] })`. `serve()` reads it once. A plugin never changes the
+ * server, so that one server may be served several times with other plugins.
+ *
+ * @typeParam Classes the Durable Object classes that the Worker has to export for it, by name
+ */
+export interface Plugin<Classes extends Readonly<Record<string, DurableObjectClass>> = Record<never, never>> {
+  /** For error messages. */
+  readonly name: string
+  /** Checks what the server declares, at startup. @throws Error that names the declaration and the fix */
+  validate?(server: Server): void
+  /** Extensions that the server has by it, by name, with their settings. */
+  readonly extensions?: Readonly<Record<string, Params>>
+  /** Methods that it answers, by name. `inner`: the method without this plugin. */
+  methods?(runtime: Runtime): Readonly<Record<string, (inner: Method | undefined) => Method>>
+  /** Capabilities that the server declares in `initialize`. */
+  capabilities?(revision: Revision, principal: Principal | undefined): Awaitable<Params>
+  /** Wraps every step of every call, outside the interceptors of the server. The one of the first plugin is outermost. */
+  interceptor?(runtime: Runtime): Interceptor
+  /** Called for every HTTP request once it has a response, which may be a stream that goes on. Errors are reported. */
+  readonly onResponse?: AuditHook
+  /** Paths that it answers besides the endpoint. Each path has one plugin. */
+  routes?(runtime: Runtime): readonly Route[]
+  /** Counts requests and calls. An endpoint has one at most. */
+  readonly limiter?: Limiter
+  /** Delivers change notifications. An endpoint has one at most. */
+  readonly subscriptions?: SubscriptionsFeature
+  /** Reads a filter of its own from the params of `subscriptions/listen`; `undefined` when there is none. */
+  subscriptionTopics?(
+    params: Params,
+    open: Open,
+    principal: Principal | undefined,
+    runtime: Runtime,
+  ): Promise<ExtraSubscription | undefined>
+  /** Makes its Durable Object classes, by the names under which the Worker exports them. */
+  readonly objects?: { readonly [Name in keyof Classes]: (runtime: Runtime) => Classes[Name] }
+  /** Replaces the context of a handler. `end` is called when the step has ended. */
+  instrument?(context: Context): { readonly context: Context; end(): void }
+}
+
+export type { IncomingRequest }
+
+/** Any plugin, whatever classes it has. */
+export type AnyPlugin = Plugin<Readonly<Record<string, DurableObjectClass>>> | Plugin
+
+/** The Durable Object classes of plugins, by name. */
+export type ClassesOf<P extends readonly AnyPlugin[]> = Intersection<P[number]>
+
+type Intersection<P> = (P extends Plugin<infer Classes> ? (classes: Classes) => void : never) extends (
+  classes: infer All,
+) => void
+  ? All
+  : never
+
+/**
+ * @param names of `durableObjects`
+ * @throws Error for plugins that cannot be used together, and for names of classes that there are not
+ */
+export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Record<string, string>>): void {
+  const classes = [
+    'McpSession',
+    'McpUpdates',
+    'McpState',
+    ...plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
+  ]
+  const unknown = Object.keys(names).find((name) => !classes.includes(name))
+  if (unknown !== undefined) {
+    const list = classes.join(', ').replace(/, ([^,]*)$/, ' and $1')
+    throw new Error(`serve() has no class "${unknown}" to name in durableObjects.names: it has ${list}`)
+  }
+  refuseTwice(
+    'that have',
+    plugins.flatMap(({ limiter }) => (limiter ? 'a limiter' : [])),
+  )
+  refuseTwice(
+    'that have',
+    plugins.flatMap(({ subscriptions }) => (subscriptions ? 'subscriptions' : [])),
+  )
+  refuseTwice(
+    'with the class',
+    plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
+  )
+}
+
+function refuseTwice(what: string, values: readonly string[]): void {
+  const twice = values.find((value, index) => values.indexOf(value) !== index)
+  if (twice !== undefined) throw new Error(`serve() has two plugins ${what} ${twice}: remove one`)
+}
+
+/** Makes a value when it is read, and again when its key has changed. */
+function cachedBy<K, V>(keyOf: () => K, make: () => V): () => V {
+  let cached: { readonly key: K; readonly value: V } | undefined
+  return () => {
+    const key = keyOf()
+    if (!cached || cached.key !== key) cached = { key, value: make() }
+    return cached.value
+  }
+}
+
+type Members = { -readonly [Name in keyof Registry]?: () => NonNullable<Registry[Name]> }
+
+/**
+ * What a server declares, with what the plugins of one endpoint add. What is declared after `serve()` is in it too.
+ *
+ * @param runtime is read when a request is served
+ */
+export function withPlugins(declared: Registry, plugins: readonly AnyPlugin[], runtime: () => Runtime): Registry {
+  const added = cachedBy(
+    () => true,
+    () => ({
+      interceptors: plugins.flatMap((plugin) => plugin.interceptor?.(runtime()) ?? []),
+      methods: plugins.map((plugin) => plugin.methods?.(runtime()) ?? {}),
+    }),
+  )
+  const interceptors = cachedBy(
+    () => declared.interceptors.length,
+    () => [...added().interceptors, ...declared.interceptors],
+  )
+  const methods = cachedBy(
+    () => declared.methods.size,
+    () => {
+      const all = new Map(declared.methods)
+      for (const wrap of added().methods)
+        for (const [name, method] of Object.entries(wrap)) all.set(name, method(all.get(name) as Method | undefined))
+      return all
+    },
+  )
+  const extensions = plugins.flatMap((plugin) => plugin.extensions ?? [])
+  const capabilities = plugins.flatMap((plugin) => plugin.capabilities ?? [])
+  const [topics] = plugins.flatMap(({ subscriptionTopics }) => subscriptionTopics ?? [])
+  const [instrument] = plugins.flatMap((plugin) => plugin.instrument ?? [])
+  const members: Members = {
+    interceptors,
+    methods,
+    ...(extensions.length > 0 && {
+      extensions: () => Object.assign({} as Record<string, Params>, declared.extensions, ...extensions),
+    }),
+    ...(capabilities.length > 0 && {
+      capabilities: () => async (revision, principal) => {
+        const own = [declared.capabilities ?? (() => ({})), ...capabilities]
+        return Object.assign({} as Params, ...(await Promise.all(own.map((read) => read(revision, principal)))))
+      },
+    }),
+    ...(topics && {
+      subscriptionFilters: () => (params, open, principal) => topics(params, open, principal, runtime()),
+    }),
+    ...(instrument && { instrument: () => instrument }),
+  }
+  return Object.create(
+    declared,
+    Object.fromEntries(Object.entries(members).map(([name, get]) => [name, { get, enumerable: true }])),
+  ) as Registry
+}
