@@ -1,8 +1,8 @@
-import { interceptPart } from '../../engine/interceptors.ts'
 import type { MethodContext } from '../../engine/methods/method.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { InputRequest, Params, Result } from '../../protocol/types.ts'
 import type { Context } from '../../server/context.ts'
+import { interceptPart } from './intercept-part.ts'
 import type { Proxied } from './proxied.ts'
 import { isInputRequired } from './results.ts'
 
