@@ -1,6 +1,7 @@
 /** Prompts, resources and completions of servers elsewhere. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
+import { sample } from '../support/full.ts'
 import { type Behind, startGateway } from './behind.ts'
 
 type Json = Record<string, unknown>
@@ -11,7 +12,7 @@ beforeAll(async () => {
 })
 afterAll(() => behind?.[Symbol.asyncDispose]())
 
-describe.each(everyRevision)('for clients of %s', (revision) => {
+describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
   let client: TestClient
   const answers = { elicit: () => ({ action: 'accept', content: { name: 'Ada' } }) }
   const asks = !['2025-03-26', '2024-11-05'].includes(revision)

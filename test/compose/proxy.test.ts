@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
+import { sample } from '../support/full.ts'
 import type { TestServer } from '../support/server.ts'
 import { type Behind, startGateway } from './behind.ts'
 
@@ -16,7 +17,7 @@ afterAll(() => behind?.[Symbol.asyncDispose]())
 const textOf = async (client: TestClient, name: string, args: Json = {}) =>
   ((await client.callTool(name, args)).content as { text: string }[])[0]?.text
 
-describe.each(everyRevision)('for clients of %s', (revision) => {
+describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
   let client: TestClient
   const names = ['Ada', 'Grace']
   const answers = { elicit: () => ({ action: 'accept', content: { name: names.shift() } }) }

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, everyRevision, type TestClient } from '../../worker/testing/index.ts'
+import { sample } from '../support/full.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { statelessHeaders } from '../support/stateless.ts'
 
@@ -23,7 +24,7 @@ const clientOf = (revision: string, token = somebody()) => connect(server.url, {
 
 const textOf = async (called: ReturnType<TestClient['callTool']>) => (await called).content[0]
 
-describe.each(everyRevision)('a client of %s', (revision) => {
+describe.each(sample(everyRevision, 2))('a client of %s', (revision) => {
   test('is stopped by a rate of the platform', async () => {
     await using client = await clientOf(revision)
     for (let call = 0; call < 3; call++) expect(await textOf(client.callTool('bound'))).toMatchObject({ text: 'done' })

@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { connect, everyRevision, type Target, type TestClient } from '../../worker/testing/index.ts'
+import { sample } from '../support/full.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { TaskClient } from '../tasks/client.ts'
 
@@ -34,7 +35,7 @@ async function connected(target: Target, revision: string): Promise<TestClient> 
 }
 const answers = { elicit: () => ({ action: 'accept', content: { name: 'Ada' } }) }
 
-describe.each(everyRevision)('a call of a client of %s', (revision) => {
+describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) => {
   let client: TestClient
   beforeAll(async () => {
     client = await connected(server.url, revision)
