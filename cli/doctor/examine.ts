@@ -13,7 +13,7 @@ import { type Wrangler, wranglerOf } from './wrangler.ts'
  * are run.
  *
  * @param wranglerFor finds the wrangler that reads, builds and runs the project. Default: the one in its node_modules.
- * @throws Refusal when it cannot be looked at
+ * @throws CliError when it cannot be looked at
  */
 export async function examine(
   folder: string,

@@ -52,7 +52,7 @@ type Metafile = {
 
 const quiet = { WRANGLER_SEND_METRICS: 'false', WRANGLER_LOG: 'none', CLOUDFLARE_CF_FETCH_ENABLED: 'false' }
 
-/** @throws Refusal when the project has none */
+/** @throws CliError when the project has none */
 export function wranglerOf(folder: string): Wrangler {
   const require = createRequire(join(folder, 'package.json'))
   let program: string
@@ -97,8 +97,8 @@ function build(program: string, folder: string, out: string, options: readonly s
   const args = [program, 'deploy', '--dry-run', ...options, '--outdir', out, '--metafile', join(out, metafile)]
   const env = { ...process.env, WRANGLER_LOG: 'error', NODE_ENV: 'production', FORCE_COLOR: '0' }
   return new Promise((resolve, reject) => {
-    execFile(process.execPath, args, { cwd: folder, env, maxBuffer: 1e8 }, (failed, said, complained) => {
-      if (failed) reject(new Error(messageIn(`${complained}\n${said}`)))
+    execFile(process.execPath, args, { cwd: folder, env, maxBuffer: 1e8 }, (error, stdout, stderr) => {
+      if (error) reject(new Error(messageIn(`${stderr}\n${stdout}`)))
       else resolve()
     })
   })
@@ -113,8 +113,8 @@ function messageIn(output: string): string {
     .map((line) => line.trim())
     .filter((line) => line && !/^🪵|^If you think this is a bug|^\[?⛅|^─+$/u.test(line))
   const from = lines.findIndex((line) => /ERROR/.test(line))
-  const kept = lines.slice(Math.max(from, 0), Math.max(from, 0) + 6)
-  return kept.map((line) => line.replace(/^✘\s*|\[ERROR\]\s*/gu, '').trim()).join('\n')
+  const shown = lines.slice(Math.max(from, 0), Math.max(from, 0) + 6)
+  return shown.map((line) => line.replace(/^✘\s*|\[ERROR\]\s*/gu, '').trim()).join('\n')
 }
 
 function bundleIn(out: string): Bundle {
