@@ -31,7 +31,7 @@ test('a server bundles subscriptions and the cache of documents with the entry p
   const files = await filesOf(server)
   expect(files).toContain('durable-objects/session/object.ts')
   expect(files.filter((path) => [...subscriptions, documentCache].includes(path))).toEqual([])
-  expect(await filesOf(`${server};export * from './worker/updates/index.ts'`)).toEqual(
+  expect(await filesOf(`${server};export * from './worker/subscriptions/index.ts'`)).toEqual(
     expect.arrayContaining(subscriptions),
   )
   expect(await filesOf(`${server};export * from './worker/auth/index.ts'`)).toContain(documentCache)
