@@ -17,10 +17,10 @@ import type { Context } from '../worker/server/context.ts'
 import type { Server } from '../worker/server/server.ts'
 import type { StateRpc } from '../worker/server/state.ts'
 import type { Tool } from '../worker/server/tool.ts'
-import { sleeping, waited } from '../worker/tasks/sleeping.ts'
 import type { ListedTask, StartResult, TaskListRpc, TaskRpc, TaskView } from './rpc.ts'
 import { Schema } from './shared/schema.ts'
 import { TaskList } from './task-list.ts'
+import { TaskSleeps } from './task-sleeps.ts'
 import {
   type End,
   type TaskCall,
@@ -60,14 +60,6 @@ type RunResult =
   /** The handler was not run: `reauthorize` threw. */
   | { readonly reauthorizeError: unknown }
 
-/** How a handler's run can end before the handler does. */
-type RunEnds = {
-  /** It sleeps until a moment. */
-  park(untilMs: number): void
-  /** It must not go on. */
-  fail(error: McpError): Promise<never>
-}
-
 type Running = { readonly abort: AbortController; readonly ended: Promise<void> }
 
 /** An alarm may run for fifteen minutes; longer work is held by the next one. */
@@ -78,12 +70,8 @@ const [holdAfter, retryAlarmMs] = [20_000, 3000]
 const maxLostRuns = 20
 /** How often `reauthorize` may throw, one time after another, before the task fails. */
 const maxReauthorizeAttempts = 10
-/** Milliseconds that are waited for in memory: to be woken costs more. */
-const maxInMemorySleepMs = 10_000
 /** Characters of a status message. */
 const maxStatusCharacters = 10_000
-/** The longest that a timer takes. */
-const maxTimerMs = 2 ** 31 - 1
 /** Milliseconds between two status messages that are written down. */
 const statusSaveIntervalMs = 1000
 /** Milliseconds that a call is stored beyond the time at which it can be resumed: requests and alarms may be late. */
@@ -313,6 +301,7 @@ export class Task extends DurableObject implements TaskRpc {
     const { promise: ended, resolve: end, reject: endWith } = Promise.withResolvers<Outcome>()
     // Only a running step looks at it.
     ended.catch(() => {})
+    const sleeps = new TaskSleeps(signal, (untilMs) => end({ type: 'suspended', untilMs }))
     let thrown: { by: unknown } | undefined
     const handled = (tool: Tool): Tool => ({
       ...tool,
@@ -322,12 +311,9 @@ export class Task extends DurableObject implements TaskRpc {
         try {
           return await tool.handler(
             input,
-            this.#contextOf(task, context, signal, {
-              park: (untilMs) => end({ type: 'suspended', untilMs }),
-              fail: (error) => {
-                endWith(error)
-                return new Promise<never>(() => {})
-              },
+            this.#contextOf(task, context, sleeps, (error) => {
+              endWith(error)
+              return new Promise<never>(() => {})
             }),
           )
         } catch (problem) {
@@ -347,6 +333,8 @@ export class Task extends DurableObject implements TaskRpc {
         this.#store.keepEffect(key, value)
         this.#madeProgress(task)
       },
+      now: Date.now,
+      sleep: (untilMs) => sleeps.sleep(untilMs),
       ended,
       disconnect: () => {},
       completed: () => {},
@@ -441,50 +429,23 @@ export class Task extends DurableObject implements TaskRpc {
     await this.#wake(task)
   }
 
-  #contextOf(task: TaskRecord, context: Context, signal: AbortSignal, { park, fail }: RunEnds): Context {
-    let effects = 0
-    /** Moments of the sleeps that are not over, one for each. */
-    const moments = new Set<{ readonly at: number }>()
-    /** Does one of them take so long that it is not waited for in memory? */
-    let isLong = false
-    /** What runs beside a sleep is not thrown away: its result would be missed. */
-    const leave = () => {
-      if (effects === 0 && isLong && moments.size > 0) park(Math.min(...[...moments].map(({ at }) => at)))
-    }
-    const suspendUntil = async (moment: number) => {
-      signal.throwIfAborted()
-      const wait = moment - Date.now()
-      const own = { at: moment }
-      moments.add(own)
-      if (wait <= maxInMemorySleepMs) return waited(wait, signal).finally(() => moments.delete(own))
-      isLong = true
-      setTimeout(leave)
-      // An effect that runs meanwhile keeps it in memory, perhaps until then: it may even wait for this.
-      return new Promise<void>((resolve) => {
-        const onOver = () => {
-          moments.delete(own)
-          resolve()
-        }
-        const timer = setTimeout(onOver, Math.min(wait, maxTimerMs))
-        signal.addEventListener('abort', () => clearTimeout(timer), { once: true })
-      })
-    }
-    const sleeps = sleeping(context, suspendUntil)
-    const taskContext: Pick<Context, 'sleepUntil' | 'sleep' | 'once' | 'progress'> = {
-      ...sleeps,
-      once: async (key, effect) => {
-        effects += 1
-        try {
-          return await sleeps.once(key, async () => {
+  /** @param fail ends the run with an error */
+  #contextOf(
+    task: TaskRecord,
+    context: Context,
+    sleeps: TaskSleeps,
+    fail: (error: McpError) => Promise<never>,
+  ): Context {
+    const { once } = context
+    const taskContext: Pick<Context, 'once' | 'progress'> = {
+      once: (key, effect) =>
+        sleeps.during(() =>
+          once(key, async () => {
             const value = await effect()
             const error = this.#store.refuseEffect(key, value)
             return error ? fail(error) : value
-          })
-        } finally {
-          effects -= 1
-          if (isLong) setTimeout(leave)
-        }
-      },
+          }),
+        ),
       progress: (done, total, message) =>
         this.#setStatusMessage(task, message ?? (total ? `${done} of ${total}` : `${done}`)),
     }

@@ -81,6 +81,7 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/tasks': {
     may: [
       'worker/engine',
+      'worker/http/wait.ts',
       'worker/json-schema',
       'worker/options',
       'worker/protocol',
@@ -123,7 +124,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'worker/auth/seal.ts',
       'worker/http/event-stream.ts',
       'worker/http/relay-messages.ts',
-      'worker/tasks/sleeping.ts',
+      'worker/http/wait.ts',
       'cloudflare:workers',
     ],
     types: ['worker/server'],

@@ -1,6 +1,7 @@
 /** What a step of a call gets from its session: the call as the engine sees it, and what its handler may use. */
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
 import type { Answer } from '../../worker/engine/journal.ts'
+import { wait } from '../../worker/http/wait.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
 import type { LogLevel } from '../../worker/protocol/types.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
@@ -52,6 +53,8 @@ export function environmentOf(
     updates: hasUpdates(session),
     known: ({ method }) => (method === 'roots/list' ? session.values.get<Answer>('roots') : undefined),
     notify: send,
+    now: Date.now,
+    sleep: (untilMs) => wait(untilMs - Date.now(), signal),
     disconnect: (retry) => {
       if (!signal.aborted) release(session, post, expires, retry)
     },

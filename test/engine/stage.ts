@@ -36,6 +36,7 @@ export type Setting = {
   state?: StateHost
   signal?: AbortSignal
   makeSignal?: () => AbortSignal
+  sleep?: (untilMs: number) => Promise<void>
   updates?: boolean
   seals?: Seals
   journal?: Journal
@@ -96,6 +97,8 @@ export async function play(server: Server, method: string, params: Params, setti
     state: setting.state ?? nowhere,
     updates,
     notify: (notification) => void played.said.push(notification),
+    now: Date.now,
+    sleep: setting.sleep ?? (async () => {}),
     disconnect: (retry) => void played.disconnected.push(retry),
     completed: (key) => void played.completed.push(key),
     report(problem) {

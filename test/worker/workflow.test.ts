@@ -1,7 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import type { Context } from '../../worker/server/context.ts'
 import { runWorkflow } from '../../worker/tasks/run-workflow.ts'
-import { sleeping } from '../../worker/tasks/sleeping.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())
@@ -19,7 +18,12 @@ async function runToEnd<T>(handler: (ctx: Context) => Promise<T>): Promise<{ res
       parked.resolve({ moment })
       return new Promise<void>(() => {})
     }
-    const ctx = { progress: () => {}, ...sleeping({ once } as Context, rest) } as unknown as Context
+    const sleepUntil: Context['sleepUntil'] = async (key, moment) => {
+      const untilMs = Number(await once(`\0sleep ${key}`, () => Number(moment)))
+      if (untilMs > Date.now()) await rest(untilMs)
+    }
+    // What runWorkflow uses of a context.
+    const ctx = { progress: () => {}, once, sleepUntil } as unknown as Context
     const ended = await Promise.race([parked.promise, handler(ctx).then((result) => ({ result }))])
     if ('result' in ended) return { result: ended.result, runs }
     vi.setSystemTime(ended.moment)

@@ -59,6 +59,10 @@ export interface CallEnvironment {
   notify(notification: Notification, said: number): void
   /** An effect is done: the last chance to write its result down before the handler goes on. */
   effect?(key: string, value: unknown): void
+  /** Milliseconds since 1970. */
+  now(): number
+  /** Waits until a moment, in milliseconds since 1970. A task may end its round instead: see `ended`. @throws the reason of the signal when it is aborted */
+  sleep(untilMs: number): Promise<void>
   /** Ends the round before its handler does: with the suspension of a task, or with an error. */
   readonly ended?: Promise<Outcome>
   disconnect(retry: number | undefined): void

@@ -15,8 +15,10 @@ import type {
   Context,
   FormResult,
   InputResponse,
+  Jsonify,
   SamplingRequest,
 } from '../server/context.ts'
+import { milliseconds } from '../server/duration.ts'
 import { readForm } from '../server/form.ts'
 import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
 import type { HandleState, KeyedState, StateRpc } from '../server/state.ts'
@@ -64,8 +66,8 @@ export function openRound(
   let answerTimeoutMs = longestWait
   let isClosed = false
   let isRefused = false
-  /** An effect is being started. */
-  let isEffectStarting = false
+  /** The key of the effect that is being started. */
+  let startingEffect: string | undefined
   let notificationCount = 0
   let lastProgress = Number.NEGATIVE_INFINITY
 
@@ -166,7 +168,7 @@ export function openRound(
   }
 
   function reserveKey(key: string, kind: string): void {
-    const isInside = isEffectStarting && kind === 'question'
+    const isInside = startingEffect !== undefined && kind === 'question'
     if (isInside || usedKeys.has(key))
       throw usageError(checks?.misusedKey(key, kind, isInside) ?? `Misused key "${key}"`)
     usedKeys.add(key)
@@ -240,6 +242,61 @@ export function openRound(
       run: (operation) => afterQuestions(() => object.run(operation)),
       forget: (expires) => afterQuestions(() => object.forget(expires)),
     }
+  }
+
+  function once<T>(key: string, effect: () => T | Promise<T>): Promise<Jsonify<T>> {
+    return afterQuestions(async () => {
+      checks?.checkOnce(key, effect)
+      reserveKey(key, 'once')
+      const done = effects.get(key)
+      if (done) return done.value as never
+      // The round is over and nobody would remember the result: the next round runs the effect.
+      if (isClosed) return new Promise<never>(() => {})
+      // Started in a microtask, so that a throw is a rejection; later rounds get JSON, so this one does too.
+      const work = Promise.resolve()
+        .then(() => {
+          startingEffect = key
+          try {
+            return effect()
+          } finally {
+            startingEffect = undefined
+          }
+        })
+        .then((value) => {
+          const json = jsonText(value, `ctx.once("${key}", …) got`)
+          return json === undefined ? undefined : JSON.parse(json)
+        })
+      runningEffects.add(work)
+      try {
+        const value = await work
+        effects.set(key, { value })
+        environment.effect?.(key, value)
+        return value
+      } finally {
+        runningEffects.delete(work)
+      }
+    })
+  }
+
+  /** @param momentOf throws for what is no moment */
+  async function sleepUntil(key: string, momentOf: () => number): Promise<void> {
+    if (typeof key !== 'string' || key === '') {
+      throw usageError(`The key of a sleep is ${JSON.stringify(key)}: use a text, as in ctx.sleep('wait', '1h')`)
+    }
+    if (startingEffect !== undefined) {
+      throw usageError(`The sleep "${key}" is inside once "${startingEffect}": sleep before or after it`)
+    }
+    const effectKey = `\0sleep ${key}`
+    if (usedKeys.has(effectKey)) {
+      throw usageError(`The sleep key "${key}" is used twice in one call: give each its own`)
+    }
+    const moment = momentOf()
+    if (Number.isNaN(moment)) {
+      throw usageError(`The moment of the sleep "${key}" is none: use a Date, or its milliseconds`)
+    }
+    // A handler that runs again sleeps until the moment that is stored under the key.
+    const untilMs = (await once(effectKey, () => moment)) as number
+    if (untilMs > environment.now()) await environment.sleep(untilMs)
   }
 
   const context: Context = Object.assign(new Signalled(environment), {
@@ -325,38 +382,11 @@ export function openRound(
         return new Promise<never>(() => {})
       }),
 
-    once: (key, effect) =>
-      afterQuestions(async () => {
-        checks?.checkOnce(key, effect)
-        reserveKey(key, 'once')
-        const done = effects.get(key)
-        if (done) return done.value as never
-        // The round is over and nobody would remember the result: the next round runs the effect.
-        if (isClosed) return new Promise<never>(() => {})
-        // Started in a microtask, so that a throw is a rejection; later rounds get JSON, so this one does too.
-        const work = Promise.resolve()
-          .then(() => {
-            isEffectStarting = true
-            try {
-              return effect()
-            } finally {
-              isEffectStarting = false
-            }
-          })
-          .then((value) => {
-            const json = jsonText(value, `ctx.once("${key}", …) got`)
-            return json === undefined ? undefined : JSON.parse(json)
-          })
-        runningEffects.add(work)
-        try {
-          const value = await work
-          effects.set(key, { value })
-          environment.effect?.(key, value)
-          return value
-        } finally {
-          runningEffects.delete(work)
-        }
-      }),
+    once,
+
+    sleep: (key, duration) =>
+      sleepUntil(key, () => environment.now() + milliseconds(duration, `The duration of the sleep "${key}"`)),
+    sleepUntil: (key, moment) => sleepUntil(key, () => Number(moment)),
 
     progress(progress, total, message) {
       checkQuestions()
@@ -388,7 +418,7 @@ export function openRound(
       checkQuestions()
       if (!isReplay()) environment.disconnect(retry)
     },
-  } satisfies Omit<Context, 'signal' | 'sleep' | 'sleepUntil'>) as unknown as Context
+  } satisfies Omit<Context, 'signal'>) as unknown as Context
 
   return {
     context,

@@ -22,6 +22,7 @@ import { checkMirroredParameters, checkStandardHeaders } from './headers.ts'
 import { type Host, sealsOf } from './host.ts'
 import { type Answer, type ResponseStream, reply } from './reply.ts'
 import { answerOnce, type Round, readRound, sealRound } from './request-state.ts'
+import { wait } from './wait.ts'
 
 export async function serveStateless(
   request: Request,
@@ -112,6 +113,8 @@ async function answer(
       const written = revision.notification(notification)
       if (written) stream.send(notificationText(written))
     },
+    now: Date.now,
+    sleep: (untilMs) => wait(untilMs - Date.now(), stream.signal()),
     disconnect: () => {},
     completed: () => {},
     report: host.report,

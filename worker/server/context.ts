@@ -188,8 +188,7 @@ export interface Context {
   createHandle(of: HandleState<unknown>): Promise<string>
 
   /**
-   * Waits, however long: what waits as a task is not in memory meanwhile. Other calls wait in memory. Takes `tasks()` of
-   * `edgemcp/tasks`.
+   * Waits, however long. A run of a task is not in memory meanwhile; other calls wait in memory, and keep their connection open.
    *
    * A handler that is run again sleeps until the moment that the key stands for, so keys are unique among the sleeps of a handler. Not
    * inside `once`.

@@ -8,6 +8,7 @@ import type { TaskTerms } from '../../durable-objects/task-store.ts'
 import type { Answer } from '../engine/journal.ts'
 import { isPermitted } from '../engine/methods/lists.ts'
 import type { MethodContext } from '../engine/methods/method.ts'
+import { wait } from '../http/wait.ts'
 import { encodeBase64 } from '../protocol/base64.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
@@ -17,7 +18,6 @@ import { utf8 } from '../protocol/utf8.ts'
 import { toolError } from '../server/content.ts'
 import type { Context } from '../server/context.ts'
 import type { TaskOptions } from '../server/tool.ts'
-import { waited } from './sleeping.ts'
 import {
   errorIn,
   openTaskId,
@@ -153,7 +153,7 @@ export async function taskResult(methodContext: MethodContext, site: Site): Prom
     } else if (view.status === 'cancelled') {
       throw new McpError('invalid_params', cancelled)
     } else {
-      await waited(Math.min(Math.max((view.due ?? 0) - Date.now(), lostPause), mostPause), environment.signal())
+      await wait(Math.min(Math.max((view.due ?? 0) - Date.now(), lostPause), mostPause), environment.signal())
     }
   }
 }
@@ -166,7 +166,7 @@ async function settled(task: TaskRpc, signal: AbortSignal): Promise<TaskView> {
     } catch (problem) {
       // It goes on in another instance.
       if (problem instanceof McpError || losses === mostLosses) throw problem
-      await waited(lostPause, signal)
+      await wait(lostPause, signal)
     }
   }
 }

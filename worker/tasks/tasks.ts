@@ -12,12 +12,11 @@ import type { Principal } from '../protocol/principal.ts'
 import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.ts'
 import type { Result } from '../protocol/types.ts'
 import { toolError } from '../server/content.ts'
+import { milliseconds } from '../server/duration.ts'
 import { endpointKey, endpointOf, storingTerms } from '../server/endpoints.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { TaskOptions, Tool } from '../server/tool.ts'
-import { milliseconds } from './duration.ts'
 import { problemOf } from './input-responses.ts'
-import { sleeping, waited } from './sleeping.ts'
 import { openTaskId, type Site, topicOf } from './task-methods.ts'
 import { principalOf, sealPrincipal } from './task-principal.ts'
 import * as experimental from './tasks-2025-11.ts'
@@ -212,16 +211,16 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
     if (options?.required) {
       throw new McpError('method_not_found', `The tool "${name}" runs as a task only: call it with params.task`)
     }
-    return inline(context)
+    return callTool.answer(context)
   }
   if (options && call.revision.stateless) {
     if (options.required && !extended.knowsTasks(call)) throw extended.needsTasks()
     const { name, isResumed } = await extended.begin(context)
     return name === undefined
-      ? inline(context)
+      ? callTool.answer(context)
       : extended.callAsTask(context, { name, scopes, isResumed }, termsOf(options, tool), site)
   }
-  if (!options?.required) return inline(context)
+  if (!options?.required) return callTool.answer(context)
   // Before there were tasks there was no code for this: the model is told.
   return toolError(`The tool "${name}" runs as a task only, and this client knows no tasks`) as Result
 }
@@ -237,13 +236,6 @@ async function list(context: MethodContext, listMethod: Method): Promise<Result>
   })
   // The same result: it is known to be everybody's, or not.
   return Object.assign(listed, { tools: items })
-}
-
-/** A call that is no task waits in memory. */
-function inline(methodContext: MethodContext): Promise<Result> {
-  const { context, environment } = methodContext
-  const taskContext = sleeping(context, (moment) => waited(moment - Date.now(), environment.signal()))
-  return callTool.answer({ ...methodContext, context: Object.assign(context, taskContext) })
 }
 
 /** @throws Error when the tool's declaration has a duration that is none */
