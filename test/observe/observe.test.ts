@@ -53,7 +53,7 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
         method: 'tools/call',
         name: 'log_in',
         arguments: { user: 'ada', password: '[…]', keys: [{ id: 1, key: '[…]' }] },
-        outcome: { is: 'answered' },
+        outcome: { type: 'answered' },
         revision,
         ...(client.session && { session: expect.stringMatching(/^[0-9a-f]{16}$/) }),
         principal: { issuer: 'https://names.example', subject: 'ada', tenant: 'acme' },
@@ -86,9 +86,9 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
   })
 
   test.each<[string, object, object]>([
-    ['fails', { is: 'failed', message: 'It broke' }, { 'error.type': 'tool_error' }],
-    ['refuses', { is: 'error', kind: 'invalid_params', code: -32602, message: 'Not so' }, { 'error.type': '-32602' }],
-    ['slow', { is: 'error', kind: 'interrupted', code: -32603 }, { 'rpc.response.status_code': '-32603' }],
+    ['fails', { type: 'tool_error', message: 'It broke' }, { 'error.type': 'tool_error' }],
+    ['refuses', { type: 'error', kind: 'invalid_params', code: -32602, message: 'Not so' }, { 'error.type': '-32602' }],
+    ['slow', { type: 'error', kind: 'interrupted', code: -32603 }, { 'rpc.response.status_code': '-32603' }],
   ])('that %s is told of as that', async (tool, came, attributes) => {
     await client.callTool(tool).catch(() => {})
     const { events, spans } = await toldOf(1)
@@ -100,9 +100,9 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
     const asks = !['2025-03-26', '2024-11-05'].includes(revision)
     await client.callTool('asks')
     const { events } = await toldOf(asks ? 2 : 1)
-    const rounds = [{ is: 'asked', keys: ['name'] }, { is: 'answered' }]
+    const rounds = [{ type: 'input_required', keys: ['name'] }, { type: 'answered' }]
     expect(events.map(({ outcome }) => outcome)).toEqual(
-      asks ? rounds : [{ is: 'failed', message: expect.any(String) }],
+      asks ? rounds : [{ type: 'tool_error', message: expect.any(String) }],
     )
   })
 
@@ -160,15 +160,15 @@ test('the runs of a task are told of, and may take longer than calls', async () 
   const { events } = await toldOf(2)
   expect(events.map(({ name, outcome, isTask }) => [name, outcome, isTask])).toEqual(
     expect.arrayContaining([
-      ['works', { is: 'answered' }, undefined],
-      ['works', { is: 'asked', keys: ['name'] }, true],
+      ['works', { type: 'answered' }, undefined],
+      ['works', { type: 'input_required', keys: ['name'] }, true],
     ]),
   )
   const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
   await client.result('tasks/update', { taskId, inputResponses }, sent)
   const after = await toldOf(2)
   expect(after.events).toContainEqual(
-    expect.objectContaining({ name: 'works', outcome: { is: 'answered' }, isTask: true }),
+    expect.objectContaining({ name: 'works', outcome: { type: 'answered' }, isTask: true }),
   )
   expect(after.events).toContainEqual(expect.objectContaining({ method: 'tasks/update' }))
 })
@@ -212,7 +212,7 @@ describe('a message that calls nothing is told of', () => {
     })
     return all
   }
-  const received = (status: number) => ({ is: 'received', status })
+  const received = (status: number) => ({ type: 'received', status })
   const briefly = (events: Json[]) => events.map(({ method, outcome }) => ({ method, outcome }))
 
   beforeEach(others)
@@ -255,7 +255,7 @@ describe('a message that calls nothing is told of', () => {
     await using client = await connect(server.url, { revision: '2026-07-28', token: 'ada' })
     await client.request('nobody/knows').catch(() => {})
     const [unknown] = await othersOf(1)
-    const came = { is: 'error', kind: 'method_not_found', code: -32601, message: 'Method not found: nobody/knows' }
+    const came = { type: 'error', kind: 'method_not_found', code: -32601, message: 'Method not found: nobody/knows' }
     expect(unknown).toMatchObject({ method: 'nobody/knows', revision: '2026-07-28', outcome: came })
     await using inSession = await connect(server.url, { revision: '2025-11-25', token: 'ada' })
     await othersOf(2)
@@ -267,7 +267,7 @@ describe('a message that calls nothing is told of', () => {
     await inSession.request(`no\n${'x'.repeat(1000)}`).catch(() => {})
     const [refused] = await othersOf(1)
     expect(refused?.method).toBe(long?.method)
-    expect(refused?.outcome).toMatchObject({ is: 'error', kind: 'invalid_request', code: -32600 })
+    expect(refused?.outcome).toMatchObject({ type: 'error', kind: 'invalid_request', code: -32600 })
   })
 
   test('what is called is told of elsewhere, unless nobody is there to call it', async () => {
@@ -285,7 +285,7 @@ describe('a message that calls nothing is told of', () => {
     const body = JSON.stringify({ jsonrpc: '2.0', id: 1, method: 'tools/call', params })
     expect((await fetch(server.url, { method: 'POST', headers, body })).status).toBe(404)
     const [refused] = await othersOf(1)
-    expect(refused).toMatchObject({ method: 'tools/call', name: 'log_in', outcome: { is: 'error' } })
+    expect(refused).toMatchObject({ method: 'tools/call', name: 'log_in', outcome: { type: 'error' } })
     expect(JSON.stringify(refused)).not.toContain('swordfish')
     expect(JSON.stringify(refused)).not.toContain('there-is-no')
   })
@@ -315,7 +315,7 @@ describe('audit() and messages() of one server', () => {
       expect([observed?.length, audited?.length]).toEqual([1, 1])
     })
     const refusal = { kind: 'session_not_found', message: 'Session not found: send initialize again' }
-    expect(observed).toMatchObject([{ method: 'tools/call', name: 'log_in', outcome: { is: 'error', ...refusal } }])
+    expect(observed).toMatchObject([{ method: 'tools/call', name: 'log_in', outcome: { type: 'error', ...refusal } }])
     expect(audited).toMatchObject([
       { outcome: 'refused', status: 404, reason: refusal, targets: [{ method: 'tools/call', name: 'log_in' }] },
     ])
@@ -339,7 +339,7 @@ describe('in development', () => {
     await using client = await connected(server.url, '2026-07-28')
     await client.callTool('log_in', { user: 'ada', password: 'swordfish' })
     const { events, spans } = await toldOf(1)
-    expect(events).toMatchObject([{ name: 'log_in', outcome: { is: 'answered' } }])
+    expect(events).toMatchObject([{ name: 'log_in', outcome: { type: 'answered' } }])
     expect(spans.map(({ name }) => name)).toEqual(['look up', 'tools/call log_in'])
     expect(spans[0]?.parent).toBe(spans[1]?.id)
   })

@@ -30,7 +30,7 @@ import { checkTokenPrefixes, type IntrospectionOptions } from './introspection.t
 import { Issuer, type IssuerOptions, unavailable } from './issuer.ts'
 import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
 import { countDeclared, declaredScopes, findUnscoped } from './scopes.ts'
-import { bearerToken, type Found } from './token.ts'
+import { bearerToken, type Found } from './request-token.ts'
 import { VerifiedTokens } from './verified.ts'
 
 export type BearerOptions = ClaimOptions &

@@ -3,15 +3,15 @@ import type { Trace } from './trace.ts'
 
 /** What became of a call. */
 export type CallOutcome =
-  | { readonly is: 'answered' }
+  | { readonly type: 'answered' }
   /** A tool failed, and the model is told why. */
-  | { readonly is: 'failed'; readonly message: string }
+  | { readonly type: 'tool_error'; readonly message: string }
   /** The client was asked: the call goes on in another round. */
-  | { readonly is: 'asked'; readonly keys: readonly string[] }
+  | { readonly type: 'input_required'; readonly keys: readonly string[] }
   /** It was taken in: what answers it is not looked at. `status`: of the HTTP response. Told by `messages` only. */
-  | { readonly is: 'received'; readonly status: number }
+  | { readonly type: 'received'; readonly status: number }
   /** JSON-RPC's code. */
-  | { readonly is: 'error'; readonly kind: string; readonly code: number; readonly message: string }
+  | { readonly type: 'error'; readonly kind: string; readonly code: number; readonly message: string }
 
 /** Who called. What it claims besides is left out. */
 export type Who = {

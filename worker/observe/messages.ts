@@ -112,10 +112,10 @@ function cameOf(
   revision: typeof defaultRevision,
   write: ReturnType<typeof writer>,
 ): CallOutcome {
-  if (!reason) return { is: 'received', status }
+  if (!reason) return { type: 'received', status }
   const { kind, message } = reason
   const code = Object.hasOwn(errorTable, kind) ? revision.error(kind as ErrorKind).code : 0
-  return { is: 'error', kind, code, message: write(message) ?? '' }
+  return { type: 'error', kind, code, message: write(message) ?? '' }
 }
 
 /** As far as the message says it itself. */

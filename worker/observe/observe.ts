@@ -82,7 +82,7 @@ export async function withOutcome(
     // The engine has reported it.
     const { kind, message } = asMcpError(thrown, () => {})
     const { code } = (revisionOf(protocolVersion) ?? oldestRevision).error(kind)
-    report({ is: 'error', kind, code, message })
+    report({ type: 'error', kind, code, message })
     throw thrown
   }
 }
@@ -90,9 +90,9 @@ export async function withOutcome(
 /** `undefined`: a task sleeps. */
 function outcomeOf(outcome: Outcome): CallOutcome | undefined {
   if (outcome.type === 'suspended') return undefined
-  if (outcome.type === 'input_required') return { is: 'asked', keys: Object.keys(outcome.inputRequests) }
+  if (outcome.type === 'input_required') return { type: 'input_required', keys: Object.keys(outcome.inputRequests) }
   const { isError, content } = outcome.result
-  return isError ? { is: 'failed', message: textIn(content) } : { is: 'answered' }
+  return isError ? { type: 'tool_error', message: textIn(content) } : { type: 'answered' }
 }
 
 function textIn(content: unknown): string {

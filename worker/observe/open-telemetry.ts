@@ -64,11 +64,11 @@ export function openTelemetry(api: OpenTelemetry): Plugin {
   }
 
   function setStatus(span: Span, outcome: CallOutcome): void {
-    if (outcome.is === 'error') {
+    if (outcome.type === 'error') {
       span.setAttributes({ 'error.type': String(outcome.code), 'rpc.response.status_code': String(outcome.code) })
       span.setStatus({ code: api.SpanStatusCode.ERROR, message: outcome.message })
     }
-    if (outcome.is === 'failed') {
+    if (outcome.type === 'tool_error') {
       span.setAttributes({ 'error.type': 'tool_error' })
       span.setStatus({ code: api.SpanStatusCode.ERROR, message: outcome.message })
     }

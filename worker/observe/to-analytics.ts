@@ -30,11 +30,11 @@ export const toAnalytics = mark(
   'factory',
   (dataset: Dataset | (() => Dataset | undefined)): Sink =>
     mark('sink', ({ method, name, uri, outcome, revision, client, principal, session, trace, milliseconds }) => {
-      const error = outcome.is === 'error' ? outcome : undefined
+      const error = outcome.type === 'error' ? outcome : undefined
       const blobs = [
         method,
         name ?? uri,
-        outcome.is,
+        outcome.type,
         error?.kind,
         revision,
         client?.name,

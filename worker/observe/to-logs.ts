@@ -11,6 +11,6 @@ export const toLogs = mark('factory', (): Sink => mark('sink', write))
 
 const write: Sink = (event) => {
   const line = JSON.stringify({ mcp: event })
-  if (event.outcome.is === 'error' || event.outcome.is === 'failed') console.warn(line)
+  if (event.outcome.type === 'error' || event.outcome.type === 'tool_error') console.warn(line)
   else console.log(line)
 }
