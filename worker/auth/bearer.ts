@@ -29,8 +29,8 @@ import type { Fetch } from './fetch-json.ts'
 import { checkTokenPrefixes, type IntrospectionOptions } from './introspection.ts'
 import { Issuer, type IssuerOptions, unavailable } from './issuer.ts'
 import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
-import { countDeclared, declaredScopes, findUnscoped } from './scopes.ts'
 import { bearerToken, type Found } from './request-token.ts'
+import { countDeclared, declaredScopes, findUnscoped } from './scopes.ts'
 import { VerifiedTokens } from './verified.ts'
 
 export type BearerOptions = ClaimOptions &
