@@ -39,7 +39,10 @@ const rooms: Readonly<Record<string, Room>> = {
     may: ['worker/engine', 'worker/options', 'worker/protocol'],
     types: ['worker/auth', 'worker/plugin.ts', 'worker/server'],
   },
-  'worker/plugin.ts': { may: [], types: ['worker/auth', 'worker/engine', 'worker/protocol', 'worker/server'] },
+  'worker/plugin.ts': {
+    may: ['worker/engine', 'worker/options'],
+    types: ['worker/auth', 'worker/protocol', 'worker/server'],
+  },
   'worker/http': {
     may: ['worker/engine', 'worker/auth', 'worker/options', 'worker/protocol'],
     types: ['worker/server', 'durable-objects'],

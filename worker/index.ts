@@ -1,5 +1,6 @@
 /** edgemcp: MCP servers on Cloudflare Workers, every revision of the protocol from one URL. */
 export type { AuditHook, Auth, IncomingRequest, Limiter, ServerInfo, TestUser } from './auth/auth.ts'
+export type { Method, MethodContext } from './engine/methods/method.ts'
 export type { Policy } from './http/guard.ts'
 export type { Limits } from './http/limits.ts'
 export { type BrowserOptions, policies } from './http/policies.ts'
@@ -56,6 +57,7 @@ export type { Infer, InferInput, Schema, StandardSchema } from './server/schema.
 export {
   createServer,
   type Module,
+  type Registry,
   type ResourceHandle,
   type Server,
   type ServerOptions,

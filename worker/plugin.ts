@@ -1,7 +1,9 @@
 /** What a plugin adds to an endpoint. */
 import type { AuditHook, IncomingRequest, Limiter, ServerInfo } from './auth/auth.ts'
 import type { Seals } from './engine/call.ts'
+import { methods as protocolMethods } from './engine/methods/index.ts'
 import type { Method } from './engine/methods/method.ts'
+import { checkNames } from './options/check.ts'
 import type { Principal } from './protocol/principal.ts'
 import type { Revision } from './protocol/revision.ts'
 import type { Params } from './protocol/types.ts'
@@ -66,11 +68,11 @@ export interface SubscriptionsFeature {
 export interface Plugin<Classes extends Readonly<Record<string, DurableObjectClass>> = Record<never, never>> {
   /** For error messages. */
   readonly name: string
-  /** Checks what the server declares, at startup. @throws Error that names the declaration and the fix */
+  /** Checks what the server has declared when `serve()` is called: `server.registry.tools.size`. @throws Error that names the declaration and the fix */
   validate?(server: Server): void
   /** Extensions that the server has by it, by name, with their settings. */
   readonly extensions?: Readonly<Record<string, Params>>
-  /** Methods that it answers, by name. `inner`: the method without this plugin. */
+  /** Methods that it answers, by name. `inner`: the method without this plugin; `undefined` for one that the server does not have. */
   methods?(runtime: Runtime): Readonly<Record<string, (inner: Method | undefined) => Method>>
   /** Capabilities that the server declares in `initialize`. */
   capabilities?(revision: Revision, principal: Principal | undefined): Awaitable<Params>
@@ -100,10 +102,12 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
 export type { IncomingRequest }
 
 /** Any plugin, whatever classes it has. */
-export type AnyPlugin = Plugin<Readonly<Record<string, DurableObjectClass>>> | Plugin
+export type AnyPlugin = Plugin<Readonly<Record<string, DurableObjectClass>>>
 
-/** The Durable Object classes of plugins, by name. */
-export type ClassesOf<P extends readonly AnyPlugin[]> = Intersection<P[number]>
+/** The Durable Object classes of plugins, by name: none of a list whose plugins are not known one by one. */
+export type ClassesOf<P extends readonly AnyPlugin[]> = readonly AnyPlugin[] extends P
+  ? Record<never, never>
+  : Intersection<P[number]>
 
 type Intersection<P> = (P extends Plugin<infer Classes> ? (classes: Classes) => void : never) extends (
   classes: infer All,
@@ -111,11 +115,52 @@ type Intersection<P> = (P extends Plugin<infer Classes> ? (classes: Classes) => 
   ? All
   : never
 
+const memberNames = Object.keys({
+  name: 0,
+  validate: 0,
+  extensions: 0,
+  methods: 0,
+  capabilities: 0,
+  interceptor: 0,
+  onResponse: 0,
+  routes: 0,
+  limiter: 0,
+  subscriptions: 0,
+  subscriptionTopics: 0,
+  objects: 0,
+  instrument: 0,
+} satisfies Record<keyof Plugin, 0>)
+
+/** Runs the checks of plugins. @throws what they throw, and Error for a check that is async: its error would come too late */
+export function validateWith(plugins: readonly AnyPlugin[], server: Server): void {
+  for (const plugin of plugins) {
+    const returned: unknown = plugin.validate?.(server)
+    if (!(returned instanceof Promise)) continue
+    returned.catch(() => {})
+    throw new Error(`validate of the plugin "${plugin.name}" returned a promise: it has to check at once`)
+  }
+}
+
+/** @throws Error for a path that is taken, or is none */
+export function checkRoutes(routes: readonly Route[], paths: ServerInfo['paths']): void {
+  const taken = new Set<string | undefined>(Object.values(paths))
+  for (const { path } of routes) {
+    if (!path.startsWith('/')) throw new Error(`The path "${path}" of a plugin's route must start with "/"`)
+    if (taken.has(path)) {
+      throw new Error(
+        `Two routes of plugins, or a route and the endpoint, have the path "${path}": remove one, or give one route several methods`,
+      )
+    }
+    taken.add(path)
+  }
+}
+
 /**
  * @param names of `durableObjects`
  * @throws Error for plugins that cannot be used together, and for names of classes that there are not
  */
 export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Record<string, string>>): void {
+  for (const plugin of plugins) checkNames(`the plugin "${plugin.name}"`, plugin, memberNames)
   const classes = [
     'McpSession',
     'McpUpdates',
@@ -180,7 +225,8 @@ export function withPlugins(declared: Registry, plugins: readonly AnyPlugin[], r
     () => {
       const all = new Map(declared.methods)
       for (const wrap of added().methods)
-        for (const [name, method] of Object.entries(wrap)) all.set(name, method(all.get(name) as Method | undefined))
+        for (const [name, method] of Object.entries(wrap))
+          all.set(name, method((all.get(name) as Method | undefined) ?? protocolMethods[name]))
       return all
     },
   )

@@ -1,7 +1,7 @@
 /** Checks of what `serve()` is given. A deployment's bundle has none of them, but for the names of the options: see `serve.ts`. */
 import type { ReplayLimits } from '../durable-objects/shared/event-log.ts'
 import type { Limits } from './http/limits.ts'
-import { checkPolicy, policyKinds } from './http/policy-checks.ts'
+import { policyKinds } from './http/policy-checks.ts'
 import { checkOptions, checkValue, isObject, type KindsOf } from './options/check.ts'
 import * as kind from './options/kinds.ts'
 import type { DurableObjectOptions, ServeOptions, SessionOptions } from './serve.ts'
@@ -53,5 +53,4 @@ const kinds: KindsOf<ServeOptions> = {
 export function checkServe(server: unknown, options: ServeOptions): void {
   checkValue('serve()', 'server', server, kind.server)
   checkOptions('serve()', options, kinds)
-  checkPolicy(options)
 }

@@ -15,6 +15,7 @@ import type { Updates, UpdatesHost, UpdatesOptions } from '../durable-objects/up
 import type { AuditHook, Auth, IncomingRequest } from './auth/auth.ts'
 import * as developing from './development/index.ts'
 import { lackedScopes, scopesOf } from './engine/scopes.ts'
+import { checkPolicy } from './http/check-policy.ts'
 import { errorResponse, notAllowed } from './http/error-response.ts'
 import { guardHost, guardOrigin, type Policy, preflight, withCors } from './http/guard.ts'
 import { type Host, type Objects, sealsOf, type Updating } from './http/host.ts'
@@ -25,8 +26,17 @@ import { memoizeLast } from './http/memoize-last.ts'
 import { sessionLife } from './http/sessions.ts'
 import { checkNames } from './options/check.ts'
 import { hasClass, keys, object, once, secretSealer } from './platform.ts'
-import { type AnyPlugin, type ClassesOf, checkPlugins, type Route, type Runtime, withPlugins } from './plugin.ts'
-import { asMcpError, McpError } from './protocol/errors.ts'
+import {
+  type AnyPlugin,
+  type ClassesOf,
+  checkPlugins,
+  checkRoutes,
+  type Route,
+  type Runtime,
+  validateWith,
+  withPlugins,
+} from './plugin.ts'
+import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
 import { checkServe } from './serve-options.ts'
 import type { CallAttempt } from './server/call-attempt.ts'
 import { admittedBy, checkSessionServer, endpointKey, enterFor, registerEndpoint } from './server/endpoints.ts'
@@ -125,7 +135,7 @@ const optionNames = Object.keys({
  * export default worker
  * export const { McpSession, McpUpdates } = worker
  */
-export function serve<const P extends readonly AnyPlugin[] = []>(
+export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[]>(
   server: Server,
   options: ServeOptions<P> = {},
 ): McpWorker & ClassesOf<P> {
@@ -134,6 +144,7 @@ export function serve<const P extends readonly AnyPlugin[] = []>(
   const { names = {}, ...placement } = options.durableObjects ?? {}
   const plugins: AnyPlugin[] = [...(options.plugins ?? [])]
   checkPlugins(plugins, names)
+  checkPolicy(options)
   const nameOf = (className: string) => names[className] ?? className
   const objectOf = <T>(className: string, name: string): T => object(nameOf(className), name, placement)
   const sessionClass = nameOf('McpSession')
@@ -189,7 +200,7 @@ export function serve<const P extends readonly AnyPlugin[] = []>(
   const registry = withPlugins(server.registry, plugins, () => runtime)
   const served: Server = Object.create(server, { registry: { value: registry, enumerable: true } })
   auth?.validate?.(served)
-  for (const plugin of plugins) plugin.validate?.(served)
+  validateWith(plugins, served)
   limiter?.validate?.(served)
   const hooks = plugins.flatMap(({ onResponse }) => onResponse ?? [])
   const enterWith = limiter?.enter?.bind(limiter)
@@ -306,16 +317,6 @@ function runHooks(hooks: readonly AuditHook[], incoming: IncomingRequest, respon
   }
 }
 
-/** @throws Error for a path that is taken */
-function checkRoutes(routes: readonly Route[], paths: Host['paths']): void {
-  const taken = new Set<string | undefined>(Object.values(paths))
-  for (const { path } of routes) {
-    if (taken.has(path))
-      throw new Error(`Two plugins of serve(), or a plugin and the endpoint, have the path "${path}": remove one`)
-    taken.add(path)
-  }
-}
-
 type Handler = (
   request: Request,
   host: Host,
@@ -340,10 +341,22 @@ function router(host: Host, routes: readonly Route[]) {
     route(messages, { POST: postSse, OPTIONS })
   }
   for (const { path, methods, handle } of routes) {
-    const handler: Handler = (request) => handle(request, host)
+    const handler: Handler = (request) => respondToRoute(path, () => handle(request, host))
     route(path, Object.fromEntries(methods.map((method) => [method, handler])))
   }
   return router.all('*', () => new Response(`Not found. The MCP endpoint is ${mcp}\n`, { status: 404 }))
+}
+
+/** A route that fails answers with an HTTP error, whatever status its error has in JSON-RPC. */
+async function respondToRoute(path: string, handle: () => unknown): Promise<Response> {
+  try {
+    const response = await handle()
+    if (response instanceof Response) return response
+  } catch (thrown) {
+    if (!(thrown instanceof McpError) || errorTable[thrown.kind].status >= 400) throw thrown
+    throw new Error(thrown.message, { cause: thrown })
+  }
+  throw new Error(`The route "${path}" of a plugin returned no Response: return one`)
 }
 
 async function respond(

@@ -4,7 +4,7 @@ import { startServer } from '../support/server.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
-const said = 'edgemcp runs "long" as any other tool, and without ctx.sleep: there are no tasks.'
+const said = 'edgemcp runs "long" as any other tool: there are no tasks.'
 
 test.each([
   ['development', 1],

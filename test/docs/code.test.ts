@@ -24,7 +24,7 @@ test.each(servers(modules))('the server of %s serves', async (_, { block, page }
     writeFileSync(join(root, folder, 'index.ts'), block.code)
     writeFileSync(join(root, folder, 'wrangler.toml'), configurationOf(block.code))
     await using server = await startServer(folder)
-    const paths = [...block.code.matchAll(/\bserve\([^;]*? path: '(.*?)'/g)].map(([, path = '']) => path)
+    const paths = [...block.code.matchAll(/\bserve\(\w+, \{[^}]*? path: '(.*?)'/g)].map(([, path = '']) => path)
     const addresses = ['/mcp', ...paths].map((path) => new URL(path, server.url))
     const spoken = addresses.flatMap((url) => ['2025-06-18', '2026-07-28'].map((revision) => ({ url, revision })))
     for (const { url, revision } of spoken) {

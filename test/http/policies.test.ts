@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { checkOrigins } from '../../worker/http/check-policy.ts'
 import { guardHost, guardOrigin, type Policy } from '../../worker/http/guard.ts'
 import { policies } from '../../worker/http/policies.ts'
-import { checkOrigins } from '../../worker/http/policy-checks.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { exchange, type RawAnswer } from './raw-http.ts'
 

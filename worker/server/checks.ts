@@ -9,7 +9,6 @@ import { type Annotation, annotation, type HeaderParameter, headerParameters } f
 import type { JsonSchema } from '../protocol/types.ts'
 import type { Prompt } from './prompt.ts'
 import type { Resource } from './resource.ts'
-import type { JsonSchemaReader, Schema, StandardSchema } from './schema.ts'
 import type { ServerOptions } from './server.ts'
 import type { Tool } from './tool.ts'
 
@@ -38,11 +37,6 @@ export function checkModule(module: unknown, options: unknown): void {
 
 export const checkInterceptor = (interceptor: unknown): void =>
   checkValue('server.intercept()', 'interceptor', interceptor, kind.fn)
-
-export function refuseTwice(word: string, name: string): never {
-  const fix = word === 'resource' ? 'give one another URI' : 'rename one, or plug its module in with a prefix'
-  throw new Error(`The ${word} "${name}" is registered twice: ${fix}`)
-}
 
 export function checkToolName(name: string): void {
   if (/^[\w.-]{1,128}$/.test(name)) return
@@ -126,36 +120,6 @@ type Described = { description: string }
 function checkCommon(owner: string, { description }: Described, handler: unknown): void {
   if (typeof description !== 'string' || description === '') throw new Error(`${owner} needs a description`)
   if (typeof handler !== 'function') throw new Error(`${owner} needs a handler as its third argument`)
-}
-
-export function checkSchema(
-  schema: Schema,
-  side: 'input' | 'output',
-  owner: string,
-  reader: JsonSchemaReader | undefined,
-): void {
-  const standard = (schema as Partial<StandardSchema> | null | undefined)?.['~standard']
-  if (!standard) {
-    if (!isObject(schema)) throw new Error(`The ${owner} must be a Standard Schema or a JSON Schema object`)
-    if (reader) return
-    throw new Error(
-      `The ${owner} is a plain JSON Schema: give createServer the checker for them, ` +
-        'createServer({ …, jsonSchema }) with jsonSchema of "edgemcp/json-schema"',
-    )
-  }
-  if (!standard.jsonSchema) {
-    throw new Error(
-      `The ${owner} cannot tell its JSON Schema: use zod 4.2 or newer, arktype, ` +
-        'or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
-    )
-  }
-  try {
-    standard.jsonSchema[side]({ target: 'draft-2020-12' })
-  } catch (cause) {
-    throw new Error(`The ${owner} has no JSON Schema form: ${cause instanceof Error ? cause.message : cause}`, {
-      cause,
-    })
-  }
 }
 
 /** @param asker whose schema it is */

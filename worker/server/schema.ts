@@ -9,7 +9,6 @@
 
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema } from '../protocol/types.ts'
-import { checks } from './checking.ts'
 
 /** Standard Schema v1 with Standard JSON Schema v1, as far as it is used here. */
 export interface StandardSchema<In = unknown, Out = In> {
@@ -133,7 +132,7 @@ export function readSchema(
   reader?: JsonSchemaReader,
 ): Validator {
   refuseRawShape(schema, owner)
-  checks?.checkSchema(schema, side, owner, reader)
+  validateSchema(schema, side, owner, reader)
   return isStandard(schema) ? readStandard(schema, side) : readJsonSchema(schema as JsonSchema, owner, reader)
 }
 
@@ -177,6 +176,37 @@ async function validate(standard: StandardSchema['~standard'], value: unknown) {
         { message: `The value has too many issues, or is too deep, to be checked: ${thrown.message}`, path: [] },
       ],
     }
+  }
+}
+
+/** @throws Error for what is no schema, or cannot be read here */
+function validateSchema(
+  schema: Schema,
+  side: 'input' | 'output',
+  owner: string,
+  reader: JsonSchemaReader | undefined,
+): void {
+  const standard = (schema as Partial<StandardSchema> | null | undefined)?.['~standard']
+  if (!standard) {
+    if (!isObject(schema)) throw new Error(`The ${owner} must be a Standard Schema or a JSON Schema object`)
+    if (reader) return
+    throw new Error(
+      `The ${owner} is a plain JSON Schema: give createServer the checker for them, ` +
+        'createServer({ …, jsonSchema }) with jsonSchema of "edgemcp/json-schema"',
+    )
+  }
+  if (!standard.jsonSchema) {
+    throw new Error(
+      `The ${owner} cannot tell its JSON Schema: use zod 4.2 or newer, arktype, ` +
+        'or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+    )
+  }
+  try {
+    standard.jsonSchema[side]({ target: 'draft-2020-12' })
+  } catch (cause) {
+    throw new Error(`The ${owner} has no JSON Schema form: ${cause instanceof Error ? cause.message : cause}`, {
+      cause,
+    })
   }
 }
 

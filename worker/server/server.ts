@@ -270,7 +270,7 @@ export class Server {
     { visibleTo, enabled, scopes, listWithoutScopes, rateLimit }: AccessOptions,
   ): Registration {
     const entries = this.registry[kind] as Map<string, typeof entry>
-    if (entries.has(name)) checks?.refuseTwice(word, name)
+    if (entries.has(name)) refuseTwice(word, name)
     const list: List = kind === 'templates' ? 'resources' : kind
     const isOn = async (caller: Caller) => {
       const on = (await this.registry.enabledOverrides())[toggleKey(list, name)] ?? enabled === true
@@ -297,6 +297,11 @@ export class Server {
 }
 
 checks?.refuseMethodsOfSdk(Server.prototype)
+
+function refuseTwice(word: string, name: string): never {
+  const fix = word === 'resource' ? 'give one another URI' : 'rename one, or plug its module in with a prefix'
+  throw new Error(`The ${word} "${name}" is registered twice: ${fix}`)
+}
 
 async function subscriptionsDisabled(): Promise<never> {
   throw new Error(checks?.noUpdates ?? 'Nobody hears of changes')

@@ -332,7 +332,7 @@ const wrong: readonly Case[] = [
   [
     'plugins: two with one path',
     () => served({ plugins: [page(), inspector({ open: true })] }),
-    'Two plugins of serve(), or a plugin and the endpoint, have the path "/": remove one',
+    'Two routes of plugins, or a route and the endpoint, have the path "/": remove one, or give one route several methods',
   ],
   ['limits: rate', () => rateLimit(loose({ rate: 60 })), '"rate" of rateLimit() must be a string, not 60'],
   [
@@ -600,9 +600,42 @@ const inDeployment = ([title, run, expected]: Case): readonly Case[] => {
   return isOfName ? [[title, run, expected.replace(/ \(did you mean ".*?"\?\)/, '')]] : []
 }
 
+/** What a deployment refuses as development does: it would be ignored, or fail later. */
+const always: readonly Case[] = [
+  [
+    'server.tool: twice',
+    () => {
+      const server = newServer()
+      server.tool('echo', { description: 'Echoes' }, () => 'a')
+      server.tool('echo', { description: 'Echoes' }, () => 'b')
+    },
+    'The tool "echo" is registered twice: rename one, or plug its module in with a prefix',
+  ],
+  [
+    'server.tool: a JSON Schema without its checker',
+    () => newServer().tool('echo', { description: 'Echoes', inputSchema: { type: 'object' } }, () => 'a'),
+    'The input of tool "echo" is a plain JSON Schema: give createServer the checker for them, createServer({ …, jsonSchema }) with jsonSchema of "edgemcp/json-schema"',
+  ],
+  [
+    'serve: an origin with a slash',
+    () => serve(newServer(), { sessions: false, origins: ['https://app.example.com/'] }),
+    '"https://app.example.com/" is no origin: write "https://app.example.com"',
+  ],
+  [
+    'serve: a host with a port',
+    () => serve(newServer(), { sessions: false, hosts: ['mcp.example.com:8787'] }),
+    '"mcp.example.com:8787" is no host name: write "mcp.example.com"',
+  ],
+  [
+    'serve: two plugins with one class',
+    () => serve(newServer(), { sessions: false, plugins: [tasks(), tasks()] }),
+    'serve() has two plugins with the class McpTask: remove one',
+  ],
+]
+
 const isDeployment = process.env.NODE_ENV === 'production'
 const cases = [...misspelt, ...wrong, ...right]
-const answer = (isDeployment ? cases.flatMap(inDeployment) : [...cases, ...seenInDevelopment]).map(
+const answer = [...always, ...(isDeployment ? cases.flatMap(inDeployment) : [...cases, ...seenInDevelopment])].map(
   ([title, run, expected]) => ({
     title,
     expected,

@@ -1,0 +1,78 @@
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/serve/plugins')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const ask = (path: string, init?: RequestInit) => fetch(new URL(path, server.url), init)
+
+describe.each(['2026-07-28', '2025-11-25', '2024-11-05'])('for clients of %s', (revision) => {
+  const client = () => connect(server.url, { revision })
+
+  test('a plugin wraps a method of the protocol', async () => {
+    await using tester = await client()
+    const { tools } = await tester.request('tools/list')
+    expect((tools as { description: string }[]).map(({ description }) => description)).toEqual(['Wrapped: Says hi'])
+  })
+
+  test('a plugin answers a method of its own', async () => {
+    await using tester = await client()
+    expect(await tester.request('plugins/read', { name: 'a' })).toMatchObject({ read: 'a' })
+  })
+
+  test('interceptors of plugins are outside of those of the server, the first plugin outermost', async () => {
+    await using tester = await client()
+    const { content } = await tester.callTool('hi')
+    expect(content).toMatchObject([{ text: 'hi, server, second, first' }])
+  })
+})
+
+describe('a route of a plugin', () => {
+  test('answers its methods', async () => {
+    const response = await ask('/up')
+    expect([response.status, await response.text()]).toEqual([200, 'up'])
+    expect((await ask('/up', { method: 'POST' })).status).toBe(405)
+  })
+
+  test.each([
+    ['/throws', 500],
+    ['/internal', 500],
+    ['/forbidden', 403],
+    ['/nothing', 500],
+  ])('that fails has a status that says so: %s', async (path, status) => {
+    expect((await ask(path)).status).toBe(status)
+  })
+
+  test('is not for pages of other origins', async () => {
+    expect((await ask('/up', { headers: { Origin: 'https://elsewhere.example' } })).status).toBe(403)
+  })
+})
+
+test('a plugin has objects of its own class', async () => {
+  const counts = async () => ((await (await ask('/counts')).json()) as { hi?: number }).hi ?? 0
+  const before = await counts()
+  await using tester = await connect(server.url, { revision: '2026-07-28' })
+  await tester.callTool('hi')
+  expect(await counts()).toBe(before + 1)
+})
+
+test('one server that is served twice has the plugins of each endpoint only there', async () => {
+  await using tester = await connect(new URL('/plain/mcp', server.url), { revision: '2026-07-28' })
+  const { tools } = await tester.request('tools/list')
+  expect((tools as { description: string }[]).map(({ description }) => description)).toEqual(['Says hi'])
+  await expect(tester.request('plugins/read', { name: 'a' })).rejects.toMatchObject({ code: -32601 })
+})
+
+test('what is wrong with a plugin is an error at startup', async () => {
+  expect(await (await ask('/problems')).json()).toEqual([
+    'There are no tools',
+    'validate of the plugin "late" returned a promise: it has to check at once',
+    'the plugin "slip" does not take "intercepter": it takes name, validate, extensions, methods, capabilities, interceptor, onResponse, routes, limiter, subscriptions, subscriptionTopics, objects and instrument',
+    'The path "metrics" of a plugin\'s route must start with "/"',
+    'Two routes of plugins, or a route and the endpoint, have the path "/mcp": remove one, or give one route several methods',
+  ])
+})

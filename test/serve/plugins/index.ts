@@ -1,0 +1,138 @@
+/** A server with plugins of its own, and the same server at another endpoint without them. */
+import { DurableObject } from 'cloudflare:workers'
+import { createServer, McpError, type Outcome, type Plugin, serve } from 'edgemcp'
+import { first, own } from 'edgemcp/compose'
+
+class Counts extends DurableObject {
+  async add(name: string): Promise<void> {
+    const { kv } = this.ctx.storage
+    kv.put(name, (kv.get<number>(name) ?? 0) + 1)
+  }
+
+  async all(): Promise<Record<string, number>> {
+    return Object.fromEntries(this.ctx.storage.kv.list<number>())
+  }
+}
+type CountsRpc = Pick<Counts, 'add' | 'all'>
+
+/** Adds a word to the text of a tool's result. */
+function signed(outcome: Outcome, word: string): Outcome {
+  if (outcome.type !== 'result') return outcome
+  const [{ text } = { text: '' }] = (outcome.result.content ?? []) as { text: string }[]
+  return { ...outcome, result: { ...outcome.result, content: [{ type: 'text', text: `${text}, ${word}` }] } }
+}
+
+const signing = (name: string): Plugin => ({
+  name,
+  interceptor: () => async (call, next) => {
+    const outcome = await next()
+    return call.method === 'tools/call' ? signed(outcome, name) : outcome
+  },
+})
+
+const wrapping: Plugin = {
+  name: 'wrapping',
+  methods: () => ({
+    'tools/list': (inner) => ({
+      offered: (registry, environment) => inner?.offered(registry, environment) ?? false,
+      async answer(context) {
+        const result = await inner?.answer(context)
+        const tools = (result?.tools ?? []) as { description: string }[]
+        return { ...result, tools: tools.map((tool) => ({ ...tool, description: `Wrapped: ${tool.description}` })) }
+      },
+    }),
+    'plugins/read': () => ({
+      offered: () => true,
+      answer: async ({ call }) => ({ read: String(call.params.name) }),
+    }),
+  }),
+}
+
+const counting: Plugin<{ PluginCounts: typeof Counts }> = {
+  name: 'counting',
+  interceptor:
+    ({ object }) =>
+    async (call, next) => {
+      if (call.method === 'tools/call') await object<CountsRpc>('PluginCounts', 'all').add(String(call.params.name))
+      return next()
+    },
+  routes: ({ object }) => [
+    {
+      path: '/counts',
+      methods: ['GET'],
+      handle: async () => Response.json(await object<CountsRpc>('PluginCounts', 'all').all()),
+    },
+  ],
+  objects: { PluginCounts: () => Counts },
+}
+
+const routing: Plugin = {
+  name: 'routing',
+  routes: () => [
+    { path: '/up', methods: ['GET'], handle: () => new Response('up') },
+    {
+      path: '/throws',
+      methods: ['GET'],
+      handle() {
+        throw new Error('It broke')
+      },
+    },
+    {
+      path: '/internal',
+      methods: ['GET'],
+      handle() {
+        throw new McpError('internal_error', 'It broke')
+      },
+    },
+    {
+      path: '/forbidden',
+      methods: ['GET'],
+      handle() {
+        throw new McpError('forbidden', 'Not you')
+      },
+    },
+    { path: '/nothing', methods: ['GET'], handle: (() => undefined) as never },
+  ],
+}
+
+const server = createServer({ name: 'plugins', version: '1.0.0' })
+server.tool('hi', { description: 'Says hi' }, () => 'hi')
+server.intercept(async (call, next) => {
+  const outcome = await next()
+  return call.method === 'tools/call' ? signed(outcome, 'server') : outcome
+})
+
+function problems(): string[] {
+  const empty = createServer({ name: 'empty', version: '1.0.0' })
+  const plugins: Plugin[] = [
+    {
+      name: 'needs tools',
+      validate({ registry }) {
+        if (registry.tools.size === 0) throw new Error('There are no tools')
+      },
+    },
+    { name: 'late', validate: (async () => {}) as never },
+    { name: 'slip', intercepter: () => {} } as never,
+    { name: 'path', routes: () => [{ path: 'metrics', methods: ['GET'], handle: () => new Response() }] },
+    { name: 'taken', routes: () => [{ path: '/mcp', methods: ['GET'], handle: () => new Response() }] },
+  ]
+  return plugins.map((plugin) => {
+    try {
+      serve(empty, { plugins: [plugin], sessions: false, path: '/mcp' })
+      return ''
+    } catch (problem) {
+      return (problem as Error).message
+    }
+  })
+}
+const found = problems()
+
+const worker = serve(server, { plugins: [signing('first'), signing('second'), wrapping, counting, routing] })
+const plain = serve(server, { path: '/plain/mcp', sessions: false })
+
+export default first(
+  (request: Request) => (new URL(request.url).pathname === '/problems' ? Response.json(found) : undefined),
+  own(plain),
+  worker,
+)
+export const { McpSession, McpUpdates, PluginCounts } = worker

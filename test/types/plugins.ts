@@ -1,0 +1,39 @@
+/** Types of plugins: what the compiler accepts, and what it knows of the result. */
+import { createServer, type DurableObjectClass, type Plugin, serve } from 'edgemcp'
+import { rateLimit } from 'edgemcp/rate-limit'
+import { tasks } from 'edgemcp/tasks'
+
+const server = createServer({ name: 'types', version: '1.0.0' })
+
+/** A plugin that is written where it is used. */
+const inline = serve(server, {
+  plugins: [
+    rateLimit(),
+    {
+      name: 'inline',
+      validate({ registry }) {
+        if (registry.tools.size === 0) throw new Error('There are no tools')
+      },
+      interceptor: () => (call, next) => next({ ...call.params }),
+      onResponse({ request }) {
+        request.headers.get('Accept')
+      },
+      routes: () => [{ path: '/health', methods: ['GET'], handle: () => new Response('up') }],
+    },
+  ],
+})
+inline.McpSession satisfies DurableObjectClass
+
+const named: Plugin = { name: 'named', interceptor: () => (_, next) => next() }
+const withTasks = serve(server, { plugins: [named, tasks()] })
+new withTasks.McpTask({} as never, {} as never).alarm()
+// @ts-expect-error no plugin has this class
+withTasks.McpOther
+// @ts-expect-error there are no plugins
+serve(server).McpTask
+
+declare const counting: Plugin<{ Counts: DurableObjectClass }>
+const counted = serve(server, { plugins: [counting] })
+counted.Counts satisfies DurableObjectClass
+// @ts-expect-error a plugin has a name
+serve(server, { plugins: [{ interceptor: () => (_, next) => next() }] })
