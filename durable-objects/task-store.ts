@@ -37,6 +37,8 @@ export type TaskCall = {
   readonly identity: string
   /** The key of that endpoint: see `worker/server/endpoints.ts`. A Worker of an older release leaves it out. */
   readonly endpoint?: string
+  /** Names of the plugins of that endpoint. A Worker of an older release leaves it out. */
+  readonly plugins?: readonly string[] | undefined
 }
 
 /** Milliseconds, but for `retries`. */

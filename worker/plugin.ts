@@ -17,6 +17,8 @@ export interface Runtime {
   readonly declarations: Registry
   /** Names the endpoint: see `identity` of `serve()`. */
   readonly identity: string
+  /** Names of the plugins of the endpoint. */
+  readonly plugins: readonly string[]
   /**
    * Returns a Durable Object.
    *
@@ -237,6 +239,10 @@ export function withPlugins(declared: Registry, plugins: readonly AnyPlugin[], r
   const members: Members = {
     interceptors,
     methods,
+    listTextCache: cachedBy(
+      () => `${declared.tools.size} ${declared.prompts.size} ${declared.resources.size} ${declared.templates.size}`,
+      () => new Map<string, string>(),
+    ),
     ...(extensions.length > 0 && {
       extensions: () => Object.assign({} as Record<string, Params>, declared.extensions, ...extensions),
     }),

@@ -39,7 +39,7 @@ import {
 import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
 import { checkServe } from './serve-options.ts'
 import type { CallAttempt } from './server/call-attempt.ts'
-import { admittedBy, checkSessionServer, endpointKey, enterFor, registerEndpoint } from './server/endpoints.ts'
+import { admittedBy, endpointKey, enterFor, registerEndpoint, serverFor } from './server/endpoints.ts'
 import type { Registry, Server } from './server/server.ts'
 import type { StateRpc } from './server/state.ts'
 
@@ -192,6 +192,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
       return registry
     },
     identity,
+    plugins: plugins.map(({ name }) => name),
     object: objectOf,
     seals: (principal, other = identity) => sealsOf({ identity: other, sealer: () => keyed(other) }, principal),
     waitUntil: (work) => waitUntil(work.catch(report)),
@@ -205,7 +206,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const hooks = plugins.flatMap(({ onResponse }) => onResponse ?? [])
   const enterWith = limiter?.enter?.bind(limiter)
   const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server: served, state }))
-  const main = { server: served, auth, enter }
+  const main = { server: served, auth, enter, plugins: runtime.plugins }
   registerEndpoint(endpoint, main)
   const admitted = admittedBy(endpoint, main, limiter?.handlerTimeMs)
 
@@ -227,7 +228,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     },
     updatesAt: shards.at,
     enterOf: (admitted) => enterFor(admitted, enter),
-    checkServer: (admitted) => checkSessionServer(admitted, served, sessionClass),
+    serverFor: (admitted) => serverFor(admitted, main, sessionClass),
     report,
   }
 
@@ -310,7 +311,8 @@ const updatesClass = ({ Updates, options }: Subscriptions, host: Omit<UpdatesHos
 function runHooks(hooks: readonly AuditHook[], incoming: IncomingRequest, response: Response, host: Host): void {
   for (const hook of hooks) {
     try {
-      hook(incoming, response, host)
+      const returned: unknown = hook(incoming, response, host)
+      if (returned instanceof Promise) host.waitUntil(returned.catch(host.report))
     } catch (problem) {
       host.report(problem)
     }
@@ -351,7 +353,8 @@ function router(host: Host, routes: readonly Route[]) {
 async function respondToRoute(path: string, handle: () => unknown): Promise<Response> {
   try {
     const response = await handle()
-    if (response instanceof Response) return response
+    // Those of `fetch` and `Response.redirect` cannot be given more headers.
+    if (response instanceof Response) return new Response(response.body, response)
   } catch (thrown) {
     if (!(thrown instanceof McpError) || errorTable[thrown.kind].status >= 400) throw thrown
     throw new Error(thrown.message, { cause: thrown })

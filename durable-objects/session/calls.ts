@@ -1,4 +1,5 @@
 /** The calls of a session: started, run step by step, recovered after the object was lost, and cancelled. */
+
 import { serializeResult } from '../../worker/engine/answer-text.ts'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { initializeResult, type NegotiatedSession, parseInitialize } from '../../worker/engine/handshake.ts'
@@ -11,6 +12,7 @@ import { type Message, type RequestMessage, resultText } from '../../worker/prot
 import { isLogLevel } from '../../worker/protocol/meta.ts'
 import { revisionOf } from '../../worker/protocol/revisions/index.ts'
 import { logLevels, type Params, type RequestId, type Result } from '../../worker/protocol/types.ts'
+import type { Registry } from '../../worker/server/server.ts'
 import type { Post } from '../rpc.ts'
 import { requestKey } from '../shared/call-ledger.ts'
 import { callOf, environmentOf } from './call-environment.ts'
@@ -40,7 +42,7 @@ export function startCall(
     answer(session, post, request.id, { status: 200, text: resultText(request.id, result) })
   const refuse = (thrown: unknown) => fail(session, post, request.id, thrown)
   try {
-    session.host.checkServer(from.admitted)
+    const { registry } = session.host.serverFor(from.admitted)
     if (session.running.has(requestKey(request.id)) || session.ledger.has(request.id)) {
       throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
     }
@@ -56,8 +58,8 @@ export function startCall(
     }
     if (request.method === 'initialize') return void initialize(session, post, request, from).then(succeed, refuse)
     if (!negotiated) throw new McpError('invalid_request', 'The first request must be initialize')
-    checkMethod(session, request.method, post)
-    const scopes = scopesIn(from, request, session.host.server.registry)
+    checkMethod(session, registry, request.method, post)
+    const scopes = scopesIn(from, request, registry)
     work(session, post, { ...from, request, handshake: negotiated, journal: emptyJournal, scopes })
   } catch (thrown) {
     refuse(thrown)
@@ -65,8 +67,7 @@ export function startCall(
 }
 
 /** @throws McpError `method_not_found` */
-function checkMethod(session: SessionParts, method: string, { revision }: PendingPost): void {
-  const { registry } = session.host.server
+function checkMethod(session: SessionParts, registry: Registry, method: string, { revision }: PendingPost): void {
   const isKnown = revision.requests.has(method) || registry.methods.has(method)
   if (!isKnown || (method.endsWith('subscribe') && !(hasUpdates(session) && hasResources(registry)))) {
     throw new McpError('method_not_found', `Method not found: ${method}`)
@@ -88,7 +89,7 @@ async function initialize(
   await session.subscriptions?.listen(from.principal).catch(session.host.report)
   const features = { updates: hasUpdates(session) }
   return initializeResult(
-    session.host.server.registry,
+    session.host.serverFor(from.admitted).registry,
     revisionOf(negotiated.version) ?? revision,
     features,
     from.principal,
@@ -151,13 +152,14 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
       const entering = count(session, sessionCall, post, isResumed ? abort.signal : undefined)
       if (entering) release = await entering
       if (abort.signal.aborted) return
+      const server = session.host.serverFor(sessionCall.admitted)
       const own = ownMethod(session, request.method)
       const outcome = own
         ? { type: 'result' as const, result: await own(call.params, sessionCall, abort.signal) }
-        : await runCall(session.host.server, call, sessionCall.journal, environment)
+        : await runCall(server, call, sessionCall.journal, environment)
       if (abort.signal.aborted) return
       if (outcome.type === 'result') {
-        const text = serializeResult(request.id, session.host.server.registry, call, outcome.result)
+        const text = serializeResult(request.id, server.registry, call, outcome.result)
         return answer(session, post, request.id, { status: 200, text }, sessionCall)
       }
       if (!post.streams) {

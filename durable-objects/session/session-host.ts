@@ -27,7 +27,11 @@ export type SessionHost = {
    * @throws McpError when this class cannot know them
    */
   enterOf(admitted: Admitted | undefined): EnterCall | undefined
-  /** @throws McpError when the endpoint that admitted a call serves another server than that of this class */
-  checkServer(admitted: Admitted | undefined): void
+  /**
+   * The server, with the plugins of the endpoint that admitted a call.
+   *
+   * @throws McpError when that endpoint serves another server than that of this class, or its plugins are not known here
+   */
+  serverFor(admitted: Admitted | undefined): Server
   report(problem: unknown): void
 }

@@ -157,7 +157,7 @@ test('next() runs the rest once', async () => {
   expect(handler).toHaveBeenCalledTimes(1)
 })
 
-test.each([undefined, {}, { content: [] }])(
+test.each([undefined, {}, { content: [] }, { type: 'result', result: 'text' }])(
   'an interceptor that returns %j is an error that names the fix',
   async (returned) => {
     const server = createServer({ name: 'odd', version: '1.0.0' })
@@ -202,4 +202,32 @@ test('the signal of a call is not made for interceptors that do not read it', as
   const signal = vi.fn<CallEnvironment['signal']>(() => new AbortController().signal)
   await play(server, 'tools/call', { name: 'any' }, { makeSignal: signal })
   expect(signal).not.toHaveBeenCalled()
+})
+
+test.each([{ rateLimit: { quota: '2/h' } }, { singleUse: true }])(
+  'an interceptor cannot call a tool with %j in place of another',
+  async (options) => {
+    const server = createServer({ name: 'alias', version: '1.0.0' })
+    const handler = vi.fn(() => 'paid')
+    server.intercept(({ params }, next) => next({ ...params, name: 'pay' }))
+    server.tool('pay', { description, ...options }, handler)
+    server.tool('pay_v1', { description }, () => 'old')
+    await expect(play(server, 'tools/call', { name: 'pay_v1' })).rejects.toThrow(
+      'An interceptor calls "pay" in place of what the client called, and "pay" has rateLimit or singleUse',
+    )
+    await expect(play(server, 'tools/call', { name: 'old_pay' })).rejects.toThrow('An interceptor calls "pay"')
+    expect(handler).not.toHaveBeenCalled()
+    expect((await play(server, 'tools/call', { name: 'pay' })).outcome).toMatchObject({ type: 'result' })
+  },
+)
+
+test('a handler does not start with a signal that is aborted already', async () => {
+  const server = createServer({ name: 'aborted', version: '1.0.0' })
+  const handler = vi.fn(() => 'done')
+  server.intercept(({ params }, next) =>
+    next(params, { signal: AbortSignal.abort(new McpError('forbidden', 'Too late')) }),
+  )
+  server.tool('any', { description }, handler)
+  expect(await refusal(server, 'tools/call', { name: 'any' })).toMatchObject({ message: 'Too late' })
+  expect(handler).not.toHaveBeenCalled()
 })

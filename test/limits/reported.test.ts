@@ -161,7 +161,7 @@ describe.each(transports)('%s: a call that a limit refuses', (_, answered, send)
     for (const event of observed) {
       expect(event).toMatchObject({
         name,
-        outcome: { is: 'error', kind: 'too_many_requests', message: expect.stringMatching(message) },
+        outcome: { type: 'error', kind: 'too_many_requests', message: expect.stringMatching(message) },
       })
     }
 
@@ -227,7 +227,7 @@ describe('a call that is refused as a whole response', () => {
       expect(audited.filter(({ outcome }) => outcome === 'refused')).toMatchObject([
         { status, reason: { kind, ...why }, targets: [{ method: 'tools/call', name }] },
       ])
-      expect(observed).toMatchObject([{ name, outcome: { is: 'error', kind, code: -32600 } }])
+      expect(observed).toMatchObject([{ name, outcome: { type: 'error', kind, code: -32600 } }])
     })
   })
 })

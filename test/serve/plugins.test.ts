@@ -29,6 +29,16 @@ describe.each(['2026-07-28', '2025-11-25', '2024-11-05'])('for clients of %s', (
     const { content } = await tester.callTool('hi')
     expect(content).toMatchObject([{ text: 'hi, server, second, first' }])
   })
+
+  test('two plugins wrap one method', async () => {
+    await using tester = await client()
+    expect(await tester.request('tools/call', { name: 'hi' })).toMatchObject({ _meta: { marked: true } })
+  })
+
+  test('the plugins of an endpoint hold in sessions that the class of another endpoint keeps', async () => {
+    await using tester = await connect(new URL('/guarded/mcp', server.url), { revision })
+    await expect(tester.callTool('hi')).rejects.toThrow('The guard says no')
+  })
 })
 
 describe('a route of a plugin', () => {
@@ -42,9 +52,10 @@ describe('a route of a plugin', () => {
     ['/throws', 500],
     ['/internal', 500],
     ['/forbidden', 403],
+    ['/redirects', 302],
     ['/nothing', 500],
   ])('that fails has a status that says so: %s', async (path, status) => {
-    expect((await ask(path)).status).toBe(status)
+    expect((await ask(path, { redirect: 'manual' })).status).toBe(status)
   })
 
   test('is not for pages of other origins', async () => {

@@ -1,4 +1,5 @@
 /** Runs the steps of calls within interceptors. */
+import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
 import type { CallInfo, Interceptor, Next } from '../server/interceptor.ts'
 import type { Outcome } from '../server/outcome.ts'
@@ -48,10 +49,23 @@ export function intercept(
       infoOf(call, params, () => signal ?? signalOfCall()),
       next,
     )
-    if (outcomeTypes.has(outcome?.type)) return outcome
+    if (outcomeTypes.has(outcome?.type) && (outcome.type !== 'result' || isObject(outcome.result))) return outcome
     throw new Error(
       `An interceptor of ${call.method} returned no outcome: return what next() resolves to, or { type: 'result', result }`,
     )
   }
   return runFrom(0, call.params, undefined)
 }
+
+/**
+ * Rejects with the reason with which an interceptor aborts its signal. A call that its client cancels ends when its handler returns: until then
+ * it counts as running.
+ */
+export const abortOf = (signal: AbortSignal, ofCall: AbortSignal): Promise<never> =>
+  new Promise((_, reject) => {
+    const end = () => {
+      if (!ofCall.aborted) reject(signal.reason)
+    }
+    if (signal.aborted) end()
+    else signal.addEventListener('abort', end, { once: true })
+  })

@@ -5,10 +5,10 @@ import type { InputRequiredOutcome, Journal, Outcome, ResultOutcome } from '../s
 import type { Registry, Server } from '../server/server.ts'
 import type { Call, CallEnvironment } from './call.ts'
 import { openRound } from './context.ts'
-import { intercept } from './interceptors.ts'
+import { abortOf, intercept } from './interceptors.ts'
 import { methods } from './methods/index.ts'
 import type { Method, MethodContext } from './methods/method.ts'
-import { insufficientScope, lackedScopes } from './scopes.ts'
+import { entryOf, insufficientScope, lackedScopes } from './scopes.ts'
 
 /** What answers a call, if this revision has it; an extension's own comes first. */
 export const methodOf = (registry: Registry, { method, revision }: Call): Method | undefined =>
@@ -35,7 +35,8 @@ export async function run(
   const step = async (params: Params, signal?: AbortSignal): Promise<Outcome> => {
     if (params === call.params) return runMethod(server, method, call, journal, environment, signal)
     const changed = { ...call, params }
-    // An interceptor has changed what is called.
+    // An interceptor has changed the params.
+    checkSubstitute(registry, call, changed)
     await checkScopes(registry, changed, environment)
     return runMethod(server, method, changed, journal, environment, signal)
   }
@@ -48,6 +49,21 @@ export async function runCall(...args: Parameters<typeof run>): Promise<ResultOu
   const outcome = await run(...args)
   if (outcome.type === 'suspended') throw new Error('An interceptor suspended a call: only a task can be suspended')
   return outcome
+}
+
+/**
+ * Limits and `singleUse` are those of what the client calls, before interceptors run.
+ *
+ * @throws Error when an interceptor calls something else that has any
+ */
+function checkSubstitute(registry: Registry, call: Call, changed: Call): void {
+  const entry = entryOf(registry, changed.method, changed.params)
+  if (!entry || entry === entryOf(registry, call.method, call.params)) return
+  if (!entry.rateLimit && !('singleUse' in entry && entry.singleUse)) return
+  const { name = '', uri = name } = changed.params
+  throw new Error(
+    `An interceptor calls "${uri}" in place of what the client called, and "${uri}" has rateLimit or singleUse, which would not hold: let the client call it`,
+  )
 }
 
 /** @throws McpError `insufficient_scope` */
@@ -65,6 +81,7 @@ async function runMethod(
   environment: CallEnvironment,
   signal?: AbortSignal,
 ): Promise<Outcome> {
+  signal?.throwIfAborted()
   const { registry } = server
   const within = signal ? { ...environment, signal: () => signal } : environment
   const round = openRound(call, journal, within, registry.options.jsonSchema)
@@ -84,16 +101,3 @@ async function runMethod(
     instrumented?.end()
   }
 }
-
-/**
- * Rejects with the reason with which an interceptor aborts its signal. A call that its client cancels ends when its handler returns: until then
- * it counts as running.
- */
-const abortOf = (signal: AbortSignal, ofCall: AbortSignal): Promise<never> =>
-  new Promise((_, reject) => {
-    const end = () => {
-      if (!ofCall.aborted) reject(signal.reason)
-    }
-    if (signal.aborted) end()
-    else signal.addEventListener('abort', end, { once: true })
-  })

@@ -14,12 +14,16 @@ export const limitTime =
     const milliseconds = admitted ? admitted.handlerTimeMs : unknownMs
     if (isTask || milliseconds === undefined) return next()
     const abort = new AbortController()
+    const { promise: late, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
       const problem = `This took longer than ${milliseconds / 1000} seconds, and was stopped`
-      abort.abort(new McpError('interrupted', problem, { reason: 'timeout', retryable: false }))
+      const error = new McpError('interrupted', problem, { reason: 'timeout', retryable: false })
+      abort.abort(error)
+      // Also of a call that its client has cancelled, whose handler goes on.
+      reject(error)
     }, milliseconds)
     try {
-      return await next(params, { signal: AbortSignal.any([signal, abort.signal]) })
+      return await Promise.race([next(params, { signal: AbortSignal.any([signal, abort.signal]) }), late])
     } finally {
       clearTimeout(timer)
     }

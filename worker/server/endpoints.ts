@@ -13,6 +13,8 @@ export type Endpoint = {
   readonly auth: StoredPrincipals | undefined
   /** Counts a round of a call in a session; `undefined`: the endpoint has no limits. */
   readonly enter: EnterCall | undefined
+  /** Names of its plugins. */
+  readonly plugins: readonly string[]
 }
 
 /** What an endpoint says about a call that it admitted, for objects in whose isolate the endpoint may be unknown. */
@@ -28,6 +30,8 @@ export type Admitted = {
   readonly isLimited: boolean
   /** Milliseconds that handlers of the endpoint may run; left out: no limit. */
   readonly handlerTimeMs?: number | undefined
+  /** Names of its plugins. A Worker of an older release leaves it out. */
+  readonly plugins?: readonly string[]
 }
 
 /** Endpoints made on demand, such as those of `routeByTenant`, are made again when they are asked again. */
@@ -47,7 +51,7 @@ export const endpointOf = (key: string): Endpoint | undefined => endpoints.get(k
 
 export const admittedBy = (
   key: string,
-  { auth, enter, server }: Endpoint,
+  { auth, enter, plugins, server }: Endpoint,
   handlerTimeMs: number | undefined,
 ): Admitted => ({
   ...storingTerms(auth),
@@ -55,6 +59,7 @@ export const admittedBy = (
   serverName: server.registry.options.name,
   isLimited: enter !== undefined,
   handlerTimeMs,
+  plugins,
 })
 
 export const storingTerms = (
@@ -81,20 +86,35 @@ export function enterFor(admitted: Admitted | undefined, enterCall: EnterCall | 
 }
 
 /**
- * Refuses a request of a session that the class of another server keeps: that server's handlers would run, whatever its own endpoints ask
- * of a caller.
+ * The server, with the plugins of the endpoint that admitted a call, for an object whose class is of another endpoint.
  *
- * @param ownServer the server of the class
- * @throws McpError `internal_error`
+ * @param own the endpoint of the class
+ * @throws McpError `internal_error` when the other endpoint has another server, or was not made in this isolate and has other plugins: the call
+ * would run without them
  */
-export function checkSessionServer(admitted: Admitted | undefined, ownServer: Server, className: string): void {
-  if (admitted?.serverName === undefined) return
+export function serverFor(
+  admitted: Pick<Admitted, 'endpoint' | 'serverName' | 'plugins'> | undefined,
+  own: Pick<Endpoint, 'server' | 'plugins'>,
+  className: string,
+): Server {
+  if (!admitted) return own.server
   const server = endpointOf(admitted.endpoint)?.server
-  const ownName = ownServer.registry.options.name
+  const ownName = own.server.registry.options.name
   // One server has a view for each of its endpoints.
-  if (server ? server.registry.options === ownServer.registry.options : admitted.serverName === ownName) return
+  const isOwn = server
+    ? server.registry.options === own.server.registry.options
+    : admitted.serverName === undefined || admitted.serverName === ownName
+  if (!isOwn) {
+    throw new McpError(
+      'internal_error',
+      `The class ${className} keeps sessions of the server "${ownName}", and not of "${admitted.serverName}": give each server classes of its own with the option durableObjects.names of serve()`,
+    )
+  }
+  if (server) return server
+  const { plugins = own.plugins } = admitted
+  if (JSON.stringify(plugins) === JSON.stringify(own.plugins)) return own.server
   throw new McpError(
     'internal_error',
-    `The class ${className} keeps sessions of the server "${ownName}", and not of "${admitted.serverName}": give each server classes of its own with the option durableObjects.names of serve()`,
+    `The endpoint was not made in this isolate, and has other plugins than the endpoint whose class is ${className}: give both the same plugins`,
   )
 }

@@ -106,13 +106,13 @@ const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
       client,
       principal: sealed,
       identity,
-      ...(admitted && { endpoint: admitted.endpoint }),
+      ...(admitted && { endpoint: admitted.endpoint, plugins: admitted.plugins }),
     }
   },
 })
 
 /** What Task objects need. */
-function hostOf({ declarations, object, seals, report }: Runtime, options: TasksOptions): TaskHost {
+function hostOf({ declarations, object, plugins, seals, report }: Runtime, options: TasksOptions): TaskHost {
   /** An endpoint without an auth admits nobody who is signed in, so none of its principals is stored. */
   const authFor = (call: TaskCall, principal: Principal): StoredPrincipals | undefined => {
     if (options.auth) return options.auth
@@ -120,7 +120,12 @@ function hostOf({ declarations, object, seals, report }: Runtime, options: Tasks
     return endpoint && (endpoint.auth ?? {})
   }
   return {
-    serverOf: (call) => endpointFor(call)?.server ?? { registry: declarations },
+    serverOf(call) {
+      const server = endpointFor(call)?.server
+      if (server) return server
+      if (!call.plugins || JSON.stringify(call.plugins) === JSON.stringify(plugins)) return { registry: declarations }
+      throw new McpError('internal_error', otherPlugins)
+    },
     seals,
     state: (name) => object('McpState', name),
     problemOf,
@@ -146,6 +151,9 @@ function hostOf({ declarations, object, seals, report }: Runtime, options: Tasks
     report,
   }
 }
+
+const otherPlugins =
+  'The endpoint of the task was not made in this isolate, and has other plugins than the endpoint whose class is McpTask: give both the same plugins'
 
 const day = 86_400_000
 /** Characters of a call: it is kept as a value, which may have two million bytes. */
@@ -211,16 +219,16 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
     if (options?.required) {
       throw new McpError('method_not_found', `The tool "${name}" runs as a task only: call it with params.task`)
     }
-    return callTool.answer(context)
+    return calls.answer(context)
   }
   if (options && call.revision.stateless) {
     if (options.required && !extended.knowsTasks(call)) throw extended.needsTasks()
     const { name, isResumed } = await extended.begin(context)
     return name === undefined
-      ? callTool.answer(context)
+      ? calls.answer(context)
       : extended.callAsTask(context, { name, scopes, isResumed }, termsOf(options, tool), site)
   }
-  if (!options?.required) return callTool.answer(context)
+  if (!options?.required) return calls.answer(context)
   // Before there were tasks there was no code for this: the model is told.
   return toolError(`The tool "${name}" runs as a task only, and this client knows no tasks`) as Result
 }

@@ -2,6 +2,7 @@
 import { DurableObject } from 'cloudflare:workers'
 import { createServer, McpError, type Outcome, type Plugin, serve } from 'edgemcp'
 import { first, own } from 'edgemcp/compose'
+import { tasks } from 'edgemcp/tasks'
 
 class Counts extends DurableObject {
   async add(name: string): Promise<void> {
@@ -29,6 +30,20 @@ const signing = (name: string): Plugin => ({
     return call.method === 'tools/call' ? signed(outcome, name) : outcome
   },
 })
+
+/** Stands before tasks(), which wraps the same method. */
+const marking: Plugin = {
+  name: 'marking',
+  methods: () => ({
+    'tools/call': (inner) => ({
+      offered: (registry, environment) => inner?.offered(registry, environment) ?? false,
+      async answer(context) {
+        const result = (await inner?.answer(context)) ?? {}
+        return { ...result, _meta: { marked: true } }
+      },
+    }),
+  }),
+}
 
 const wrapping: Plugin = {
   name: 'wrapping',
@@ -91,6 +106,7 @@ const routing: Plugin = {
         throw new McpError('forbidden', 'Not you')
       },
     },
+    { path: '/redirects', methods: ['GET'], handle: () => Response.redirect('https://elsewhere.example/', 302) },
     { path: '/nothing', methods: ['GET'], handle: (() => undefined) as never },
   ],
 }
@@ -127,12 +143,28 @@ function problems(): string[] {
 }
 const found = problems()
 
-const worker = serve(server, { plugins: [signing('first'), signing('second'), wrapping, counting, routing] })
+const worker = serve(server, {
+  plugins: [signing('first'), signing('second'), marking, tasks(), wrapping, counting, routing],
+})
 const plain = serve(server, { path: '/plain/mcp', sessions: false })
+/** Keeps its sessions in the class of the first endpoint, which has other plugins. */
+const guarded = serve(server, {
+  path: '/guarded/mcp',
+  plugins: [
+    {
+      name: 'guard',
+      interceptor: () => (call, next) => {
+        if (call.method === 'tools/call') throw new McpError('forbidden', 'The guard says no')
+        return next()
+      },
+    },
+  ],
+})
 
 export default first(
   (request: Request) => (new URL(request.url).pathname === '/problems' ? Response.json(found) : undefined),
   own(plain),
+  own(guarded),
   worker,
 )
-export const { McpSession, McpUpdates, PluginCounts } = worker
+export const { McpSession, McpUpdates, McpTask, PluginCounts } = worker

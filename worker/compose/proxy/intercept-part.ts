@@ -1,4 +1,4 @@
-import { intercept } from '../../engine/interceptors.ts'
+import { abortOf, intercept } from '../../engine/interceptors.ts'
 import type { MethodContext } from '../../engine/methods/method.ts'
 import type { Result } from '../../protocol/types.ts'
 import type { Interceptor } from '../../server/interceptor.ts'
@@ -11,9 +11,13 @@ export async function interceptPart(
 ): Promise<Result> {
   const { call, environment, blocked } = methodContext
   const outcome = await intercept(interceptors, call, environment.signal, (params, signal) => {
+    if (params.name !== call.params.name || params.uri !== call.params.uri) {
+      throw new Error('An interceptor of a mounted server cannot change what is called at an upstream')
+    }
     const context = signal ? { ...methodContext.context, signal } : methodContext.context
     const answered = answer({ ...methodContext, context, call: { ...call, params } })
-    return Promise.race([answered.then((result) => ({ type: 'result' as const, result })), blocked])
+    const ends = signal ? [abortOf(signal, environment.signal())] : []
+    return Promise.race([...ends, answered.then((result) => ({ type: 'result' as const, result })), blocked])
   })
   return outcome.type === 'result' ? outcome.result : new Promise<never>(() => {})
 }
