@@ -85,7 +85,7 @@ type Subscriptions = {
   readonly options: UpdatesOptions
   readonly of: Shards['of']
   readonly listen: Updating['listen']
-  attach(registry: Registry, firstShard: () => UpdatesRpc): void
+  attach(registry: Registry, firstShard: () => UpdatesRpc, className: string): void
 }
 
 // Interfaces, so that declaration files of Workers that export these classes can name them.
@@ -165,7 +165,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   }
   const state = (name: string): StateRpc => objectOf('McpState', name)
   const keyed = keys(() => shards.at(0).keys())
-  updates?.attach(server.registry, () => shards.at(0))
+  updates?.attach(server.registry, () => shards.at(0), nameOf('McpUpdates'))
   subscriptions ??= updates?.Subscriptions
   server.registry.complete = (work) => waitUntil(work.catch(report))
   const isWhole = () => options.sessions !== false && hasClass(sessionClass) && hasClass(nameOf('McpUpdates'))

@@ -30,7 +30,7 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
     termsOf: () => terms,
     updatesAt: (shard: number) => ({ leave: async (session: string) => left.push(`${shard} ${session}`) > 0 }),
     seals: () => ({}),
-    checkServer: () => {},
+    serverFor: () => server,
     enterOf: () => undefined,
     report: (problem: unknown) => {
       throw problem

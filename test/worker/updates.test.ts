@@ -313,7 +313,7 @@ describe('what is enabled while an object with listeners is out of reach', () =>
       state.storage.kv.put('shards', 2)
       const instance = () => new Updates(state, {} as never, host)
       const { registry } = createServer({ name: 'turned', version: '1.0.0' })
-      plugin().subscriptions?.attach(registry as never, instance as never)
+      plugin().subscriptions?.attach(registry as never, instance as never, 'McpUpdates' as never)
       await use({
         publish,
         instance,
@@ -350,4 +350,21 @@ describe('what is enabled while an object with listeners is out of reach', () =>
       await instance().alarm()
       expect(publish).toHaveBeenCalledTimes(3)
     }))
+})
+
+test('a server publishes to the objects of each of its endpoints, once for each class', async () => {
+  const { registry } = createServer({ name: 'served-twice', version: '1.0.0' })
+  const shards = ['McpUpdates', 'OtherUpdates', 'OtherUpdates'].map((className) => {
+    const publish = vi.fn<UpdatesRpc['publish']>(async () => {})
+    const turn = vi.fn<UpdatesRpc['turn']>(async () => false)
+    plugin().subscriptions?.attach(registry as never, (() => ({ publish, turn })) as never, className as never)
+    return { publish, turn }
+  })
+  await registry.publish({ list: 'tools' })
+  await registry.setEnabled('tools', 'hammer', true)
+  expect(shards.map(({ publish, turn }) => [publish.mock.calls.length, turn.mock.calls.length])).toEqual([
+    [1, 1],
+    [0, 0],
+    [1, 1],
+  ])
 })

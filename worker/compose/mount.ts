@@ -4,7 +4,7 @@ import * as kind from '../options/kinds.ts'
 import { type List, toggleKey } from '../protocol/changes.ts'
 import { checks } from '../server/checking.ts'
 import type { CallInfo, Interceptor } from '../server/interceptor.ts'
-import type { Module, Server } from '../server/server.ts'
+import type { Module, Registry, Server } from '../server/server.ts'
 import { mountUpstreams, proxiesOf } from './proxy/front.ts'
 import { withPrefix } from './with-prefix.ts'
 
@@ -57,7 +57,11 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     if (part.experimental) registry.experimental = { ...part.experimental, ...registry.experimental }
     registry.listTextCache.clear()
     // What it announces, and switches on and off, is this server's to tell.
-    part.publish = (change, scope) => registry.publish(change, scope)
+    const mounts = mountedIn.get(part) ?? []
+    mountedIn.set(part, [...mounts, registry])
+    part.publish = async (change, scope) => {
+      await Promise.all((mountedIn.get(part) ?? []).map((outer) => outer.publish(change, scope)))
+    }
     const named = (list: List, name: string) => (list === 'resources' ? name : prefix + name)
     part.setEnabled = (list, name, on) => registry.setEnabled(list, named(list, name), on)
     // It asks by its own names, without the prefix.
@@ -77,6 +81,9 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     }
   }
 }
+
+/** The servers that each server is mounted in. */
+const mountedIn = new WeakMap<Registry, readonly Registry[]>()
 
 /** Leaves other calls alone. */
 const onlyFor =

@@ -89,7 +89,7 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
       const { release } = await slotsOf(attempt, limits, server.registry)
       if (attempt.endsWithSignal) attempt.signal().addEventListener('abort', release, { once: true })
       try {
-        const error = isResumed ? undefined : await exhausted(limits, caller, { state }, attempt.post)
+        const error = isResumed ? undefined : await exhausted(limits, caller, { server, state }, attempt.post)
         if (error) throw error
         return release
       } catch (thrown) {
@@ -193,7 +193,7 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
   async function exhausted(
     limits: readonly Read[],
     caller: string,
-    serverInfo: Pick<ServerInfo, 'state'>,
+    serverInfo: Pick<ServerInfo, 'server' | 'state'>,
     post: object,
   ): Promise<McpError | undefined> {
     const counted: Counted[] = []
@@ -205,7 +205,7 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
       const binding = bindings()[bindingOf(rate)] as RateLimiting | undefined
       // Without the platform's the exact counter does it, which costs a request to an object.
       if (!binding) count(what, rate, 'rate')
-      else if (!(await binding.limit({ key: `${caller} ${what}` })).success)
+      else if (!(await binding.limit({ key: `${serverInfo.server.registry.options.name} ${caller} ${what}` })).success)
         return spent(what, rate, rate.seconds, 'rate')
     }
     const full = counted.length > 0 ? await take(serverInfo, caller, counted, post) : undefined

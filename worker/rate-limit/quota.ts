@@ -62,7 +62,7 @@ const waiting = new WeakMap<object, Waiting>()
  * @param caller one text for each caller
  */
 export async function take(
-  serverInfo: Pick<ServerInfo, 'state'>,
+  serverInfo: Pick<ServerInfo, 'server' | 'state'>,
   caller: string,
   counted: readonly Counted[],
   post: object,
@@ -78,7 +78,7 @@ export async function take(
 }
 
 async function takeTogether(
-  serverInfo: Pick<ServerInfo, 'state'>,
+  serverInfo: Pick<ServerInfo, 'server' | 'state'>,
   caller: string,
   calls: readonly (readonly Counted[])[],
   post: object,
@@ -87,7 +87,7 @@ async function takeTogether(
   await undefined
   waiting.delete(post)
   const answer = await serverInfo
-    .state(JSON.stringify([name, caller]))
+    .state(JSON.stringify([name, serverInfo.server.registry.options.name, caller]))
     .run({ state: name, operation: 'take', args: [calls], expires: undefined })
   // `takeEach` returned them.
   if ('value' in answer) return answer.value as Full[]

@@ -38,20 +38,37 @@ export function subscriptions(options: Partial<UpdatesOptions> = {}): Plugin {
   return { name: 'subscriptions', subscriptions: { Updates, Subscriptions, options: all, of, listen, attach } }
 }
 
-/** Lets a server tell of changes, and be changed, through the first of the objects. */
-function attach(registry: Registry, firstShard: () => UpdatesRpc): void {
-  registry.publish = async (change, scope) => firstShard().publish(change, topicsAbout(registry, change, scope))
+/** The first object of each class that a server publishes to, by the name of the class: endpoints of one server may have classes of their own. */
+const publishedTo = new WeakMap<Registry, Map<string, () => UpdatesRpc>>()
+
+/**
+ * Lets a server publish changes and enable entries, through the first object of each class.
+ *
+ * @param className of the objects of this endpoint
+ */
+function attach(registry: Registry, firstShard: () => UpdatesRpc, className: string): void {
+  const known = publishedTo.get(registry)
+  if (known) return void known.set(className, firstShard)
+  const classes = new Map([[className, firstShard]])
+  publishedTo.set(registry, classes)
+  const toEach = async (publish: (shard: UpdatesRpc) => Promise<unknown>) => {
+    await Promise.all([...classes.values()].map((shardOf) => publish(shardOf())))
+  }
+  registry.publish = (change, scope) => toEach((shard) => shard.publish(change, topicsAbout(registry, change, scope)))
   registry.setEnabled = async (list, name, on) => {
     const change = { list }
-    const toggled = firstShard().turn(toggleKey(list, name), on, change, topicsAbout(registry, change))
-    // An object of an older release leaves it to its caller to publish the change.
-    if (await toggled) await registry.publish(change)
+    const topics = topicsAbout(registry, change)
+    await toEach(async (shard) => {
+      // An object of an older release leaves it to its caller to publish the change.
+      if (await shard.turn(toggleKey(list, name), on, change, topics)) await shard.publish(change, topics)
+    })
   }
-  let publishing: Promise<Readonly<Record<string, boolean>>> | undefined
+  let overrides: Promise<Readonly<Record<string, boolean>>> | undefined
   registry.enabledOverrides = () => {
     // What is asked in one breath, for one list, is asked once; later it may be otherwise.
-    if (!publishing) queueMicrotask(() => (publishing = undefined))
-    publishing ??= firstShard().turned()
-    return publishing
+    if (!overrides) queueMicrotask(() => (overrides = undefined))
+    // Each class has the same.
+    overrides ??= firstShard().turned()
+    return overrides
   }
 }

@@ -1,0 +1,37 @@
+import { expect, test } from 'vitest'
+import { limiter } from '../../worker/rate-limit/limits.ts'
+import { createServer } from '../../worker/server/server.ts'
+
+/** The name of the object that counts a call of a server, and the key that the platform's limiter gets. */
+async function countersOf(name: string) {
+  const seen: string[] = []
+  const bindings = {
+    RATE_60_PER_60S: { limit: async ({ key }: { key: string }) => seen.push(key) && { success: true } },
+  }
+  const state = (object: string) => {
+    seen.push(object)
+    return { run: async () => ({ value: [undefined] }), forget: async () => false }
+  }
+  const attempt = {
+    ...{
+      method: 'tools/call',
+      params: { name: 'greet' },
+      caller: 'ada',
+      post: {},
+      isResumed: false,
+      endsWithSignal: false,
+    },
+    signal: () => new AbortController().signal,
+    parked: () => [],
+  }
+  const { enter } = limiter({ rate: '60/m', quota: '3/h' }, () => bindings)
+  await enter?.(attempt, { server: createServer({ name, version: '1.0.0' }), state: state as never })
+  return seen
+}
+
+test('the calls of two servers are counted apart', async () => {
+  const [one, two] = await Promise.all([countersOf('one'), countersOf('two')])
+  expect(one).toHaveLength(2)
+  expect(one.filter((counter) => two.includes(counter))).toEqual([])
+  expect(await countersOf('one')).toEqual(one)
+})
