@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
+import { TaskClient } from '../tasks/client.ts'
 
 let server: TestServer
 beforeAll(async () => {
@@ -16,7 +17,10 @@ describe.each(['2026-07-28', '2025-11-25', '2024-11-05'])('for clients of %s', (
   test('a plugin wraps a method of the protocol', async () => {
     await using tester = await client()
     const { tools } = await tester.request('tools/list')
-    expect((tools as { description: string }[]).map(({ description }) => description)).toEqual(['Wrapped: Says hi'])
+    expect((tools as { description: string }[]).map(({ description }) => description)).toEqual([
+      'Wrapped: Repeats words',
+      'Wrapped: Says hi',
+    ])
   })
 
   test('a plugin answers a method of its own', async () => {
@@ -71,10 +75,19 @@ test('a plugin has objects of its own class', async () => {
   expect(await counts()).toBe(before + 1)
 })
 
+test('an interceptor changes the params of a task once', async () => {
+  const client = new TaskClient(server.url)
+  const { result } = await client.until(await client.begin('work', { words: 'hi' }), 'completed')
+  expect(result).toMatchObject({ content: [{ text: 'hi!, server, second, first' }] })
+})
+
 test('one server that is served twice has the plugins of each endpoint only there', async () => {
   await using tester = await connect(new URL('/plain/mcp', server.url), { revision: '2026-07-28' })
   const { tools } = await tester.request('tools/list')
-  expect((tools as { description: string }[]).map(({ description }) => description)).toEqual(['Says hi'])
+  expect((tools as { description: string }[]).map(({ description }) => description)).toEqual([
+    'Repeats words',
+    'Says hi',
+  ])
   await expect(tester.request('plugins/read', { name: 'a' })).rejects.toMatchObject({ code: -32601 })
 })
 

@@ -19,6 +19,8 @@ export type { Outcome } from '../server/outcome.ts'
 export type Call = {
   readonly method: string
   readonly params: Params
+  /** What the client sent, if interceptors have changed the params. */
+  readonly clientParams?: Params
   readonly revision: Revision
   /** In the newest vocabulary. */
   readonly capabilities: ClientCapabilities

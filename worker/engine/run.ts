@@ -34,7 +34,7 @@ export async function run(
   await checkScopes(registry, call, environment)
   const step = async (params: Params, signal?: AbortSignal): Promise<Outcome> => {
     if (params === call.params) return runMethod(server, method, call, journal, environment, signal)
-    const changed = { ...call, params }
+    const changed = { ...call, params, clientParams: call.params }
     // An interceptor has changed the params.
     checkSubstitute(registry, call, changed)
     await checkScopes(registry, changed, environment)

@@ -92,7 +92,12 @@ const endpointFor = ({ identity, endpoint }: Pick<TaskCall, 'identity' | 'endpoi
 /** What the methods of tasks need. */
 const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
   task: (name) => object<TaskRpc>('McpTask', `task ${name}`),
-  async callOf({ params, capabilities, client, principal, admitted }, { identity }, lifeMs) {
+  async callOf({ params: changed, clientParams, capabilities, client, principal, admitted }, { identity }, lifeMs) {
+    // Interceptors change the params again in each run.
+    const params = clientParams ?? changed
+    if (params.name !== changed.name) {
+      throw new Error('An interceptor cannot start a task of another tool than the client called')
+    }
     if (JSON.stringify({ params, capabilities, client }).length > mostKept) {
       throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
     }

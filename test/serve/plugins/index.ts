@@ -3,6 +3,7 @@ import { DurableObject } from 'cloudflare:workers'
 import { createServer, McpError, type Outcome, type Plugin, serve } from 'edgemcp'
 import { first, own } from 'edgemcp/compose'
 import { tasks } from 'edgemcp/tasks'
+import * as z from 'zod'
 
 class Counts extends DurableObject {
   async add(name: string): Promise<void> {
@@ -111,7 +112,21 @@ const routing: Plugin = {
   ],
 }
 
+/** Changes an argument in another way each time. */
+const shouting: Plugin = {
+  name: 'shouting',
+  interceptor:
+    () =>
+    ({ method, params }, next) => {
+      if (method !== 'tools/call' || params.name !== 'work') return next()
+      const { words } = params.arguments as { words: string }
+      return next({ ...params, arguments: { words: `${words}!` } })
+    },
+}
+
 const server = createServer({ name: 'plugins', version: '1.0.0' })
+const Words = z.object({ words: z.string() })
+server.tool('work', { description: 'Repeats words', inputSchema: Words, task: true }, ({ words }) => words)
 server.tool('hi', { description: 'Says hi' }, () => 'hi')
 server.intercept(async (call, next) => {
   const outcome = await next()
@@ -144,7 +159,7 @@ function problems(): string[] {
 const found = problems()
 
 const worker = serve(server, {
-  plugins: [signing('first'), signing('second'), marking, tasks(), wrapping, counting, routing],
+  plugins: [signing('first'), signing('second'), marking, shouting, tasks(), wrapping, counting, routing],
 })
 const plain = serve(server, { path: '/plain/mcp', sessions: false })
 /** Keeps its sessions in the class of the first endpoint, which has other plugins. */
