@@ -111,7 +111,7 @@ export interface McpWorker {
   readonly McpUpdates: UpdatesClass
 }
 
-/** The subscriptions of sessions, once an endpoint has `updates()`: one class may keep the sessions of several endpoints. */
+/** The subscriptions of sessions, once an endpoint has `subscriptions()`: one class may keep the sessions of several endpoints. */
 let subscriptions: typeof SessionSubscriptions | undefined
 
 /** A misspelt name could leave a server open, so they are compared in deployments, too. */

@@ -1,6 +1,6 @@
 /**
- * The registration of a session with an Updates object. A server without `updates()` has this alone: it ends the registrations of
- * sessions that began while the server had `updates()`. For the rest see `subscriptions.ts`.
+ * The registration of a session with an Updates object. A server without `subscriptions()` has this alone: it ends the registrations of
+ * sessions that began while the server had `subscriptions()`. For the rest see `subscriptions.ts`.
  */
 import { holdsScopes } from '../../worker/protocol/principal.ts'
 import type { UpdatesRpc } from '../rpc.ts'
@@ -9,7 +9,7 @@ import type { SessionParts } from './session-parts.ts'
 
 type Context = Pick<SessionParts, 'host' | 'values' | 'log' | 'lifetime' | 'subscriptions'>
 
-/** The endpoint of the session has `updates()`. */
+/** The endpoint of the session has `subscriptions()`. */
 export const hasUpdates = (session: Context): boolean =>
   session.subscriptions !== undefined && session.lifetime.terms.shard !== undefined
 

@@ -18,7 +18,7 @@ export type SessionHost = {
   state(name: string): StateRpc
   /** The name under which the Worker exports the class. */
   readonly className: string
-  /** The subscriptions part of a session; `undefined`: no endpoint of the server has `updates()`. */
+  /** The subscriptions part of a session; `undefined`: no endpoint of the server has `subscriptions()`. */
   readonly Subscriptions: typeof Subscriptions | undefined
   updatesAt(shard: number): UpdatesRpc
   /**

@@ -18,7 +18,7 @@ export type SessionParts = {
   readonly alarms: Alarms
   readonly lifetime: Lifetime
   readonly streams: SessionStreams
-  /** `undefined`: no endpoint of the server has `updates()`. */
+  /** `undefined`: no endpoint of the server has `subscriptions()`. */
   subscriptions: Subscriptions | undefined
   /** Calls that run in this instance, by the key of their request. */
   readonly running: Map<string, RunningCall>

@@ -1,4 +1,4 @@
-/** Subscriptions of a session, for servers with `updates()`: list changes, and the resources that its client has subscribed to. */
+/** Subscriptions of a session, for servers with `subscriptions()`: list changes, and the resources that its client has subscribed to. */
 import { readText } from '../../worker/engine/methods/method.ts'
 import { readSubscription } from '../../worker/engine/subscribing.ts'
 import { listChanges, type Recipients, topicsFor } from '../../worker/protocol/changes.ts'
@@ -10,7 +10,7 @@ import { addressOf, deregister, dropSubscriptionsWithout, subscribedScopes, upda
 import type { SessionMethod, SessionParts } from './session-parts.ts'
 
 export class Subscriptions {
-  /** The methods that need `updates()`. */
+  /** The methods that need `subscriptions()`. */
   readonly methods: Readonly<Record<string, SessionMethod>> = {
     'resources/subscribe': (params, call, signal) => this.#subscribe(params, call, signal),
     'resources/unsubscribe': (params, call) => this.#unsubscribe(params, call),

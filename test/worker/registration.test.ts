@@ -1,4 +1,4 @@
-/** Sessions that registered for changes while their server had `updates()`, after a deployment without it. */
+/** Sessions that registered for changes while their server had `subscriptions()`, after a deployment without it. */
 import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
@@ -18,7 +18,7 @@ const terms = termsText({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds,
 const server = createServer({ name: 'test', version: '1.0.0' })
 server.resource('note://1', { description: 'A note' }, () => 'a note')
 
-/** Runs a session of a server without `updates()` on the storage of one that is registered with the Updates object 2. */
+/** Runs a session of a server without `subscriptions()` on the storage of one that is registered with the Updates object 2. */
 async function registered(use: (session: Session, storage: DurableObjectStorage, left: string[]) => Promise<void>) {
   const name = crypto.randomUUID()
   const left: string[] = []
