@@ -58,6 +58,12 @@ async function answersIn(response: Response): Promise<Record<number, string>> {
   )
 }
 
+/** How many handlers of all callers are held. */
+async function heldHandlers(): Promise<number> {
+  await using client = await connect(server.url, { revision: '2026-07-28', token: newCaller() })
+  return Number(await whatBecame(client.callTool('held')))
+}
+
 /** Lets the held handlers of all callers return. */
 async function release(): Promise<void> {
   await using client = await connect(server.url, { revision: '2026-07-28', token: newCaller() })
@@ -197,20 +203,15 @@ describe('a stateless call whose client hangs up', () => {
     return status
   }
 
-  const handlersHeld = async () => {
-    await using client = await connect(server.url, { revision: '2026-07-28', token: newCaller() })
-    return Number(await whatBecame(client.callTool('held')))
-  }
-
   test('gives its slot back when its client hangs up, whether its event stream has begun or not', async () => {
     const token = newCaller()
-    const before = await handlersHeld()
+    const before = await heldHandlers()
     const hangUp = new AbortController()
     // Its answer begins as an event stream after `limits.streamAfterMs`. A slow machine may hang up later than that, and is no less gone.
     const hung = stateless(token, {}, hangUp.signal)
       .then((response) => response.text())
       .catch(() => 'hung up')
-    await expect.poll(handlersHeld).toBe(before + 1)
+    await expect.poll(heldHandlers).toBe(before + 1)
     expect(await statusOfNext(token)).toBe(429)
     hangUp.abort()
     expect(await hung).toBe('hung up')
@@ -219,14 +220,14 @@ describe('a stateless call whose client hangs up', () => {
 
   test('gives its slot back when the connection of its stream is reset', async () => {
     const token = newCaller()
-    const before = await handlersHeld()
+    const before = await heldHandlers()
     const body = JSON.stringify(silent({ isAnnounced: true }))
     const head = { ...statelessHeaders('tools/call', 'silent'), Authorization: `Bearer ${token}` }
     const lines = Object.entries({ ...head, Host: server.url.host, 'Content-Length': String(body.length) })
     const socket = connectSocket({ host: server.url.hostname, port: Number(server.url.port) })
     socket.write(`POST /mcp HTTP/1.1\r\n${lines.map((line) => line.join(': ')).join('\r\n')}\r\n\r\n${body}`)
     await once(socket, 'data')
-    await expect.poll(handlersHeld).toBe(before + 1)
+    await expect.poll(heldHandlers).toBe(before + 1)
     expect(await statusOfNext(token)).toBe(429)
     socket.resetAndDestroy()
     await expect.poll(() => statusOfNext(token)).toBe(200)
@@ -236,11 +237,14 @@ describe('a stateless call whose client hangs up', () => {
 test('a call that `concurrent` refuses uses up no quota', async () => {
   const headers = await startSession('2025-03-26', newCaller())
   for (let round = 0; round < 3; round++) {
+    const before = await heldHandlers()
     const batch = post(
       headers,
       Array.from({ length: 4 }, (_, id) => call(id, 'scarce')),
     )
-    await expect.poll(async () => (await post(headers, call(9, 'scarce'))).status).toBe(429)
+    // The batch has the slot before the next call asks for it.
+    await expect.poll(heldHandlers).toBe(before + 1)
+    expect((await post(headers, call(9, 'scarce'))).status).toBe(429)
     await release()
     expect((await answersIn(await batch))[0]).toBe('released')
   }
