@@ -1,5 +1,5 @@
 /** What a plugin adds to an endpoint. */
-import type { AuditHook, IncomingRequest, Limiter, ServerInfo } from './auth/auth.ts'
+import type { AuditHook, Limiter, ServerInfo } from './auth/auth.ts'
 import type { Seals } from './engine/call.ts'
 import { methods as protocolMethods } from './engine/methods/index.ts'
 import type { Method } from './engine/methods/method.ts'
@@ -100,8 +100,6 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
   /** Replaces the context of a handler. `end` is called when the step has ended. */
   instrument?(context: Context): { readonly context: Context; end(): void }
 }
-
-export type { IncomingRequest }
 
 /** Any plugin, whatever classes it has. */
 export type AnyPlugin = Plugin<Readonly<Record<string, DurableObjectClass>>>
@@ -240,7 +238,7 @@ export function withPlugins(declared: Registry, plugins: readonly AnyPlugin[], r
     interceptors,
     methods,
     listTextCache: cachedBy(
-      () => `${declared.tools.size} ${declared.prompts.size} ${declared.resources.size} ${declared.templates.size}`,
+      () => declared.listTextCache,
       () => new Map<string, string>(),
     ),
     ...(extensions.length > 0 && {

@@ -14,8 +14,8 @@ export type MountOptions = {
 }
 
 /**
- * Another server as a part of this one: its tools, resources, prompts, extensions, tasks and experimental capabilities, as far as
- * they are declared by now, with its interceptors, which wrap only what it declares. Subscribers of this server get the changes that it announces.
+ * Another server as a part of this one: its tools, resources, prompts, extensions and experimental capabilities, as far as they are
+ * declared by now, with its interceptors, which wrap only what it declares. Subscribers of this server get the changes that it announces.
  *
  * @throws Error when both declare the same, or the prefix makes no names of tools
  *
@@ -55,7 +55,7 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     for (const [name, method] of part.methods) if (!registry.methods.has(name)) registry.methods.set(name, method)
     registry.extensions = { ...part.extensions, ...registry.extensions }
     if (part.experimental) registry.experimental = { ...part.experimental, ...registry.experimental }
-    registry.listTextCache.clear()
+    registry.listTextCache = new Map()
     // What it announces, and switches on and off, is this server's to tell.
     const mounts = mountedIn.get(part) ?? []
     mountedIn.set(part, [...mounts, registry])

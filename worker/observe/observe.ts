@@ -22,8 +22,8 @@ export type ObserveOptions = {
 }
 
 /**
- * Tells of every call of a method that answers from what was declared: lists, calls, reads, completions, and those of extensions. A call that
- * asks is told of in each of its rounds.
+ * Emits an event for every call of a method that answers from what was declared: lists, calls, reads, completions, and those of extensions. A call
+ * that needs input has an event for each of its rounds.
  *
  * @example
  * serve(server, { plugins: [observe({ to: toLogs() })] })

@@ -111,8 +111,22 @@ export function serverFor(
     )
   }
   if (server) return server
-  const { plugins = own.plugins } = admitted
-  if (JSON.stringify(plugins) === JSON.stringify(own.plugins)) return own.server
+  refuseOtherPlugins(admitted.plugins, own.plugins, className)
+  return own.server
+}
+
+/**
+ * Checks that a call of an endpoint that was not made in this isolate can run with the plugins of the endpoint of a class.
+ *
+ * @param plugins of the other endpoint; `undefined`: a Worker of an older release sent the call
+ * @throws McpError `internal_error` when they are others
+ */
+export function refuseOtherPlugins(
+  plugins: readonly string[] | undefined,
+  ownPlugins: readonly string[],
+  className: string,
+): void {
+  if (!plugins || JSON.stringify(plugins) === JSON.stringify(ownPlugins)) return
   throw new McpError(
     'internal_error',
     `The endpoint was not made in this isolate, and has other plugins than the endpoint whose class is ${className}: give both the same plugins`,

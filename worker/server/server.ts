@@ -91,7 +91,7 @@ export type Registry = {
   /** Replaces the context of a handler: see `Plugin.instrument`. */
   instrument?: (context: Context) => { readonly context: Context; end(): void }
   /** Lists that are the same for everybody, as texts, by method and revision. */
-  readonly listTextCache: Map<string, string>
+  listTextCache: Map<string, string>
   /** Sees to it that work is completed that nobody may await, and reports its failure. */
   complete?: (work: Promise<void>) => void
   publish: (change: Change, scope?: Recipients) => Promise<void>
@@ -276,7 +276,7 @@ export class Server {
       const on = (await this.registry.enabledOverrides())[toggleKey(list, name)] ?? enabled === true
       return on && (visibleTo ? visibleTo(caller) : true)
     }
-    this.registry.listTextCache.clear()
+    this.registry.listTextCache = new Map()
     const access: Guarded = {
       scopes,
       listWithoutScopes,

@@ -19,7 +19,7 @@ const kinds: KindsOf<UpdatesOptions> = {
 }
 
 /**
- * Lets clients hear of changes: `serve(server, { plugins: [subscriptions()] })`. What changes is announced with
+ * Sends change notifications to clients that subscribe: `serve(server, { plugins: [subscriptions()] })`. What changes is announced with
  * `server.updates`, or `updated` of a resource, from anywhere in the application.
  *
  * @throws Error when an option is not a whole number of at least 1

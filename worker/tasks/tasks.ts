@@ -13,7 +13,7 @@ import { hasExperimentalTasks } from '../protocol/revisions/experimental-tasks.t
 import type { Result } from '../protocol/types.ts'
 import { toolError } from '../server/content.ts'
 import { milliseconds } from '../server/duration.ts'
-import { endpointKey, endpointOf, storingTerms } from '../server/endpoints.ts'
+import { endpointKey, endpointOf, refuseOtherPlugins, storingTerms } from '../server/endpoints.ts'
 import type { StoredPrincipals } from '../server/stored-principal.ts'
 import type { TaskOptions, Tool } from '../server/tool.ts'
 import { problemOf } from './input-responses.ts'
@@ -128,8 +128,8 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
     serverOf(call) {
       const server = endpointFor(call)?.server
       if (server) return server
-      if (!call.plugins || JSON.stringify(call.plugins) === JSON.stringify(plugins)) return { registry: declarations }
-      throw new McpError('internal_error', otherPlugins)
+      refuseOtherPlugins(call.plugins, plugins, 'McpTask')
+      return { registry: declarations }
     },
     seals,
     state: (name) => object('McpState', name),
@@ -156,9 +156,6 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
     report,
   }
 }
-
-const otherPlugins =
-  'The endpoint of the task was not made in this isolate, and has other plugins than the endpoint whose class is McpTask: give both the same plugins'
 
 const day = 86_400_000
 /** Characters of a call: it is kept as a value, which may have two million bytes. */
