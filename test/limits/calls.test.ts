@@ -112,7 +112,10 @@ describe('a batch of 2025-03-26', () => {
   test('gets an error for each call beyond `concurrent`', async () => {
     const headers = await startSession('2025-03-26', newCaller())
     const batch = Array.from({ length: 6 }, (_, id) => call(id, id < 5 ? 'silent' : 'free'))
+    const before = await heldHandlers()
     const response = post(headers, batch)
+    // The batch has the slot before the next call asks for it.
+    await expect.poll(heldHandlers).toBe(before + 1)
     const next = await post(headers, call(9, 'silent'))
     expect(next.status).toBe(429)
     await next.text()
@@ -171,16 +174,20 @@ test('calls of a session hold their slot when their client hangs up, and give it
 
 test('a session call that was cancelled holds its slot until its handler returns', async () => {
   const headers = await startSession('2025-11-25', newCaller())
+  const before = await heldHandlers()
   const first = post(headers, call(1, 'silent'))
-  await expect.poll(async () => (await post(headers, call(2, 'silent'))).status).toBe(429)
+  await expect.poll(heldHandlers).toBe(before + 1)
+  expect((await post(headers, call(2, 'silent'))).status).toBe(429)
   const cancelled = { jsonrpc: '2.0', method: 'notifications/cancelled', params: { requestId: 1 } }
   expect((await post(headers, cancelled)).status).toBe(202)
   await first
   // Its handler ignores the signal, so it is still running.
   expect((await post(headers, call(3, 'silent'))).status).toBe(429)
   await release()
+  const free = await heldHandlers()
   const again = post(headers, call(4, 'silent'))
-  await expect.poll(async () => (await post(headers, call(5, 'silent'))).status).toBe(429)
+  await expect.poll(heldHandlers).toBe(free + 1)
+  expect((await post(headers, call(5, 'silent'))).status).toBe(429)
   await release()
   expect((await again).status).toBe(200)
 })
