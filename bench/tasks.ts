@@ -5,7 +5,7 @@
 import { join } from 'node:path'
 import { setTimeout } from 'node:timers/promises'
 import { type Json, TaskClient } from '../test/tasks/client.ts'
-import { parseKeyRing, sealer, sealerFor } from '../worker/auth/seal.ts'
+import { parseKeyRing, sealer, sealerFor } from '../worker/sealing/seal.ts'
 import { Folder } from './folder.ts'
 import type { Tally } from './servers/billed/tally.ts'
 import { type Process, startWorkerd } from './workerd.ts'

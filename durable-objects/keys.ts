@@ -7,7 +7,7 @@
  */
 
 import { DurableObject } from 'cloudflare:workers'
-import { type KeyRing, mintKeyRing } from '../worker/auth/seal.ts'
+import { type KeyRing, mintKeyRing } from '../worker/sealing/seal.ts'
 import type { KeysRpc } from './rpc.ts'
 import { Schema } from './shared/schema.ts'
 

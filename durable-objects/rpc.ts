@@ -1,5 +1,6 @@
 /** What Workers and Durable Objects call each other with. Nothing here is code: `worker/` imports these types only. */
-import type { KeyRing } from '../worker/auth/seal.ts'
+
+import type { Admitted } from '../worker/declarations/endpoints.ts'
 import type { NegotiatedSession } from '../worker/engine/handshake.ts'
 import type { Answer } from '../worker/engine/journal.ts'
 import type { ServerEvent } from '../worker/protocol/changes.ts'
@@ -7,8 +8,8 @@ import type { ErrorKind } from '../worker/protocol/errors.ts'
 import type { Message } from '../worker/protocol/jsonrpc.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
 import type { InputRequest, Result } from '../worker/protocol/types.ts'
-import type { Admitted } from '../worker/server/endpoints.ts'
-import type { End, TaskCall, TaskError, TaskRecord, TaskStatus, TaskTerms } from './task-store.ts'
+import type { KeyRing } from '../worker/sealing/seal.ts'
+import type { End, TaskCall, TaskError, TaskRecord, TaskStatus, TaskTerms } from './task/task-store.ts'
 
 /** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
 export type Post = {

@@ -8,7 +8,7 @@ import { parseArgs } from 'node:util'
 import { type Bill, type Cost, type Leaving, Stage, statelessRevision } from '../test/support/counted/stage.ts'
 import type { Tally } from '../test/support/counted/tally.ts'
 import { startServer, type TestServer } from '../test/support/server.ts'
-import { mintKeyRing } from '../worker/auth/seal.ts'
+import { mintKeyRing } from '../worker/sealing/seal.ts'
 
 /** Dollars for one, beyond what a paid plan includes. */
 const prices = { http: 0.3e-6, object: 0.15e-6, rowRead: 0.001e-6, rowWritten: 1e-6 }

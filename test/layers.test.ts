@@ -23,155 +23,176 @@ const everything = ['worker', 'durable-objects', 'examples', 'jose', 'yaml']
 const anyPackage = 'any package'
 const builtins = builtinModules.map((name) => `node:${name}`)
 
+const options = ['worker/declarations/check-options.ts', 'worker/declarations/option-kinds.ts']
+
 const rooms: Readonly<Record<string, Room>> = {
   'worker/protocol': { may: [], ignores: outside },
-  'worker/options': { may: [], ignores: outside },
-  'worker/server': { may: ['worker/options', 'worker/protocol'], ignores: outside },
+  'worker/declarations': { may: ['worker/protocol'], ignores: outside },
   // It asks whether it is a deployment, which bundlers answer.
-  'worker/server/checking.ts': {
-    may: ['worker/server', 'worker/protocol'],
+  'worker/declarations/checking.ts': {
+    may: ['worker/declarations', 'worker/protocol'],
     ignores: outside.filter((name) => name !== 'process'),
   },
-  'worker/json-schema': { may: ['worker/protocol', 'worker/server/schema.ts'], ignores: outside },
-  'worker/engine': { may: ['worker/server', 'worker/protocol'], ignores: outside },
-  'worker/auth': { may: ['worker/options', 'worker/protocol', 'jose'], types: ['worker/server'] },
-  'worker/audit': {
-    may: ['worker/engine', 'worker/options', 'worker/protocol'],
-    types: ['worker/auth', 'worker/plugin.ts', 'worker/server'],
+  'worker/plugins/json-schema': { may: ['worker/protocol', 'worker/declarations/schema.ts'], ignores: outside },
+  'worker/engine': { may: ['worker/declarations', 'worker/protocol'], ignores: outside },
+  'worker/sealing': { may: ['worker/protocol'] },
+  'worker/plugins/auth': {
+    may: [...options, 'worker/sealing', 'worker/protocol', 'jose'],
+    types: ['worker/declarations'],
+  },
+  'worker/plugins/audit': {
+    may: ['worker/engine', ...options, 'worker/protocol'],
+    types: ['worker/plugins/auth', 'worker/plugin.ts', 'worker/declarations'],
   },
   'worker/plugin.ts': {
-    may: ['worker/engine', 'worker/options'],
-    types: ['worker/auth', 'worker/protocol', 'worker/server'],
+    may: ['worker/engine', ...options],
+    types: ['worker/plugins/auth', 'worker/protocol', 'worker/declarations'],
   },
   'worker/http': {
-    may: ['worker/engine', 'worker/auth', 'worker/options', 'worker/protocol'],
-    types: ['worker/server', 'durable-objects'],
+    may: ['worker/engine', 'worker/plugins/auth', ...options, 'worker/sealing', 'worker/protocol'],
+    types: ['worker/declarations', 'durable-objects'],
   },
-  'worker/page': {
+  'worker/plugins/page': {
     may: ['worker/engine', 'worker/protocol'],
-    types: ['worker/auth', 'worker/plugin.ts', 'worker/server'],
+    types: ['worker/plugins/auth', 'worker/plugin.ts', 'worker/declarations'],
   },
-  'worker/inspector': {
-    may: ['worker/options', 'worker/page/html.ts', 'worker/page/source-hash.ts'],
-    types: ['worker/auth', 'worker/plugin.ts'],
+  'worker/plugins/inspector': {
+    may: [...options, 'worker/plugins/page/html.ts', 'worker/plugins/page/source-hash.ts'],
+    types: ['worker/plugins/auth', 'worker/plugin.ts'],
   },
   // A page: it knows the wire, as a client does.
   inspector: {
     may: [
-      'worker/development/test-users.ts',
+      'worker/plugins/development/test-users.ts',
       'worker/protocol',
-      'worker/server/uri-template.ts',
+      'worker/declarations/uri-template.ts',
       'worker/testing',
       'eventsource-parser',
     ],
   },
-  'worker/subscriptions': {
+  'worker/plugins/subscriptions': {
     may: [
       'worker/http',
       'worker/engine',
-      'worker/options',
+      ...options,
       'worker/protocol',
-      'durable-objects/updates.ts',
+      'durable-objects/subscriptions/object.ts',
       'durable-objects/session/subscriptions.ts',
       'cloudflare:workers',
     ],
-    types: ['worker/plugin.ts', 'worker/server', 'worker/serve.ts', 'durable-objects/rpc.ts'],
+    types: ['worker/plugin.ts', 'worker/declarations', 'worker/serve.ts', 'durable-objects/rpc.ts'],
   },
-  'worker/rate-limit': {
-    may: ['worker/engine', 'worker/options', 'worker/protocol', 'worker/state/declaration.ts', 'cloudflare:workers'],
-    types: ['worker/auth', 'worker/plugin.ts', 'worker/server'],
+  'worker/plugins/rate-limit': {
+    may: ['worker/engine', ...options, 'worker/protocol', 'worker/plugins/state/declaration.ts', 'cloudflare:workers'],
+    types: ['worker/plugins/auth', 'worker/plugin.ts', 'worker/declarations'],
   },
-  'worker/tasks': {
+  'worker/plugins/tasks': {
     may: [
       'worker/engine',
       'worker/http/wait.ts',
-      'worker/json-schema',
-      'worker/options',
+      'worker/plugins/json-schema',
+      ...options,
       'worker/protocol',
-      'worker/server',
-      'durable-objects/task.ts',
+      'worker/declarations',
+      'durable-objects/task/object.ts',
     ],
     types: ['worker/plugin.ts', 'durable-objects'],
   },
-  'worker/compose': {
+  'worker/plugins/compose': {
     may: [
       'worker/engine',
-      'worker/options',
+      ...options,
       'worker/protocol',
-      'worker/server/checking.ts',
-      'worker/server/uri-template.ts',
+      'worker/declarations/checking.ts',
+      'worker/declarations/uri-template.ts',
       'worker/testing/wire.ts',
       'cloudflare:workers',
     ],
-    types: ['worker/server', 'worker/serve.ts'],
+    types: ['worker/declarations', 'worker/serve.ts'],
   },
-  'worker/openapi': { may: ['worker/options', 'worker/protocol'], types: ['worker/server'] },
-  'worker/observe': {
-    may: ['worker/audit', 'worker/engine/methods/index.ts', 'worker/options', 'worker/protocol'],
-    types: ['worker/auth', 'worker/plugin.ts', 'worker/server', 'worker/serve.ts'],
+  'worker/plugins/openapi': { may: [...options, 'worker/protocol'], types: ['worker/declarations'] },
+  'worker/plugins/observe': {
+    may: ['worker/plugins/audit', 'worker/engine/methods/index.ts', ...options, 'worker/protocol'],
+    types: ['worker/plugins/auth', 'worker/plugin.ts', 'worker/declarations', 'worker/serve.ts'],
   },
-  'worker/extensions': { may: ['worker/options'], types: ['worker/engine', 'worker/protocol', 'worker/server'] },
-  'worker/apps': { may: ['worker/extensions', 'worker/options'], types: ['worker/protocol', 'worker/server'] },
-  'worker/skills': {
-    may: ['worker/extensions', 'worker/options', 'worker/protocol', 'yaml'],
-    types: ['worker/server'],
+  'worker/plugins/extensions': {
+    may: [...options],
+    types: ['worker/engine', 'worker/protocol', 'worker/declarations'],
   },
-  'worker/sampling': { may: ['worker/server', 'worker/protocol'], ignores: outside },
-  'worker/state': { may: ['worker/options', 'worker/protocol'], types: ['worker/server'] },
-  'worker/state/index.ts': { may: ['worker/state', 'durable-objects/state.ts'], types: ['worker/server'] },
+  'worker/plugins/apps': {
+    may: ['worker/plugins/extensions', ...options],
+    types: ['worker/protocol', 'worker/declarations'],
+  },
+  'worker/plugins/skills': {
+    may: ['worker/plugins/extensions', ...options, 'worker/protocol', 'yaml'],
+    types: ['worker/declarations'],
+  },
+  'worker/plugins/sampling': { may: ['worker/declarations', 'worker/protocol'], ignores: outside },
+  'worker/plugins/state': { may: [...options, 'worker/protocol'], types: ['worker/declarations'] },
+  'worker/plugins/state/index.ts': {
+    may: ['worker/plugins/state', 'durable-objects/state.ts'],
+    types: ['worker/declarations'],
+  },
   'durable-objects': {
     may: [
-      'worker/state/declaration.ts',
+      'worker/plugins/state/declaration.ts',
       'worker/engine',
       'worker/protocol',
-      'worker/auth/seal.ts',
+      'worker/sealing/seal.ts',
       'worker/http/event-stream.ts',
       'worker/http/relay-messages.ts',
       'worker/http/wait.ts',
       'cloudflare:workers',
     ],
-    types: ['worker/server'],
+    types: ['worker/declarations'],
   },
-  'worker/development': {
+  'worker/plugins/development': {
     may: [
       'worker/engine/question.ts',
-      'worker/inspector',
+      'worker/plugins/inspector',
       'worker/platform.ts',
       'worker/protocol',
-      'worker/state/declaration.ts',
+      'worker/plugins/state/declaration.ts',
     ],
-    types: ['worker/auth', 'worker/engine', 'worker/http', 'worker/plugin.ts', 'worker/serve.ts', 'worker/server'],
+    types: [
+      'worker/plugins/auth',
+      'worker/engine',
+      'worker/http',
+      'worker/plugin.ts',
+      'worker/serve.ts',
+      'worker/declarations',
+    ],
   },
   // A client: it knows the wire and nothing of how it is served.
   'worker/testing': { may: ['worker/protocol', 'eventsource-parser', 'jose'] },
   // But for what a test does to a server, besides asking it.
-  'worker/testing/objects.ts': { may: ['worker/auth/seal.ts', 'worker/auth/base64url.ts', 'worker/testing'] },
+  'worker/testing/objects.ts': { may: ['worker/sealing/seal.ts', 'worker/sealing/base64url.ts', 'worker/testing'] },
   'worker/testing/node': {
-    may: ['worker/testing', 'worker/auth/seal.ts', 'wrangler', 'node:http', 'node:net', 'node:path'],
+    may: ['worker/testing', 'worker/sealing/seal.ts', 'wrangler', 'node:http', 'node:net', 'node:path'],
   },
   'worker/testing/timed': { may: ['worker/testing/clock.ts', 'cloudflare:workers'] },
   'worker/testing/workers': {
-    may: ['worker/testing', 'worker/auth/seal.ts', 'cloudflare:test', 'cloudflare:workers'],
+    may: ['worker/testing', 'worker/sealing/seal.ts', 'cloudflare:test', 'cloudflare:workers'],
   },
   'worker/platform.ts': {
     may: [
-      'worker/auth/seal.ts',
-      'worker/development/objects.ts',
+      'worker/sealing/seal.ts',
+      'worker/plugins/development/objects.ts',
       'worker/protocol',
       'durable-objects/placement.ts',
       'cloudflare:workers',
     ],
   },
-  'worker/serve-options.ts': { may: ['worker/http', 'worker/options'], types: ['worker/serve.ts', 'durable-objects'] },
+  'worker/serve-options.ts': { may: ['worker/http', ...options], types: ['worker/serve.ts', 'durable-objects'] },
   'worker/serve.ts': { may: [...everything, 'itty-router', 'cloudflare:workers'] },
   'worker/index.ts': { may: everything },
   'worker/main.ts': { may: everything },
   // Runs in Node, on the machine of whoever develops: it knows a server by what its bundle says, not by its code.
-  cli: { may: [...builtins, 'worker/auth/key-ring.ts', 'worker/protocol/loopback.ts'] },
+  cli: { may: [...builtins, 'worker/sealing/key-ring.ts', 'worker/protocol/loopback.ts'] },
   // It does for a Worker what that would do itself when it starts.
   'cli/openapi': {
-    may: [...builtins, 'yaml', 'cli/cli-error.ts', 'worker/openapi/parse-openapi.ts'],
-    types: ['worker/openapi'],
+    may: [...builtins, 'yaml', 'cli/cli-error.ts', 'worker/plugins/openapi/parse-openapi.ts'],
+    types: ['worker/plugins/openapi'],
   },
   'cli/init/templates': { may: [anyPackage] },
   // What a user of the package could write: the package by its name, others, and their own folder.
@@ -183,8 +204,8 @@ const mayHaveDates = [
   'worker/protocol/',
   'examples/',
   'cli/',
-  'worker/inspector/assets.ts',
-  'worker/development/old-date.ts',
+  'worker/plugins/inspector/assets.ts',
+  'worker/plugins/development/old-date.ts',
 ]
 
 // Reading a source: enough of a lexer to tell code from comments, texts and regular expressions.
@@ -394,10 +415,10 @@ test('the table names nothing that has gone', () => {
 describe('the rules themselves', () => {
   const others = {
     'worker/protocol/a.ts': '',
-    'worker/server/a.ts': '',
+    'worker/declarations/a.ts': '',
     'worker/engine/a.ts': '',
-    'worker/auth/a.ts': '',
-    'worker/auth/seal.ts': '',
+    'worker/plugins/auth/a.ts': '',
+    'worker/sealing/seal.ts': '',
     'worker/http/a.ts': '',
     'worker/http/event-stream.ts': '',
     'worker/serve.ts': '',
@@ -409,8 +430,8 @@ describe('the rules themselves', () => {
   const problem = (path: string, code: string) => problems({ ...others, [path]: code })
 
   test.each<[string, string, string]>([
-    ['worker/protocol/b.ts', `import { a } from '../server/a.ts'`, 'imports worker/server/a.ts'],
-    ['worker/protocol/b.ts', `import type { A } from '../server/a.ts'`, 'imports worker/server/a.ts'],
+    ['worker/protocol/b.ts', `import { a } from '../declarations/a.ts'`, 'imports worker/declarations/a.ts'],
+    ['worker/protocol/b.ts', `import type { A } from '../declarations/a.ts'`, 'imports worker/declarations/a.ts'],
     ['worker/protocol/b.ts', `import { SignJWT } from 'jose'`, 'imports jose'],
     ['worker/protocol/deep/b.ts', `import { a } from '../../engine/a.ts'`, 'imports worker/engine/a.ts'],
     ['worker/protocol/b.ts', `export { a } from '../http/a.ts'`, 'imports worker/http/a.ts'],
@@ -430,23 +451,31 @@ describe('the rules themselves', () => {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: the template is the source under test
     ['worker/protocol/b.ts', 'const a = `${`${fetch(url)}`}`', 'knows fetch'],
     ['worker/protocol/b.ts', 'const a = 4 / 2 / Date.now()', 'knows Date'],
-    ['worker/server/b.ts', `import { a } from '../engine/a.ts'`, 'imports worker/engine/a.ts'],
-    ['worker/server/b.ts', `import * as z from 'zod'`, 'imports zod'],
+    ['worker/declarations/b.ts', `import { a } from '../engine/a.ts'`, 'imports worker/engine/a.ts'],
+    ['worker/declarations/b.ts', `import * as z from 'zod'`, 'imports zod'],
     ['worker/engine/b.ts', `import type { A } from '../http/a.ts'`, 'imports worker/http/a.ts'],
-    ['worker/engine/b.ts', `import { a } from '../auth/a.ts'`, 'imports worker/auth/a.ts'],
+    ['worker/engine/b.ts', `import { a } from '../plugins/auth/a.ts'`, 'imports worker/plugins/auth/a.ts'],
     ['worker/engine/b.ts', 'export const r = new Response()', 'knows Response'],
-    ['worker/auth/b.ts', `import { a } from '../engine/a.ts'`, 'imports worker/engine/a.ts'],
-    ['worker/http/b.ts', `import { a } from '../server/a.ts'`, 'imports worker/server/a.ts: types only'],
-    ['worker/http/b.ts', `import { type A } from '../server/a.ts'`, 'imports worker/server/a.ts: types only'],
-    ['worker/http/b.ts', `import type from '../server/a.ts'`, 'imports worker/server/a.ts: types only'],
+    ['worker/plugins/auth/b.ts', `import { a } from '../../engine/a.ts'`, 'imports worker/engine/a.ts'],
+    ['worker/http/b.ts', `import { a } from '../declarations/a.ts'`, 'imports worker/declarations/a.ts: types only'],
+    [
+      'worker/http/b.ts',
+      `import { type A } from '../declarations/a.ts'`,
+      'imports worker/declarations/a.ts: types only',
+    ],
+    ['worker/http/b.ts', `import type from '../declarations/a.ts'`, 'imports worker/declarations/a.ts: types only'],
     ['worker/http/b.ts', `import { a } from '../../durable-objects/a.ts'`, 'imports durable-objects/a.ts: types only'],
     ['worker/http/b.ts', `import { env } from 'cloudflare:workers'`, 'imports cloudflare:workers'],
     ['worker/http/b.ts', `import { serve } from '../serve.ts'`, 'imports worker/serve.ts'],
     ['durable-objects/b.ts', `import { a } from '../worker/http/a.ts'`, 'imports worker/http/a.ts'],
-    ['durable-objects/b.ts', `import { a } from '../worker/auth/a.ts'`, 'imports worker/auth/a.ts'],
-    ['durable-objects/b.ts', `import { a } from '../worker/server/a.ts'`, 'imports worker/server/a.ts: types only'],
+    ['durable-objects/b.ts', `import { a } from '../worker/plugins/auth/a.ts'`, 'imports worker/plugins/auth/a.ts'],
+    [
+      'durable-objects/b.ts',
+      `import { a } from '../worker/declarations/a.ts'`,
+      'imports worker/declarations/a.ts: types only',
+    ],
     ['worker/index.ts', `import { IttyRouter } from 'itty-router'`, 'imports itty-router'],
-    ['worker/testing/b.ts', `import { a } from '../server/a.ts'`, 'imports worker/server/a.ts'],
+    ['worker/testing/b.ts', `import { a } from '../declarations/a.ts'`, 'imports worker/declarations/a.ts'],
     ['worker/main.ts', `import { env } from 'cloudflare:workers'`, 'imports cloudflare:workers'],
     ['cli/b.ts', `import { serve } from '../worker/serve.ts'`, 'imports worker/serve.ts'],
     ['examples/one/b.ts', `import { serve } from '../../worker/serve.ts'`, 'imports worker/serve.ts'],
@@ -471,20 +500,20 @@ describe('the rules themselves', () => {
     ['worker/protocol/b.ts', 'const quote = /["\'`]/\nconst text = `fetch`'],
     ['worker/protocol/b.ts', 'export const a = (environment: CallEnvironment) => environment.fetch + revision.Date'],
     ['worker/protocol/b.ts', `export const date = '2025-06-18'`],
-    ['worker/server/b.ts', `import { a } from '../protocol/a.ts'`],
-    ['worker/server/b.ts', `import { a } from '../protocol/a.ts'`],
-    ['worker/engine/b.ts', `import { a } from '../server/a.ts'\nimport type { B } from '../protocol/a.ts'`],
-    ['worker/auth/b.ts', `import { SignJWT } from 'jose'\nimport { a } from '../protocol/a.ts'`],
+    ['worker/declarations/b.ts', `import { a } from '../protocol/a.ts'`],
+    ['worker/declarations/b.ts', `import { a } from '../protocol/a.ts'`],
+    ['worker/engine/b.ts', `import { a } from '../declarations/a.ts'\nimport type { B } from '../protocol/a.ts'`],
+    ['worker/plugins/auth/b.ts', `import { SignJWT } from 'jose'\nimport { a } from '../../protocol/a.ts'`],
     [
       'worker/http/b.ts',
-      `import type { A } from '../server/a.ts'\nexport type { B } from '../../durable-objects/a.ts'`,
+      `import type { A } from '../declarations/a.ts'\nexport type { B } from '../../durable-objects/a.ts'`,
     ],
-    ['worker/http/b.ts', `import type A from '../server/a.ts'\nimport type * as B from '../server/a.ts'`],
+    ['worker/http/b.ts', `import type A from '../declarations/a.ts'\nimport type * as B from '../declarations/a.ts'`],
     ['worker/http/b.ts', `/** @see https://modelcontextprotocol.io/specification/2025-11-25/basic */`],
     ['durable-objects/b.ts', `import { DurableObject } from 'cloudflare:workers'\nimport './a.ts'`],
     [
       'durable-objects/b.ts',
-      `import { a } from '../worker/auth/seal.ts'\nimport type { A } from '../worker/server/a.ts'`,
+      `import { a } from '../worker/sealing/seal.ts'\nimport type { A } from '../worker/declarations/a.ts'`,
     ],
     ['worker/serve.ts', `import { IttyRouter } from 'itty-router'\nimport { env } from 'cloudflare:workers'`],
     ['worker/main.ts', `export { default } from '../examples/one/a.ts'`],

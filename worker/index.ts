@@ -1,5 +1,44 @@
 /** edgemcp: MCP servers on Cloudflare Workers, every revision of the protocol from one URL. */
-export type { AuditHook, Auth, IncomingRequest, Limiter, ServerInfo, TestUser } from './auth/auth.ts'
+
+export type { Caller, RateLimit, Registration } from './declarations/caller.ts'
+export {
+  audio,
+  embeddedResource,
+  image,
+  promptResult,
+  resourceLink,
+  resourceResult,
+  text,
+  toolError,
+  toolResult,
+} from './declarations/content.ts'
+export type {
+  AskOptions,
+  ClientFeature,
+  Context,
+  FormResult,
+  InputResponse,
+  Jsonify,
+  SamplingRequest,
+  SamplingResult,
+  UrlElicitationOptions,
+  UrlElicitationResult,
+} from './declarations/context.ts'
+export type { CallInfo, Interceptor, Next } from './declarations/interceptor.ts'
+export type { InputRequiredOutcome, Outcome, ResultOutcome, SuspendedOutcome } from './declarations/outcome.ts'
+export type { PromptDefinition, PromptHandler } from './declarations/prompt.ts'
+export type { ResourceDefinition, ResourceHandler } from './declarations/resource.ts'
+export type { Infer, InferInput, Schema, StandardSchema } from './declarations/schema.ts'
+export {
+  createServer,
+  type Module,
+  type Registry,
+  type ResourceHandle,
+  type Server,
+  type ServerOptions,
+  type Updates,
+} from './declarations/server.ts'
+export type { ToolDefinition, ToolHandler } from './declarations/tool.ts'
 export type { Method, MethodContext } from './engine/methods/method.ts'
 export type { Policy } from './http/guard.ts'
 export type { Limits } from './http/limits.ts'
@@ -13,6 +52,7 @@ export type {
   Runtime,
   SubscriptionsFeature,
 } from './plugin.ts'
+export type { AuditHook, Auth, IncomingRequest, Limiter, ServerInfo, TestUser } from './plugins/auth/auth.ts'
 export { ClientError, McpError } from './protocol/errors.ts'
 export type { Claims, Principal } from './protocol/principal.ts'
 export type * from './protocol/types.ts'
@@ -25,42 +65,3 @@ export {
   serve,
   type UpdatesClass,
 } from './serve.ts'
-export type { Caller, RateLimit, Registration } from './server/caller.ts'
-export {
-  audio,
-  embeddedResource,
-  image,
-  promptResult,
-  resourceLink,
-  resourceResult,
-  text,
-  toolError,
-  toolResult,
-} from './server/content.ts'
-export type {
-  AskOptions,
-  ClientFeature,
-  Context,
-  FormResult,
-  InputResponse,
-  Jsonify,
-  SamplingRequest,
-  SamplingResult,
-  UrlElicitationOptions,
-  UrlElicitationResult,
-} from './server/context.ts'
-export type { CallInfo, Interceptor, Next } from './server/interceptor.ts'
-export type { InputRequiredOutcome, Outcome, ResultOutcome, SuspendedOutcome } from './server/outcome.ts'
-export type { PromptDefinition, PromptHandler } from './server/prompt.ts'
-export type { ResourceDefinition, ResourceHandler } from './server/resource.ts'
-export type { Infer, InferInput, Schema, StandardSchema } from './server/schema.ts'
-export {
-  createServer,
-  type Module,
-  type Registry,
-  type ResourceHandle,
-  type Server,
-  type ServerOptions,
-  type Updates,
-} from './server/server.ts'
-export type { ToolDefinition, ToolHandler } from './server/tool.ts'

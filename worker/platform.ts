@@ -1,9 +1,9 @@
 /** What this Worker has from its platform: its Durable Objects, by class and name, and its keys. */
 import { env, exports } from 'cloudflare:workers'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
-import { type KeyRing, parseKeyRing, type Sealer, sealer, sealerFor } from './auth/seal.ts'
-import { watched } from './development/objects.ts'
+import { watched } from './plugins/development/objects.ts'
 import { McpError } from './protocol/errors.ts'
+import { type KeyRing, parseKeyRing, type Sealer, sealer, sealerFor } from './sealing/seal.ts'
 
 const exported = exports as unknown as Record<string, DurableObjectNamespace | undefined>
 

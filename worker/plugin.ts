@@ -1,15 +1,16 @@
 /** What a plugin adds to an endpoint. */
-import type { AuditHook, Limiter, ServerInfo } from './auth/auth.ts'
+
+import { checkNames } from './declarations/check-options.ts'
+import type { Awaitable, Context } from './declarations/context.ts'
+import type { Interceptor } from './declarations/interceptor.ts'
+import type { ExtraSubscription, Open, Registry, Server } from './declarations/server.ts'
 import type { Seals } from './engine/call.ts'
 import { methods as protocolMethods } from './engine/methods/index.ts'
 import type { Method } from './engine/methods/method.ts'
-import { checkNames } from './options/check.ts'
+import type { AuditHook, Limiter, ServerInfo } from './plugins/auth/auth.ts'
 import type { Principal } from './protocol/principal.ts'
 import type { Revision } from './protocol/revision.ts'
 import type { Params } from './protocol/types.ts'
-import type { Awaitable, Context } from './server/context.ts'
-import type { Interceptor } from './server/interceptor.ts'
-import type { ExtraSubscription, Open, Registry, Server } from './server/server.ts'
 
 /** What an endpoint provides to its plugins. */
 export interface Runtime {

@@ -1,9 +1,9 @@
 /** Checks of what `serve()` is given. A deployment's bundle has none of them, but for the names of the options: see `serve.ts`. */
 import type { ReplayLimits } from '../durable-objects/shared/event-log.ts'
+import { checkOptions, checkValue, isObject, type KindsOf } from './declarations/check-options.ts'
+import * as kind from './declarations/option-kinds.ts'
 import type { Limits } from './http/limits.ts'
 import { policyKinds } from './http/policy-checks.ts'
-import { checkOptions, checkValue, isObject, type KindsOf } from './options/check.ts'
-import * as kind from './options/kinds.ts'
 import type { DurableObjectOptions, ServeOptions, SessionOptions } from './serve.ts'
 
 const kinds: KindsOf<ServeOptions> = {

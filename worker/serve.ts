@@ -11,9 +11,12 @@ import type { SessionHost } from '../durable-objects/session/session-host.ts'
 import { termsText } from '../durable-objects/session/session-terms.ts'
 import type { Subscriptions as SessionSubscriptions } from '../durable-objects/session/subscriptions.ts'
 import { defaultLogBounds, type ReplayLimits } from '../durable-objects/shared/event-log.ts'
-import type { Updates, UpdatesHost, UpdatesOptions } from '../durable-objects/updates.ts'
-import type { AuditHook, Auth, IncomingRequest } from './auth/auth.ts'
-import * as developing from './development/index.ts'
+import type { Updates, UpdatesHost, UpdatesOptions } from '../durable-objects/subscriptions/object.ts'
+import type { CallAttempt } from './declarations/call-attempt.ts'
+import { checkNames } from './declarations/check-options.ts'
+import { admittedBy, endpointKey, enterFor, registerEndpoint, serverFor } from './declarations/endpoints.ts'
+import type { Registry, Server } from './declarations/server.ts'
+import type { StateRpc } from './declarations/state.ts'
 import { lackedScopes, scopesOf } from './engine/scopes.ts'
 import { checkPolicy } from './http/check-policy.ts'
 import { errorResponse, notAllowed } from './http/error-response.ts'
@@ -24,7 +27,6 @@ import { defaultLimits, type Limits } from './http/limits.ts'
 import { get, post, remove } from './http/mcp.ts'
 import { memoizeLast } from './http/memoize-last.ts'
 import { sessionLife } from './http/sessions.ts'
-import { checkNames } from './options/check.ts'
 import { hasClass, keys, object, once, secretSealer } from './platform.ts'
 import {
   type AnyPlugin,
@@ -36,12 +38,10 @@ import {
   validateWith,
   withPlugins,
 } from './plugin.ts'
+import type { AuditHook, Auth, IncomingRequest } from './plugins/auth/auth.ts'
+import * as developing from './plugins/development/index.ts'
 import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
 import { checkServe } from './serve-options.ts'
-import type { CallAttempt } from './server/call-attempt.ts'
-import { admittedBy, endpointKey, enterFor, registerEndpoint, serverFor } from './server/endpoints.ts'
-import type { Registry, Server } from './server/server.ts'
-import type { StateRpc } from './server/state.ts'
 
 export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> = Partial<Policy> & {
   /** Where the endpoint is. Default `/mcp`; the 2024-11-05 pair `/sse` and `/messages` lies beside it. */

@@ -2,15 +2,16 @@
  * Stands in for worker/engine/run.ts: a step that can only end. No round is opened, so nothing waits beside the handler
  * for a question; its context can do nothing, which suits handlers that look at their input alone.
  */
+
+import type { Context } from '../../worker/declarations/context.ts'
+import type { ResultOutcome } from '../../worker/declarations/outcome.ts'
+import type { Server } from '../../worker/declarations/server.ts'
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
 import type { Journal } from '../../worker/engine/journal.ts'
 import { methods } from '../../worker/engine/methods/index.ts'
 import type { Method } from '../../worker/engine/methods/method.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { progressToken } from '../../worker/protocol/meta.ts'
-import type { Context } from '../../worker/server/context.ts'
-import type { ResultOutcome } from '../../worker/server/outcome.ts'
-import type { Server } from '../../worker/server/server.ts'
 
 export const methodOf = (_: unknown, { method, revision }: Call): Method | undefined =>
   revision.requests.has(method) ? methods[method] : undefined

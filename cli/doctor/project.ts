@@ -24,7 +24,7 @@ export type Project = {
 
 export type LocalValue = { readonly value: string; readonly file: string; readonly line: number }
 
-/** A server as it describes itself: see `worker/development/described.ts`. */
+/** A server as it describes itself: see `worker/plugins/development/described.ts`. */
 export type Served = {
   readonly name: string
   /** Names that it could give to classes of its own. */

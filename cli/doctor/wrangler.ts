@@ -132,7 +132,7 @@ function bundleIn(out: string): Bundle {
   }
 }
 
-/** The mark of `worker/development/described.ts`. */
+/** The mark of `worker/plugins/development/described.ts`. */
 export const description = 'edgemcp describes itself: '
 
 async function run(wrangler: Module, folder: string, file: string, config: RawConfig): Promise<Ran> {

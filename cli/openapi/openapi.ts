@@ -1,8 +1,8 @@
 /** `edgemcp openapi`: the operations of an OpenAPI document as a module, made once instead of whenever a Worker starts. */
 import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
 import { dirname } from 'node:path'
-import type { Operation } from '../../worker/openapi/operation.ts'
-import { parseOpenApi } from '../../worker/openapi/parse-openapi.ts'
+import type { Operation } from '../../worker/plugins/openapi/operation.ts'
+import { parseOpenApi } from '../../worker/plugins/openapi/parse-openapi.ts'
 import { CliError } from '../cli-error.ts'
 import { readDocument } from './document.ts'
 import { mark, moduleOf, nameFor } from './module.ts'

@@ -1,8 +1,9 @@
 /** The scopes that a token needs for the requests of a POST. */
+
+import type { Registry } from '../../worker/declarations/server.ts'
 import { entryOf } from '../../worker/engine/scopes.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { Params } from '../../worker/protocol/types.ts'
-import type { Registry } from '../../worker/server/server.ts'
 import type { Post } from '../rpc.ts'
 
 /** The scopes for a request. A Worker of an older release leaves them out of the POST. */

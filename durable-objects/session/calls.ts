@@ -1,5 +1,6 @@
 /** The calls of a session: started, run step by step, recovered after the object was lost, and cancelled. */
 
+import type { Registry } from '../../worker/declarations/server.ts'
 import { serializeResult } from '../../worker/engine/answer-text.ts'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { initializeResult, type NegotiatedSession, parseInitialize } from '../../worker/engine/handshake.ts'
@@ -12,7 +13,6 @@ import { type Message, type RequestMessage, resultText } from '../../worker/prot
 import { isLogLevel } from '../../worker/protocol/meta.ts'
 import { revisionOf } from '../../worker/protocol/revisions/index.ts'
 import { logLevels, type Params, type RequestId, type Result } from '../../worker/protocol/types.ts'
-import type { Registry } from '../../worker/server/server.ts'
 import type { Post } from '../rpc.ts'
 import { requestKey } from '../shared/call-ledger.ts'
 import { callOf, environmentOf } from './call-environment.ts'

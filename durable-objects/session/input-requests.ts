@@ -1,11 +1,12 @@
 /** The open input requests of a session's calls: answered by the client, not answered in time, or cancelled. */
+
+import type { InputRequiredOutcome } from '../../worker/declarations/outcome.ts'
 import { readRoots } from '../../worker/engine/answers.ts'
 import { fingerprint, rootsRequest } from '../../worker/engine/context.ts'
 import type { Answer } from '../../worker/engine/journal.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { isResponse, type Message, notificationText, requestText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
-import type { InputRequiredOutcome } from '../../worker/server/outcome.ts'
 import type { LedgerCall } from '../shared/call-ledger.ts'
 import { elicitationId } from './call-environment.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'

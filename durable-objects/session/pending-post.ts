@@ -1,4 +1,6 @@
 /** One POST on its way through a session: silent until something must be said before its answer, then a stream. */
+
+import type { Admitted } from '../../worker/declarations/endpoints.ts'
 import { BatchAnswers } from '../../worker/engine/batch-answers.ts'
 import type { NegotiatedSession } from '../../worker/engine/handshake.ts'
 import type { Journal } from '../../worker/engine/journal.ts'
@@ -7,7 +9,6 @@ import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
-import type { Admitted } from '../../worker/server/endpoints.ts'
 
 /** A request that has no answer yet. */
 export type SessionCall = {

@@ -1,9 +1,9 @@
+import type { EnterCall } from '../../worker/declarations/call-attempt.ts'
+import type { Admitted } from '../../worker/declarations/endpoints.ts'
+import type { Server } from '../../worker/declarations/server.ts'
+import type { StateRpc } from '../../worker/declarations/state.ts'
 import type { Seals } from '../../worker/engine/call.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
-import type { EnterCall } from '../../worker/server/call-attempt.ts'
-import type { Admitted } from '../../worker/server/endpoints.ts'
-import type { Server } from '../../worker/server/server.ts'
-import type { StateRpc } from '../../worker/server/state.ts'
 import type { UpdatesRpc } from '../rpc.ts'
 import type { Subscriptions } from './subscriptions.ts'
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { bearer, findUnscoped } from '../../worker/auth/index.ts'
-import { createServer } from '../../worker/server/server.ts'
+import { createServer } from '../../worker/declarations/server.ts'
+import { bearer, findUnscoped } from '../../worker/plugins/auth/index.ts'
 import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 

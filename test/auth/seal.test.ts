@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type KeyRing, mintKeyRing, parseKeyRing, sealer } from '../../worker/auth/seal.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
+import { type KeyRing, mintKeyRing, parseKeyRing, sealer } from '../../worker/sealing/seal.ts'
 
 const keyA = 'A'.repeat(43)
 const keyB = `${'B'.repeat(42)}A`

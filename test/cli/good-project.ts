@@ -77,7 +77,7 @@ export const inJson: Files = { 'src/index.ts': code, 'wrangler.jsonc': jsonc }
 const paths = Object.fromEntries(
   ['auth', 'compose', 'page', 'rate-limit', 'state', 'subscriptions', 'tasks'].map((entry) => [
     `edgemcp/${entry}`,
-    [join(root, `worker/${entry}/index.ts`)],
+    [join(root, `worker/plugins/${entry}/index.ts`)],
   ]),
 )
 const settings = { compilerOptions: { paths: { edgemcp: [join(root, 'worker/index.ts')], ...paths } } }

@@ -1,7 +1,7 @@
 /** Which versions an upstream speaks, what it offers to whom, and how sessions with it begin. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import type { Server } from '../../worker/declarations/server.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
-import type { Server } from '../../worker/server/server.ts'
 import { newServer, refusal, result, textOf } from '../engine/stage.ts'
 import { nodeProxy } from './node-proxy.ts'
 import { described, rpcError, type ScriptedRequest, scripted } from './scripted.ts'

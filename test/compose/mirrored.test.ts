@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { Mirrored } from '../../worker/compose/proxy/mirrored.ts'
+import { Mirrored } from '../../worker/plugins/compose/proxy/mirrored.ts'
 
 const inputSchema = { type: 'object', properties: { region: { type: 'string', 'x-mcp-header': 'Region' } } }
 const headersOf = (mirrored: Mirrored, name: string) => mirrored.headers({ name, arguments: { region: 'eu' } })

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
-import { mount } from '../../worker/compose/mount.ts'
+import { createServer } from '../../worker/declarations/server.ts'
+import { mount } from '../../worker/plugins/compose/mount.ts'
 import { toggleKey } from '../../worker/protocol/changes.ts'
-import { createServer } from '../../worker/server/server.ts'
 
 const part = () => {
   const server = createServer({ name: 'part', version: '1.0.0' })

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
-import { mount } from '../../worker/compose/mount.ts'
-import { createServer } from '../../worker/server/server.ts'
+import { createServer } from '../../worker/declarations/server.ts'
+import { mount } from '../../worker/plugins/compose/mount.ts'
 
 test('what a server announces that is mounted in two others reaches the clients of both', async () => {
   const part = createServer({ name: 'part', version: '1.0.0' })

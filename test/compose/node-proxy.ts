@@ -1,8 +1,9 @@
 /** proxy() in Node: the same parts, with a fetch of the test's own. The harness of Workers follows redirects by itself. */
-import { mountUpstreams } from '../../worker/compose/proxy/front.ts'
-import { Proxied, type ProxiedOptions } from '../../worker/compose/proxy/proxied.ts'
-import { Remote, type RemotePlatform } from '../../worker/compose/proxy/remote.ts'
-import type { Module } from '../../worker/server/server.ts'
+
+import type { Module } from '../../worker/declarations/server.ts'
+import { mountUpstreams } from '../../worker/plugins/compose/proxy/front.ts'
+import { Proxied, type ProxiedOptions } from '../../worker/plugins/compose/proxy/proxied.ts'
+import { Remote, type RemotePlatform } from '../../worker/plugins/compose/proxy/remote.ts'
 
 export const nodeProxy =
   (url: string, fetch: RemotePlatform['fetch'] = globalThis.fetch, options: Partial<ProxiedOptions> = {}): Module =>

@@ -1,7 +1,7 @@
 /** What an upstream returns is data: it reaches a client as far as the protocol has words for it. */
 import { describe, expect, test } from 'vitest'
-import { readResult } from '../../worker/compose/proxy/results.ts'
 import { withAnswers } from '../../worker/engine/journal.ts'
+import { readResult } from '../../worker/plugins/compose/proxy/results.ts'
 import { newServer, play, refusal, result } from '../engine/stage.ts'
 import { nodeProxy } from './node-proxy.ts'
 

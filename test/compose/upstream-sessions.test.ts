@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { type UpstreamSession, UpstreamSessions } from '../../worker/compose/proxy/upstream-sessions.ts'
+import { type UpstreamSession, UpstreamSessions } from '../../worker/plugins/compose/proxy/upstream-sessions.ts'
 
 let ended: (string | null)[]
 let sessions: UpstreamSessions

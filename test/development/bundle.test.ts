@@ -22,11 +22,11 @@ async function bundle(NODE_ENV?: string): Promise<string> {
 }
 
 const ofDevelopment = [
-  'worker/development/',
+  'worker/plugins/development/',
   'AsyncLocalStorage',
   'so it happens again',
   'edgemcp runs without sessions',
-  'worker/inspector/',
+  'worker/plugins/inspector/',
   'This client can',
   'edgemcpRows',
   'Server-Timing',

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { serverTiming } from '../../worker/development/server-timing.ts'
+import { serverTiming } from '../../worker/plugins/development/server-timing.ts'
 
 const headerOf = (calls: number, what: string) =>
   serverTiming(

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import type { Server } from '../../worker/declarations/server.ts'
 import { initializeResult, parseInitialize } from '../../worker/engine/handshake.ts'
 import { revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
-import type { Server } from '../../worker/server/server.ts'
 import { newServer, refusal, result } from './stage.ts'
 
 const description = 'd'

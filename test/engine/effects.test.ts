@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import type { Context } from '../../worker/declarations/context.ts'
+import type { Server } from '../../worker/declarations/server.ts'
 import { emptyJournal, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import type { Notification } from '../../worker/protocol/types.ts'
-import type { Context } from '../../worker/server/context.ts'
-import type { Server } from '../../worker/server/server.ts'
 import { accept, converse, decline, newServer, play, type Setting, textOf } from './stage.ts'
 
 const doing = (handler: (ctx: Context) => unknown) =>

@@ -1,9 +1,9 @@
 /** Scopes of what several other servers may have: which of them has it is known only when it is asked. */
 import { expect, test } from 'vitest'
-import { subjectsOf } from '../../worker/audit/subjects.ts'
+import type { Forwarded } from '../../worker/declarations/forwarded.ts'
+import { createServer } from '../../worker/declarations/server.ts'
 import { scopesOf } from '../../worker/engine/scopes.ts'
-import type { Forwarded } from '../../worker/server/forwarded.ts'
-import { createServer } from '../../worker/server/server.ts'
+import { subjectsOf } from '../../worker/plugins/audit/subjects.ts'
 
 const forwarding = (prefix: string, scopes: readonly string[]): Forwarded => ({
   what: 'a proxy',

@@ -1,9 +1,9 @@
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import type { Outcome } from '../../worker/declarations/outcome.ts'
+import { createServer } from '../../worker/declarations/server.ts'
 import type { CallEnvironment } from '../../worker/engine/call.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
-import type { Outcome } from '../../worker/server/outcome.ts'
-import { createServer } from '../../worker/server/server.ts'
 import { play, refusal } from './stage.ts'
 
 const description = 'For tests'

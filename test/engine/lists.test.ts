@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import type { Caller } from '../../worker/declarations/caller.ts'
+import type { Server } from '../../worker/declarations/server.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Result } from '../../worker/protocol/types.ts'
-import type { Caller } from '../../worker/server/caller.ts'
-import type { Server } from '../../worker/server/server.ts'
 import { memorySeals, newServer, play, refusal, result, type Setting, textOf } from './stage.ts'
 
 const description = 'd'

@@ -1,9 +1,9 @@
 /** What a handler asks with arguments of the wrong shape: an error names the argument, and nothing reaches the client. */
 import { expect, test } from 'vitest'
 import * as z from 'zod'
-import { audio, image } from '../../worker/server/content.ts'
-import type { Context } from '../../worker/server/context.ts'
-import type { Server } from '../../worker/server/server.ts'
+import { audio, image } from '../../worker/declarations/content.ts'
+import type { Context } from '../../worker/declarations/context.ts'
+import type { Server } from '../../worker/declarations/server.ts'
 import { accept, converse, newServer, textOf } from './stage.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: JavaScript has no types that would refuse these calls

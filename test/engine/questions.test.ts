@@ -3,11 +3,11 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import type { Context } from '../../worker/declarations/context.ts'
+import type { Server } from '../../worker/declarations/server.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
 import { ClientError } from '../../worker/protocol/errors.ts'
 import type { SamplingContent, SamplingMessage } from '../../worker/protocol/types.ts'
-import type { Context } from '../../worker/server/context.ts'
-import type { Server } from '../../worker/server/server.ts'
 import { accept, converse, decline, newServer, play, refusal, type Setting, sampled, textOf } from './stage.ts'
 
 const Name = z.object({ name: z.string().min(1) })

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import type { Context } from '../../worker/server/context.ts'
-import type { Server } from '../../worker/server/server.ts'
+import type { Context } from '../../worker/declarations/context.ts'
+import type { Server } from '../../worker/declarations/server.ts'
 import { accept, converse, everything, newServer, play, refusal, sampled, textOf } from './stage.ts'
 
 /** A server whose tool does this. */

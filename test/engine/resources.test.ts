@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import type { Caller } from '../../worker/declarations/caller.ts'
 import { mayHear, topicsAbout } from '../../worker/engine/subscribing.ts'
 import { type Change, type Recipients, tenantKey } from '../../worker/protocol/changes.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
-import type { Caller } from '../../worker/server/caller.ts'
 import { newServer, play, refusal, result } from './stage.ts'
 
 const description = 'd'

@@ -1,8 +1,8 @@
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
+import type { Context } from '../../worker/declarations/context.ts'
+import { createServer } from '../../worker/declarations/server.ts'
 import { withAnswers } from '../../worker/engine/journal.ts'
-import type { Context } from '../../worker/server/context.ts'
-import { createServer } from '../../worker/server/server.ts'
 import { play } from './stage.ts'
 
 const description = 'For tests'

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { toolError } from '../../worker/declarations/content.ts'
+import type { Server } from '../../worker/declarations/server.ts'
 import { mirroredIn } from '../../worker/engine/methods/tools.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { revisions } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
-import { toolError } from '../../worker/server/content.ts'
-import type { Server } from '../../worker/server/server.ts'
 import { newServer, play, refusal, result, textOf } from './stage.ts'
 
 const description = 'd'

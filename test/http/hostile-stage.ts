@@ -1,5 +1,5 @@
 /** The running server as the table sees it: a way to send, and things to have at hand when a row needs them. */
-import { type Sealer, sealer, sealerFor } from '../../worker/auth/seal.ts'
+import { type Sealer, sealer, sealerFor } from '../../worker/sealing/seal.ts'
 import {
   capabilitiesKey,
   envelope,

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
-import { limiter } from '../../worker/rate-limit/limits.ts'
-import { createServer } from '../../worker/server/server.ts'
+import { createServer } from '../../worker/declarations/server.ts'
+import { limiter } from '../../worker/plugins/rate-limit/limits.ts'
 
 /** The name of the object that counts a call of a server, and the key that the platform's limiter gets. */
 async function countersOf(name: string) {

@@ -1,7 +1,7 @@
 /** Documents whose names, references and arguments are not as simple as they could be. */
 import { describe, expect, test } from 'vitest'
-import { jsonSchema } from '../../worker/json-schema/index.ts'
-import { type Operation, openApiTools, parseOpenApi } from '../../worker/openapi/index.ts'
+import { jsonSchema } from '../../worker/plugins/json-schema/index.ts'
+import { type Operation, openApiTools, parseOpenApi } from '../../worker/plugins/openapi/index.ts'
 import { newServer } from '../engine/stage.ts'
 
 type Json = Record<string, unknown>

@@ -3,7 +3,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { text } from 'node:stream/consumers'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { parseOpenApi } from '../../worker/openapi/index.ts'
+import { parseOpenApi } from '../../worker/plugins/openapi/index.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import pets from './pets.json' with { type: 'json' }

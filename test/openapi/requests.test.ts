@@ -4,8 +4,13 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { AddressInfo } from 'node:net'
 import { pipeline, Readable } from 'node:stream'
 import { afterEach, describe, expect, test } from 'vitest'
-import { findUnscoped } from '../../worker/auth/scopes.ts'
-import { type OpenApiToolsOptions, type Operation, openApiTools, parseOpenApi } from '../../worker/openapi/index.ts'
+import { findUnscoped } from '../../worker/plugins/auth/scopes.ts'
+import {
+  type OpenApiToolsOptions,
+  type Operation,
+  openApiTools,
+  parseOpenApi,
+} from '../../worker/plugins/openapi/index.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Result } from '../../worker/protocol/types.ts'
 import { newServer, refusal, result, textOf } from '../engine/stage.ts'

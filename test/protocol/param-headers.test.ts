@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
+import { checkToolSchemas } from '../../worker/declarations/checks.ts'
+import type { Tool } from '../../worker/declarations/tool.ts'
 import { argumentAt, decodeHeader, headerParameters, mirrors } from '../../worker/protocol/param-headers.ts'
 import type { JsonSchema } from '../../worker/protocol/types.ts'
-import { checkToolSchemas } from '../../worker/server/checks.ts'
-import type { Tool } from '../../worker/server/tool.ts'
 
 describe('a mirrored header is read', () => {
   test.each<[string, string, string]>([

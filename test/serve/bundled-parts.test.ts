@@ -25,14 +25,14 @@ async function filesOf(source: string): Promise<string[]> {
 
 const server = "export * from './worker/index.ts'"
 const subscriptions = ['durable-objects/session/subscriptions.ts', 'worker/engine/subscribing.ts']
-const documentCache = 'worker/auth/document-cache.ts'
+const documentCache = 'worker/plugins/auth/document-cache.ts'
 
 test('a server bundles subscriptions and the cache of documents with the entry points that need them', async () => {
   const files = await filesOf(server)
   expect(files).toContain('durable-objects/session/object.ts')
   expect(files.filter((path) => [...subscriptions, documentCache].includes(path))).toEqual([])
-  expect(await filesOf(`${server};export * from './worker/subscriptions/index.ts'`)).toEqual(
+  expect(await filesOf(`${server};export * from './worker/plugins/subscriptions/index.ts'`)).toEqual(
     expect.arrayContaining(subscriptions),
   )
-  expect(await filesOf(`${server};export * from './worker/auth/index.ts'`)).toContain(documentCache)
+  expect(await filesOf(`${server};export * from './worker/plugins/auth/index.ts'`)).toContain(documentCache)
 })

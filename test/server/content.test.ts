@@ -1,7 +1,5 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { jsonSchema } from '../../worker/json-schema/index.ts'
-import { McpError } from '../../worker/protocol/errors.ts'
 import {
   audio,
   callToolResult,
@@ -12,8 +10,10 @@ import {
   resourceLink,
   text,
   toolError,
-} from '../../worker/server/content.ts'
-import { readSchema, type Schema } from '../../worker/server/schema.ts'
+} from '../../worker/declarations/content.ts'
+import { readSchema, type Schema } from '../../worker/declarations/schema.ts'
+import { jsonSchema } from '../../worker/plugins/json-schema/index.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
 
 const bytes = new Uint8Array([137, 80, 78, 71, 0, 255])
 const base64 = 'iVBORwD/'

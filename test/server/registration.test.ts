@@ -2,9 +2,9 @@ import * as v from 'valibot'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 
 import * as z from 'zod'
-import { jsonSchema } from '../../worker/json-schema/index.ts'
+import { createServer, type Server } from '../../worker/declarations/server.ts'
+import { jsonSchema } from '../../worker/plugins/json-schema/index.ts'
 import type { Caching } from '../../worker/protocol/types.ts'
-import { createServer, type Server } from '../../worker/server/server.ts'
 
 const newServer = () => createServer({ name: 'test', version: '1', jsonSchema })
 const description = 'd'
@@ -25,7 +25,7 @@ async function declareIn(
 ) {
   vi.stubEnv('NODE_ENV', mode)
   vi.resetModules()
-  const { createServer } = await import('../../worker/server/server.ts')
+  const { createServer } = await import('../../worker/declarations/server.ts')
   return use(createServer({ name: 'test', version: '1', jsonSchema }) as unknown as Parameters<typeof use>[0])
 }
 
@@ -262,7 +262,7 @@ describe('a member of a definition with a wrong value is refused', () => {
     ['prompt', { argsSchema: false }, '"argsSchema" of prompt "a" must be a schema, not false'],
   ])('%s: %j', async (kind, members, message) => {
     vi.resetModules()
-    const { createServer } = await import('../../worker/server/server.ts')
+    const { createServer } = await import('../../worker/declarations/server.ts')
     const server = createServer({ name: 'test', version: '1', jsonSchema })
     const declare = () => loose(server)[kind](kind === 'resource' ? 'a:{id}' : 'a', { description, ...members }, text)
     expect(declare).toThrow(new Error(message))
@@ -783,7 +783,7 @@ describe('modules', () => {
   test.each(['production', 'development'])('is told to wrap the members of a schema: in %s', async (mode) => {
     vi.stubEnv('NODE_ENV', mode)
     vi.resetModules()
-    const { createServer } = await import('../../worker/server/server.ts')
+    const { createServer } = await import('../../worker/declarations/server.ts')
     const server = createServer({ name: 'test', version: '1' })
     expect(() => server.tool('t', { description, inputSchema: { a: z.string() } }, text)).toThrow(
       'The input of tool "t" is an object of schemas: wrap it, as in z.object({ a: … })',

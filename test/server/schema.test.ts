@@ -3,9 +3,9 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
-import { jsonSchema } from '../../worker/json-schema/index.ts'
+import { issuesText, readSchema, type Schema } from '../../worker/declarations/schema.ts'
+import { jsonSchema } from '../../worker/plugins/json-schema/index.ts'
 import type { JsonSchema } from '../../worker/protocol/types.ts'
-import { issuesText, readSchema, type Schema } from '../../worker/server/schema.ts'
 
 const read = (schema: unknown, side: 'input' | 'output' = 'input') =>
   readSchema(schema as Schema, side, 'input of tool "x"', jsonSchema)

@@ -1,7 +1,7 @@
 /** Claims of random types: the principal has exactly the strings that the claims say, or the token is refused. */
 import { expect } from 'vitest'
-import { BadToken } from '../../worker/auth/bad-token.ts'
-import { audiencesOf, checkPrincipal, checkTimes, expiryOf, principalOf } from '../../worker/auth/claims.ts'
+import { BadToken } from '../../worker/plugins/auth/bad-token.ts'
+import { audiencesOf, checkPrincipal, checkTimes, expiryOf, principalOf } from '../../worker/plugins/auth/claims.ts'
 import type { Chance } from '../support/random.ts'
 import { property } from './cases.ts'
 

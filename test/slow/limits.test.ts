@@ -1,6 +1,6 @@
 import { describe, expect } from 'vitest'
-import { type Counted, takeEach } from '../../worker/rate-limit/quota.ts'
-import { Slots } from '../../worker/rate-limit/slots.ts'
+import { type Counted, takeEach } from '../../worker/plugins/rate-limit/quota.ts'
+import { Slots } from '../../worker/plugins/rate-limit/slots.ts'
 import type { Chance } from '../support/random.ts'
 import { property } from './cases.ts'
 

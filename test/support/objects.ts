@@ -1,7 +1,7 @@
 /** The Durable Objects behind a running server. */
 import { randomBytes } from 'node:crypto'
 import { resolve } from 'node:path'
-import { parseKeyRing } from '../../worker/auth/seal.ts'
+import { parseKeyRing } from '../../worker/sealing/seal.ts'
 import { evict as evictFrom } from '../../worker/testing/node/evict.ts'
 import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
 import { objectOf } from '../../worker/testing/objects.ts'

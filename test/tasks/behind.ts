@@ -1,5 +1,5 @@
 /** What is behind `server`, and no client sees: names of the objects of tasks, what they keep, their time, and what was tried. */
-import { parseKeyRing, sealer, sealerFor } from '../../worker/auth/seal.ts'
+import { parseKeyRing, sealer, sealerFor } from '../../worker/sealing/seal.ts'
 import { type Json, TaskClient, textIn } from './client.ts'
 
 /** The keys of the server, so that ids can be opened here. */

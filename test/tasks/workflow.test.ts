@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseKeyRing, sealer, sealerFor } from '../../worker/auth/seal.ts'
+import { parseKeyRing, sealer, sealerFor } from '../../worker/sealing/seal.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { TaskClient, textOf } from './client.ts'

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { parseKeyRing, sealer } from '../../worker/auth/seal.ts'
+import { parseKeyRing, sealer } from '../../worker/sealing/seal.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
 import { objectOf } from '../../worker/testing/objects.ts'

@@ -1,10 +1,10 @@
 /** Caches evict the entry that was used least recently, and keep the others, when they are full. */
 import { expect, test } from 'vitest'
-import type { ServerInfo } from '../../worker/auth/auth.ts'
-import { Introspection } from '../../worker/auth/introspection.ts'
-import { routeByTenant } from '../../worker/compose/route-by-tenant.ts'
 import type { Host } from '../../worker/http/host.ts'
 import { endSession } from '../../worker/http/sessions.ts'
+import type { ServerInfo } from '../../worker/plugins/auth/auth.ts'
+import { Introspection } from '../../worker/plugins/auth/introspection.ts'
+import { routeByTenant } from '../../worker/plugins/compose/route-by-tenant.ts'
 
 const site = { waitUntil: () => {} } as unknown as ServerInfo // all that introspection uses of it
 

@@ -1,6 +1,6 @@
 /** What the inspector shows of a Durable Object. */
 import { expect, test } from 'vitest'
-import { exposeStorage, type RowsRpc } from '../../worker/development/rows.ts'
+import { exposeStorage, type RowsRpc } from '../../worker/plugins/development/rows.ts'
 
 test('a key ring is shown of no class, and under no name', async () => {
   const ring = { current: 'k1', keys: { k1: 'secret' } }

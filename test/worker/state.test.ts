@@ -2,7 +2,7 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { exports } from 'cloudflare:workers'
 import { type Store, state } from 'edgemcp/state'
 import { expect, test } from 'vitest'
-import type { StateRpc } from '../../worker/server/state.ts'
+import type { StateRpc } from '../../worker/declarations/state.ts'
 
 type Stub = DurableObjectStub & StateRpc
 const namespace = (exports as unknown as { McpState: { getByName(name: string): Stub } }).McpState

@@ -2,7 +2,7 @@ import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { expect, test, vi } from 'vitest'
 import type { SessionRpc, UpdatesRpc } from '../../durable-objects/rpc.ts'
-import { Updates } from '../../durable-objects/updates.ts'
+import { Updates } from '../../durable-objects/subscriptions/object.ts'
 import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc

@@ -4,7 +4,7 @@ import { exports } from 'cloudflare:workers'
 import { type Context, createServer } from 'edgemcp'
 import { expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import { Task, type TaskHost } from '../../durable-objects/task.ts'
+import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
 import { taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState

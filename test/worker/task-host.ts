@@ -1,5 +1,5 @@
 /** What a Task object needs of its Worker, for tests that make the object themselves. */
-import type { TaskHost } from '../../durable-objects/task.ts'
+import type { TaskHost } from '../../durable-objects/task/object.ts'
 
 type Given = Pick<TaskHost, 'serverOf'> & Partial<Pick<TaskHost, 'publishStatus' | 'report'>>
 

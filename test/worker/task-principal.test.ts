@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { principalOf, sealPrincipal } from '../../worker/tasks/task-principal.ts'
+import { principalOf, sealPrincipal } from '../../worker/plugins/tasks/task-principal.ts'
 
 test('a task fails whose endpoint has reauthorize and is unknown where it runs', async () => {
   const sealed = new Map<string, unknown>()

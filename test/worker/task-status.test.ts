@@ -3,7 +3,7 @@ import { runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
 import { expect, test, vi } from 'vitest'
-import { Task, type TaskHost } from '../../durable-objects/task.ts'
+import { Task, type TaskHost } from '../../durable-objects/task/object.ts'
 import { taskHost } from './task-host.ts'
 
 const namespace = (exports as unknown as { McpState: DurableObjectNamespace }).McpState

@@ -4,7 +4,7 @@ import { createServer } from 'edgemcp'
 import { subscriptions as plugin } from 'edgemcp/subscriptions'
 import { describe, expect, type Mock, test, vi } from 'vitest'
 import type { UpdatesRpc } from '../../durable-objects/rpc.ts'
-import { topicsHeader, Updates, type UpdatesHost } from '../../durable-objects/updates.ts'
+import { topicsHeader, Updates, type UpdatesHost } from '../../durable-objects/subscriptions/object.ts'
 import { readRelayMessage } from '../../worker/http/relay-messages.ts'
 import { type Change, topicOf, topicsFor } from '../../worker/protocol/changes.ts'
 

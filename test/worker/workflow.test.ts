@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Context } from '../../worker/server/context.ts'
-import { runWorkflow } from '../../worker/tasks/run-workflow.ts'
+import type { Context } from '../../worker/declarations/context.ts'
+import { runWorkflow } from '../../worker/plugins/tasks/run-workflow.ts'
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'] }))
 afterEach(() => void vi.useRealTimers())

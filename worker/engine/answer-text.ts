@@ -1,5 +1,5 @@
+import type { Registry } from '../declarations/server.ts'
 import type { RequestId, Result } from '../protocol/types.ts'
-import type { Registry } from '../server/server.ts'
 import type { Call } from './call.ts'
 import { cacheableResults } from './methods/lists.ts'
 

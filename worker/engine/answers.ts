@@ -1,7 +1,8 @@
 /** What clients answer to questions: `undefined` for what is no such answer. */
+
+import type { SamplingResult, UrlElicitationResult } from '../declarations/context.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { CreateMessageResult, Root } from '../protocol/types.ts'
-import type { SamplingResult, UrlElicitationResult } from '../server/context.ts'
 
 export function readVisited(result: unknown): UrlElicitationResult | undefined {
   const action = isObject(result) ? result.action : undefined

@@ -1,4 +1,8 @@
 /** One call: what came in, what it may touch, what comes out. */
+
+import type { Admitted } from '../declarations/endpoints.ts'
+import type { Answer, Outcome } from '../declarations/outcome.ts'
+import type { StateHost } from '../declarations/state.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type {
@@ -10,11 +14,8 @@ import type {
   Params,
   RequestId,
 } from '../protocol/types.ts'
-import type { Admitted } from '../server/endpoints.ts'
-import type { Answer, Outcome } from '../server/outcome.ts'
-import type { StateHost } from '../server/state.ts'
 
-export type { Outcome } from '../server/outcome.ts'
+export type { Outcome } from '../declarations/outcome.ts'
 
 export type Call = {
   readonly method: string

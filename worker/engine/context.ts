@@ -1,4 +1,19 @@
 /** The context of one call in one round: what it learned before, what it asks now. */
+
+import { checks } from '../declarations/checking.ts'
+import type {
+  AskOptions,
+  ClientFeature,
+  Context,
+  FormResult,
+  InputResponse,
+  Jsonify,
+  SamplingRequest,
+} from '../declarations/context.ts'
+import { milliseconds } from '../declarations/duration.ts'
+import { readForm } from '../declarations/form.ts'
+import { issuesText, type JsonSchemaReader } from '../declarations/schema.ts'
+import type { HandleState, KeyedState, StateRpc } from '../declarations/state.ts'
 import { canonicalJson } from '../protocol/canonical-json.ts'
 import { ClientError, McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
@@ -8,20 +23,6 @@ import { progressToken } from '../protocol/meta.ts'
 import { sha256 } from '../protocol/sha256.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import { logLevels } from '../protocol/types.ts'
-import { checks } from '../server/checking.ts'
-import type {
-  AskOptions,
-  ClientFeature,
-  Context,
-  FormResult,
-  InputResponse,
-  Jsonify,
-  SamplingRequest,
-} from '../server/context.ts'
-import { milliseconds } from '../server/duration.ts'
-import { readForm } from '../server/form.ts'
-import { issuesText, type JsonSchemaReader } from '../server/schema.ts'
-import type { HandleState, KeyedState, StateRpc } from '../server/state.ts'
 import { readRoots, readSampled, readVisited } from './answers.ts'
 import type { Call, CallEnvironment, Outcome } from './call.ts'
 import { can, featuresOf, requirementOf } from './features.ts'

@@ -1,7 +1,8 @@
 /** What a client has to support to be asked something. */
+
+import type { ClientFeature } from '../declarations/context.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { ClientCapabilities, InputRequest, Params } from '../protocol/types.ts'
-import type { ClientFeature } from '../server/context.ts'
 
 /** Where a feature stands among the capabilities: under a name, in a mode of its own or not. */
 const placeOf = (feature: ClientFeature) =>

@@ -1,4 +1,6 @@
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle */
+
+import type { Registry } from '../declarations/server.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
@@ -8,7 +10,6 @@ import type { Revision } from '../protocol/revision.ts'
 import { negotiate } from '../protocol/revisions/index.ts'
 import type { ClientCapabilities, Implementation, Params, Result } from '../protocol/types.ts'
 import { utf8 } from '../protocol/utf8.ts'
-import type { Registry } from '../server/server.ts'
 import type { CallEnvironment } from './call.ts'
 import { capabilitiesOf, implementationOf } from './methods/discover.ts'
 

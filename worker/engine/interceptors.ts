@@ -1,8 +1,9 @@
 /** Runs the steps of calls within interceptors. */
+
+import type { CallInfo, Interceptor, Next } from '../declarations/interceptor.ts'
+import type { Outcome } from '../declarations/outcome.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
-import type { CallInfo, Interceptor, Next } from '../server/interceptor.ts'
-import type { Outcome } from '../server/outcome.ts'
 import type { Call } from './call.ts'
 
 /** Runs what is innermost. @param signal of the interceptor around it; left out: that of the call */

@@ -1,7 +1,7 @@
+import type { Answer, Journal } from '../declarations/outcome.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
-import type { Answer, Journal } from '../server/outcome.ts'
 
-export type { Answer, Journal } from '../server/outcome.ts'
+export type { Answer, Journal } from '../declarations/outcome.ts'
 
 /** Milliseconds that anybody may take for an answer, whoever keeps the journal meanwhile. */
 export const longestWait = 24 * 60 * 60_000

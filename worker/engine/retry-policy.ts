@@ -1,6 +1,6 @@
+import type { Registry } from '../declarations/server.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
-import type { Registry } from '../server/server.ts'
 
 /** May a request be run again when nobody knows how far it came? Reading may; a tool says so by its hints. */
 export function isSafeToRetry({ tools }: Registry, { method, params }: RequestMessage): boolean {

@@ -3,15 +3,16 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-challenge-handling
  */
+
+import type { Guarded } from '../declarations/caller.ts'
+import type { ForwardedEntry } from '../declarations/forwarded.ts'
+import type { Open, Registry } from '../declarations/server.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../protocol/uri.ts'
-import type { Guarded } from '../server/caller.ts'
-import type { ForwardedEntry } from '../server/forwarded.ts'
-import type { Open, Registry } from '../server/server.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
 import type { Method } from './methods/method.ts'
 import { findResource } from './methods/resources.ts'

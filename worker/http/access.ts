@@ -1,7 +1,8 @@
 /** Who makes a request, and whether it may: decided before anything is streamed, run or woken. */
-import type { IncomingRequest } from '../auth/auth.ts'
-import { checked } from '../auth/challenge-error.ts'
+
 import { insufficientScope } from '../engine/scopes.ts'
+import type { IncomingRequest } from '../plugins/auth/auth.ts'
+import { checked } from '../plugins/auth/challenge-error.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'

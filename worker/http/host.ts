@@ -1,13 +1,13 @@
 /** What the endpoint needs from where it runs. */
 import type { RequestStateRpc, SessionRpc, Shards } from '../../durable-objects/rpc.ts'
-import type { UpdatesOptions } from '../../durable-objects/updates.ts'
-import type { Limiter, ServerInfo } from '../auth/auth.ts'
-import type { Sealer } from '../auth/seal.ts'
+import type { UpdatesOptions } from '../../durable-objects/subscriptions/object.ts'
+import type { Admitted } from '../declarations/endpoints.ts'
 import type { Seals } from '../engine/call.ts'
 import { longestWait } from '../engine/journal.ts'
+import type { Limiter, ServerInfo } from '../plugins/auth/auth.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
-import type { Admitted } from '../server/endpoints.ts'
+import type { Sealer } from '../sealing/seal.ts'
 import type { Policy } from './guard.ts'
 import type { Limits } from './limits.ts'
 

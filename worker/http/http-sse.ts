@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
  */
 
-import type { IncomingRequest } from '../auth/auth.ts'
+import type { IncomingRequest } from '../plugins/auth/auth.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { unknownVersion } from '../protocol/classify.ts'
 import { McpError } from '../protocol/errors.ts'

@@ -1,6 +1,6 @@
 /** The endpoint: every revision of the protocol on one path. */
 
-import type { IncomingRequest } from '../auth/auth.ts'
+import type { IncomingRequest } from '../plugins/auth/auth.ts'
 import { classify, unknownVersion } from '../protocol/classify.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isRequest, isResponse, type Message, messagesIn } from '../protocol/jsonrpc.ts'

@@ -1,6 +1,6 @@
 /** Checks of the options of policies. A deployment's bundle has none of them. */
-import { checkOptions, type KindsOf } from '../options/check.ts'
-import { required, strings } from '../options/kinds.ts'
+import { checkOptions, type KindsOf } from '../declarations/check-options.ts'
+import { required, strings } from '../declarations/option-kinds.ts'
 import { checkPolicy } from './check-policy.ts'
 import type { Policy } from './guard.ts'
 import type { BrowserOptions } from './policies.ts'

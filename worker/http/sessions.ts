@@ -4,8 +4,8 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 import type { Admission, PostedRefusals } from '../../durable-objects/rpc.ts'
-import type { IncomingRequest } from '../auth/auth.ts'
 import { initializeResult, type NegotiatedSession, parseInitialize } from '../engine/handshake.ts'
+import type { IncomingRequest } from '../plugins/auth/auth.ts'
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'

@@ -1,7 +1,7 @@
 /** What a Worker is given by name, and what nobody may read. */
 import { existsSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
-import { parseKeyRing } from '../../../worker/auth/key-ring.ts'
+import { parseKeyRing } from '../../../worker/sealing/key-ring.ts'
 import { find, findAll, type Source } from '../code.ts'
 import { type Config, lineOf, removedVariable, requiredSecrets } from '../config.ts'
 import type { Finding } from '../finding.ts'

@@ -1,7 +1,8 @@
 /** Servers with keys that are known here, calls that have been asked something, and a count of what came of them. */
-import { type KeyRing, type Sealer, sealer, sealerFor } from '../../../worker/auth/seal.ts'
+
 import type { Journal } from '../../../worker/engine/journal.ts'
 import type { Principal } from '../../../worker/protocol/principal.ts'
+import { type KeyRing, type Sealer, sealer, sealerFor } from '../../../worker/sealing/seal.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { capabilitiesKey, envelope, type Params, versionKey } from '../hostile-row.ts'
 import { Session } from './asked-call.ts'

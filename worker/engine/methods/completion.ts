@@ -1,10 +1,11 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
+
+import type { Caller } from '../../declarations/caller.ts'
+import type { Completions, Resource } from '../../declarations/resource.ts'
+import type { Registry } from '../../declarations/server.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Completion, Params } from '../../protocol/types.ts'
-import type { Caller } from '../../server/caller.ts'
-import type { Completions, Resource } from '../../server/resource.ts'
-import type { Registry } from '../../server/server.ts'
 import { isVisible } from './lists.ts'
 import { type Method, type MethodContext, readObject, readText, readTexts } from './method.ts'
 import { findResource } from './resources.ts'

@@ -1,7 +1,8 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/discovery */
+
+import type { Registry } from '../../declarations/server.ts'
 import { supportedVersions } from '../../protocol/revisions/index.ts'
 import type { Implementation, ServerCapabilities } from '../../protocol/types.ts'
-import type { Registry } from '../../server/server.ts'
 import type { CallEnvironment } from '../call.ts'
 import { completes } from './completion.ts'
 import { uncached } from './lists.ts'

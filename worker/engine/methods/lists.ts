@@ -4,10 +4,11 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
  */
+
+import type { AccessOptions, Caller } from '../../declarations/caller.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { holdsScopes } from '../../protocol/principal.ts'
 import type { Caching, Result } from '../../protocol/types.ts'
-import type { AccessOptions, Caller } from '../../server/caller.ts'
 import type { MethodContext } from './method.ts'
 
 export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }

@@ -1,8 +1,8 @@
+import type { Context } from '../../declarations/context.ts'
+import type { Open, Registry, Server } from '../../declarations/server.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params, Result } from '../../protocol/types.ts'
-import type { Context } from '../../server/context.ts'
-import type { Open, Registry, Server } from '../../server/server.ts'
 import type { Call, CallEnvironment, Outcome } from '../call.ts'
 
 export type MethodContext = {

@@ -1,9 +1,10 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts */
+
+import { getPromptResult } from '../../declarations/content.ts'
+import { issuesText } from '../../declarations/schema.ts'
+import type { Registry } from '../../declarations/server.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Result } from '../../protocol/types.ts'
-import { getPromptResult } from '../../server/content.ts'
-import { issuesText } from '../../server/schema.ts'
-import type { Registry } from '../../server/server.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { type Method, readText, readTexts } from './method.ts'
 

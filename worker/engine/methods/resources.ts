@@ -1,12 +1,13 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources */
+
+import type { Caller } from '../../declarations/caller.ts'
+import { readResourceResult, resourceNotFound } from '../../declarations/content.ts'
+import type { Resource } from '../../declarations/resource.ts'
+import type { Registry } from '../../declarations/server.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { ResourceItem, ResourceTemplateItem, Result } from '../../protocol/types.ts'
 import { normalizeUri, uriProblem } from '../../protocol/uri.ts'
-import type { Caller } from '../../server/caller.ts'
-import { readResourceResult, resourceNotFound } from '../../server/content.ts'
-import type { Resource } from '../../server/resource.ts'
-import type { Registry } from '../../server/server.ts'
 import { isPermitted, isVisible, listMethod, page, uncached, variesByCaller, visibleEntries } from './lists.ts'
 import { type Method, readText } from './method.ts'
 

@@ -1,11 +1,12 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools */
+
+import { callToolResult, failureOf, toolError } from '../../declarations/content.ts'
+import { issuesText } from '../../declarations/schema.ts'
+import type { Registry } from '../../declarations/server.ts'
+import type { Tool } from '../../declarations/tool.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { HeaderParameter } from '../../protocol/param-headers.ts'
 import type { Result, ToolItem } from '../../protocol/types.ts'
-import { callToolResult, failureOf, toolError } from '../../server/content.ts'
-import { issuesText } from '../../server/schema.ts'
-import type { Registry } from '../../server/server.ts'
-import type { Tool } from '../../server/tool.ts'
 import type { Call } from '../call.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { type Method, type MethodContext, readObject, readText } from './method.ts'

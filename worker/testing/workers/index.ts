@@ -1,7 +1,7 @@
 /** edgemcp/testing/workers: for tests that run inside workerd, with `@cloudflare/vitest-plugin`. */
 import { evictAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env, exports } from 'cloudflare:workers'
-import { type KeyRing, parseKeyRing } from '../../auth/seal.ts'
+import { type KeyRing, parseKeyRing } from '../../sealing/seal.ts'
 import { type Alarmed, pass, takeOver, translate } from '../clock.ts'
 import { type FakeIssuer, fakeIssuer } from '../fake-issuer.ts'
 import { objectOf, type ServerUnderTest } from '../objects.ts'

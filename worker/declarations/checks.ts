@@ -1,0 +1,212 @@
+/**
+ * What is wrong with a declaration, or with how a handler asks, in one sentence that names the fix. Whoever writes a server
+ * meets these in development and in tests. A deployment's bundle has none of them: see `server.ts`.
+ */
+
+import { isObject } from '../protocol/jsonrpc.ts'
+import { type Annotation, annotation, type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
+import type { JsonSchema } from '../protocol/types.ts'
+import { checkOptions, checkValue, type Kind, type KindsOf } from './check-options.ts'
+import * as kind from './option-kinds.ts'
+import type { Prompt } from './prompt.ts'
+import type { Resource } from './resource.ts'
+import type { ServerOptions } from './server.ts'
+import type { Tool } from './tool.ts'
+
+export { checkDefinitionValues, refuseMethodsOfSdk } from './definition-advice.ts'
+
+const kinds: KindsOf<ServerOptions> = {
+  name: kind.required(kind.name),
+  version: kind.required(kind.name),
+  title: kind.string,
+  description: kind.string,
+  icons: kind.icons,
+  websiteUrl: kind.string,
+  instructions: kind.string,
+  experimental: kind.object(),
+  caching: kind.caching,
+  pageSize: kind.count,
+  jsonSchema: [kind.fn[0], 'jsonSchema of "edgemcp/json-schema"'],
+}
+
+export const checkServerOptions = (options: unknown): void => checkOptions('createServer()', options, kinds)
+
+export function checkModule(module: unknown, options: unknown): void {
+  checkValue('server.use()', 'module', module, [kind.fn[0], 'a function such as mount(server) returns'])
+  checkOptions('server.use()', options, { prefix: kind.string })
+}
+
+export const checkInterceptor = (interceptor: unknown): void =>
+  checkValue('server.intercept()', 'interceptor', interceptor, kind.fn)
+
+export function checkToolName(name: string): void {
+  if (/^[\w.-]{1,128}$/.test(name)) return
+  throw new Error(`The tool name "${name}" must be 1 to 128 letters, digits, "_", "." or "-"`)
+}
+
+export function checkTool(name: string, definition: Described, handler: unknown): void {
+  checkToolName(name)
+  if (typeof definition.description !== 'string' || definition.description === '') {
+    throw new Error(`The tool "${name}" needs a description: models choose tools by it`)
+  }
+  checkCommon(`The tool "${name}"`, definition, handler)
+}
+
+export function checkToolSchemas({ item: { name, inputSchema } }: Tool): void {
+  if (inputSchema.type !== 'object') {
+    throw new Error(`The input of tool "${name}" must be an object schema: wrap it in an object with one property`)
+  }
+  headerParameters(inputSchema, (header, others) => {
+    const wrong = wrongIn(header, others)
+    if (wrong) throw new Error(`The input of tool "${name}" is not valid: ${wrong}`)
+  })
+}
+
+/** What clients must refuse a tool for. */
+function wrongIn([header, type, path, reachable]: Annotation, others: readonly HeaderParameter[]) {
+  const where = path.join('.') || 'the root'
+  if (typeof header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
+    return `${annotation} on ${where} must be a header name of letters, digits and dashes`
+  }
+  if (!reachable) return `${annotation} "${header}" must sit on a property reached through "properties" only`
+  if (type !== 'string' && type !== 'integer' && type !== 'boolean') {
+    return `${annotation} on ${where} needs the type string, integer or boolean`
+  }
+  if (others.some((other) => other.header.toLowerCase() === header.toLowerCase())) {
+    return `${annotation} "${header}" is used twice: header names ignore case, so choose another`
+  }
+  return undefined
+}
+
+export function checkPrompt(name: string, definition: Described, handler: unknown): void {
+  if (name === '') throw new Error('A prompt needs a name')
+  checkCommon(`The prompt "${name}"`, definition, handler)
+}
+
+export function checkPromptArguments({ item, args, complete }: Prompt): void {
+  const schema = args?.jsonSchema
+  if (schema && schema.type !== 'object')
+    throw new Error(`The argsSchema of prompt "${item.name}" must be an object schema`)
+  for (const [argument, property] of Object.entries(isObject(schema?.properties) ? schema.properties : {})) {
+    const { type } = property as { type?: unknown }
+    if (type !== undefined && type !== 'string') {
+      throw new Error(`The argument "${argument}" of prompt "${item.name}" must be a string: clients send nothing else`)
+    }
+  }
+  for (const argument of Object.keys(complete)) {
+    if (!item.arguments?.some((declared) => declared.name === argument)) {
+      throw new Error(`The prompt "${item.name}" completes "${argument}", which is not one of its arguments`)
+    }
+  }
+}
+
+export function checkResource(uri: string, definition: Described, handler: unknown): void {
+  if (!/^[a-z][a-z\d+.-]*:/i.test(uri)) {
+    throw new Error(`The resource "${uri}" needs a URI with a scheme, such as "note://${uri}"`)
+  }
+  checkCommon(`The resource "${uri}"`, definition, handler)
+}
+
+export function checkTemplate(uri: string, { template, list, complete }: Resource): void {
+  if (!template && list) throw new Error(`The resource "${uri}" has no variables, so it needs no list`)
+  for (const variable of Object.keys(complete)) {
+    if (!template?.names.includes(variable)) {
+      throw new Error(`The resource "${uri}" completes "${variable}", which is not one of its variables`)
+    }
+  }
+}
+
+type Described = { description: string }
+
+function checkCommon(owner: string, { description }: Described, handler: unknown): void {
+  if (typeof description !== 'string' || description === '') throw new Error(`${owner} needs a description`)
+  if (typeof handler !== 'function') throw new Error(`${owner} needs a handler as its third argument`)
+}
+
+/** @param asker whose schema it is */
+export function checkForm(schema: JsonSchema, asker: string): void {
+  if (schema.type !== 'object' || !isObject(schema.properties)) {
+    throw new Error(`The schema of the ${asker} must be an object with at least one property`)
+  }
+}
+
+export function refuseField(field: string, asker: string): never {
+  throw new Error(`The ${asker} cannot ask for "${field}": use text, numbers, booleans, or choices among texts`)
+}
+
+export const misusedKey = (key: string, kind: string, isInside: boolean): string =>
+  isInside
+    ? `The question "${key}" is asked inside once: ask before it`
+    : `The ${kind} key "${key}" is used twice in one call: give each its own`
+
+export const nothingAsked = 'There is nothing to ask: give requestInput at least one input request'
+
+export const noUpdates =
+  'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()'
+
+export const changedQuestion = (key: string): string =>
+  `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`
+
+/** @param unused keys that were answered and are not asked for any more */
+export function endlessQuestions(unused: readonly string[], requestKeys: readonly string[], limit: number): string {
+  const list = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(', ')
+  return unused.length > 0
+    ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(requestKeys)}`
+    : `This call has asked ${limit} times: that is enough`
+}
+
+const questionKey: Kind = [kind.string[0], 'a string that names the question in this call']
+
+export function checkElicit(key: unknown, message: unknown, schema: unknown): void {
+  checkValue('ctx.elicit()', 'key', key, questionKey)
+  checkValue(`ctx.elicit("${key}", …)`, 'message', message, kind.string)
+  checkValue(`ctx.elicit("${key}", …)`, 'schema', schema, [
+    (value) => typeof value === 'function' || isObject(value),
+    'a schema such as z.object({ name: z.string() })',
+  ])
+}
+
+export function checkElicitUrl(key: unknown, message: unknown): void {
+  checkValue('ctx.elicitUrl()', 'key', key, questionKey)
+  checkValue(`ctx.elicitUrl("${key}", …)`, 'message', message, kind.string)
+}
+
+export function checkSample(key: unknown, request: unknown): void {
+  checkValue('ctx.sample()', 'key', key, questionKey)
+  const owner = `ctx.sample("${key}", …)`
+  checkValue(owner, 'request', request, [isObject, "an object such as { prompt: 'Say hi', maxTokens: 100 }"])
+  const { prompt, messages, maxTokens } = request as Readonly<Record<string, unknown>>
+  checkValue(owner, 'maxTokens', maxTokens, kind.count)
+  if (messages === undefined) checkValue(owner, 'prompt', prompt, [kind.string[0], 'a string, or give it messages'])
+  else checkValue(owner, 'messages', messages, [Array.isArray, 'a list of messages'])
+}
+
+export const checkRoots = (key: unknown): void => checkValue('ctx.roots()', 'key', key, questionKey)
+
+export function checkAsk(requests: unknown): void {
+  const example = "{ method: 'elicitation/create', params: { … } }"
+  checkValue('ctx.requestInput()', 'requests', requests, [isObject, `an object such as { name: ${example} }`])
+  for (const [key, request] of Object.entries(requests as object)) {
+    checkValue('ctx.requestInput()', key, request, [isRequest, `a request such as ${example}`])
+  }
+}
+
+const isRequest = (value: unknown): boolean =>
+  isObject(value) &&
+  typeof value.method === 'string' &&
+  (isObject(value.params) || (value.params === undefined && value.method === 'roots/list'))
+
+export function checkOnce(key: unknown, effect: unknown): void {
+  checkValue('ctx.once()', 'key', key, [kind.string[0], 'a string that names the effect in this call'])
+  checkValue(`ctx.once("${key}", …)`, 'effect', effect, kind.fn)
+}
+
+/** @param maker such as `image()` */
+export const checkBase64 = (maker: string, data: unknown): void =>
+  checkValue(maker, 'data', data, [
+    (value) => value instanceof Uint8Array || (typeof value === 'string' && isBase64(value)),
+    'a Uint8Array, or base64 with its padding and nothing before it',
+  ])
+
+/** Looks for what is not there: matching all of a large text would take much memory. */
+const isBase64 = (text: string): boolean => text.length % 4 === 0 && !/[^A-Za-z\d+/=]|=(?!=?$)/.test(text)

@@ -1,0 +1,156 @@
+/**
+ * Checks of definitions that propose the correct name, and of the values of their members. A deployment's bundle has none of them: it
+ * compares the names only.
+ */
+
+import type { Annotations, ToolAnnotations } from '../protocol/types.ts'
+import type { AccessOptions, RateLimit } from './caller.ts'
+import { checkOptions, isObject, type Kind, type KindsOf, preview } from './check-options.ts'
+import type { Declared } from './definition.ts'
+import * as kind from './option-kinds.ts'
+import type { PromptDefinition } from './prompt.ts'
+import type { ResourceDefinition } from './resource.ts'
+import type { Schema } from './schema.ts'
+import type { Server } from './server.ts'
+import type { TaskOptions, ToolDefinition } from './tool.ts'
+
+const matching = (pattern: RegExp, expected: string): Kind => [
+  (value) => typeof value === 'string' && pattern.test(value),
+  expected,
+]
+
+const visibility: KindsOf<AccessOptions> = {
+  // RFC 6749, section 3.3.
+  scopes: [
+    (value) => Array.isArray(value) && value.every((scope) => typeof scope === 'string' && /^[!#-[\]-~]+$/.test(scope)),
+    "a list such as ['notes:read']",
+  ],
+  rateLimit: kind.object(
+    {
+      rate: matching(/^[1-9]\d{0,8}\/(10s|m)$/, "a string such as '60/m' or '10/10s'"),
+      quota: matching(/^[1-9]\d{0,8}\/[mhd]$/, "a string such as '10/m', '100/h' or '1000/d'"),
+      concurrent: kind.atLeastOne,
+    } satisfies KindsOf<RateLimit>,
+    "an object such as { rate: '60/m' }",
+  ),
+  listWithoutScopes: kind.flag,
+  visibleTo: [
+    kind.fn[0],
+    'a function of the caller; to enable and disable it while the server runs, write enabled: false',
+  ],
+  // See `checkDefinition`.
+  enabled: kind.anything,
+}
+
+/** A schema is read later. What is falsy would count as none. */
+const schema: Kind = [Boolean, 'a schema']
+const item = { title: kind.string, description: kind.string, icons: kind.icons, _meta: kind.object() }
+
+const kinds = {
+  tool: {
+    ...item,
+    inputSchema: schema,
+    outputSchema: schema,
+    annotations: kind.object({
+      title: kind.string,
+      readOnlyHint: kind.flag,
+      destructiveHint: kind.flag,
+      idempotentHint: kind.flag,
+      openWorldHint: kind.flag,
+    } satisfies KindsOf<ToolAnnotations>),
+    singleUse: kind.flag,
+    task: [
+      (value) => typeof value === 'boolean' || isObject(value),
+      "true, false or an object such as { ttl: '1h' }",
+      {
+        required: kind.flag,
+        answerWithin: kind.duration,
+        ttl: kind.duration,
+        pollInterval: kind.duration,
+        retries: kind.size,
+      } satisfies KindsOf<TaskOptions>,
+    ],
+    ...visibility,
+  } satisfies KindsOf<ToolDefinition<Schema, Schema>>,
+  resource: {
+    name: kind.name,
+    ...item,
+    mimeType: kind.string,
+    size: kind.size,
+    annotations: kind.object({
+      audience: [
+        (value) => Array.isArray(value) && value.every((role) => role === 'user' || role === 'assistant'),
+        "a list of 'user' and 'assistant'",
+      ],
+      priority: [(value) => typeof value === 'number' && value >= 0 && value <= 1, 'a number from 0 to 1'],
+      lastModified: kind.string,
+    } satisfies KindsOf<Annotations>),
+    caching: kind.caching,
+    authorize: kind.fn,
+    list: kind.fn,
+    complete: kind.functions,
+    ...visibility,
+  } satisfies KindsOf<ResourceDefinition<string>>,
+  prompt: { ...item, argsSchema: schema, complete: kind.functions, ...visibility } satisfies KindsOf<
+    PromptDefinition<Schema>
+  >,
+}
+
+/** What other libraries call a member, and what it is called here. */
+const renamed: Readonly<Record<Declared, Readonly<Record<string, string>>>> = {
+  tool: {
+    input: 'write "inputSchema"',
+    parameters: 'write "inputSchema"',
+    output: 'write "outputSchema"',
+    name: 'give the name as the first argument',
+  },
+  resource: { uri: 'give the URI as the first argument', template: 'give the URI template as the first argument' },
+  prompt: { args: 'write "argsSchema"', arguments: 'write "argsSchema"', name: 'give the name as the first argument' },
+}
+
+const handler = 'give the handler as the third argument'
+const handlers = { handler, execute: handler, callback: handler, run: handler }
+
+/** The call as the developer should write it, for an error. */
+function call(declared: Declared, name: string, definition: unknown): string {
+  if (declared === 'tool') {
+    return `write server.tool("${name}", { description: "…", inputSchema: z.object({ … }) }, handler)`
+  }
+  if (declared === 'prompt') {
+    return `write server.prompt("${name}", { description: "…", argsSchema: z.object({ … }) }, handler)`
+  }
+  // The official SDK takes the name first.
+  const [uri, described] = typeof definition === 'string' ? [definition, `name: "${name}", `] : [name, '']
+  return `write server.resource("${uri}", { ${described}description: "…" }, handler)`
+}
+
+/** Methods that servers of the official SDK have, and what takes their place. */
+const methodsOfSdk: Readonly<Record<string, string>> = {
+  registerTool: 'write server.tool(name, { description, inputSchema: schema }, handler)',
+  registerResource: 'write server.resource(uri, { name, description }, handler)',
+  registerPrompt: 'write server.prompt(name, { description, argsSchema: schema }, handler)',
+  setRequestHandler:
+    'declare tools, resources and prompts instead, or use server.intercept(fn) to run code around every call',
+  connect: 'write export default serve(server), which takes the place of a transport',
+}
+
+/** Gives a class of servers the methods of the official SDK's, each of which throws an error that says what to write. */
+export function refuseMethodsOfSdk(prototype: Server): void {
+  for (const [name, fix] of Object.entries(methodsOfSdk)) {
+    Object.defineProperty(prototype, name, {
+      value() {
+        throw new Error(`server.${name}() is of the official SDK: ${fix}`)
+      },
+    })
+  }
+}
+
+/** @throws Error for a definition that is no object, and for a member with an unknown name or a wrong value */
+export function checkDefinitionValues(declared: Declared, name: string, definition: unknown): void {
+  if (!isObject(definition)) {
+    throw new Error(
+      `The ${declared} "${name}" has ${preview(definition)} where its definition belongs: ${call(declared, name, definition)}`,
+    )
+  }
+  checkOptions(`${declared} "${name}"`, definition, kinds[declared], { ...handlers, ...renamed[declared] })
+}

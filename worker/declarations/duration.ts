@@ -1,0 +1,18 @@
+import { durationPattern } from './option-kinds.ts'
+
+const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 }
+
+/**
+ * @param duration milliseconds, or a number and a unit: `500ms`, `2s`, `10m`, `1.5h`, `7d`
+ * @param owner what it is of, for the error
+ * @returns whole milliseconds
+ * @throws Error when it is neither, or negative
+ */
+export function milliseconds(duration: number | string, owner: string): number {
+  const [, amount = '', unit = ''] = durationPattern.exec(String(duration)) ?? []
+  const value = typeof duration === 'number' ? duration : Number(amount || Number.NaN) * (units[unit] as number)
+  if (value >= 0 && Number.isFinite(value)) return Math.round(value)
+  throw new Error(
+    `${owner} is ${JSON.stringify(duration)}: use milliseconds, or a text such as '2s', '10m', '1h' or '7d'`,
+  )
+}

@@ -1,0 +1,84 @@
+/** What options may be: one kind for each sort of value, for tables of the options that a function takes. */
+import { isObject, type Kind, type Kinds } from './check-options.ts'
+
+const isFunction = (value: unknown) => typeof value === 'function'
+const isString = (value: unknown): value is string => typeof value === 'string'
+const isListOf = (value: unknown, accepts: (value: unknown) => boolean) => Array.isArray(value) && value.every(accepts)
+
+export const anything: Kind = [() => true, '']
+export const string: Kind = [isString, 'a string']
+export const name: Kind = [(value) => isString(value) && value !== '', 'a non-empty string']
+export const strings: Kind = [(value) => isListOf(value, isString), 'a list of strings']
+export const flag: Kind = [(value) => typeof value === 'boolean', 'true or false']
+export const fn: Kind = [isFunction, 'a function']
+export const amount: Kind = [(value) => typeof value === 'number' && value >= 0, 'a number of 0 or more']
+export const atLeastOne: Kind = [(value) => typeof value === 'number' && value >= 1, 'a number of 1 or more']
+export const count: Kind = [(value) => Number.isInteger(value) && Number(value) >= 1, 'a whole number of 1 or more']
+export const size: Kind = [(value) => Number.isInteger(value) && Number(value) >= 0, 'a whole number of 0 or more']
+/** `500ms`, `2s`, `10m`, `1.5h`, `7d` */
+export const durationPattern = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/
+export const duration: Kind = [
+  (value) => (Number.isFinite(value) ? Number(value) >= 0 : isString(value) && durationPattern.test(value)),
+  "milliseconds, or a string such as '2s', '10m', '1h' or '7d'",
+]
+export const stringOrFunction: Kind = [(value) => isString(value) || isFunction(value), 'a string or a function']
+export const scopesOrFunction: Kind = [
+  (value) => strings[0](value) || isFunction(value),
+  'a list of strings or a function',
+]
+export const functions: Kind = [
+  (value) => isObject(value) && Object.values(value).every(isFunction),
+  'an object of functions',
+]
+
+/** An object, with known members if they are given. */
+export const object = (members?: Kinds, expected = 'an object'): Kind => [isObject, expected, members]
+/** What has a method, such as what another function of this package returns. */
+export const having = (method: string, expected: string): Kind => [
+  (value) => isObject(value) && isFunction(value[method]),
+  expected,
+]
+export const required = ([accepts, expected, members]: Kind): Kind => [accepts, expected, members, true]
+
+/** What `createServer()` returns. */
+export const server: Kind = [
+  (value) => isObject(value) && isObject(value.registry),
+  'a server that createServer() returned',
+]
+export const auth = having('authenticate', 'an auth such as bearer({ issuer }) returns')
+export const icons: Kind = [
+  (value) => isListOf(value, isObject),
+  "a list such as [{ src: 'https://…' }]",
+  {
+    src: required(string),
+    mimeType: string,
+    sizes: strings,
+    theme: string,
+  },
+]
+export const caching = object({
+  ttlMs: required([size[0], 'whole milliseconds, 0 or more']),
+  cacheScope: required([(value) => value === 'public' || value === 'private', "'public' or 'private'"]),
+})
+
+/** Functions that are easily handed over in the place of another. */
+const marks = new WeakMap<object, 'factory' | 'sink'>()
+
+/** Marks a function that is no hook itself: one that is to be called first, or a sink of events. */
+export function mark<F extends object>(what: 'factory' | 'sink', marked: F): F {
+  marks.set(marked, what)
+  return marked
+}
+
+const isSink = (value: unknown): boolean => isFunction(value) && marks.get(value as object) !== 'factory'
+const isPlugin = (value: unknown): boolean => isObject(value) && isString(value.name)
+export const plugins: Kind = [
+  (value) => isListOf(value, isPlugin),
+  'a list of plugins, such as [subscriptions(), rateLimit()]',
+]
+export const sinks: Kind = [
+  (value) => [value].flat().length > 0 && [value].flat().every(isSink),
+  'a sink such as toLogs() returns, or a list of sinks',
+  undefined,
+  true,
+]

@@ -1,0 +1,49 @@
+/** What messages are about, and what that takes. */
+import { bounds } from '../../protocol/bounds.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Params } from '../../protocol/types.ts'
+
+type Asked = { readonly method: string; readonly params?: Params }
+
+/** As it was asked for: nothing of it is known to be a text. */
+export type RawSubject = { readonly name?: unknown; readonly uri?: unknown; readonly scopes: readonly string[] }
+
+const none: readonly string[] = []
+
+/**
+ * Everything that a message is about: a stream of changes may be about many.
+ *
+ * @param scopesOf all scopes that a request takes
+ */
+export async function subjectsOf(
+  { method, params = {} }: Asked,
+  scopesOf: (intercepted: Asked) => Promise<readonly string[]>,
+): Promise<readonly RawSubject[]> {
+  switch (method) {
+    case 'tools/call':
+    case 'prompts/get':
+      return [{ name: params.name, scopes: await scopesOf({ method, params }) }]
+    case 'resources/read':
+    case 'resources/subscribe':
+    case 'resources/unsubscribe':
+      return [{ uri: params.uri, scopes: await scopesOf({ method, params }) }]
+    case 'completion/complete': {
+      const { type, name, uri } = isObject(params.ref) ? params.ref : {}
+      return [{ ...(type === 'ref/prompt' ? { name } : { uri }), scopes: await scopesOf({ method, params }) }]
+    }
+    case 'subscriptions/listen': {
+      const { resourceSubscriptions } = isObject(params.notifications) ? params.notifications : {}
+      if (!Array.isArray(resourceSubscriptions) || resourceSubscriptions.length === 0) return [{ scopes: none }]
+      return Promise.all(
+        resourceSubscriptions.map(async (uri: unknown, index) => ({
+          uri,
+          // A longer list was refused for its size: looking up all of it would take too long.
+          scopes: index < bounds.filterUris ? await scopesOf({ method: 'resources/read', params: { uri } }) : none,
+        })),
+      )
+    }
+    default:
+      // A task is named by a handle, which the log must not hold.
+      return [{ scopes: await scopesOf({ method, params }) }]
+  }
+}

@@ -1,0 +1,43 @@
+/** How what others sent is written down: short, in one line, and without what lets anybody in. */
+
+import { toHex } from '../../protocol/hex.ts'
+import { utf8 } from '../../protocol/utf8.ts'
+import type { ServerInfo } from '../auth/auth.ts'
+
+/** Characters of a text. */
+const longest = 200
+
+/** A shorter one would be found in words that are none. */
+const shortestSecret = 8
+
+const secretHeaders = ['Authorization', 'Cf-Access-Jwt-Assertion', 'Mcp-Session-Id']
+
+export type Write = (text: unknown) => string | undefined
+
+/** Writes down texts that came with a request. Its credentials are struck out, wherever they were put. */
+export function writer(request: Request, session: string | undefined): Write {
+  const secrets = [session, ...secretHeaders.map((name) => request.headers.get(name))]
+    .flatMap((value) => value?.split(/[\s,]+/) ?? [])
+    .filter((part) => part.length >= shortestSecret)
+  return (text) => {
+    if (typeof text !== 'string') return undefined
+    const safe = secrets.reduce((rest, secret) => rest.replaceAll(secret, '[…]'), text)
+    const short = safe.length > longest ? `${safe.slice(0, longest - 1)}…` : safe
+    // A cut may leave half a character; one that cannot be seen could make a line look like another.
+    return short.toWellFormed().replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, '\ufffd')
+  }
+}
+
+/** The id of the session that a request names, whether there is one or not. */
+export function sessionOf({ url, headers }: Request, { paths }: ServerInfo): string | undefined {
+  const { pathname, searchParams } = new URL(url)
+  const id = pathname === paths.messages ? searchParams.get('session') : headers.get('Mcp-Session-Id')
+  return id ?? undefined
+}
+
+/** A session's name in what is written: its id lets whoever has the token go on with it. */
+export async function sessionMark(id: string | undefined): Promise<string | undefined> {
+  if (id === undefined) return undefined
+  const digest = await crypto.subtle.digest('SHA-256', utf8(id))
+  return toHex(digest.slice(0, 8))
+}

@@ -1,0 +1,154 @@
+/**
+ * From the claims of a token to a principal. Claims that decide who calls, for whom, with what and for how long are read into
+ * values of the right type, or the token is refused: a claim of the wrong type never counts as absent.
+ */
+import type { Principal } from '../../protocol/principal.ts'
+import type { Params } from '../../protocol/types.ts'
+import { BadToken } from './bad-token.ts'
+
+/** Of one token. */
+export type Claims = Readonly<Params>
+
+export type ClaimOptions = {
+  /** The claim that names the organisation a subject acts for, such as `org_id` or `tid`; left out, there are none. */
+  tenantClaim?: string
+  /** The scopes that claims amount to. Default: `scope` and `scp`, texts with spaces or lists. */
+  getScopes?(claims: Claims): readonly string[]
+  /** What a scope allows besides itself: `{ 'notes:write': ['notes:read'] }`. */
+  impliedScopes?: Readonly<Record<string, readonly string[]>>
+}
+
+/**
+ * Scopes as the token states them.
+ *
+ * @throws BadToken when `scope` or `scp` is neither a string nor a list of strings
+ */
+export const tokenScopes = (claims: Claims): readonly string[] => [
+  ...readScopes(claims, 'scope'),
+  ...readScopes(claims, 'scp'),
+]
+
+/**
+ * Reads the principal.
+ *
+ * @throws BadToken when a claim has the wrong type, or when the claims name no issuer or no subject
+ */
+export function principalOf(
+  claims: Claims,
+  { tenantClaim, getScopes = tokenScopes, impliedScopes }: ClaimOptions,
+): Principal {
+  const client = readString(claims, 'client_id') ?? readString(claims, 'azp') ?? readString(claims, 'appid')
+  // A service token of Cloudflare Access has its name in common_name, and an empty subject.
+  const isService = claims.sub === '' && claims.common_name !== undefined
+  const subject = (isService ? undefined : readString(claims, 'sub')) ?? readString(claims, 'common_name') ?? client
+  const issuer = readString(claims, 'iss')
+  if (subject === undefined)
+    throw new BadToken('The token names no subject: it has no claim sub and no claim client_id')
+  if (issuer === undefined) throw new BadToken('The token names no issuer: it has no claim iss')
+  const organisation = tenantClaim === undefined ? undefined : readString(claims, tenantClaim)
+  const scopes: unknown = getScopes(claims)
+  if (!isStrings(scopes)) throw new BadToken(`The scopes of the token must be a list of strings, not ${kindOf(scopes)}`)
+  return {
+    issuer,
+    subject,
+    ...(client !== undefined && { client }),
+    ...(organisation !== undefined && { tenant: organisation }),
+    scopes: withImplied(scopes, impliedScopes),
+    claims,
+  }
+}
+
+/**
+ * Checks `exp` and `nbf` against the clock, for claims that come with no signature that jose has checked.
+ *
+ * @param now milliseconds since 1970
+ * @throws BadToken when the token is expired or not good yet, or when `exp`, `nbf` or `iat` is not a number
+ */
+export function checkTimes(claims: Claims, clockToleranceSeconds: number, now: number): void {
+  const [exp = Number.POSITIVE_INFINITY, nbf = 0] = ['exp', 'nbf', 'iat'].map((name) => readSeconds(claims, name))
+  if ((exp + clockToleranceSeconds) * 1000 < now) throw new BadToken('The token has expired')
+  if ((nbf - clockToleranceSeconds) * 1000 > now) throw new BadToken('The token is not good yet')
+}
+
+/** Returns when the token expires, in milliseconds since 1970: `Infinity` without `exp`. @throws BadToken when `exp` is no number */
+export const expiryOf = (claims: Claims, clockToleranceSeconds: number): number =>
+  ((readSeconds(claims, 'exp') ?? Number.POSITIVE_INFINITY) + clockToleranceSeconds) * 1000
+
+/**
+ * Reads `aud`.
+ *
+ * @throws BadToken when it is neither a string nor a list of strings
+ */
+export function audiencesOf({ aud = [] }: Claims): readonly string[] {
+  const audiences = typeof aud === 'string' ? [aud] : aud
+  if (isStrings(audiences)) return audiences
+  throw new BadToken(`The claim "aud" of the token must be a string or a list of strings, not ${kindOf(aud)}`)
+}
+
+/**
+ * Checks a principal that code outside of this project made, which may be JavaScript or read from a store.
+ *
+ * @throws BadToken when a member has the wrong type
+ */
+export function checkPrincipal(principal: Principal): Principal {
+  const { scopes, claims } = principal
+  for (const name of ['issuer', 'subject', 'client', 'tenant'] as const) {
+    const value: unknown = principal[name]
+    const isOptional = name === 'client' || name === 'tenant'
+    if ((isOptional && value === undefined) || (typeof value === 'string' && value !== '')) continue
+    throw new BadToken(`The ${name} of the principal must be a non-empty string, not ${kindOf(value)}`)
+  }
+  if (!isStrings(scopes))
+    throw new BadToken(`The scopes of the principal must be a list of strings, not ${kindOf(scopes)}`)
+  if (typeof claims !== 'object' || claims === null) {
+    throw new BadToken(`The claims of the principal must be an object, not ${kindOf(claims)}`)
+  }
+  return principal
+}
+
+/** @throws BadToken when the claim is present and no string, or empty */
+function readString(claims: Claims, name: string): string | undefined {
+  const value = claims[name]
+  if (value === undefined || (typeof value === 'string' && value !== '')) return value
+  throw new BadToken(`The claim "${name}" of the token must be a non-empty string, not ${kindOf(value)}`)
+}
+
+/** @throws BadToken when the claim is present and no finite number */
+function readSeconds(claims: Claims, name: string): number | undefined {
+  const value = claims[name]
+  if (value === undefined || (typeof value === 'number' && Number.isFinite(value))) return value
+  throw new BadToken(`The claim "${name}" of the token must be a number of seconds, not ${kindOf(value)}`)
+}
+
+/** @throws BadToken when the claim is present and neither a string nor a list of strings */
+function readScopes(claims: Claims, name: string): readonly string[] {
+  const { [name]: value = [] } = claims
+  const scopes = typeof value === 'string' ? value.split(' ') : value
+  if (isStrings(scopes)) return scopes.filter((scope) => scope !== '')
+  throw new BadToken(`The claim "${name}" of the token must be a string or a list of strings, not ${kindOf(value)}`)
+}
+
+const isStrings = (value: unknown): value is readonly string[] =>
+  Array.isArray(value) && value.every((claim) => typeof claim === 'string')
+
+/** A value's type, for an error: values of claims may be secret. */
+function kindOf(value: unknown): string {
+  if (value === '') return 'an empty string'
+  if (value === null || value === undefined || typeof value === 'boolean') return String(value)
+  if (Array.isArray(value))
+    return value.every((claim) => typeof claim === 'string') ? 'a list' : 'a list of other values'
+  if (typeof value === 'number' && !Number.isFinite(value)) return 'an infinite number'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
+
+/** Scopes, and what they imply, and what that implies. */
+export function withImplied(
+  scopes: readonly string[],
+  implies: Readonly<Record<string, readonly string[]>> = {},
+): readonly string[] {
+  const all = new Set(scopes)
+  // A set is gone through to its end, and it grows meanwhile.
+  for (const scope of all)
+    if (Object.hasOwn(implies, scope)) for (const implied of implies[scope] ?? []) all.add(implied)
+  return [...all]
+}

@@ -1,0 +1,42 @@
+import type { Sealer } from '../../sealing/seal.ts'
+
+/** Seals for the identity of a server, with keys that other Workers do not have. */
+export type DocumentSeals = { readonly sealer: Sealer; readonly identity: string }
+
+/**
+ * Documents of issuers in the data centre's cache, which all Workers of the zone can read and write. Each entry is sealed for
+ * the identity of the server and the address of the entry, so an entry that another Worker wrote or moved counts as absent.
+ */
+export class DocumentCache {
+  readonly #sealer: Sealer
+  readonly #identity: string
+
+  constructor({ sealer, identity }: DocumentSeals) {
+    this.#sealer = sealer
+    this.#identity = identity
+  }
+
+  /** @returns the value that `write` wrote under this name; `undefined` when it is absent, expired or not authentic */
+  async read(name: string): Promise<unknown> {
+    const url = this.#urlOf(name)
+    const response = await dataCentre().match(url)
+    return response && this.#sealer.open(purposeOf(url), undefined, await response.text())
+  }
+
+  /** @param ttlMs until the entry expires; the platform may evict it earlier */
+  async write(name: string, value: unknown, ttlMs: number): Promise<void> {
+    const url = this.#urlOf(name)
+    const headers = { 'Cache-Control': `max-age=${Math.floor(ttlMs / 1000)}`, 'Content-Type': 'text/plain' }
+    const sealed = await this.#sealer.seal(purposeOf(url), undefined, value, ttlMs)
+    await dataCentre().put(url, new Response(sealed, { headers }))
+  }
+
+  #urlOf(name: string): string {
+    return `https://edgemcp.invalid/documents/2/${encodeURIComponent(this.#identity)}/${name}`
+  }
+}
+
+const purposeOf = (url: string): string => `cache ${url}`
+
+// The types of the DOM, which has no `default`, and of Workers are both in scope.
+const dataCentre = () => (caches as unknown as { default: Cache }).default

@@ -1,0 +1,63 @@
+/** Asking an authorization server something: at a safe address, in time, and no more than fits. */
+import { ByteBuffer } from '../../protocol/byte-buffer.ts'
+import { isLoopback } from '../../protocol/loopback.ts'
+import type { Params } from '../../protocol/types.ts'
+
+export type Fetch = (url: string, init: RequestInit) => Promise<Response>
+
+/** Milliseconds to wait for an answer. */
+const patience = 5_000
+/** Bytes of one answer. */
+const longestAnswer = 256 * 1024
+
+/** An answer that is a refusal. */
+export class Refused extends Error {
+  readonly status: number
+
+  constructor(url: string, status: number) {
+    super(`${url} answers with ${status}`)
+    this.status = status
+  }
+}
+
+/** @throws Refused; Error when there is no answer, or one that is no JSON object */
+export async function fetchJson(fetch: Fetch, url: string, init: RequestInit = {}): Promise<Params> {
+  const response = await fetch(url, {
+    ...init,
+    headers: { Accept: 'application/json', ...(init.headers as Record<string, string>) },
+    redirect: 'manual',
+    signal: AbortSignal.timeout(patience),
+  })
+  if (!response.ok) {
+    await response.body?.cancel()
+    throw new Refused(url, response.status)
+  }
+  const value: unknown = JSON.parse(await textOf(response, url))
+  if (typeof value !== 'object' || value === null) throw new Error(`${url} is no JSON object`)
+  return value as Params
+}
+
+/**
+ * An address that nobody on the way can answer for.
+ *
+ * @param from what named it; this machine may name itself
+ * @throws Error for anything but https, or http on this machine
+ */
+export function safeUrl(text: string, what: string, from = text): string {
+  const url = URL.parse(text)
+  const isLocal = (address: URL | null) => address !== null && isLoopback(address.hostname)
+  if (url?.protocol === 'https:') return text
+  if (url?.protocol === 'http:' && isLocal(url) && isLocal(URL.parse(from))) return text
+  throw new Error(`${what} "${text}" must be an https URL`)
+}
+
+async function textOf(response: Response, url: string): Promise<string> {
+  const bytes = new ByteBuffer()
+  let length = 0
+  for await (const chunk of response.body ?? []) {
+    length += chunk.byteLength
+    if (length > longestAnswer) throw new Error(`${url} is longer than ${longestAnswer} bytes`)
+    bytes.push(chunk)
+  }
+  return bytes.text()
+}

@@ -1,0 +1,201 @@
+/** An authorization server whose tokens are accepted, and how they are checked. */
+import {
+  createLocalJWKSet,
+  decodeProtectedHeader,
+  type JSONWebKeySet,
+  type JWTVerifyGetKey,
+  jwtVerify,
+  type LocalJWKSet,
+} from 'jose'
+import * as errors from 'jose/errors'
+import { McpError } from '../../protocol/errors.ts'
+import type { ServerInfo } from './auth.ts'
+import { BadToken } from './bad-token.ts'
+import type { Claims } from './claims.ts'
+import { type Fetch, safeUrl } from './fetch-json.ts'
+import { Introspection, type IntrospectionOptions } from './introspection.ts'
+import { type IssuerDocument, IssuerDocuments } from './issuer-documents.ts'
+
+export type IssuerOptions = {
+  /** `iss` of its tokens, as it writes it: an https URL, or http on this machine. */
+  issuer: string
+  /** Its keys, or where they are. Left out, its metadata says so. */
+  keys?: string | JSONWebKeySet
+  /**
+   * Whom its tokens are for. Default: the URL of the endpoint, as RFC 8707 has it. `false`: whatever they say, because it
+   * issues tokens for this server only.
+   */
+  audience?: string | readonly string[] | false
+  /** `alg` of its tokens. Default: all asymmetric ones. */
+  algorithms?: readonly Algorithm[]
+  /** How to ask it about tokens that are no JWTs. Left out, there are none. */
+  introspection?: IntrospectionOptions
+}
+
+const asymmetric = [
+  'ES256',
+  'ES384',
+  'ES512',
+  'EdDSA',
+  'Ed25519',
+  'PS256',
+  'PS384',
+  'PS512',
+  'RS256',
+  'RS384',
+  'RS512',
+] as const
+
+export type Algorithm = (typeof asymmetric)[number]
+
+export type Expected = {
+  /** Names of this server. */
+  readonly audience: readonly string[]
+  /** Seconds that clocks may differ. */
+  readonly clockTolerance: number
+}
+
+export class Issuer {
+  readonly name: string
+  readonly introspection: Introspection | undefined
+  readonly #options: IssuerOptions
+  readonly #documents: IssuerDocuments
+  readonly #keySets = new WeakMap<JSONWebKeySet, LocalJWKSet>()
+
+  /** @throws Error with one sentence that names the fix */
+  constructor(options: IssuerOptions, fetch: Fetch) {
+    const { issuer, keys, algorithms = asymmetric, introspection } = options
+    for (const algorithm of algorithms) {
+      if (!asymmetric.includes(algorithm)) {
+        throw new Error(
+          `The algorithm "${algorithm}" is not for keys that everybody may read: use ${asymmetric.join(', ')}`,
+        )
+      }
+    }
+    if (typeof keys === 'object' && keys.keys.some(({ kty, d }) => kty === 'oct' || d !== undefined)) {
+      throw new Error(`The keys of ${issuer} must be public keys`)
+    }
+    if (introspection?.url !== undefined) safeUrl(introspection.url, 'The address of introspection', issuer)
+    else if (introspection && keys !== undefined) {
+      throw new Error(`The introspection of ${issuer} needs a url: where keys are given, no metadata is read`)
+    }
+    this.name = issuer
+    this.#options = options
+    this.#documents = new IssuerDocuments({ issuer, keysUrl: typeof keys === 'string' ? keys : undefined, fetch })
+    this.introspection = introspection && new Introspection(introspection, fetch)
+  }
+
+  /**
+   * @returns what a JWT of this issuer claims
+   * @throws BadToken; McpError `unavailable` when its keys cannot be had
+   */
+  async verify(token: string, expected: Expected, serverInfo: ServerInfo): Promise<Claims> {
+    const audience = this.audience(expected)
+    const settings = {
+      issuer: this.name,
+      ...(audience && { audience: [...audience] }),
+      algorithms: [...(this.#options.algorithms ?? asymmetric)],
+      clockTolerance: expected.clockTolerance,
+      requiredClaims: ['exp'],
+    }
+    const verified = (key: JWTVerifyGetKey) => jwtVerify(token, key, settings)
+    const verifiedBySome = (isRenewed: boolean) =>
+      verified(this.#keyFor(serverInfo, isRenewed)).catch(async (problem) => {
+        if (!(problem instanceof errors.JWKSMultipleMatchingKeys)) throw problem
+        // A token that does not say which key it was signed with.
+        for await (const key of problem) {
+          const result = await verified(async () => key).catch((candidate) => {
+            if (!(candidate instanceof errors.JWSSignatureVerificationFailed)) throw candidate
+          })
+          if (result) return result
+        }
+        throw new errors.JWSSignatureVerificationFailed()
+      })
+    try {
+      const { payload, protectedHeader } = await verifiedBySome(false).catch((problem) => {
+        // That keys without names have been replaced shows in nothing else.
+        const isUnnamed = decodeProtectedHeader(token).kid === undefined
+        if (!(problem instanceof errors.JWSSignatureVerificationFailed) || !isUnnamed) throw problem
+        return verifiedBySome(true)
+      })
+      checkType(protectedHeader.typ)
+      return payload
+    } catch (problem) {
+      if (problem instanceof McpError || problem instanceof BadToken) throw problem
+      throw new BadToken(sentenceFor(problem, audience))
+    }
+  }
+
+  /** What it publishes about itself; `undefined` where its keys are given. */
+  async metadata(serverInfo: ServerInfo): Promise<IssuerDocument['metadata'] | undefined> {
+    return this.#options.keys === undefined ? (await this.#documents.current(serverInfo)).metadata : undefined
+  }
+
+  /** `undefined`: any. */
+  audience({ audience }: Expected): readonly string[] | undefined {
+    const own = this.#options.audience
+    if (own === false) return undefined
+    return own === undefined ? audience : [own].flat()
+  }
+
+  /** Where it answers what a token is worth. */
+  async introspectionUrl(serverInfo: ServerInfo): Promise<string> {
+    const url = this.#options.introspection?.url ?? (await this.metadata(serverInfo))?.introspection_endpoint
+    if (typeof url !== 'string')
+      throw new Error(`The metadata of ${this.name} names no introspection_endpoint: give its url`)
+    return safeUrl(url, 'The introspection_endpoint', this.name)
+  }
+
+  #keyFor(serverInfo: ServerInfo, isRenewed: boolean): JWTVerifyGetKey {
+    return async (header, jws) => {
+      const { keys } = this.#options
+      if (typeof keys === 'object') return this.#keySet(keys)(header, jws)
+      const answered = <T>(fetched: Promise<T>) =>
+        fetched.catch((problem: unknown) => {
+          throw unavailable(problem)
+        })
+      const document = await answered(this.#documents.current(serverInfo))
+      try {
+        if (!isRenewed) return await this.#keySet(document.keys)(header, jws)
+      } catch (problem) {
+        if (!(problem instanceof errors.JWKSNoMatchingKey)) throw problem
+      }
+      const renewed = await answered(this.#documents.renewed(document, serverInfo))
+      return this.#keySet(renewed.keys)(header, jws)
+    }
+  }
+
+  /** Keys are made ready once. */
+  #keySet(keys: JSONWebKeySet): LocalJWKSet {
+    const localKeys = this.#keySets.get(keys) ?? createLocalJWKSet(keys)
+    this.#keySets.set(keys, localKeys)
+    return localKeys
+  }
+}
+
+export const unavailable = (cause: unknown): McpError =>
+  Object.assign(
+    new McpError('unavailable', 'The authorization server does not answer: try again soon', undefined, {
+      'Retry-After': '5',
+    }),
+    { cause },
+  )
+
+/** Tokens of other kinds, such as logout tokens, are signed with the same keys. RFC 8725, section 3.11. */
+function checkType(typ: unknown): void {
+  const type = typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ
+  if (type !== undefined && type !== 'jwt' && type !== 'at+jwt') throw new BadToken('This is no access token')
+}
+
+function sentenceFor(problem: unknown, audience: readonly string[] | undefined): string {
+  if (problem instanceof errors.JWTExpired) return 'The token has expired'
+  if (problem instanceof errors.JWTClaimValidationFailed) {
+    if (problem.claim === 'aud') return `The token is for another audience than ${audience?.[0]}`
+    if (problem.claim === 'nbf') return 'The token is not good yet'
+    return `The claim ${problem.claim} of the token is missing or wrong`
+  }
+  if (problem instanceof errors.JOSEAlgNotAllowed) return 'The algorithm of the token is not accepted'
+  if (problem instanceof errors.JWKSNoMatchingKey) return 'The token is signed with a key that its issuer does not have'
+  if (problem instanceof errors.JWSSignatureVerificationFailed) return 'The signature of the token is wrong'
+  return 'The token is malformed'
+}

@@ -1,0 +1,86 @@
+/**
+ * How this server describes itself to clients that have no token yet.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9728
+ */
+import type { Params } from '../../protocol/types.ts'
+import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
+import type { ServerInfo } from './auth.ts'
+import type { Issuer } from './issuer.ts'
+
+export type Description = {
+  resource: string | undefined
+  name: string | undefined
+  documentation: string | undefined
+  issuers: readonly string[]
+  scopes: readonly string[]
+}
+
+/**
+ * The canonical URL of an endpoint. RFC 8707, section 2.
+ *
+ * @param resource of the first endpoint, if it is known under one name only
+ * @param path of the endpoint; left out, the one that is asked
+ */
+export function resourceOf(
+  request: Request,
+  { paths: { mcp, sse } }: Pick<ServerInfo, 'paths'>,
+  resource: string | undefined,
+  path: string | undefined = new URL(request.url).pathname,
+): string {
+  // What the older transport posts to is part of the endpoint beside it.
+  const endpoint = path === mcp || sse === undefined ? mcp : sse
+  if (resource !== undefined && endpoint === mcp) return resource
+  return new URL(endpoint, resource ?? request.url).href
+}
+
+/** Where the description of a resource is: between its host and its path. RFC 9728, section 3.1. */
+export function metadataUrl(resource: string): string {
+  const { origin, pathname } = new URL(resource)
+  return `${origin}${protectedResource}${pathname === '/' ? '' : pathname}`
+}
+
+/** The description of an endpoint, at the well-known path of each and at the origin's. */
+export function resourceMetadata(
+  request: Request,
+  serverInfo: ServerInfo,
+  { resource, name, documentation, issuers, scopes }: Description,
+): Promise<Response> | undefined {
+  const { pathname } = new URL(request.url)
+  if (!pathname.startsWith(protectedResource)) return undefined
+  const path = pathname.slice(protectedResource.length) || serverInfo.paths.mcp
+  if (!Object.values(serverInfo.paths).includes(path)) return undefined
+  return publicJson(request, {
+    resource: resourceOf(request, serverInfo, resource, path),
+    authorization_servers: issuers.length > 0 ? issuers : undefined,
+    scopes_supported: scopes.length > 0 ? scopes : undefined,
+    bearer_methods_supported: ['header'],
+    resource_name: name,
+    resource_documentation: documentation,
+  })
+}
+
+/** Clients of 2025-03-26 and before look for the authorization server's metadata where the server itself is. */
+export function authorizationServerMetadata(
+  request: Request,
+  serverInfo: ServerInfo,
+  issuer: Issuer | undefined,
+): Promise<Response> | undefined {
+  if (!issuer || new URL(request.url).pathname !== authorizationServer) return undefined
+  return issuer
+    .metadata(serverInfo)
+    .then((metadata) => (metadata ? publicJson(request, metadata) : new Response(null, { status: 404, headers: open })))
+    .catch(() => new Response(null, { status: 503, headers: { ...open, 'Retry-After': '5' } }))
+}
+
+/** Everybody may read it, from everywhere. */
+const open = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': '*' }
+
+async function publicJson({ method }: Request, value: Readonly<Params>): Promise<Response> {
+  if (method === 'OPTIONS') return new Response(null, { status: 204, headers: open })
+  if (method !== 'GET' && method !== 'HEAD') {
+    return new Response(null, { status: 405, headers: { ...open, Allow: 'GET, HEAD, OPTIONS' } })
+  }
+  const headers = { ...open, 'Content-Type': 'application/json', 'Cache-Control': 'max-age=300' }
+  return new Response(method === 'HEAD' ? null : JSON.stringify(value), { headers })
+}

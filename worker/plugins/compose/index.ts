@@ -1,0 +1,16 @@
+/** edgemcp/compose: servers made of others, and Workers made of several. */
+
+export type { ForwardedEntry } from '../../declarations/forwarded.ts'
+export { type MountOptions, mount } from './mount.ts'
+export { proxy } from './proxy/proxy.ts'
+export type { ProxyOptions } from './proxy/proxy-options.ts'
+export { routeByHost } from './route-by-host.ts'
+export { routeByTenant, type TenantWorker } from './route-by-tenant.ts'
+export {
+  type McpRpc,
+  type RpcEntrypoint,
+  type RpcEntrypointOptions,
+  type RpcOptions,
+  rpcEntrypoint,
+} from './rpc-entrypoint.ts'
+export { type Asks, type Elsewhere, first, own } from './workers.ts'

@@ -1,0 +1,145 @@
+/** What is asked for by a name or a URI: here, if it is declared here, and else at a server behind this one. */
+
+import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
+import { uncached } from '../../../engine/methods/lists.ts'
+import { type Method, type MethodContext, readObject, readText } from '../../../engine/methods/method.ts'
+import { findResource, readUri } from '../../../engine/methods/resources.ts'
+import { insufficientScope } from '../../../engine/scopes.ts'
+import { type ErrorKind, McpError } from '../../../protocol/errors.ts'
+import type { Result } from '../../../protocol/types.ts'
+import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
+import { besides } from './capabilities.ts'
+import { type Feature, notFound, type Proxied } from './proxied.ts'
+import { upstreamForName, upstreamsForUri } from './resolve.ts'
+import { forward } from './rounds.ts'
+
+export const callTool = async (
+  context: MethodContext,
+  ownMethod: Method,
+  proxies: readonly Proxied[],
+): Promise<Result> => {
+  const { name } = context.call.params
+  const isOwn = typeof name !== 'string' || context.server.registry.tools.has(name)
+  const owner = isOwn
+    ? undefined
+    : await upstreamForName(context, 'tools/list', name, permittedFor(context, 'tool', name, proxies))
+  if (!owner) return answerLocally(context, ownMethod, proxies, 'tools')
+  return forward(context, owner, { name: stripPrefix(owner, name as string) }).catch((thrown) =>
+    toToolError(context, thrown),
+  )
+}
+
+export const getPrompt = async (
+  context: MethodContext,
+  ownMethod: Method,
+  proxies: readonly Proxied[],
+): Promise<Result> => {
+  const { name } = context.call.params
+  const isOwn = typeof name !== 'string' || context.server.registry.prompts.has(name)
+  const owner = isOwn
+    ? undefined
+    : await upstreamForName(context, 'prompts/list', name, permittedFor(context, 'prompt', name, proxies))
+  if (!owner) return answerLocally(context, ownMethod, proxies, 'prompts')
+  return forward(context, owner, { name: stripPrefix(owner, name as string) })
+}
+
+export const readResource = async (
+  context: MethodContext,
+  ownMethod: Method,
+  proxies: readonly Proxied[],
+): Promise<Result> => {
+  const uri = readUri(readText(context.call.params, 'uri'))
+  if (findResource(context.server.registry, uri)) return ownMethod.answer(context)
+  let problem: McpError | undefined
+  // Scopes are decided for this spelling, so no other one may be sent.
+  const canonical = canonicalUri(uri)
+  const permitted = permittedFor(context, 'resource', canonical, proxies)
+  for (const [index, holder] of (await upstreamsForUri(context, canonical, permitted)).entries()) {
+    try {
+      const sent = { uri: await holder.spellingOf(context, canonical, uri) }
+      const result = { ...uncached, ...(await forward(context, holder, sent, index)) }
+      // The upstream says "public" for all who have this server's access there, not for all who may ask here.
+      return holder.isOpen(context, 'resource', canonical) ? result : { ...result, cacheScope: 'private' }
+    } catch (thrown) {
+      if (!(thrown instanceof McpError && passedOver.has(thrown.kind))) throw thrown
+      // One that does not answer, or not this caller, might have it.
+      if (!problem || problem.kind === 'resource_not_found') problem = thrown
+    }
+  }
+  if (problem) throw problem
+  return answerLocally(context, ownMethod, proxies, 'resources')
+}
+
+/**
+ * The upstreams that can have something, as far as the caller has its scopes.
+ *
+ * @throws McpError `insufficient_scope` when the caller lacks the scopes of all that can have it
+ */
+function permittedFor(
+  context: MethodContext,
+  kind: ForwardedEntry['kind'],
+  name: string,
+  proxies: readonly Proxied[],
+): readonly Proxied[] {
+  const fitting = kind === 'resource' ? proxies : proxies.filter(({ prefix }) => name.startsWith(prefix))
+  const lacked = fitting.map((proxied) => proxied.lacked(context, kind, name))
+  const permitted = fitting.filter((_, index) => lacked[index]?.length === 0)
+  if (permitted.length === 0 && lacked[0]) throw insufficientScope(lacked[0])
+  return permitted
+}
+
+/** What another server may be asked after. */
+const passedOver = new Set<ErrorKind>(['resource_not_found', 'unavailable', 'internal_error'])
+
+export const complete = async (
+  context: MethodContext,
+  ownMethod: Method,
+  proxies: readonly Proxied[],
+): Promise<Result> => {
+  const { registry } = context.server
+  const ref = readObject(context.call.params, 'ref')
+  const owner = await referred()
+  if (!owner) return answerLocally(context, ownMethod, proxies, 'completions')
+  if (!(await owner.offers(context, 'completions'))) return { completion: { values: [], hasMore: false } }
+  return forward(context, owner, {
+    ref:
+      ref.type === 'ref/prompt'
+        ? { ...ref, name: stripPrefix(owner, ref.name as string) }
+        : { ...ref, uri: canonicalTemplate(ref.uri as string) },
+  })
+
+  async function referred(): Promise<Proxied | undefined> {
+    const { type, name, uri } = ref
+    if (type === 'ref/prompt' && typeof name === 'string' && !registry.prompts.has(name)) {
+      return upstreamForName(context, 'prompts/list', name, permittedFor(context, 'prompt', name, proxies))
+    }
+    if (type !== 'ref/resource' || typeof uri !== 'string') return undefined
+    if (registry.templates.has(uri) || findResource(registry, uri)) return undefined
+    const canonical = canonicalTemplate(uri)
+    return (await upstreamsForUri(context, canonical, permittedFor(context, 'resource', canonical, proxies)))[0]
+  }
+}
+
+/** Its own answer, though it be that there is no such thing. @throws McpError `method_not_found` when nobody offers any */
+async function answerLocally(
+  context: MethodContext,
+  ownMethod: Method,
+  proxies: readonly Proxied[],
+  feature: Feature,
+): Promise<Result> {
+  const { registry } = context.server
+  const isOwn = ownMethod.offered(registry, context.environment)
+  if (!isOwn && !(await besides(registry, proxies, context.call.principal))[feature])
+    throw notFound(context.call.method)
+  return ownMethod.answer(context)
+}
+
+const stripPrefix = ({ prefix }: Proxied, name: string): string => name.slice(prefix.length)
+
+/** The model gets an error when its client refuses an input request, or in a session cannot be asked, as with tools that are declared here. */
+function toToolError({ call }: MethodContext, thrown: unknown): Result {
+  const kind = thrown instanceof McpError ? thrown.kind : undefined
+  const isTold = kind === 'client_refused' || (kind === 'missing_client_capability' && !call.revision.stateless)
+  if (!isTold) throw thrown
+  return { content: [{ type: 'text', text: (thrown as McpError).message }], isError: true } // it has a kind
+}

@@ -1,0 +1,33 @@
+import type { Registry } from '../../../declarations/server.ts'
+import { capabilitiesOf } from '../../../engine/methods/discover.ts'
+import type { Principal } from '../../../protocol/principal.ts'
+import type { ServerCapabilities } from '../../../protocol/types.ts'
+import { type Feature, features, type Proxied } from './proxied.ts'
+
+/** Milliseconds that a client's first request waits for a server behind this one to say what it offers. */
+const patience = 5_000
+
+/** What servers behind this one offer that it does not offer itself. That they change nobody is told. */
+export async function besides(
+  registry: Registry,
+  proxies: readonly Proxied[],
+  principal: Principal | undefined,
+): Promise<ServerCapabilities> {
+  const ownServer = capabilitiesOf(registry, { updates: false })
+  const all = await Promise.all(proxies.map((proxied) => offeredBy(proxied, principal)))
+  const capabilities = features.filter((feature) => !ownServer[feature] && all.some((offered) => offered[feature]))
+  return Object.fromEntries(capabilities.map((feature) => [feature, {}]))
+}
+
+async function offeredBy(
+  proxied: Proxied,
+  principal: Principal | undefined,
+): Promise<Partial<Record<Feature, object>>> {
+  try {
+    return await proxied.capabilities({ principal, signal: AbortSignal.timeout(patience) })
+  } catch (problem) {
+    // It may answer later, when the client is not told any more: nearly every server has tools.
+    console.error(problem)
+    return { tools: {} }
+  }
+}

@@ -1,0 +1,85 @@
+/** What a server answers that stands before others. */
+
+import type { Registry } from '../../../declarations/server.ts'
+import { methods } from '../../../engine/methods/index.ts'
+import type { Method, MethodContext } from '../../../engine/methods/method.ts'
+import type { Params, Result } from '../../../protocol/types.ts'
+import { callTool, complete, getPrompt, readResource } from './calls.ts'
+import { besides as upstreamCapabilities } from './capabilities.ts'
+import { listed } from './lists.ts'
+import { type List, notFound, type Proxied } from './proxied.ts'
+
+/** The servers that each stands before, in the order in which they are asked. */
+const behind = new WeakMap<Registry, Proxied[]>()
+
+export const proxiesOf = (registry: Registry): readonly Proxied[] => behind.get(registry) ?? []
+
+/** An answer of this server or of those behind it. @param own what answers from what is declared here */
+export type Relay = (context: MethodContext, ownMethod: Method, proxies: readonly Proxied[]) => Promise<Result>
+
+const listing =
+  (list: List): Relay =>
+  (context, ownMethod, proxies) =>
+    listed(context, ownMethod, list, proxies)
+
+const relays: Readonly<Record<string, Relay>> = {
+  'server/discover': discovered,
+  'tools/list': listing('tools/list'),
+  'tools/call': callTool,
+  'prompts/list': listing('prompts/list'),
+  'prompts/get': getPrompt,
+  'resources/list': listing('resources/list'),
+  'resources/templates/list': listing('resources/templates/list'),
+  'resources/read': readResource,
+  'completion/complete': complete,
+}
+
+/** Puts a server before these, and before those that it stands before already. */
+export function mountUpstreams(registry: Registry, proxies: readonly Proxied[]): void {
+  registry.forwarded.push(...proxies)
+  const cached = behind.get(registry)
+  if (cached) return void cached.push(...proxies)
+  const all = [...proxies]
+  behind.set(registry, all)
+  for (const [name, relay] of Object.entries(relays)) {
+    const ownMethod = (registry.methods.get(name) ?? methods[name]) as Method
+    // Whether anything is offered is known when they have been asked.
+    const method: Method = {
+      ...ownMethod,
+      offered: () => true,
+      answer: (context) => relayUntilOver(relay, context, ownMethod, all),
+    }
+    registry.methods.set(name, method)
+  }
+  const { capabilities } = registry
+  registry.capabilities = async (revision, principal) => ({
+    ...revision.server(await upstreamCapabilities(registry, all, principal)),
+    ...(await capabilities?.(revision, principal)),
+  })
+}
+
+/** A call without a principal and without a session has upstream sessions of its own, which end with it. */
+async function relayUntilOver(
+  relay: Relay,
+  context: MethodContext,
+  ownMethod: Method,
+  proxies: readonly Proxied[],
+): Promise<Result> {
+  try {
+    return await relay(context, ownMethod, proxies)
+  } finally {
+    for (const proxied of proxies) proxied.end(context)
+  }
+}
+
+async function discovered(context: MethodContext, ownMethod: Method, proxies: readonly Proxied[]): Promise<Result> {
+  const { call, server } = context
+  // Revisions with a handshake say it there.
+  if (!call.revision.requests.has(call.method)) throw notFound(call.method)
+  const [result, more] = await Promise.all([
+    ownMethod.answer(context),
+    upstreamCapabilities(server.registry, proxies, call.principal),
+  ])
+  const capabilities = { ...more, ...(result.capabilities as Params) }
+  return { ...result, capabilities, ttlMs: 0, cacheScope: 'private' }
+}

@@ -1,0 +1,162 @@
+import { BoundedBody } from '../../../protocol/bounded-body.ts'
+import {
+  isRequest,
+  isRequestId,
+  isResponse,
+  type Parsed,
+  parse,
+  type RequestMessage,
+  type ResponseMessage,
+} from '../../../protocol/jsonrpc.ts'
+import type { RequestId } from '../../../protocol/types.ts'
+import { events, isEventStream } from '../../../testing/wire.ts'
+
+type ErrorMessage = Extract<ResponseMessage, { error: unknown }>
+
+/** What an upstream answers to a POST with one request. */
+export type Match =
+  | { readonly kind: 'response'; readonly message: ResponseMessage }
+  /** The body is one error without an id: the upstream refuses the POST, whatever is in it. */
+  | { readonly kind: 'refusal'; readonly message: ErrorMessage }
+  /** There are responses, and none of them has the id of the request. Nothing of them may reach the caller. */
+  | { readonly kind: 'foreign' }
+  | { readonly kind: 'none' }
+  /** It has more than `maxAnswerBytes`. */
+  | { readonly kind: 'too large' }
+
+/** The connection to an upstream with sessions, for what its streams carry besides the response. */
+export type Peer = {
+  /** Answers a request that the upstream sends. */
+  readonly onRequest: (request: RequestMessage) => void
+  /** Asks for the events after one: the request is a GET with `Last-Event-ID`. */
+  readonly resume?: (lastEventId: string) => Promise<Response>
+}
+
+/** Requests of an upstream that are answered while one call waits for its response. */
+const maxRequests = 100
+const maxResumptions = 100
+/** The time before a stream is resumed, where the upstream sends no `retry`, and at least. */
+const defaultRetryMs = 1_000
+const minRetryMs = 100
+
+/**
+ * Finds the response to a request by its id, with the id's exact type. Reads a stream until it is there, and resumes a stream that
+ * ends before it.
+ *
+ * @param signal of the request
+ * @param peer only for an upstream with sessions
+ * @throws the reason of the signal
+ * @see https://www.jsonrpc.org/specification#response_object
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
+ */
+export async function matchResponse(
+  response: Response,
+  id: RequestId,
+  signal: AbortSignal,
+  peer?: Peer,
+): Promise<Match> {
+  const reading = new Reading(id, signal, peer)
+  let match = await reading.read(response)
+  for (let count = 0; !match && reading.lastEventId && peer?.resume && count < maxResumptions; count += 1) {
+    await pause(Math.max(reading.retryMs, minRetryMs), signal)
+    const resumed = await peer.resume(reading.lastEventId).catch(() => undefined)
+    signal.throwIfAborted()
+    if (resumed?.ok && isEventStream(resumed)) {
+      match = await reading.read(resumed)
+      continue
+    }
+    await resumed?.body?.cancel()
+    // A lost connection, and an error that is declared temporary, decide nothing.
+    if (resumed && resumed.status !== 429 && resumed.status < 500) break
+  }
+  return match ?? reading.unmatched
+}
+
+/** Reads one answer, which may come on several streams, one after the other. */
+class Reading {
+  /** Of the last event that was read; empty: there is none. */
+  lastEventId = ''
+  retryMs = defaultRetryMs
+  readonly #id: RequestId
+  readonly #signal: AbortSignal
+  readonly #peer: Peer | undefined
+  readonly #read = { bytes: 0 }
+  #requests = 0
+  #isForeign = false
+  #refusal: ErrorMessage | undefined
+
+  constructor(id: RequestId, signal: AbortSignal, peer: Peer | undefined) {
+    this.#id = id
+    this.#signal = signal
+    this.#peer = peer
+  }
+
+  /** The outcome of an answer without the response. */
+  get unmatched(): Match {
+    if (this.#refusal && !this.#isForeign) return { kind: 'refusal', message: this.#refusal }
+    return { kind: this.#isForeign ? 'foreign' : 'none' }
+  }
+
+  /** Reads until the response, or to the end. */
+  async read(upstreamResponse: Response): Promise<Match | undefined> {
+    const bounded = upstreamResponse.body && new BoundedBody(upstreamResponse.body, this.#read)
+    const response = bounded ? new Response(bounded.stream, upstreamResponse) : upstreamResponse
+    const isStream = isEventStream(response)
+    try {
+      for await (const parsed of isStream ? this.#streamed(response) : mapMessages(parse(await response.text()))) {
+        const message = 'message' in parsed ? parsed.message : undefined
+        if (!message) continue
+        if (isRequest(message)) this.#onRequest(message)
+        if (!isResponse(message)) continue
+        if (message.id === this.#id) return { kind: 'response', message }
+        if ('error' in message && !isRequestId(message.id) && !isStream) this.#refusal = message
+        else this.#isForeign = true
+      }
+    } catch (problem) {
+      if (bounded?.isTooLarge) return { kind: 'too large' }
+      this.#signal.throwIfAborted()
+      // A stream whose connection is lost is resumed like one that ends.
+      if (!isStream || !this.lastEventId) throw problem
+    }
+    this.#signal.throwIfAborted()
+    return undefined
+  }
+
+  async *#streamed(response: Response): AsyncGenerator<ParsedMessage> {
+    let parsedId: string | undefined
+    const onRetry = (retryMs: number) => {
+      this.retryMs = retryMs
+    }
+    const onId = (id: string) => {
+      parsedId = id
+    }
+    for await (const { id, data } of events(response, this.#signal, { onRetry, onId })) {
+      this.lastEventId = id ?? this.lastEventId
+      if (data) yield* mapMessages(parse(data))
+    }
+    // Of an event without data. Where the connection was lost, an event that was parsed may not have been read.
+    this.lastEventId = parsedId ?? this.lastEventId
+  }
+
+  #onRequest(request: RequestMessage): void {
+    this.#requests += 1
+    if (this.#requests <= maxRequests) this.#peer?.onRequest(request)
+  }
+}
+
+type ParsedMessage = Exclude<Parsed, { batch: unknown }>
+const mapMessages = (parsed: Parsed): readonly ParsedMessage[] => ('batch' in parsed ? parsed.batch : [parsed])
+
+/** @throws the reason of the signal when that aborts before the time has passed */
+async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  signal.throwIfAborted()
+  const { promise, resolve, reject } = Promise.withResolvers<void>()
+  const onAbort = () => reject(signal.reason)
+  signal.addEventListener('abort', onAbort, { once: true })
+  // Longer than a timer can be: the call's timeout comes before.
+  const timer = setTimeout(resolve, Math.min(ms, 2 ** 31 - 1))
+  await promise.finally(() => {
+    clearTimeout(timer)
+    signal.removeEventListener('abort', onAbort)
+  })
+}

@@ -1,0 +1,30 @@
+import { BoundedMap } from '../../../protocol/bounded-map.ts'
+import { isObject } from '../../../protocol/jsonrpc.ts'
+import { type HeaderParameter, headerParameters, parameterHeaders } from '../../../protocol/param-headers.ts'
+import type { Params } from '../../../protocol/types.ts'
+
+/** Tools with such arguments that are remembered. A call of another one makes the upstream refuse it, and its list is read again. */
+const maxTools = 1000
+
+/**
+ * The arguments that calls of a server's tools repeat in headers, as far as its lists have told.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#custom-headers-from-tool-parameters
+ */
+export class Mirrored {
+  readonly #byTool = new BoundedMap<unknown, readonly HeaderParameter[]>({ maxEntries: maxTools })
+
+  /** @param tools as the server lists them */
+  learn(tools: readonly Params[]): void {
+    for (const { name, inputSchema } of tools) {
+      const parameters = isObject(inputSchema) ? headerParameters(inputSchema) : []
+      if (parameters.length > 0) this.#byTool.set(name, parameters)
+      else this.#byTool.delete(name)
+    }
+  }
+
+  /** @param params of `tools/call` */
+  headers({ name, arguments: args }: Params): Record<string, string> {
+    return parameterHeaders(this.#byTool.get(name) ?? [], args)
+  }
+}

@@ -1,0 +1,270 @@
+/** A server elsewhere, as a part of the one that stands before it. */
+
+import type { Forwarded, ForwardedEntry } from '../../../declarations/forwarded.ts'
+import type { Interceptor } from '../../../declarations/interceptor.ts'
+import { isPermitted } from '../../../engine/methods/lists.ts'
+import type { MethodContext } from '../../../engine/methods/method.ts'
+import { BoundedMap } from '../../../protocol/bounded-map.ts'
+import { McpError } from '../../../protocol/errors.ts'
+import { isObject } from '../../../protocol/jsonrpc.ts'
+import { type Principal, principalKey } from '../../../protocol/principal.ts'
+import type { Params, Result, ServerCapabilities } from '../../../protocol/types.ts'
+import { canonicalUri } from '../../../protocol/uri.ts'
+import { withPrefix } from '../with-prefix.ts'
+import { type ListMember, readEntry } from './entries.ts'
+import { Mirrored } from './mirrored.ts'
+import type { ProxyOptions } from './proxy-options.ts'
+import type { Remote, RemoteCaller } from './remote.ts'
+
+/** What is passed on. */
+export const features = ['tools', 'prompts', 'resources', 'completions'] as const
+export type Feature = (typeof features)[number]
+
+/** Its lists: what they are of, what must be offered, the member with the entries, and what names an entry. */
+export const lists = {
+  'tools/list': { kind: 'tool', feature: 'tools', member: 'tools', id: 'name' },
+  'prompts/list': { kind: 'prompt', feature: 'prompts', member: 'prompts', id: 'name' },
+  'resources/list': { kind: 'resource', feature: 'resources', member: 'resources', id: 'uri' },
+  'resources/templates/list': {
+    kind: 'resource',
+    feature: 'resources',
+    member: 'resourceTemplates',
+    id: 'uriTemplate',
+  },
+} as const satisfies Readonly<
+  Record<string, { kind: ForwardedEntry['kind']; feature: Feature; member: ListMember; id: string }>
+>
+export type List = keyof typeof lists
+
+/** An upstream that did not answer a list in time is left out of lists for this long. */
+const hungMs = 30_000
+
+/** Pages of a list that are read. */
+const mostPages = 20
+
+/** Entries of a list that are read. The URI of each resource is matched against every template. */
+const maxEntries = { tools: 10_000, prompts: 10_000, resources: 10_000, resourceTemplates: 1_000 }
+
+export type ProxiedOptions = Required<
+  Pick<ProxyOptions, 'prefix' | 'headers' | 'timeout' | 'listTimeout' | 'sharedSessions'>
+> &
+  Pick<ProxyOptions, 'scopes'>
+
+/** The keys of upstream sessions that are for one call: nobody is signed in, and this server has no session either. */
+const callKeys = new WeakMap<object, string>()
+let callCount = 0
+
+export class Proxied implements Forwarded {
+  readonly prefix: string
+  readonly #remote: Remote
+  readonly #options: ProxiedOptions
+  readonly #mirrored = new Mirrored()
+  /** Until when lists leave the upstream out, by the headers with which it did not answer in time. */
+  readonly #hungUntilMs = new BoundedMap<string, number>({ maxEntries: 1000 })
+  /** Of the mounted server that has this proxy: they wrap the calls of this upstream. */
+  readonly interceptors: readonly Interceptor[]
+
+  constructor(remote: Remote, options: ProxiedOptions, interceptors: readonly Interceptor[] = []) {
+    this.prefix = options.prefix
+    this.interceptors = interceptors
+    this.#remote = remote
+    this.#options = options
+  }
+
+  /** The same server, under longer names. @param outer the interceptors of the server that mounts it, under those names */
+  within(prefix: string, outer: readonly Interceptor[]): Proxied {
+    const options = { ...this.#options, prefix: prefix + this.prefix }
+    return new Proxied(this.#remote, options, [...outer, ...withPrefix(prefix, this.interceptors)])
+  }
+
+  get what(): string {
+    return `the proxy of "${this.#remote.url}"`
+  }
+
+  get scopes(): readonly string[] | undefined {
+    const { scopes } = this.#options
+    return typeof scopes === 'function' ? [] : scopes
+  }
+
+  /** @param entry with its name upstream */
+  scopesOf(entry: ForwardedEntry): readonly string[] {
+    const { scopes = [] } = this.#options
+    if (typeof scopes !== 'function') return scopes
+    const ownNames = scopes(entry)
+    if (Array.isArray(ownNames)) return ownNames
+    throw new Error(`The scopes of ${this.what} for the ${entry.kind} "${entry.name}" must be a list, such as []`)
+  }
+
+  /** May everybody have what the upstream gives to everybody: no scopes here, and no headers there? */
+  isOpen({ call }: MethodContext, kind: ForwardedEntry['kind'], name: string): boolean {
+    const hasHeaders = Object.keys(this.#options.headers(call.principal)).length > 0
+    return !hasHeaders && this.scopesOf({ kind, name }).length === 0
+  }
+
+  /** All scopes of something, if the caller lacks one of them. @param name here, with the prefix */
+  lacked({ call }: MethodContext, kind: ForwardedEntry['kind'], name: string): readonly string[] {
+    const nameThere = kind === 'resource' ? name : name.slice(this.prefix.length)
+    const scopes = this.scopesOf({ kind, name: nameThere })
+    return isPermitted({ scopes }, call) ? [] : scopes
+  }
+
+  /** @throws McpError `unavailable` when the upstream does not answer, or what it answers instead */
+  async capabilities({
+    principal,
+    signal,
+  }: {
+    principal: Principal | undefined
+    signal: AbortSignal
+  }): Promise<ServerCapabilities> {
+    const headers = this.#options.headers(principal)
+    const key = this.#sharedKey(principal, headers) ?? newCallKey()
+    const caller = { sessionKey: key, headers, capabilities: {}, signal: this.#signal(signal) }
+    return this.#remote.capabilities(caller).finally(() => isCallKey(key) && this.#remote.end(key))
+  }
+
+  async offers(context: MethodContext, feature: Feature, signal = this.timed(context)): Promise<boolean> {
+    const capabilities = await this.#remote.capabilities(this.#caller(context, signal))
+    return capabilities[feature] !== undefined
+  }
+
+  /** Ends the upstream session of a call that has one of its own. Called when the call is over. */
+  end({ environment }: MethodContext): void {
+    const key = callKeys.get(environment)
+    if (key !== undefined) this.#remote.end(key)
+  }
+
+  /** All entries of a list, under the names that they have here; `undefined` when it offers none. */
+  async list(context: MethodContext, list: List): Promise<Params[] | undefined> {
+    const { timeout, listTimeout, headers } = this.#options
+    const key = JSON.stringify(headers(context.call.principal))
+    if (Date.now() < (this.#hungUntilMs.get(key) ?? 0)) throw this.#remote.noAnswer('timed out a moment ago')
+    const timer = AbortSignal.timeout(Math.min(timeout, listTimeout))
+    try {
+      return await this.#list(context, list, AbortSignal.any([context.context.signal, timer]))
+    } finally {
+      if (timer.aborted && !context.context.signal.aborted) this.#hungUntilMs.set(key, Date.now() + hungMs)
+    }
+  }
+
+  async #list(context: MethodContext, list: List, signal: AbortSignal): Promise<Params[] | undefined> {
+    const { feature, member, id } = lists[list]
+    if (!(await this.offers(context, feature, signal))) return undefined
+    const entries: Params[] = []
+    const invalid: string[] = []
+    const seen = new Set<string>()
+    let cursor: string | undefined
+    for (let page = 0; page < mostPages && (page === 0 || cursor !== undefined); page += 1) {
+      const result = await this.#page(context, list, cursor, signal).catch((problem): Params => {
+        if (page === 0 || !(problem instanceof McpError)) throw problem
+        context.environment.report(problem)
+        return {}
+      })
+      for (const value of (result[member] ?? []) as unknown[]) {
+        if (entries.length + invalid.length >= maxEntries[member]) break
+        const read = readEntry(member, value)
+        if ('entry' in read) entries.push(read.entry)
+        else invalid.push(read.problem)
+      }
+      const { nextCursor } = result
+      cursor = typeof nextCursor === 'string' && nextCursor !== '' && !seen.has(nextCursor) ? nextCursor : undefined
+      if (cursor !== undefined) seen.add(cursor)
+    }
+    if (invalid.length > 0) context.environment.report(this.#remote.invalidEntries(list, invalid))
+    if (list === 'tools/list') this.#mirrored.learn(entries)
+    for (const entry of entries) delete entry.execution // tasks are not forwarded
+    return id === 'name' ? entries.map((entry) => ({ ...entry, name: this.prefix + entry.name })) : entries
+  }
+
+  /**
+   * The spelling of a URI that the upstream knows: the one that it lists, where the client has written the URI otherwise than
+   * in its canonical spelling.
+   */
+  async spellingOf(context: MethodContext, canonical: string, given: string): Promise<string> {
+    if (given === canonical) return canonical
+    // An upstream that does not answer is asked for the resource all the same, and the client gets that error.
+    const entries = await this.list(context, 'resources/list').catch(() => undefined)
+    const listed = entries?.map((entry) => String(entry.uri)).filter((uri) => canonicalUri(uri) === canonical)
+    return listed?.find((uri) => uri === given) ?? listed?.[0] ?? canonical
+  }
+
+  /** @throws McpError `unavailable` when the result has no list */
+  async #page(context: MethodContext, list: List, cursor: string | undefined, signal: AbortSignal): Promise<Params> {
+    const result = await this.request(context, list, cursor === undefined ? {} : { cursor }, signal)
+    const { member } = lists[list]
+    if (result[member] !== undefined && !Array.isArray(result[member])) {
+      throw this.#remote.invalidResult(list, `the member "${member}" must be a list`)
+    }
+    return result
+  }
+
+  /** @param params without `_meta`: of the client's nothing but its trace is passed on */
+  async request(context: MethodContext, method: string, params: Params, signal = this.timed(context)): Promise<Result> {
+    try {
+      return await this.#send(context, method, params, signal)
+    } catch (problem) {
+      if (!isMismatch(problem)) throw problem
+    }
+    // Its list tells what is to be repeated in headers.
+    await this.list(context, 'tools/list')
+    return this.#send(context, method, params, signal).catch((problem) => {
+      // Not in the headers of whoever calls here.
+      throw isMismatch(problem) ? new McpError('internal_error', problem.message) : problem
+    })
+  }
+
+  #send(context: MethodContext, method: string, params: Params, signal: AbortSignal): Promise<Result> {
+    const { traceparent, tracestate, baggage } = isObject(context.call.params._meta) ? context.call.params._meta : {}
+    return this.#remote.request({
+      ...this.#caller(context, signal),
+      method,
+      params: { ...params, _meta: { traceparent, tracestate, baggage } },
+      mirrored: method === 'tools/call' ? this.#mirrored.headers(params) : {},
+    })
+  }
+
+  #caller({ call, environment }: MethodContext, signal: AbortSignal): RemoteCaller {
+    const { roots, sampling, elicitation } = call.capabilities
+    const headers = this.#options.headers(call.principal)
+    const own = call.session && JSON.stringify(['session', call.session.id])
+    return {
+      sessionKey: this.#sharedKey(call.principal, headers) ?? own ?? callKeyOf(environment),
+      capabilities: { roots, sampling, elicitation } as RemoteCaller['capabilities'], // undefined members are left out as JSON
+      headers,
+      signal,
+    }
+  }
+
+  /** The key of an upstream session that several calls may use; `undefined` when nobody is signed in. */
+  #sharedKey(principal: Principal | undefined, headers: Readonly<Record<string, string>>): string | undefined {
+    if (this.#options.sharedSessions) return JSON.stringify(['headers', headers])
+    return principal && JSON.stringify(['principal', principalKey(principal)])
+  }
+
+  /** The call's signal, which also aborts when the upstream has taken too long for the call. */
+  timed({ context }: MethodContext): AbortSignal {
+    return this.#signal(context.signal)
+  }
+
+  #signal(signal: AbortSignal): AbortSignal {
+    return AbortSignal.any([signal, AbortSignal.timeout(this.#options.timeout)])
+  }
+}
+
+function callKeyOf(environment: object): string {
+  const key = callKeys.get(environment) ?? newCallKey()
+  callKeys.set(environment, key)
+  return key
+}
+
+function newCallKey(): string {
+  callCount += 1
+  return `call ${callCount}`
+}
+
+const isCallKey = (key: string) => key.startsWith('call ')
+
+const isMismatch = (problem: unknown): problem is McpError =>
+  problem instanceof McpError && problem.kind === 'header_mismatch'
+
+/** Neither this server nor one behind it offers the method. */
+export const notFound = (method: string): McpError => new McpError('method_not_found', `Method not found: ${method}`)

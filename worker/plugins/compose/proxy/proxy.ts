@@ -1,0 +1,62 @@
+import { waitUntil } from 'cloudflare:workers'
+import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
+import * as kind from '../../../declarations/option-kinds.ts'
+import type { Module } from '../../../declarations/server.ts'
+import { isSecureUrl } from '../../../protocol/secure-url.ts'
+import { mountUpstreams } from './front.ts'
+import { Proxied } from './proxied.ts'
+import type { ProxyOptions } from './proxy-options.ts'
+import { Remote, type RemotePlatform } from './remote.ts'
+
+const kinds: KindsOf<ProxyOptions> = {
+  prefix: kind.string,
+  headers: kind.fn,
+  timeout: kind.amount,
+  listTimeout: kind.amount,
+  // Checked below: the message names the upstream.
+  scopes: kind.anything,
+  sharedSessions: kind.flag,
+  fetch: kind.fn,
+}
+
+/**
+ * The tools, prompts, resources and completions of a server elsewhere, as a part of this one: listed with its own, and asked for
+ * there, as far as that server says that it offers them. What it asks, whoever calls is asked, as far as it speaks 2026-07-28;
+ * one that has sessions only is told that nobody can be asked.
+ *
+ * @param url its endpoint: https, or http on this machine
+ * @throws Error for any other URL, and for scopes that are neither a list nor a function
+ * @example
+ * server.use(proxy('https://weather.example/mcp', { prefix: 'weather_', scopes: ['weather:read'] }))
+ */
+export function proxy(url: string, options: ProxyOptions = {}): Module {
+  checkOptions('proxy()', options, kinds)
+  const {
+    prefix = '',
+    headers = () => ({}),
+    timeout = 60_000,
+    listTimeout = 10_000,
+    sharedSessions = false,
+    scopes,
+  } = options
+  if (!isSecureUrl(url)) {
+    throw new Error(
+      `proxy("${url}"): the URL of an upstream must be https, or http on this machine, as in "https://weather.example/mcp"`,
+    )
+  }
+  if (scopes !== undefined && typeof scopes !== 'function' && !Array.isArray(scopes)) {
+    throw new Error(
+      `proxy("${url}") has the scopes ${JSON.stringify(scopes)}: write a list, as scopes: ['weather:read'], or a function`,
+    )
+  }
+  const platform: RemotePlatform = { fetch: options.fetch ?? ((to, init) => fetch(to, init)), waitUntil }
+  const proxied = new Proxied(new Remote(url, platform), {
+    prefix,
+    headers,
+    timeout,
+    listTimeout,
+    sharedSessions,
+    scopes,
+  })
+  return ({ registry, prefix: outer }) => mountUpstreams(registry, [outer ? proxied.within(outer, []) : proxied])
+}

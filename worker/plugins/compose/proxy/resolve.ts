@@ -1,0 +1,76 @@
+/** Which of the servers behind this one has something that this one has not. */
+
+import { uriTemplate } from '../../../declarations/uri-template.ts'
+import type { MethodContext } from '../../../engine/methods/method.ts'
+import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
+import { type List, lists, type Proxied } from './proxied.ts'
+
+/**
+ * The one whose prefix a name has; of several the first that lists it.
+ *
+ * @throws McpError `unavailable` when it is not known, because one of them does not answer
+ */
+export async function upstreamForName(
+  context: MethodContext,
+  list: List,
+  name: string,
+  proxies: readonly Proxied[],
+): Promise<Proxied | undefined> {
+  const fitting = proxies.filter(({ prefix }) => name.startsWith(prefix))
+  const [only, ...others] = fitting
+  if (others.length === 0) return only && (await only.offers(context, lists[list].feature)) ? only : undefined
+  const has = async (proxied: Proxied) => (await proxied.list(context, list))?.some((entry) => entry.name === name)
+  return fitting[await chosen(context, () => firstThat(has, fitting))]
+}
+
+/**
+ * Those to ask for a resource, one after the other: the first that lists it, or a template that it fits; all, when nobody does.
+ *
+ * @param uri of the resource, or the text of a template, in its canonical spelling
+ */
+export async function upstreamsForUri(
+  context: MethodContext,
+  uri: string,
+  proxies: readonly Proxied[],
+): Promise<readonly Proxied[]> {
+  // One that does not answer may have some.
+  const offering = await Promise.all(proxies.map((proxied) => proxied.offers(context, 'resources').catch(() => true)))
+  const possible = proxies.filter((_, index) => offering[index])
+  if (possible.length < 2) return possible
+  const has = async (proxied: Proxied) =>
+    (await proxied.list(context, 'resources/list'))?.some((entry) => canonicalUri(String(entry.uri)) === uri) ||
+    (await proxied.list(context, 'resources/templates/list'))?.some(({ uriTemplate }) => fits(uri, uriTemplate))
+  const holder = proxies[await chosen(context, () => firstThat(has, proxies).catch(() => -1))]
+  return holder ? [holder] : possible
+}
+
+function fits(uri: string, template: unknown): boolean {
+  if (uri === canonicalTemplate(String(template))) return true
+  try {
+    return uriTemplate(String(template)).match(uri) !== undefined
+  } catch {
+    // Whatever that is.
+    return false
+  }
+}
+
+/** A choice that a call stays with, however often it goes on. */
+const chosen = ({ context }: MethodContext, choose: () => Promise<number>): Promise<number> =>
+  context.once('\0remote', choose)
+
+/** @returns its index, -1 for none @throws what the first of those has thrown that could not be asked, when it is none of the others */
+async function firstThat(
+  has: (proxied: Proxied) => Promise<boolean | undefined>,
+  proxies: readonly Proxied[],
+): Promise<number> {
+  const problems: unknown[] = []
+  for (const [index, proxied] of proxies.entries()) {
+    try {
+      if (await has(proxied)) return index
+    } catch (problem) {
+      problems.push(problem)
+    }
+  }
+  if (problems.length > 0) throw problems[0]
+  return -1
+}

@@ -1,0 +1,90 @@
+import { McpError } from '../../../protocol/errors.ts'
+import { isObject } from '../../../protocol/jsonrpc.ts'
+import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
+import { inputRequestProblem, isBlock, roles } from './input-requests.ts'
+
+/** A result in which the upstream asks the client before it goes on. */
+export type InputRequired = {
+  readonly resultType: 'input_required'
+  readonly inputRequests: Readonly<Record<string, InputRequest>>
+  readonly requestState?: string
+}
+
+/** The members that a result has, the required one first. Results of other methods are read by this server alone. */
+const members: Readonly<Record<string, readonly [string, ...string[]]>> = {
+  'tools/call': ['content', 'structuredContent', 'isError'],
+  'prompts/get': ['messages', 'description'],
+  'resources/read': ['contents', 'ttlMs', 'cacheScope'],
+  'completion/complete': ['completion'],
+}
+const canAsk = new Set(['tools/call', 'prompts/get', 'resources/read'])
+
+export const isInputRequired = (result: Result | InputRequired): result is InputRequired =>
+  result.resultType === 'input_required'
+
+/**
+ * What an upstream returned, as data: a complete result with the members that its method has, or input requests. Other kinds of
+ * results, such as tasks, take a capability that this server does not declare upstream.
+ *
+ * @param canBeAsked is the upstream's protocol version one that knows input requests?
+ * @throws McpError `unavailable` for anything else
+ */
+export function readResult(method: string, params: Params, canBeAsked: boolean, host: string): Result | InputRequired {
+  const { resultType = 'complete', _meta } = params
+  // Versions with sessions have no kinds of results: there it is a member like any other.
+  if (canBeAsked && resultType === 'input_required') return readInputRequired(method, params, host)
+  if (canBeAsked && resultType !== 'complete') {
+    throw invalidResult(
+      host,
+      method,
+      `its resultType is ${JSON.stringify(resultType)}, which this server did not ask for`,
+    )
+  }
+  const [required, ...others] = members[method] ?? []
+  if (!required) return params
+  // Some servers leave the content out where there is structured content.
+  const value = params[required] ?? (params.structuredContent === undefined ? undefined : [])
+  if (required === 'completion' ? !isObject(value) : !(Array.isArray(value) && value.every(isObject))) {
+    throw invalidResult(
+      host,
+      method,
+      `"${required}" must be ${required === 'completion' ? 'an object' : 'a list of objects'}`,
+    )
+  }
+  const isRead = required === 'messages' ? isPromptMessage : required === 'contents' ? isResourceContents : undefined
+  const index = Array.isArray(value) && isRead ? value.findIndex((each) => !isRead(each)) : -1
+  if (index >= 0) throw invalidResult(host, method, `invalid ${required}[${index}]`)
+  const content = others.filter((name) => isKept(name, params[name])).map((name) => [name, params[name]])
+  return { [required]: value, ...Object.fromEntries(content), ...(isObject(_meta) && { _meta }) }
+}
+
+const isPromptMessage = ({ role, content }: Params) => roles.has(role) && isObject(content) && isBlock(content)
+const isResourceContents = ({ uri, text, blob }: Params) =>
+  typeof uri === 'string' && (typeof text === 'string' || typeof blob === 'string')
+
+function isKept(name: string, value: unknown): boolean {
+  if (name === 'ttlMs') return Number.isSafeInteger(value) && Number(value) >= 0
+  if (name === 'cacheScope') return value === 'public' || value === 'private'
+  return value !== undefined
+}
+
+function readInputRequired(method: string, params: Params, host: string): InputRequired {
+  const { inputRequests = {}, requestState } = params
+  if (!canAsk.has(method)) throw invalidResult(host, method, 'it asks for input, which this method cannot do')
+  if (!isObject(inputRequests)) throw invalidResult(host, method, '"inputRequests" must be an object')
+  for (const [key, request] of Object.entries(inputRequests)) {
+    const problem = inputRequestProblem(request)
+    if (problem !== undefined) throw invalidResult(host, method, `the input request "${key}" ${problem}`)
+  }
+  if (requestState !== undefined && typeof requestState !== 'string') {
+    throw invalidResult(host, method, '"requestState" must be a string')
+  }
+  return {
+    resultType: 'input_required',
+    inputRequests: inputRequests as InputRequired['inputRequests'], // each was looked at above
+    ...(requestState !== undefined && { requestState }),
+  }
+}
+
+export const invalidResult = (host: string, method: string, reason: string): McpError =>
+  new McpError('unavailable', `The server at ${host} answered ${method} with an invalid result: ${reason}`)

@@ -1,0 +1,53 @@
+import type { Context } from '../../../declarations/context.ts'
+import type { MethodContext } from '../../../engine/methods/method.ts'
+import { McpError } from '../../../protocol/errors.ts'
+import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
+import { interceptPart } from './intercept-part.ts'
+import type { Proxied } from './proxied.ts'
+import { isInputRequired } from './results.ts'
+
+type Requests = Readonly<Record<string, InputRequest>>
+
+/** Rounds that an upstream may take for one call. */
+const maxRounds = 100
+
+/**
+ * What is asked here, asked at a server behind this one. What that asks back, whoever calls is asked. Each round there happens
+ * once, however often the call here goes on.
+ *
+ * @param upstream what is called otherwise there
+ * @param index of several that are asked one after the other
+ */
+export const forward = (context: MethodContext, proxied: Proxied, upstream: Params, index = 0): Promise<Result> =>
+  interceptPart(proxied.interceptors, context, (inner) => relay(inner, proxied, upstream, index))
+
+async function relay(methodContext: MethodContext, proxied: Proxied, upstream: Params, index: number): Promise<Result> {
+  const { context, call } = methodContext
+  const { inputResponses: _i, requestState: _r, task: _t, _meta, ...params } = call.params
+  let more: Params = {}
+  // For all rounds in which the client is not asked.
+  const signal = proxied.timed(methodContext)
+  for (let round = 1; round <= maxRounds; round += 1) {
+    const sent = { ...params, ...upstream, ...more }
+    const result: Result = await context.once(`\0remote ${index} ${round}`, () =>
+      proxied.request(methodContext, call.method, sent, signal),
+    )
+    if (!isInputRequired(result)) return result
+    const { inputRequests, requestState } = result
+    const hasRequests = Object.keys(inputRequests).length > 0
+    const inputResponses = hasRequests ? answersTo(context, round, inputRequests) : {}
+    if (!inputResponses) return context.requestInput(keyed(round, inputRequests))
+    more = { ...(hasRequests && { inputResponses }), ...(requestState !== undefined && { requestState }) }
+  }
+  throw new McpError('unavailable', `The upstream asks for input again after ${maxRounds} rounds`)
+}
+
+/** The same questions under keys that no other round has. */
+const keyed = (round: number, requests: Requests): Requests =>
+  Object.fromEntries(Object.entries(requests).map(([key, request]) => [`${round} ${key}`, request]))
+
+/** What was answered to them; `undefined` when nothing has been asked yet. */
+function answersTo(context: Context, round: number, requests: Requests): Params | undefined {
+  const answers = Object.keys(requests).map((key) => [key, context.inputResponse(`${round} ${key}`)] as const)
+  return answers.some(([, answer]) => answer === undefined) ? undefined : Object.fromEntries(answers)
+}

@@ -1,0 +1,59 @@
+import type { Awaitable } from '../../declarations/context.ts'
+import { BoundedMap } from '../../protocol/bounded-map.ts'
+import { protectedResource } from '../../protocol/well-known.ts'
+import { type Asks, askWorker, type Elsewhere } from './workers.ts'
+
+/** @param path of the tenant's endpoint, for `serve`. @returns `undefined`: there is no such tenant */
+export type TenantWorker = (tenant: string, path: string) => Awaitable<Elsewhere | undefined>
+
+/** Tenants whose Workers are kept. The one that was asked least recently is put away first, and made again when it is asked. */
+const mostKept = 1000
+
+/**
+ * A Worker for each tenant, made when it is first asked for, and kept; `undefined` for what names no tenant, and for tenants that
+ * there are not. For `first`; `forTenant` of `edgemcp/auth` goes with it. A tenant is named with letters, digits, `-` and `_`.
+ *
+ * @param pattern a host, such as `{tenant}.example.com`, or the path of an endpoint, such as `/{tenant}/mcp`
+ * @throws Error for a pattern without a tenant, or with one in the last part of a path
+ *
+ * @example
+ * const tenants = routeByTenant('/{tenant}/mcp', (tenant, path) => {
+ *   return ['acme', 'globex'].includes(tenant) ? serve(server, { path, auth }) : undefined
+ * })
+ */
+export function routeByTenant(pattern: string, workerFor: TenantWorker): Asks {
+  const isPath = pattern.startsWith('/')
+  const expression = readPattern(pattern, isPath)
+  const kept = new BoundedMap<string, Asks>({ maxEntries: mostKept })
+  return async (request, env, ctx) => {
+    const { hostname, pathname } = new URL(request.url)
+    const tenant = expression.exec(isPath ? pathname : hostname)?.[1]
+    if (tenant === undefined) return undefined
+    const ask = kept.get(tenant) ?? (await build(tenant))
+    return ask?.(request, env, ctx)
+  }
+
+  async function build(tenant: string): Promise<Asks | undefined> {
+    const worker = await workerFor(tenant, isPath ? pattern.replace(place, tenant) : '/mcp')
+    if (!worker) return undefined
+    const ask = askWorker(worker)
+    kept.set(tenant, ask)
+    return ask
+  }
+}
+
+const place = '{tenant}'
+
+function readPattern(pattern: string, isPath: boolean): RegExp {
+  const texts = pattern.split(place).map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+  const [before, after, ...others] = texts
+  if (after === undefined || others.length > 0) {
+    throw new Error(`routeByTenant: "${pattern}" needs one {tenant}, as in "/{tenant}/mcp" or "{tenant}.example.com"`)
+  }
+  if (!isPath) return new RegExp(`^${before}([\\w-]+)${after}$`, 'i')
+  const last = after.lastIndexOf('/')
+  if (last === -1)
+    throw new Error(`routeByTenant: put {tenant} before the last part of "${pattern}", as in "/{tenant}/mcp"`)
+  const endpoints = `(?:${after.slice(last + 1)}|sse|messages)`
+  return new RegExp(`^(?:${protectedResource})?${before}([\\w-]+)${after.slice(0, last)}/${endpoints}$`)
+}

@@ -1,0 +1,87 @@
+import { WorkerEntrypoint } from 'cloudflare:workers'
+import { checkOptions } from '../../declarations/check-options.ts'
+import { string } from '../../declarations/option-kinds.ts'
+import type { Registry } from '../../declarations/server.ts'
+import { methods } from '../../engine/methods/index.ts'
+import type { Method } from '../../engine/methods/method.ts'
+import { encodeHeader, parameterHeaders } from '../../protocol/param-headers.ts'
+import { newestStateless } from '../../protocol/revisions/index.ts'
+import { enveloped, requestHeaders } from '../../protocol/stateless-request.ts'
+import type { CallToolResult, Params, Result } from '../../protocol/types.ts'
+import type { McpWorker } from '../../serve.ts'
+
+/** Who asks. */
+export type RpcOptions = {
+  /** A bearer token, where the server wants one. */
+  token?: string
+}
+
+export type RpcEntrypointOptions = {
+  /** The endpoint's public URL, which is the audience of its tokens. Default: `http://localhost` with the endpoint's path. */
+  url?: string
+}
+
+/** What another Worker may ask through a service binding. */
+export interface McpRpc {
+  /** Any method. @throws Error with the message of a JSON-RPC error */
+  request(method: string, params?: Params, options?: RpcOptions): Promise<Result>
+  callTool(name: string, args?: Params, options?: RpcOptions): Promise<CallToolResult>
+  readResource(uri: string, options?: RpcOptions): Promise<Result>
+}
+
+export type RpcEntrypoint = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & McpRpc
+
+const { date } = newestStateless
+const envelope = { capabilities: {}, client: { name: 'service binding', version: '1' } }
+
+/** The headers that repeat what a method of an extension, or the schema of a tool, names: the server refuses requests without. */
+function headersOfServer(registry: Registry, method: string, params: Params): Record<string, string> {
+  const { named } = (registry.methods.get(method) ?? methods[method] ?? {}) as Partial<Method>
+  const name = named && params[named]
+  const tool = method === 'tools/call' ? registry.tools.get(String(params.name)) : undefined
+  return {
+    ...(typeof name === 'string' && { 'Mcp-Name': encodeHeader(name) }),
+    ...parameterHeaders(tool?.mirrored ?? [], params.arguments),
+  }
+}
+
+/**
+ * An entrypoint by which other Workers of the same account call a server without HTTP of their own. They are clients like
+ * any other: what takes a token takes it here too. What asks is refused: there is nobody to answer.
+ *
+ * @example
+ * export const McpEntrypoint = rpcEntrypoint(worker, { url: 'https://notes.example.com/mcp' })
+ * // the other Worker, whose binding NOTES has the entrypoint "McpEntrypoint"
+ * const { content } = await env.NOTES.callTool('search', { words: 'tea' })
+ */
+export function rpcEntrypoint(worker: McpWorker, endpoint: RpcEntrypointOptions = {}): RpcEntrypoint {
+  checkOptions('rpcEntrypoint()', endpoint, { url: string })
+  const { url = `http://localhost${worker.paths.mcp}` } = endpoint
+  return class McpEntrypoint extends WorkerEntrypoint implements McpRpc {
+    async request(method: string, params: Params = {}, { token }: RpcOptions = {}): Promise<Result> {
+      const incoming = new Request(url, {
+        method: 'POST',
+        headers: {
+          'Content-Type': 'application/json',
+          Accept: 'application/json',
+          ...requestHeaders(date, method, params),
+          ...headersOfServer(worker.server.registry, method, params),
+          ...(token && { Authorization: `Bearer ${token}` }),
+        },
+        body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: enveloped(params, date, envelope) }),
+      })
+      const response = await worker.fetch(incoming, this.env, this.ctx)
+      const { result, error } = (await response.json()) as { result?: Result; error?: { message: string } }
+      if (result) return result
+      throw new Error(error?.message ?? `The server answered with ${response.status}`)
+    }
+
+    async callTool(name: string, args: Params = {}, options?: RpcOptions): Promise<CallToolResult> {
+      return (await this.request('tools/call', { name, arguments: args }, options)) as CallToolResult
+    }
+
+    readResource(uri: string, options?: RpcOptions): Promise<Result> {
+      return this.request('resources/read', { uri }, options)
+    }
+  }
+}

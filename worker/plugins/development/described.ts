@@ -1,0 +1,58 @@
+import type { Registry } from '../../declarations/server.ts'
+import type { AnyPlugin } from '../../plugin.ts'
+import { ownClasses } from './shared-class.ts'
+
+/** How a server is served, as far as it matters to whoever looks at it from outside. */
+export type Described = {
+  readonly auth?: object | undefined
+  readonly plugins?: readonly AnyPlugin[]
+  readonly path?: string
+  readonly sessions?: object | false
+  readonly origins?: readonly string[]
+  readonly hosts?: readonly string[]
+  readonly durableObjects?: { readonly names?: Readonly<Record<string, string>> }
+}
+
+/** Before the description: a line that nobody else prints. */
+const mark = 'edgemcp describes itself: '
+
+/** Prints what a server is, once everything is declared, where `EDGEMCP_DESCRIBE` asks for it: `edgemcp doctor` reads it. */
+export function describe(registry: Registry, options: Described, env: object): void {
+  if (!(env as { EDGEMCP_DESCRIBE?: unknown }).EDGEMCP_DESCRIBE) return
+  queueMicrotask(() => console.log(mark + JSON.stringify(descriptionOf(registry, options))))
+}
+
+function descriptionOf(registry: Registry, served: Described) {
+  const { options, tools, resources, templates, prompts } = registry
+  const { auth, plugins = [], path = '/mcp', sessions, origins, hosts = [], durableObjects } = served
+  const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
+  const has = (name: string) => plugins.some((plugin) => plugin.name === name)
+  const entries = Object.entries({ tool: tools, resource: resources, template: templates, prompt: prompts })
+  return {
+    name: options.name,
+    ownClasses: ownClasses(options.name),
+    entries: entries.flatMap(([kind, declared]) =>
+      [...declared].map(([name, entry]) => ({
+        kind: kind === 'template' ? 'resource' : kind,
+        name,
+        scopes: entry.scopes,
+        canBeDisabled: entry.enabled !== undefined,
+        isLimited: entry.rateLimit !== undefined,
+        isTask: 'task' in entry && !!entry.task,
+      })),
+    ),
+    has: {
+      auth: !!auth,
+      limit: limiter !== undefined,
+      updates: plugins.some(({ subscriptions }) => subscriptions),
+      page: has('page') || has('inspector'),
+      tasks: has('tasks'),
+    },
+    path,
+    needsState: limiter?.needsState?.(registry) ?? [],
+    sessions: sessions !== false,
+    origins,
+    hosts,
+    names: durableObjects?.names ?? {},
+  }
+}

@@ -1,0 +1,204 @@
+/**
+ * Finds what a handler does again for each answer: calls and writes outside `once`, before it asks. Whose they are,
+ * `scope.ts` tells; nothing is told of what may be somebody else's.
+ *
+ * What it cannot see stays silent: Durable Objects and services that are called; functions that were taken out of their
+ * place before the first call of a handler (`const { fetch } = globalThis`); and operations of `ctx.state` that a declaration
+ * names itself, because which of them write is known only where the state is, and telling would cost production.
+ */
+
+import type { Context } from '../../declarations/context.ts'
+import type { Registry } from '../../declarations/server.ts'
+import { isAwaited, observe } from '../../engine/question.ts'
+import type { Plugin } from '../../plugin.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { type Effect, noticeEffects } from './bindings.ts'
+import { isMark, type Scope, scope } from './scope.ts'
+import { type Called, trace } from './trace.ts'
+
+/** One run of a handler, and what it is called. */
+type Running = { readonly round: Round; readonly owner: string }
+
+type Round = {
+  note(effect: Effect, from: Called, owner: string): void
+}
+
+type Noted = { readonly effect: Effect; readonly owner: string; readonly place: readonly string[] }
+type Asked = { readonly keys: string; state: 'open' | 'answered' | 'refused'; readonly answer: Promise<unknown> }
+
+let runs: Scope<Running | undefined> | undefined
+/** By a function of its context: contexts are copied on their way to some handlers. */
+const rounds = new WeakMap<Context['once'], Round>()
+const watched = new WeakSet<object>()
+const reported = new Set<string>()
+
+/**
+ * Looks on while handlers of this server run, beside whoever does already, and warns.
+ *
+ * @param env with the bindings whose writes are effects
+ */
+export function effectsWatcher(registry: Registry, env: object): NonNullable<Plugin['instrument']> {
+  return (context) => {
+    runs ??= start(env)
+    for (const tool of registry.tools.values()) watchHandler(tool, `tool "${tool.item.name}"`, runs)
+    for (const prompt of registry.prompts.values()) watchHandler(prompt, `prompt "${prompt.item.name}"`, runs)
+    for (const [uri, resource] of [...registry.resources, ...registry.templates]) {
+      watchHandler(resource, `resource "${uri}"`, runs)
+    }
+    return openRound(context, runs)
+  }
+}
+
+function start(env: object): Scope<Running | undefined> {
+  const within = scope<Running | undefined>()
+  noticeEffects(env, (effect, from) => {
+    const running = within.get(from)
+    running?.round.note(effect, from, running.owner)
+  })
+  return within
+}
+
+/** From now on it is known when this handler runs. Who may call it, and with what, is looked at outside of it. */
+function watchHandler<A>(
+  declared: { readonly handler: (args: A, context: never) => unknown },
+  owner: string,
+  within: Scope<Running | undefined>,
+): void {
+  if (watched.has(declared)) return
+  watched.add(declared)
+  const { handler } = declared as { handler: (args: A, context: Context) => unknown }
+  const watching = (args: A, context: Context) => {
+    const round = rounds.get(context.once)
+    // Bound, because a function around the handler would be a line in its stacks.
+    const work = handler.bind(declared, args, context)
+    return round ? within.run({ round, owner }, work) : work()
+  }
+  // Read-only to everybody else: nothing changes what a server declares, and this does not change what it does.
+  Object.assign(declared, { handler: watching })
+}
+
+function openRound(context: Context, within: Scope<Running | undefined>): { context: Context; end(): void } {
+  /** In the order in which it came. */
+  const story: (Noted | Asked)[] = []
+  const unansweredQuestions = () => story.filter((entry): entry is Asked => 'keys' in entry)
+  let branches = false
+  let isOver = false
+  /** The question that the next round is for. */
+  let open: Asked | undefined
+
+  const round: Round = {
+    note(effect, from, owner) {
+      // What depends on whether an answer is there may not happen again.
+      if (branches || (isOver && !open)) return
+      const noted = { effect, owner, place: placeOf(trace(from)) }
+      if (open) warn(noted, 'beside', open)
+      else story.push(noted)
+    },
+  }
+
+  function asking<A extends unknown[]>(question: (...args: A) => Promise<unknown>) {
+    return (...args: A) => {
+      const answer = question.apply(context, args)
+      const entry: Asked = { keys: keysOf(args[0]), state: 'open', answer }
+      story.push(entry)
+      observe(
+        answer,
+        () => {
+          entry.state = 'answered'
+        },
+        (thrown) => {
+          // Everything else says that it was not asked.
+          entry.state = thrown instanceof McpError && thrown.kind === 'client_refused' ? 'answered' : 'refused'
+        },
+      )
+      return answer
+    }
+  }
+
+  const once: Context['once'] = (key, effect) => context.once(key, () => within.run(undefined, effect))
+  rounds.set(once, round)
+  return {
+    context: {
+      ...context,
+      get signal() {
+        return context.signal
+      },
+      // Typed by what it passes on.
+      elicit: asking(context.elicit) as Context['elicit'],
+      elicitUrl: asking(context.elicitUrl) as Context['elicitUrl'],
+      sample: asking(context.sample) as Context['sample'],
+      roots: asking(context.roots) as Context['roots'],
+      requestInput: asking(context.requestInput) as Context['requestInput'],
+      inputResponse(key) {
+        const answer = context.inputResponse(key)
+        branches ||= answer === undefined
+        return answer
+      },
+      once,
+      state: ((...args: Parameters<Context['state']>) =>
+        watchState(context.state(...args), within)) as Context['state'],
+    },
+    end() {
+      isOver = true
+      open = unansweredQuestions().find(({ state }) => state === 'open')
+      if (!open) return
+      for (const [at, entry] of story.entries()) {
+        if ('keys' in entry) continue
+        const next = story.slice(at).find((later): later is Asked => 'keys' in later && later.state !== 'refused')
+        if (next) warn(entry, 'before', next)
+        else warn(entry, 'beside', open)
+      }
+    },
+  }
+}
+
+/** A state without operations of its own: those it has are known. */
+const keyValue = ['get', 'put', 'delete', 'entries', 'deleteAll']
+
+function watchState<T>(state: T, within: Scope<Running | undefined>): T {
+  const operations = Object.entries(state as Record<string, (...args: unknown[]) => unknown>)
+  const isKeyValue = operations.length === keyValue.length && operations.every(([name]) => keyValue.includes(name))
+  const writing = isKeyValue ? ['put', 'delete', 'deleteAll'] : ['deleteAll']
+  const watching = operations.map(([name, operation]) => {
+    if (!writing.includes(name)) return [name, operation]
+    const call = `ctx.state(…).${name}(…)`
+    return [
+      name,
+      function write(...args: unknown[]) {
+        const running = within.get(write)
+        running?.round.note({ call, key: name, work: `() => ${call}` }, write, running.owner)
+        return operation(...args)
+      },
+    ]
+  })
+  return Object.fromEntries(watching)
+}
+
+/** From where it happened up to the handler, in the one form in which wrangler finds the lines of the sources. */
+function placeOf(lines: readonly string[]): string[] {
+  const end = lines.findIndex(isMark)
+  const mine = end === -1 ? lines.slice(0, 1) : lines.slice(0, end)
+  return mine.flatMap((line, at) => {
+    const [, name = '<anonymous>', where] = /^\s+at (?:async )?(?:(.+) \()?(.+:\d+:\d+)\)?$/.exec(line) ?? []
+    const nameless = at === end - 1 ? 'the handler' : 'a function'
+    return where ? `    at ${name.endsWith('<anonymous>') ? nameless : name} (${where})` : []
+  })
+}
+
+const keysOf = (first: unknown): string =>
+  typeof first === 'object' && first ? Object.keys(first).join('", "') : String(first ?? 'roots')
+
+function warn({ effect, owner, place }: Noted, relation: 'before' | 'beside', { keys, answer }: Asked): void {
+  const { call, key, work } = effect
+  const text = [
+    relation === 'beside' && !isAwaited(answer)
+      ? `The ${owner} calls ${call} without awaiting the question "${keys}", so it happens before the answer: await the question first`
+      : `The ${owner} calls ${call} ${relation} the question "${keys}", so it happens again with the answer: ` +
+        `write await ctx.once('${key}', ${work})`,
+    ...place,
+  ].join('\n')
+  if (reported.has(text)) return
+  reported.add(text)
+  // Not console.warn: wrangler prints that as it is, with lines of the bundle.
+  console.error(text)
+}

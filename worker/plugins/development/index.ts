@@ -1,0 +1,75 @@
+/** What helps whoever develops a server. A deployment's bundle has nothing of it: see `serve.ts`. */
+
+import type { Interceptor } from '../../declarations/interceptor.ts'
+import type { Registry } from '../../declarations/server.ts'
+import type { AnyPlugin, Plugin } from '../../plugin.ts'
+import type { Auth } from '../auth/auth.ts'
+import { type Described, describe } from './described.ts'
+import { effectsWatcher } from './effects.ts'
+import { timeHandlers } from './handlers.ts'
+import { withInspector } from './inspecting.ts'
+import { warnOfMalformedKeys } from './malformed-keys.ts'
+import { warnOfMissingExports } from './missing-exports.ts'
+import { warnOfMissingState } from './missing-state.ts'
+import { warnOfMissingTasks } from './missing-tasks.ts'
+import { warnOfOldDate } from './old-date.ts'
+import { exposeStorage } from './rows.ts'
+import { warnOfSharedClass } from './shared-class.ts'
+import { type Guards, warnOfUnguarded } from './unguarded.ts'
+import { withMadeUp } from './users.ts'
+
+export { timed } from './timed.ts'
+
+type Beside = {
+  /** With the bindings whose writes are effects. */
+  readonly env: object
+  /** Of the classes that it needs. */
+  readonly names: { readonly session: string; readonly updates: string; readonly state: string }
+  /** The class of all Durable Objects. */
+  readonly base: { prototype: object }
+}
+
+/**
+ * Looks over a server that is about to be served.
+ *
+ * @returns the auth and the plugins to serve it with: the inspector has the path `/`
+ */
+export function watch<O extends Guards & Described>(
+  registry: Registry,
+  options: O,
+  { env, names, base }: Beside,
+): { auth: Auth | undefined; plugins: readonly AnyPlugin[] } {
+  const { auth, plugins = [] } = options
+  const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
+  const hasTasks = plugins.some(({ name }) => name === 'tasks')
+  warnOfOldDate()
+  warnOfMalformedKeys()
+  if (options.sessions !== false) warnOfSharedClass(registry, names.session, options.path ?? '/mcp')
+  warnOfUnguarded(registry, { auth, limiter })
+  describe(registry, options, env)
+  exposeStorage(base)
+  warnOfMissingState(registry, limiter, names.state)
+  const classes = options.sessions === false ? [] : [names.session, names.updates]
+  return {
+    auth: auth && withMadeUp(auth, env),
+    plugins: [watching(registry, env, hasTasks, classes), ...withInspector(plugins, env, auth)],
+  }
+}
+
+/** Looks on while handlers run. What is declared and exported is known when somebody calls. */
+function watching(registry: Registry, env: object, hasTasks: boolean, classes: readonly string[]): Plugin {
+  let isFirst = true
+  const warnAtFirst: Interceptor = (_, next) => {
+    if (isFirst) {
+      if (!hasTasks) warnOfMissingTasks(registry)
+      warnOfMissingExports(classes)
+    }
+    isFirst = false
+    return next()
+  }
+  return {
+    name: 'development',
+    interceptor: () => (call, next) => warnAtFirst(call, () => timeHandlers(call, next) as ReturnType<typeof next>),
+    instrument: effectsWatcher(registry, env),
+  }
+}

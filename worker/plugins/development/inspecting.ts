@@ -1,0 +1,50 @@
+/** The inspector at `/`, in the place of the page that a deployment has there. */
+
+import type { AnyPlugin, Route, Runtime } from '../../plugin.ts'
+import type { ServerInfo } from '../auth/auth.ts'
+import { inspectorPage } from '../inspector/page.ts'
+import { inspectorLink, signIn } from './inspector-key.ts'
+import { isInside, serveInternals } from './internals.ts'
+import { isOwnPage } from './own-page.ts'
+
+/**
+ * Puts the inspector at `/`, and what a plugin has there at `/?page`.
+ *
+ * @param auth of the options of serve(), which made-up users are added to: the page gets it as in a deployment
+ */
+export function withInspector(plugins: readonly AnyPlugin[], env: object, auth: ServerInfo['auth']): AnyPlugin[] {
+  let page: Route['handle'] | undefined
+  const others = plugins.map((plugin) => ({
+    ...plugin,
+    routes(runtime: Runtime) {
+      const routes = plugin.routes?.(runtime) ?? []
+      const own = routes.find(({ path }) => path === '/')
+      // A second one is refused with the inspector's.
+      if (page) return routes
+      page = own?.handle
+      return routes.filter((route) => route !== own)
+    },
+  }))
+  const handle: Route['handle'] = async (request, host) => {
+    const url = new URL(request.url)
+    if (isInside(url)) return serveInternals(request, env)
+    if (page && url.searchParams.has('page')) return page(request, { ...host, auth })
+    const signedIn = signIn(request, env)
+    if (signedIn) return signedIn
+    const isOwn = isOwnPage(request, env)
+    if (!isOwn) printLink(url, env)
+    return inspectorPage(request, host, isOwn ? 'developer' : 'key missing')
+  }
+  return [
+    ...others,
+    { name: 'inspector of development', routes: () => [{ path: '/', methods: ['GET', 'HEAD'], handle }] },
+  ]
+}
+
+let isPrinted = false
+
+function printLink(url: URL, env: object): void {
+  if (isPrinted) return
+  isPrinted = true
+  console.log(`edgemcp: the inspector with made-up users and Durable Objects is at ${inspectorLink(url, env)}`)
+}

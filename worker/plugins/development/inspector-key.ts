@@ -1,0 +1,45 @@
+/**
+ * Who may make up users and look into Durable Objects: a browser that was opened with the link that the terminal prints. An
+ * address proves nothing, because a tunnel may rewrite `Host` and add no header of its own.
+ */
+import { utf8 } from '../../protocol/utf8.ts'
+
+const parameter = 'inspector'
+
+let minted: string | undefined
+
+/** The variable `EDGEMCP_INSPECTOR_KEY`, or a key that lasts until the Worker is reloaded. */
+export function inspectorKey(env: object): string {
+  const { EDGEMCP_INSPECTOR_KEY: key } = env as { EDGEMCP_INSPECTOR_KEY?: string }
+  minted ??= crypto.randomUUID()
+  return key || minted
+}
+
+/** The link that signs a browser in. */
+export const inspectorLink = (url: URL, env: object): string => `${url.origin}/?${parameter}=${inspectorKey(env)}`
+
+/** Answers the link: puts the key into a cookie, and takes it out of the address. `undefined` for other requests. */
+export function signIn({ url }: Request, env: object): Response | undefined {
+  const { searchParams, port } = new URL(url)
+  const key = searchParams.get(parameter)
+  if (key === null) return undefined
+  const headers = new Headers({ Location: '/', 'Cache-Control': 'no-store', 'Referrer-Policy': 'no-referrer' })
+  if (isEqual(key, inspectorKey(env))) {
+    headers.set('Set-Cookie', `${cookieName(port)}=${key}; Path=/; HttpOnly; SameSite=Strict`)
+  }
+  return new Response(null, { status: 303, headers })
+}
+
+export function hasKey({ url, headers }: Request, env: object): boolean {
+  const name = `${cookieName(new URL(url).port)}=`
+  const cookies = (headers.get('Cookie') ?? '').split(/; */)
+  return cookies.some((cookie) => cookie.startsWith(name) && isEqual(cookie.slice(name.length), inspectorKey(env)))
+}
+
+/** Cookies belong to a host, whatever the port: two servers on one machine have a key each. */
+const cookieName = (port: string): string => `edgemcp-inspector-${port || 'default'}`
+
+function isEqual(one: string, other: string): boolean {
+  const [a, b] = [utf8(one), utf8(other)]
+  return a.byteLength === b.byteLength && crypto.subtle.timingSafeEqual(a, b)
+}

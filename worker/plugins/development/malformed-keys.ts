@@ -1,0 +1,14 @@
+import { secretSealer } from '../../platform.ts'
+
+let isDone = false
+
+/** Warns, once, when the secret with the keys cannot be read. */
+export function warnOfMalformedKeys(): void {
+  if (isDone) return
+  isDone = true
+  try {
+    secretSealer('')
+  } catch (problem) {
+    console.warn(`edgemcp cannot use its keys, so questions and sessions fail: ${(problem as Error).message}`)
+  }
+}

@@ -1,0 +1,12 @@
+import type { Registry } from '../../declarations/server.ts'
+import { migrationFor } from './migration.ts'
+
+/** Warns of tools that are to be tasks, on an endpoint that has none. */
+export function warnOfMissingTasks({ tools }: Registry): void {
+  const names = [...tools].flatMap(([name, { task }]) => (task ? [`"${name}"`] : []))
+  if (names.length === 0) return
+  console.warn(
+    `edgemcp runs ${names.join(', ')} as any other tool: there are no tasks. ` +
+      `Add tasks() of "edgemcp/tasks" to the plugins of serve(), export its class as in\n\nexport const { McpSession, McpUpdates, McpTask } = worker\n\nand ${migrationFor(['McpTask'])}`,
+  )
+}

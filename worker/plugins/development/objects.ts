@@ -1,0 +1,59 @@
+/** Which Durable Objects this Worker has called since it was started, and how long each call took. */
+import { isRequest, type Message } from '../../protocol/jsonrpc.ts'
+import { aboutOf, begin, type Carried, end } from './hops.ts'
+
+export type SeenObject = {
+  readonly className: string
+  readonly name: string
+  calls: number
+  /** Milliseconds since 1970: the last of them. */
+  at: number
+}
+
+/** Those that were called longest ago are let go. */
+const mostSeen = 500
+const seen = new Map<string, SeenObject>()
+
+/** The one that was called last comes first. */
+export const seenObjects = (): SeenObject[] => [...seen.values()].reverse()
+
+export const hasSeen = (className: string, name: string): boolean => seen.has(`${className} ${name}`)
+
+/** The same object. Whatever is called of it is told of. */
+export function watched<T>(object: T, className: string, name: string): T {
+  return new Proxy(object as object, {
+    get(target, key) {
+      const value: unknown = Reflect.get(target, key)
+      if (typeof key !== 'string' || typeof value !== 'function') return value
+      return (...args: unknown[]) => {
+        const hop = begin('object', `${className}.${key}`, undefined, carriedBy(args[0]))
+        see(className, name, hop.began)
+        // Not `value.apply`: the properties of what is called there are calls as well.
+        const answer = (target as Record<string, (...args: unknown[]) => unknown>)[key]?.(...args)
+        Promise.resolve(answer).then(
+          () => end(hop, false),
+          () => end(hop, true),
+        )
+        return answer
+      }
+    },
+  }) as T
+}
+
+function see(className: string, name: string, at: number): void {
+  const key = `${className} ${name}`
+  const calls = (seen.get(key)?.calls ?? 0) + 1
+  // The last comes last.
+  seen.delete(key)
+  seen.set(key, { className, name, calls, at })
+  if (seen.size > mostSeen) seen.delete(seen.keys().next().value as string)
+}
+
+type Posting = { messages?: readonly Message[]; session?: string }
+
+/** The messages of a POST. */
+function carriedBy(argument: unknown): Carried[] {
+  const { messages, session } = Object(argument) as Posting
+  if (!Array.isArray(messages) || session === undefined) return []
+  return messages.filter(isRequest).map(({ method, params = {} }) => ({ session, method, about: aboutOf(params) }))
+}

@@ -1,0 +1,32 @@
+import type { Registry } from '../../declarations/server.ts'
+import { migrationFor } from './migration.ts'
+
+/** Who keeps sessions in a class: the first server that was served with it. */
+const owners = new Map<string, { readonly registry: Registry; readonly path: string }>()
+
+/**
+ * Warns when another server was served with the same class of sessions. The class runs the handlers of one server only, so requests of the
+ * other server's sessions are refused.
+ */
+export function warnOfSharedClass(registry: Registry, className: string, path: string): void {
+  const owner = owners.get(className)
+  if (!owner) return void owners.set(className, { registry, path })
+  const { name } = registry.options
+  const first = owner.registry.options.name
+  // An endpoint that is made on demand may be made again.
+  if (owner.registry === registry || (first === name && owner.path === path)) return
+  const { session, updates } = ownClasses(name)
+  console.warn(
+    `edgemcp serves "${first}" and "${name}" with one class of sessions, ${className}: session requests to the server that the class does not belong to are refused. ` +
+      `Give the second serve() the option\n\ndurableObjects: { names: { McpSession: '${session}', McpUpdates: '${updates}' } }\n\n` +
+      'add to this Worker, with what that serve() returns in the place of worker\n\n' +
+      `export const { McpSession: ${session}, McpUpdates: ${updates} } = worker\n\nand ${migrationFor([session, updates])}`,
+  )
+}
+
+/** Returns names for classes of its own, made of the name of a server. */
+export function ownClasses(serverName: string): { readonly session: string; readonly updates: string } {
+  const words = serverName.replace(/^[^a-z]+/i, '').split(/[^a-z\d]+/i)
+  const prefix = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('') || 'Other'
+  return { session: `${prefix}Session`, updates: `${prefix}Updates` }
+}

@@ -1,0 +1,38 @@
+/** Requests that tell what they took. */
+import type { McpWorker } from '../../serve.ts'
+import { runWaiting } from './first-request.ts'
+import { begin, end, type Hop, hopsOf, runWith } from './hops.ts'
+import { isInside } from './internals.ts'
+import { serverTiming } from './server-timing.ts'
+
+/** The same Worker. Its answers have a header `Server-Timing`, which browsers show, too: https://www.w3.org/TR/server-timing/ */
+export const timed = (worker: McpWorker): McpWorker => ({
+  ...worker,
+  async fetch(request, env, context) {
+    runWaiting()
+    const url = new URL(request.url)
+    if (isInside(url)) return worker.fetch(request, env, context)
+    const hop = begin('request', `${request.method} ${url.pathname}`)
+    try {
+      const response = await runWith(hop, () => worker.fetch(request, env, context))
+      end(hop, false)
+      return withTimings(response, hop)
+    } catch (problem) {
+      end(hop, true)
+      throw problem
+    }
+  },
+})
+
+function withTimings(response: Response, request: Hop): Response {
+  const header = serverTiming(request.number, hopsOf(request.number))
+  try {
+    response.headers.append('Server-Timing', header)
+    return response
+  } catch {
+    // That of an answer which came from elsewhere cannot be changed.
+    const copy = new Response(response.body, response)
+    copy.headers.append('Server-Timing', header)
+    return copy
+  }
+}

@@ -1,0 +1,21 @@
+import type { Registry } from '../../declarations/server.ts'
+import type { Auth } from '../auth/auth.ts'
+
+/** What is to guard a server. */
+export type Guards = { auth?: Auth | undefined; limiter?: object | undefined }
+
+/** Tells of scopes that nobody can have, and of limits that nobody keeps. */
+export function warnOfUnguarded({ tools, resources, templates, prompts }: Registry, { auth, limiter }: Guards): void {
+  const entries = [tools, resources, templates, prompts].flatMap((kind) => [...kind.entries()])
+  const named = (found: typeof entries) => found.map(([name]) => `"${name}"`).join(', ')
+  const scoped = entries.filter(([, { scopes = [] }]) => scopes.length > 0)
+  if (!auth && scoped.length > 0) {
+    console.warn(`edgemcp refuses everybody ${named(scoped)}: it has scopes, and serve() has no auth`)
+  }
+  const limited = entries.filter(([, entry]) => entry.rateLimit)
+  if (!limiter && limited.length > 0) {
+    console.warn(
+      `edgemcp keeps no limit of ${named(limited)}: serve(server, { plugins: [rateLimit()] }), of "edgemcp/rate-limit", does`,
+    )
+  }
+}

@@ -1,0 +1,36 @@
+/** The inspector in a deployment. */
+
+import { checkOptions } from '../../declarations/check-options.ts'
+import * as kind from '../../declarations/option-kinds.ts'
+import type { Plugin, Route } from '../../plugin.ts'
+import type { Auth } from '../auth/auth.ts'
+import { inspectorPage } from './page.ts'
+
+export type InspectorOptions =
+  /** What guards the server: the same as `serve` is given. */
+  | { auth: Auth }
+  /** Everybody who opens the page may call everything: for servers that have nothing to hide. */
+  | { open: true }
+
+/**
+ * The inspector as a page at `/`, for deployments. `wrangler dev` has it there anyway.
+ *
+ * @example
+ * serve(server, { auth, plugins: [inspector({ auth })] })
+ *
+ * @throws Error when nothing guards the server and nobody has said that this is meant
+ */
+export function inspector(options: InspectorOptions): Plugin {
+  checkOptions('inspector()', options, { auth: kind.auth, open: kind.flag })
+  const { auth, open } = options as { auth?: Auth; open?: boolean }
+  if (!auth && open !== true) {
+    throw new Error('inspector() lets everybody call everything: give it the auth of serve(), or say { open: true }')
+  }
+  const handle: Route['handle'] = async (request, host) => {
+    if (auth && host.auth !== auth) {
+      throw new Error('inspector({ auth }) has another auth than serve(): give both the same')
+    }
+    return inspectorPage(request, host, 'client')
+  }
+  return { name: 'inspector', routes: () => [{ path: '/', methods: ['GET', 'HEAD'], handle }] }
+}

@@ -1,0 +1,363 @@
+/**
+ * The keywords of JSON Schema: what each says about a value.
+ *
+ * They are those of 2020-12, and the words that 2019-09 and draft 7 have for the same (`dependencies`, a list in `items`,
+ * `additionalItems`, `$recursiveRef`), whatever the dialect; what stands beside a `$ref` counts in draft 7 too. A `format`
+ * of 2020-12 is checked; any other name passes. A property whose value is `undefined` is absent, as in JSON text.
+ *
+ * @see https://json-schema.org/draft/2020-12/json-schema-validation
+ */
+
+import { type Issues, issuesText, mostIssues } from '../../declarations/schema.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Params } from '../../protocol/types.ts'
+import { formats } from './formats.ts'
+
+/** @param seen collects the properties and items that were looked at; given when an `unevaluated…` wants to know */
+export type Check<V = unknown> = (value: V, seen?: Seen) => Issues
+type Seen = Set<string | number> | undefined
+
+/** Where a keyword stands. */
+export type Place = {
+  readonly schema: Params
+  /** Reads a schema within this one. */
+  readonly read: (schema: unknown) => Check
+  readonly refer: (reference: string, isDynamic: boolean) => Check
+}
+
+/** Turns a keyword's parameter into a check. Throws when the parameter is not valid. */
+export type Keyword<V = unknown> = (parameter: unknown, place: Place) => Check<V>
+
+/** Keywords that say something about the same values. */
+export type Group = readonly [is: (value: unknown) => boolean, keywords: readonly (readonly [string, Keyword<never>])[]]
+
+export const none: Issues = []
+const issue = (message: string): Issues => [{ path: '', message }]
+
+export const accept: Check = () => none
+export const refuse: Check = () => issue('is not allowed')
+/** What a schema finds that hands a value back to itself. */
+export const circle = issue('cannot be checked, because its schema goes round in a circle')
+
+/** The issues of several things. */
+export function gather<T>(things: Iterable<T>, look: (thing: T) => Issues): Issues {
+  let issues = none
+  for (const thing of things) {
+    const problems = look(thing)
+    if (problems.length === 0) continue
+    issues = [...issues, ...problems]
+    if (issues.length >= mostIssues) break
+  }
+  return issues
+}
+
+/** What all of these find. */
+export const all =
+  <V>(checks: readonly Check<V>[]): Check<V> =>
+  (value, seen) =>
+    gather(checks, (check) => check(value, seen))
+
+/** Checks properties or items, each by what `checkOf` says, if anything. */
+const parts =
+  <V extends object, K extends string | number>(
+    keysOf: (value: V) => Iterable<K>,
+    checkOf: (key: K, seen: Seen) => Check | false | undefined,
+  ): Check<V> =>
+  (value, seen) =>
+    gather(keysOf(value), (key) => {
+      const check = checkOf(key, seen)
+      if (!check) return none
+      seen?.add(key)
+      const issues = check((value as Readonly<Record<string | number, unknown>>)[key])
+      if (issues.length === 0) return none
+      return issues.map(({ path, message }) => ({ path: path ? `${key}.${path}` : `${key}`, message }))
+    })
+
+// Values
+
+type List = readonly unknown[]
+
+const isText = (value: unknown): value is string => typeof value === 'string'
+const isNumber = (value: unknown): value is number => Number.isFinite(value)
+const isList: (value: unknown) => value is List = Array.isArray
+const isAnything = (_: unknown): _ is unknown => true
+
+const has = (value: Params, name: string) => Object.hasOwn(value, name) && value[name] !== undefined
+const namesOf = (value: Params) => Object.keys(value).filter((name) => value[name] !== undefined)
+const indexesOf = (value: List) => value.keys()
+
+/** The same for equal values, whatever the order of their properties. */
+function identity(value: unknown): unknown {
+  if (isText(value)) return `"${value}`
+  return typeof value === 'object' ? JSON.stringify(value, (_, part) => (isObject(part) ? sorted(part) : part)) : value
+}
+
+const sorted = (value: Params) => Object.fromEntries(Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1)))
+
+// Parameters
+
+function valid<T>(is: (value: unknown) => value is T, parameter: unknown): T {
+  if (!is(parameter)) throw new TypeError()
+  return parameter
+}
+
+const list = (parameter: unknown) => valid(isList, parameter)
+const readAll = <C>(parameter: unknown, read: (schema: unknown) => C) =>
+  Object.entries(valid(isObject, parameter)).map(([name, schema]) => [name, read(schema)] as const)
+
+function regExp(pattern: unknown): RegExp {
+  const source = valid(isText, pattern)
+  try {
+    return new RegExp(source, 'u')
+  } catch {
+    // Many a pattern escapes what needs no escape, which only this mode lets pass.
+    return new RegExp(source)
+  }
+}
+
+// Kinds of keywords
+
+/** @param rule what a value must do, with `?` for the limit */
+const limit =
+  <V>(measure: (value: V) => number, fits: (size: number, limit: number) => boolean, rule: string): Keyword<V> =>
+  (parameter) => {
+    const limit = valid(isNumber, parameter)
+    return (value) => (fits(measure(value), limit) ? none : issue(`must ${rule.replace('?', `${limit}`)}`))
+  }
+
+const atLeast = (size: number, limit: number) => size >= limit
+const atMost = (size: number, limit: number) => size <= limit
+const itself = (value: number) => value
+
+/** `minLength` and `maxLength`, and their like. */
+const range = <V>(name: string, measure: (value: V) => number, unit: string) => ({
+  [`min${name}`]: limit(measure, atLeast, `have ? or more ${unit}`),
+  [`max${name}`]: limit(measure, atMost, `have ? or fewer ${unit}`),
+})
+
+/** Decimal fractions are not exact, so their quotient may be off by some units in the last place. */
+function isMultiple(size: number, divisor: number): boolean {
+  if (divisor % 1 === 0) return size % divisor === 0
+  const quotient = size / divisor
+  return Math.abs(quotient - Math.round(quotient)) <= Math.abs(quotient) * 2 * Number.EPSILON
+}
+
+function among(options: List): Check {
+  const known = new Set(options.map(identity))
+  const names = options.map((option) => JSON.stringify(option)).join(', ')
+  const message = `must be ${options.length > 1 ? 'one of ' : ''}${names}`
+  return (value) => (known.has(identity(value)) ? none : issue(message))
+}
+
+const required = (parameter: unknown): Check<Params> => {
+  const names = list(parameter).map(String)
+  return (value) => gather(names, (name) => (has(value, name) ? none : [{ path: name, message: 'is required' }]))
+}
+
+const dependents: Keyword<Params> = (parameter, { read }) => {
+  const needs = readAll(parameter, (need) => (isList(need) ? required(need) : read(need)) as Check<Params>)
+  return (value, seen) => gather(needs, ([name, need]) => (has(value, name) ? need(value, seen) : none))
+}
+
+const tuple: Keyword<List> = (parameter, { read }) => {
+  const checks = list(parameter).map(read)
+  return parts(indexesOf, (index) => checks[index])
+}
+
+const unevaluated =
+  <V extends object>(keysOf: (value: V) => Iterable<string | number>): Keyword<V> =>
+  (parameter, { read }) => {
+    const check = read(parameter)
+    return parts(keysOf, (key, seen) => !seen?.has(key) && check)
+  }
+
+const alternatives =
+  (isExclusive: boolean): Keyword =>
+  (parameter, { read }) => {
+    const checks = list(parameter).map(read)
+    if (checks.length === 0) throw new TypeError()
+    return (value, seen) => {
+      const failures: Issues[] = []
+      for (const check of checks) {
+        const issues = check(value, seen)
+        if (issues.length > 0) failures.push(issues)
+        else if (!isExclusive && !seen) return none
+      }
+      const matches = checks.length - failures.length
+      if (matches === 0) return closest(failures)
+      return isExclusive && matches > 1 ? issue('must fit only one of its alternatives') : none
+    }
+  }
+
+/** An alternative whose issues are all further inside is the one that was meant. */
+function closest(failures: readonly Issues[]): Issues {
+  const near = failures.filter((issues) => issues.every(({ path }) => path))
+  if (near.length === 1) return near.flat()
+  const text = [...new Set((near.length > 0 ? near : failures).map(issuesText))].join(', or ')
+  // Alternatives within alternatives would multiply.
+  return issue(text.length < 500 ? text : 'must fit one of its alternatives')
+}
+
+const reference =
+  (isDynamic: boolean): Keyword =>
+  (parameter, { refer }) =>
+    refer(valid(isText, parameter), isDynamic)
+
+// These say nothing themselves, but others may refer to them.
+
+const definitions: Keyword = (parameter, { read }) => {
+  readAll(parameter, read)
+  return accept
+}
+
+const branch: Keyword = (parameter, { read }) => {
+  read(parameter)
+  return accept
+}
+
+type Type = readonly [is: (value: unknown) => boolean, name: string]
+
+const types: Readonly<Record<string, Type | undefined>> = {
+  __proto__: null as never,
+  string: [isText, 'a string'],
+  number: [isNumber, 'a number'],
+  integer: [Number.isInteger, 'an integer'],
+  boolean: [(value) => typeof value === 'boolean', 'true or false'],
+  object: [isObject, 'an object'],
+  array: [isList, 'an array'],
+  null: [(value) => value === null, 'null'],
+}
+
+const group = <V>(is: (value: unknown) => value is V, keywords: Record<string, Keyword<V>>): Group => [
+  is,
+  Object.entries(keywords),
+]
+
+/**
+ * All keywords, in the order that they are asked: a group takes its turn when those before it found nothing. So a value
+ * of the wrong type is not measured, and what is unevaluated is known when all else has been evaluated.
+ */
+export const groups: readonly Group[] = [
+  group(isAnything, {
+    $defs: definitions,
+    definitions,
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema, whose table nobody awaits
+    then: branch,
+    else: branch,
+    const: (parameter) => among([parameter]),
+    enum: (parameter) => among(list(parameter)),
+  }),
+  group(isAnything, {
+    type(parameter) {
+      const expected = [parameter].flat().map((name) => valid(isList, types[String(name)]) as Type)
+      const message = `must be ${expected.map(([, name]) => name).join(' or ')}`
+      return (value) => (expected.some(([is]) => is(value)) ? none : issue(message))
+    },
+  }),
+  group(isNumber, {
+    minimum: limit(itself, atLeast, 'be at least ?'),
+    maximum: limit(itself, atMost, 'be at most ?'),
+    exclusiveMinimum: limit(itself, (size, limit) => size > limit, 'be more than ?'),
+    exclusiveMaximum: limit(itself, (size, limit) => size < limit, 'be less than ?'),
+    multipleOf: limit(itself, isMultiple, 'be a multiple of ?'),
+  }),
+  group(isText, {
+    // Characters, not halves of them.
+    ...range('Length', (value) => value.replace(/[\ud800-\udbff][\udc00-\udfff]/g, '_').length, 'characters'),
+    pattern(parameter) {
+      const pattern = regExp(parameter)
+      return (value) => (pattern.test(value) ? none : issue(`must match the pattern ${parameter}`))
+    },
+    format(parameter) {
+      const format = formats.get(String(parameter))
+      if (!format) return accept
+      const message = `must be a valid ${parameter}, such as ${format.example}`
+      return (value) => (format.matches(value) ? none : issue(message))
+    },
+  }),
+  group(isList, {
+    ...range('Items', (value) => value.length, 'items'),
+    uniqueItems: (parameter) => (value) =>
+      parameter === true && new Set(value.map(identity)).size < value.length
+        ? issue('must not have the same item twice')
+        : none,
+    prefixItems: tuple,
+    items(parameter, place) {
+      if (isList(parameter)) return tuple(parameter, place)
+      const { length } = list(place.schema.prefixItems ?? [])
+      const check = place.read(parameter)
+      return parts(indexesOf, (index) => index >= length && check)
+    },
+    additionalItems(parameter, { schema, read }) {
+      const { items } = schema
+      const check = read(parameter)
+      return parts(indexesOf, (index) => isList(items) && index >= items.length && check)
+    },
+    contains(parameter, { schema, read }) {
+      const check = read(parameter)
+      const { minContains = 1, maxContains } = schema
+      const least = valid(isNumber, minContains)
+      const most = valid(isNumber, maxContains ?? Number.MAX_VALUE)
+      const range = maxContains === undefined ? `${least} or more` : `${least} to ${most}`
+      const message = `must have ${range} items that match ${JSON.stringify(parameter)}`
+      return (value, seen) => {
+        const positions = [...value.keys()].filter((index) => check(value[index]).length === 0)
+        for (const index of positions) seen?.add(index)
+        return positions.length < least || positions.length > most ? issue(message) : none
+      }
+    },
+  }),
+  group(isObject, {
+    ...range('Properties', (value) => namesOf(value).length, 'properties'),
+    required,
+    properties(parameter, { read }) {
+      const checks = new Map(readAll(parameter, read))
+      return parts(namesOf, (name) => checks.get(name))
+    },
+    patternProperties: (parameter, { read }) =>
+      all(
+        readAll(parameter, read).map(([source, check]) => {
+          const pattern = regExp(source)
+          return parts(namesOf, (name) => pattern.test(name) && check)
+        }),
+      ),
+    additionalProperties(parameter, { schema, read }) {
+      const names = new Set(Object.keys(schema.properties ?? {}))
+      const patterns = Object.keys(schema.patternProperties ?? {}).map(regExp)
+      const check = read(parameter)
+      return parts(namesOf, (name) => !names.has(name) && !patterns.some((pattern) => pattern.test(name)) && check)
+    },
+    propertyNames(parameter, { read }) {
+      const check = read(parameter)
+      return (value) =>
+        gather(namesOf(value), (name) =>
+          check(name).map(({ message }) => ({ path: name, message: `its name ${message}` })),
+        )
+    },
+  }),
+  group(isAnything, {
+    $ref: reference(false),
+    $dynamicRef: reference(true),
+    $recursiveRef: reference(true),
+    allOf: (parameter, { read }) => all(list(parameter).map(read)),
+    anyOf: alternatives(false),
+    oneOf: alternatives(true),
+    not(parameter, { read }) {
+      const check = read(parameter)
+      return (value) => (check(value).length > 0 ? none : issue(`must not match ${JSON.stringify(parameter)}`))
+    },
+    if(parameter, { schema, read }) {
+      const check = read(parameter)
+      const then = read(schema.then ?? true)
+      const otherwise = read(schema.else ?? true)
+      return (value, seen) => (check(value, seen).length > 0 ? otherwise : then)(value, seen)
+    },
+  }),
+  group(isObject, {
+    dependentRequired: dependents,
+    dependentSchemas: dependents,
+    dependencies: dependents,
+  }),
+  group(isList, { unevaluatedItems: unevaluated(indexesOf) }),
+  group(isObject, { unevaluatedProperties: unevaluated(namesOf) }),
+]

@@ -1,0 +1,125 @@
+import { checkOptions } from '../../declarations/check-options.ts'
+import * as kind from '../../declarations/option-kinds.ts'
+import { methods } from '../../engine/methods/index.ts'
+import type { Plugin } from '../../plugin.ts'
+import { type ErrorKind, errorTable, type McpError } from '../../protocol/errors.ts'
+import { isRequest, isResponse, type Message } from '../../protocol/jsonrpc.ts'
+import { claimedVersion } from '../../protocol/meta.ts'
+import { defaultRevision, revisionOf } from '../../protocol/revisions/index.ts'
+import type { Params } from '../../protocol/types.ts'
+import { whyOf } from '../audit/why.ts'
+import { sessionMark, sessionOf, writer } from '../audit/writing.ts'
+import type { AuditHook, IncomingRequest, ServerInfo } from '../auth/auth.ts'
+import type { CallOutcome, MethodEvent, Sink } from './event.ts'
+import { whoOf } from './observe.ts'
+import { traceOf } from './trace.ts'
+
+export type MessagesOptions = {
+  /** Where events go: one place, or several. */
+  to: Sink | readonly Sink[]
+}
+
+/** Events of one request: a batch may have many messages. */
+const maxSubjects = 50
+
+/**
+ * Tells of every message that `observe` says nothing of: handshakes, pings, log levels, subscriptions, notifications, what clients
+ * answer to questions, and whatever was refused before it was called.
+ *
+ * @example
+ * serve(server, { plugins: [messages({ to: toLogs() })] })
+ */
+export function messages(options: MessagesOptions): Plugin {
+  checkOptions('messages()', options, { to: kind.sinks })
+  const { to } = options
+  const sinks = [to].flat()
+  const onResponse: AuditHook = (incoming, response, serverInfo) => {
+    const { status } = response
+    const toldOf = (refusals: ReadonlyMap<Message, McpError>) =>
+      (incoming.messages ?? [])
+        .filter((message) => wasRefused(incoming, response) || refusals.has(message) || !isCall(message, serverInfo))
+        .slice(0, maxSubjects)
+    const nothing: ReadonlyMap<Message, McpError> = new Map()
+    if (!incoming.refusals && toldOf(nothing).length === 0) return
+    // A body can be read while it is still there.
+    const why = incoming.rejection ?? (status >= 400 ? whyOf(response) : undefined)
+    const work = async () => {
+      const refusals = (await incoming.refusals) ?? nothing
+      await emit(toldOf(refusals), incoming, serverInfo, { status, reason: await why, refusals })
+    }
+    serverInfo.waitUntil(work().catch((problem) => serverInfo.report(problem)))
+  }
+  return { name: 'messages', onResponse }
+
+  async function emit(
+    observed: readonly Message[],
+    { request, principal }: IncomingRequest,
+    serverInfo: ServerInfo,
+    end: End,
+  ): Promise<void> {
+    if (observed.length === 0) return
+    const { status } = end
+    const id = sessionOf(request, serverInfo)
+    const write = writer(request, id)
+    const circumstances = {
+      at: new Date().toISOString(),
+      milliseconds: undefined,
+      arguments: undefined,
+      isTask: undefined,
+      session: await sessionMark(id),
+      principal: whoOf(principal),
+      client: undefined,
+    }
+    for (const message of observed) {
+      const { method, params = {} } = isResponse(message) ? { method: 'response' } : message
+      const revision = revisionIn(request, params)
+      const event: MethodEvent = {
+        ...circumstances,
+        method: write(method) ?? '',
+        name: write(params.name),
+        uri: write(params.uri),
+        outcome: cameOf(
+          { status, reason: end.refusals.get(message) ?? end.reason },
+          revision ?? defaultRevision,
+          write,
+        ),
+        revision: revision?.date,
+        trace: traceOf(params),
+      }
+      await Promise.all(sinks.map(async (sink) => sink(event))).catch((problem) => serverInfo.report(problem))
+    }
+  }
+}
+
+type Reason = { kind: string; message: string } | undefined
+
+/** What became of a request, and of those of its messages that a limit refused. */
+type End = { status: number; reason: Reason; refusals: ReadonlyMap<Message, McpError> }
+
+/** Statuses of calls that a limit refuses before `observe` sees them. */
+const limited: readonly number[] = [413, 429]
+
+/** Did nothing run? A session's answers say what is wrong with a call, unless there is no such session. */
+const wasRefused = ({ rejection, request }: IncomingRequest, { status }: Response): boolean =>
+  rejection !== undefined || limited.includes(status) || (status === 404 && request.headers.has('Mcp-Session-Id'))
+
+/** Is this what `observe` tells of? */
+const isCall = (message: Message, { server }: ServerInfo): boolean =>
+  isRequest(message) && (server.registry.methods.has(message.method) || methods[message.method] !== undefined)
+
+function cameOf(
+  { status, reason }: Pick<End, 'status' | 'reason'>,
+  revision: typeof defaultRevision,
+  write: ReturnType<typeof writer>,
+): CallOutcome {
+  if (!reason) return { type: 'received', status }
+  const { kind, message } = reason
+  const code = Object.hasOwn(errorTable, kind) ? revision.error(kind as ErrorKind).code : 0
+  return { type: 'error', kind, code, message: write(message) ?? '' }
+}
+
+/** As far as the message says it itself. */
+function revisionIn({ headers }: Request, params: Params) {
+  const message = claimedVersion(params) ?? headers.get('MCP-Protocol-Version') ?? params.protocolVersion
+  return typeof message === 'string' ? revisionOf(message) : undefined
+}

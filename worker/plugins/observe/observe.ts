@@ -1,0 +1,115 @@
+import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import type { CallInfo } from '../../declarations/interceptor.ts'
+import * as kind from '../../declarations/option-kinds.ts'
+import type { Outcome } from '../../declarations/outcome.ts'
+import type { Registry } from '../../declarations/server.ts'
+import type { Plugin, Runtime } from '../../plugin.ts'
+import { asMcpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Principal } from '../../protocol/principal.ts'
+import { oldestRevision, revisionOf } from '../../protocol/revisions/index.ts'
+import type { Params } from '../../protocol/types.ts'
+import { sessionMark } from '../audit/writing.ts'
+import type { CallOutcome, MethodEvent, Sink, Who } from './event.ts'
+import { redacted } from './redact.ts'
+import { traceOf } from './trace.ts'
+
+export type ObserveOptions = {
+  /** Where events go: one place, or several. */
+  to: Sink | readonly Sink[]
+  /** Whether events have the arguments of tools. Default: no. */
+  arguments?: boolean
+}
+
+/**
+ * Emits an event for every call of a method that answers from what was declared: lists, calls, reads, completions, and those of extensions. A call
+ * that needs input has an event for each of its rounds.
+ *
+ * @example
+ * serve(server, { plugins: [observe({ to: toLogs() })] })
+ */
+export function observe(options: ObserveOptions): Plugin {
+  checkOptions('observe()', options, { to: kind.sinks, arguments: kind.flag } satisfies KindsOf<ObserveOptions>)
+  const { to, arguments: isWanted = false } = options
+  const sinks = [to].flat()
+  return {
+    name: 'observe',
+    interceptor: (runtime) => (call, next) => {
+      const since = Date.now()
+      return withOutcome(next(), call, (outcome) => {
+        if (outcome) runtime.waitUntil(emit(runtime, call, since, outcome))
+      })
+    },
+  }
+
+  async function emit({ declarations }: Runtime, call: CallInfo, since: number, outcome: CallOutcome): Promise<void> {
+    const { method, params, protocolVersion, principal, client, session } = call
+    const { name, uri } = params
+    const event: MethodEvent = {
+      at: new Date(since).toISOString(),
+      milliseconds: Date.now() - since,
+      method,
+      name: typeof name === 'string' ? name : undefined,
+      uri: typeof uri === 'string' ? uri : undefined,
+      arguments: isWanted ? argumentsOf(declarations, call) : undefined,
+      outcome,
+      isTask: call.isTask || undefined,
+      revision: protocolVersion,
+      session: await sessionMark(session?.id),
+      principal: whoOf(principal),
+      client,
+      trace: traceOf(params),
+    }
+    await Promise.all(sinks.map(async (sink) => sink(event)))
+  }
+}
+
+/**
+ * Reports the outcome of a step when the step has ended.
+ *
+ * @returns what `step` settles with
+ */
+export async function withOutcome(
+  step: Promise<Outcome>,
+  { protocolVersion }: Pick<CallInfo, 'protocolVersion'>,
+  report: (outcome: CallOutcome | undefined) => void,
+): Promise<Outcome> {
+  try {
+    const outcome = await step
+    report(outcomeOf(outcome))
+    return outcome
+  } catch (thrown) {
+    // The engine has reported it.
+    const { kind, message } = asMcpError(thrown, () => {})
+    const { code } = (revisionOf(protocolVersion) ?? oldestRevision).error(kind)
+    report({ type: 'error', kind, code, message })
+    throw thrown
+  }
+}
+
+/** `undefined`: a task sleeps. */
+function outcomeOf(outcome: Outcome): CallOutcome | undefined {
+  if (outcome.type === 'suspended') return undefined
+  if (outcome.type === 'input_required') return { type: 'input_required', keys: Object.keys(outcome.inputRequests) }
+  const { isError, content } = outcome.result
+  return isError ? { type: 'tool_error', message: textIn(content) } : { type: 'answered' }
+}
+
+function textIn(content: unknown): string {
+  const first: unknown = Array.isArray(content) ? content[0] : undefined
+  return isObject(first) && typeof first.text === 'string' ? first.text.slice(0, 200) : ''
+}
+
+function argumentsOf({ tools }: Registry, { method, params }: CallInfo): Params | undefined {
+  if (method !== 'tools/call' || !isObject(params.arguments)) return undefined
+  const schema = tools.get(String(params.name))?.item.inputSchema
+  return redacted(params.arguments, schema) as Params
+}
+
+export const whoOf = (principal: Principal | undefined): Who | undefined =>
+  principal && {
+    issuer: principal.issuer,
+    subject: principal.subject,
+    client: principal.client,
+    tenant: principal.tenant,
+  }

@@ -1,0 +1,94 @@
+import type { CallInfo } from '../../declarations/interceptor.ts'
+import type { Plugin } from '../../plugin.ts'
+import type { CallOutcome } from './event.ts'
+import { withOutcome } from './observe.ts'
+import { traceOf } from './trace.ts'
+
+/** What is used of the module `@opentelemetry/api`: hand it in as it is. */
+export type OpenTelemetry = {
+  readonly ROOT_CONTEXT: object
+  readonly SpanKind: { readonly SERVER: number }
+  readonly SpanStatusCode: { readonly ERROR: number }
+  readonly context: {
+    active(): object
+    with<T>(context: object, work: () => T): T
+  }
+  readonly trace: {
+    getTracer(name: string): { startSpan(name: string, options?: object, context?: object): Span }
+    setSpan(context: object, span: object): object
+    setSpanContext(context: object, span: SpanContext): object
+  }
+}
+
+type SpanContext = { traceId: string; spanId: string; traceFlags: number; isRemote: boolean }
+
+type Span = {
+  setAttributes(attributes: Record<string, string | boolean>): unknown
+  setStatus(status: { code: number; message?: string }): unknown
+  end(): void
+}
+
+/**
+ * A span for each call, as the conventions for MCP servers have it, within the trace that the client names in `_meta` and else
+ * within the active one. What handlers start is within it. A run of a task that ends because its handler sleeps has the attribute
+ * `edgemcp.task.asleep`.
+ *
+ * @param api the module `@opentelemetry/api`. It does nothing until a provider is registered with it
+ * @example
+ * import * as api from '@opentelemetry/api'
+ * serve(server, { plugins: [openTelemetry(api)] })
+ *
+ * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
+ */
+export function openTelemetry(api: OpenTelemetry): Plugin {
+  const tracer = api.trace.getTracer('edgemcp')
+  return {
+    name: 'openTelemetry',
+    interceptor: () => (call, next) => {
+      const parent = parentOf(call)
+      const span = tracer.startSpan(nameOf(call), { kind: api.SpanKind.SERVER, attributes: attributesOf(call) }, parent)
+      const step = api.context.with(api.trace.setSpan(parent, span), () => next())
+      return withOutcome(step, call, (outcome) => {
+        if (outcome) setStatus(span, outcome)
+        else span.setAttributes({ 'edgemcp.task.asleep': true })
+        span.end()
+      })
+    },
+  }
+
+  function parentOf({ params }: CallInfo): object {
+    const trace = traceOf(params)
+    if (!trace) return api.context.active()
+    const { traceId, spanId, sampled } = trace
+    return api.trace.setSpanContext(api.ROOT_CONTEXT, { traceId, spanId, traceFlags: Number(sampled), isRemote: true })
+  }
+
+  function setStatus(span: Span, outcome: CallOutcome): void {
+    if (outcome.type === 'error') {
+      span.setAttributes({ 'error.type': String(outcome.code), 'rpc.response.status_code': String(outcome.code) })
+      span.setStatus({ code: api.SpanStatusCode.ERROR, message: outcome.message })
+    }
+    if (outcome.type === 'tool_error') {
+      span.setAttributes({ 'error.type': 'tool_error' })
+      span.setStatus({ code: api.SpanStatusCode.ERROR, message: outcome.message })
+    }
+  }
+}
+
+/** Few enough to be counted by: a resource's URI is not in it. */
+function nameOf({ method, params }: CallInfo): string {
+  return typeof params.name === 'string' ? `${method} ${params.name}` : method
+}
+
+function attributesOf({ method, params, protocolVersion }: CallInfo): Record<string, string> {
+  const { name, uri } = params
+  return {
+    'mcp.method.name': method,
+    'mcp.protocol.version': protocolVersion,
+    'network.transport': 'tcp',
+    'network.protocol.name': 'http',
+    ...(method === 'tools/call' && { 'gen_ai.operation.name': 'execute_tool', 'gen_ai.tool.name': String(name) }),
+    ...(method === 'prompts/get' && { 'gen_ai.prompt.name': String(name) }),
+    ...(typeof uri === 'string' && { 'mcp.resource.uri': uri }),
+  }
+}

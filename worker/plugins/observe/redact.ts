@@ -1,0 +1,57 @@
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Params } from '../../protocol/types.ts'
+
+const secret = '[…]'
+/** Characters of a text. */
+const longest = 200
+/** References within references. */
+const deepest = 20
+
+/**
+ * A copy of arguments that may be written down. What their schema says is not to be read back (`writeOnly`), or is a password (`format`),
+ * is struck out, and so is what it says nothing of; long texts are cut.
+ *
+ * @see https://json-schema.org/draft/2020-12/json-schema-validation#section-9.4
+ */
+export function redacted(value: unknown, schema: unknown): unknown {
+  return copy(value, [schema])
+
+  /** @param schemas of which each may be the one for this value */
+  function copy(value: unknown, schemas: readonly unknown[]): unknown {
+    const known = schemas.flatMap((member) => expanded(member, 0))
+    // Whatever one of them hides is hidden.
+    if (known.length === 0 || known.some(isSecret)) return secret
+    if (Array.isArray(value)) {
+      const items = known.map((item) => item.items)
+      return value.map((item) => copy(item, items))
+    }
+    if (isObject(value)) {
+      const members = Object.entries(value).map(([key, member]) => [key, copy(member, known.map(memberOf(key)))])
+      return Object.fromEntries(members)
+    }
+    return typeof value === 'string' && value.length > longest ? `${value.slice(0, longest - 1)}…` : value
+  }
+
+  /** A schema with those that it refers to and chooses from. */
+  function expanded(input: unknown, depth: number): Params[] {
+    // An empty one says nothing.
+    if (!isObject(input) || Object.keys(input).length === 0 || depth > deepest) return []
+    const others = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => input[key] ?? [])
+    const referred = typeof input.$ref === 'string' ? [at(input.$ref)] : []
+    return [input, ...[...others, ...referred].flatMap((member) => expanded(member, depth + 1))]
+  }
+
+  /** What a reference within the schema means. */
+  function at(reference: string): unknown {
+    const parts = reference.startsWith('#/') ? reference.slice(2).split('/') : []
+    const names = parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    return names.reduce<unknown>((found, name) => (isObject(found) ? found[name] : undefined), schema)
+  }
+}
+
+const isSecret = ({ writeOnly, format }: Params): boolean => writeOnly === true || format === 'password'
+
+const memberOf =
+  (key: string) =>
+  ({ properties, additionalProperties }: Params): unknown =>
+    isObject(properties) && Object.hasOwn(properties, key) ? properties[key] : additionalProperties

@@ -1,0 +1,58 @@
+import { isObject } from '../../protocol/jsonrpc.ts'
+import { canHaveBody, isSamePlace, type Operation, type OperationParameter } from './operation.ts'
+
+/** The names of a path's parameters. */
+export const namesInPath = (path: string): string[] =>
+  [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name as string) // the expression has one group
+
+/** @throws Error for an operation with an argument that no request could carry */
+export function refuseLostArguments(operation: Operation): void {
+  refuseSharedPlaces(operation)
+  refuseLostBody(operation)
+  refuseUnplaced(operation)
+}
+
+function refuseSharedPlaces({ name, parameters }: Operation): void {
+  const all = Object.entries(parameters)
+  for (const [index, [argument, parameter]] of all.entries()) {
+    const [before] = all.slice(0, index).find(([, other]) => isSamePlace(other, parameter)) ?? []
+    if (before === undefined) continue
+    throw new Error(
+      `openApiTools(): the arguments "${before}" and "${argument}" of "${name}" would both be sent as the ${described(parameter)}: leave one out`,
+    )
+  }
+}
+
+const described = ({ in: place, name }: OperationParameter): string =>
+  place === 'header' ? `header "${name}"` : `${place} parameter "${name}"`
+
+function refuseLostBody({ name, method, parameters, hasBody }: Operation): void {
+  if (!hasBody) return
+  if (!canHaveBody(method)) {
+    throw new Error(
+      `openApiTools(): "${name}" has a body, which a ${method.toUpperCase()} request cannot have: set hasBody to false, or use another method`,
+    )
+  }
+  const other = Object.hasOwn(parameters, 'body') ? parameters.body : undefined
+  if (!other) return
+  throw new Error(
+    `openApiTools(): the argument "body" of "${name}" is its body and the ${described(other)}: give the parameter another argument`,
+  )
+}
+
+function refuseUnplaced({ name, path, parameters, hasBody, input }: Operation): void {
+  const inPath = new Set(namesInPath(path))
+  for (const [argument, { in: place, name: own }] of Object.entries(parameters)) {
+    if (place !== 'path' || inPath.has(own)) continue
+    throw new Error(
+      `openApiTools(): the argument "${argument}" of "${name}" is sent nowhere: its path "${path}" has no {${own}}`,
+    )
+  }
+  const { properties } = input
+  for (const argument of Object.keys(isObject(properties) ? properties : {})) {
+    if (Object.hasOwn(parameters, argument) || inPath.has(argument) || (hasBody && argument === 'body')) continue
+    throw new Error(
+      `openApiTools(): the argument "${argument}" of "${name}" is sent nowhere: give it a place in "parameters", or set hasBody for "body"`,
+    )
+  }
+}

@@ -1,0 +1,181 @@
+import { checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
+import type { Context } from '../../declarations/context.ts'
+import * as kind from '../../declarations/option-kinds.ts'
+import type { Module } from '../../declarations/server.ts'
+import { BoundedBody, maxAnswerBytes } from '../../protocol/bounded-body.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Principal } from '../../protocol/principal.ts'
+import { isSecureUrl } from '../../protocol/secure-url.ts'
+import type { Params } from '../../protocol/types.ts'
+import { refuseLostArguments } from './lost-arguments.ts'
+import type { Operation } from './operation.ts'
+import { headerKey, isReservedHeader } from './reserved-headers.ts'
+import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
+
+type HeaderValue = string | undefined
+
+export type OpenApiToolsOptions = {
+  /** The address of the API, to which paths are added: https, or http on this machine. */
+  base: string
+  /**
+   * Sent with each request, such as credentials. A caller's own token is not passed on. They win over what the model sets: a header
+   * that is named here is no argument at all; of a function, whose names nobody knows before, the value wins.
+   */
+  headers?:
+    | Readonly<Record<string, HeaderValue | ((principal: Principal | undefined) => HeaderValue)>>
+    | ((principal: Principal | undefined) => Readonly<Record<string, HeaderValue>>)
+  /** Goes before the names of its tools. Default: nothing. */
+  prefix?: string
+  /** What a token must allow to call an operation: all scopes of the list, or those that a function returns for it. */
+  scopes?: readonly string[] | ((operation: Operation) => readonly string[])
+}
+
+const kinds: KindsOf<OpenApiToolsOptions> = {
+  // Checked below, as a URL.
+  base: kind.anything,
+  headers: [(value) => Object(value) === value, 'an object or a function'],
+  prefix: kind.string,
+  scopes: kind.scopesOrFunction,
+}
+
+/** Characters of an error's body that the model gets. */
+const maxErrorCharacters = 1000
+
+/**
+ * Operations of an HTTP API as tools. The server needs the checker for plain JSON Schemas, of `edgemcp/json-schema`.
+ *
+ * @param list of `parseOpenApi`, or written by `npx edgemcp openapi`
+ * @throws Error when the base is neither https nor http on this machine
+ * @example
+ * import pets from './pets.json'
+ * server.use(openApiTools(parseOpenApi(pets), { base: 'https://api.example/v1', scopes: ['pets'] }))
+ */
+export function openApiTools(list: readonly Operation[], options: OpenApiToolsOptions): Module {
+  checkValue('openApiTools()', 'list', list, [Array.isArray, 'a list such as parseOpenApi(document) returns'])
+  checkOptions('openApiTools()', options, kinds)
+  const { base, headers = {}, prefix = '', scopes } = options
+  if (!isSecureUrl(base)) {
+    throw new Error(
+      `openApiTools(): the base "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
+    )
+  }
+  const { search, hash, username, password } = new URL(base)
+  if (search || hash || username || password) {
+    throw new Error(
+      `openApiTools(): the base "${base}" must have no query, fragment or credentials: send keys by "headers"`,
+    )
+  }
+  const names = new Set(typeof headers === 'function' ? [] : Object.keys(headers).map(headerKey))
+  return (server) => {
+    for (const declared of list) {
+      // Anything else would change the host that gets the developer's headers.
+      if (!declared.path.startsWith('/')) {
+        throw new Error(`openApiTools(): the path "${declared.path}" of "${declared.name}" must begin with "/"`)
+      }
+      refuseLostArguments(declared)
+      const operation = withoutHeaders(declared, (name) => isReservedHeader(name) || names.has(headerKey(name)))
+      const { name, description, input, annotations } = operation
+      const definition = {
+        description,
+        inputSchema: input,
+        annotations,
+        scopes: typeof scopes === 'function' ? scopes(declared) : scopes,
+      }
+      server.tool(prefix + name, definition, (args, ctx) =>
+        call(operation, base, args as Params, headersFor(headers, ctx.principal), ctx),
+      )
+    }
+  }
+}
+
+/** The operation without the arguments that would set a header which the model must not set. */
+function withoutHeaders(operation: Operation, isTaken: (name: string) => boolean): Operation {
+  const { parameters, input } = operation
+  const taken = new Set(
+    Object.entries(parameters)
+      .filter(([, { in: place, name }]) => place === 'header' && isTaken(name))
+      .map(([argument]) => argument),
+  )
+  if (taken.size === 0) return operation
+  const isKept = ([argument]: readonly [string, unknown]) => !taken.has(argument)
+  const { properties, required } = input
+  return {
+    ...operation,
+    parameters: Object.fromEntries(Object.entries(parameters).filter(isKept)),
+    input: {
+      ...input,
+      ...(isObject(properties) && { properties: Object.fromEntries(Object.entries(properties).filter(isKept)) }),
+      ...(Array.isArray(required) && { required: required.filter((argument) => !taken.has(argument)) }),
+    },
+  }
+}
+
+function headersFor(
+  headers: NonNullable<OpenApiToolsOptions['headers']>,
+  principal: Principal | undefined,
+): [name: string, value: string][] {
+  const all = typeof headers === 'function' ? headers(principal) : headers
+  return Object.entries(all).flatMap(([name, header]) => {
+    const value = typeof header === 'function' ? header(principal) : header
+    return value === undefined ? [] : [[name, value]]
+  })
+}
+
+async function call(
+  { method, path, parameters, hasBody, bodyType = 'application/json' }: Operation,
+  base: string,
+  args: Params,
+  headers: readonly [name: string, value: string][],
+  ctx: Context,
+) {
+  const url = new URL(base.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
+  const sent = new Headers({ Accept: 'application/json' })
+  for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
+    const values = [args[argument] ?? []].flat()
+    const queried = separator && values.length > 0 ? [values.map(textOf).join(separator)] : values
+    if (place === 'query') for (const value of queried) url.searchParams.append(name, textOf(value))
+    if (place === 'header' && values.length > 0) sent.set(name, values.map(textOf).join(', '))
+  }
+  // After the arguments: the developer's value wins.
+  for (const [name, value] of headers) sent.set(name, value)
+  if (hasBody && args.body !== undefined) sent.set('Content-Type', bodyType)
+  const body = hasBody && args.body !== undefined ? JSON.stringify(args.body) : null
+  const response = await fetchSameOrigin(url, { method, headers: sent, body, signal: ctx.signal }).catch((problem) => {
+    ctx.signal.throwIfAborted()
+    if (problem instanceof UnfollowedRedirect) throw problem
+    throw new Error(`${url.host} does not answer`, { cause: problem })
+  })
+  const where = `${method} ${url.pathname}: HTTP ${response.status}`
+  const text = await boundedText(response)
+  if (text === undefined) {
+    throw new Error(
+      `${where} with a body of more than ${maxAnswerBytes} bytes, which openApiTools() does not read: ask for a smaller part`,
+    )
+  }
+  if (response.ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${response.status}` }] }
+  const message = `${where}. ${text.slice(0, maxErrorCharacters)}`.trim()
+  return { content: [{ type: 'text' as const, text: message }], isError: true }
+
+  function inPath(name: string): string {
+    const argument = Object.entries(parameters).find(([, place]) => place.in === 'path' && place.name === name)?.[0]
+    const value = args[argument ?? name]
+    const text = Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)
+    // Encoded or not, it would be another path.
+    if (/^\.{0,2}$/.test(text)) throw new Error(`"${text}" cannot be a part of the path ${path}`)
+    return encodeURIComponent(text)
+  }
+}
+
+/** The text of a body; `undefined` for a body that is too large, which is cancelled. */
+async function boundedText({ body }: Response): Promise<string | undefined> {
+  if (!body) return ''
+  const bounded = new BoundedBody(body)
+  try {
+    return await new Response(bounded.stream).text()
+  } catch (problem) {
+    if (bounded.isTooLarge) return undefined
+    throw problem
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))

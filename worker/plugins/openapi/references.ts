@@ -1,0 +1,55 @@
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Params } from '../../protocol/types.ts'
+
+/** OpenAPI 3.1 gives members beside a `$ref` a meaning, 3.0 ignores them. */
+export const isVersion30 = (document: Params): boolean => String(document.openapi).startsWith('3.0')
+
+/**
+ * What a reference means, for anything but a schema.
+ *
+ * @param siblings the members beside a `$ref` that win over those of what it refers to. Default: none
+ * @throws Error for a reference that leads nowhere or to itself, and for what is no object
+ */
+export function followed(
+  value: unknown,
+  document: Params,
+  where: string,
+  siblings: (reference: Params) => Params = () => ({}),
+): Params {
+  let found = value
+  let own: Params = {}
+  for (let depth = 0; isObject(found) && typeof found.$ref === 'string'; depth += 1) {
+    if (depth === 20) throw new Error(`The references of ${where} go round in a circle`)
+    own = { ...siblings(found), ...own }
+    found = targetOf(found.$ref, document, where)
+  }
+  if (!isObject(found)) throw new Error(`Something of ${where} is not an object`)
+  return { ...found, ...own }
+}
+
+/** @throws Error when the reference leads nowhere */
+export function targetOf(reference: string, document: Params, where: string): unknown {
+  const found = pointed(reference, document)
+  if (found === undefined) throw new Error(`${where} refers to ${reference}, which is not in the document`)
+  return found
+}
+
+/** What the JSON Pointer of a reference such as `#/components/schemas/Pet` leads to. */
+export function pointed(reference: string, within: unknown): unknown {
+  if (reference === '#') return within
+  const names = reference.startsWith('#/') ? reference.slice(2).split('/') : undefined
+  return names?.reduce<unknown>((value, name) => {
+    const key = decoded(name).replaceAll('~1', '/').replaceAll('~0', '~')
+    const isMember = (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, key)
+    return isMember ? (value as Params)[key] : undefined
+  }, within)
+}
+
+function decoded(text: string): string {
+  try {
+    return decodeURIComponent(text)
+  } catch {
+    // It has a percent sign that encodes nothing.
+    return text
+  }
+}

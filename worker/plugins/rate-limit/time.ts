@@ -1,0 +1,31 @@
+/** How long handlers may run. */
+
+import type { Interceptor } from '../../declarations/interceptor.ts'
+import { McpError } from '../../protocol/errors.ts'
+
+/**
+ * Ends the step of a handler that runs for longer than its endpoint allows with an error, and aborts its signal. Waiting for a client does not
+ * count, and neither do runs of tasks, which have a time of their own.
+ *
+ * @param unknownMs of calls that name no endpoint, such as those that run again after their object was lost
+ */
+export const limitTime =
+  (unknownMs: number): Interceptor =>
+  async ({ admitted, isTask, params, signal }, next) => {
+    const milliseconds = admitted ? admitted.handlerTimeMs : unknownMs
+    if (isTask || milliseconds === undefined) return next()
+    const abort = new AbortController()
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(() => {
+      const problem = `This took longer than ${milliseconds / 1000} seconds, and was stopped`
+      const error = new McpError('interrupted', problem, { reason: 'timeout', retryable: false })
+      abort.abort(error)
+      // Also of a call that its client has cancelled, whose handler goes on.
+      reject(error)
+    }, milliseconds)
+    try {
+      return await Promise.race([next(params, { signal: AbortSignal.any([signal, abort.signal]) }), late])
+    } finally {
+      clearTimeout(timer)
+    }
+  }

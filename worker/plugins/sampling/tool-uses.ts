@@ -1,0 +1,68 @@
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { SamplingContent } from '../../protocol/types.ts'
+
+export type ToolUse = Extract<SamplingContent, { type: 'tool_use' }>
+
+/** A call of a tool by a model. `problem`: why it must not run; the block is then one that a client accepts in its place. */
+export type ReadToolUse = { readonly use: ToolUse; readonly problem?: string }
+
+/**
+ * Reads the tool calls of a model's message. Clients of models check them as little as models do: a block may lack its id, have an id
+ * that another block has as well, a name that is no string, or an input that is no object.
+ *
+ * @param newId returns an id for a block without one of its own, by its index among the calls
+ * @returns the content with a valid block, and an id of its own, for each call
+ */
+export function readToolUses(
+  answer: SamplingContent | SamplingContent[],
+  newId: (index: number) => string,
+): { content: SamplingContent | SamplingContent[]; uses: readonly ReadToolUse[] } {
+  const items = [answer].flat()
+  const counts = new Map<unknown, number>()
+  for (const block of items) if (block.type === 'tool_use') counts.set(block.id, (counts.get(block.id) ?? 0) + 1)
+  const uses: ReadToolUse[] = []
+  const content = items.map((block) => {
+    if (block.type !== 'tool_use') return block
+    const problem = problemOf(block, counts.get(block.id) ?? 0)
+    const use = problem === undefined ? block : wellFormed(block, isOwnId(block.id) ? block.id : freeId(uses.length))
+    uses.push({ use, ...(problem !== undefined && { problem }) })
+    return use
+  })
+  return { content: Array.isArray(answer) ? content : (content[0] as SamplingContent), uses } // one block for each
+
+  function isOwnId(id: unknown): boolean {
+    return typeof id === 'string' && id !== '' && counts.get(id) === 1
+  }
+
+  function freeId(index: number): string {
+    let id = newId(index)
+    while (counts.has(id)) id += '_'
+    counts.set(id, 1)
+    return id
+  }
+}
+
+/** What is not validated when it comes from a client. */
+type Unchecked = Readonly<Record<'id' | 'name' | 'input', unknown>>
+
+function problemOf({ id, name, input }: Unchecked, count: number): string | undefined {
+  if (typeof id !== 'string' || id === '')
+    return `the id of this tool_use is ${preview(id)}: it must be a string that is not empty`
+  if (count > 1) return `${count} tool_use of one message have the id ${preview(id)}: each must have its own`
+  if (typeof name !== 'string') return `the name of this tool_use is ${preview(name)}: it must be a string`
+  if (!isObject(input)) return `the input of this tool_use is ${preview(input)}: it must be an object`
+  return undefined
+}
+
+/** The block as far as it is one. */
+function wellFormed({ name, input }: Unchecked, id: string): ToolUse {
+  return {
+    type: 'tool_use',
+    id,
+    name: typeof name === 'string' ? name : 'unknown',
+    input: isObject(input) ? input : {},
+  }
+}
+
+const maxShown = 100
+const preview = (value: unknown): string => (value === undefined ? 'missing' : JSON.stringify(value).slice(0, maxShown))

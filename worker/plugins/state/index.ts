@@ -1,0 +1,12 @@
+/** edgemcp/state: what handlers remember, for a session, a user, a tenant, or whoever has a handle. */
+export { State as McpState } from '../../../durable-objects/state.ts'
+export type { HandleState, KeyedState } from '../../declarations/state.ts'
+export type { Store } from './declaration.ts'
+export {
+  type HandleStateOptions,
+  type KeyValue,
+  type SessionStateOptions,
+  type StateStub,
+  state,
+  type UserStateOptions,
+} from './state.ts'

@@ -1,0 +1,4 @@
+/** edgemcp/tasks: work that outlives every connection. */
+export type { TaskOptions } from '../../declarations/tool.ts'
+export { runWorkflow, type WorkflowOptions } from './run-workflow.ts'
+export { type TaskClass, type TasksOptions, tasks } from './tasks.ts'

@@ -1,0 +1,24 @@
+/** Checks what clients answer to the input requests of tasks, before it is taken. */
+
+import { issuesText } from '../../declarations/schema.ts'
+import { readRoots, readSampled, readVisited } from '../../engine/answers.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { InputRequest } from '../../protocol/types.ts'
+import { jsonSchema } from '../json-schema/index.ts'
+
+/**
+ * What is wrong with a response. The schema of a form is checked as the client knows it; what a
+ * handler's own schema wants besides is found when the handler runs.
+ */
+export function problemOf(key: string, { method, params = {} }: InputRequest, response: unknown): string | undefined {
+  const invalid = `The answer to "${key}" is not a valid ${method} result`
+  if (method === 'sampling/createMessage') return readSampled(response) ? undefined : invalid
+  if (method === 'roots/list') return readRoots(response) ? undefined : invalid
+  const visited = readVisited(response)
+  if (!visited) return invalid
+  const { requestedSchema } = params
+  if (visited.action !== 'accept' || !isObject(requestedSchema)) return undefined
+  const { content = {} } = response as { content?: unknown }
+  const issues = jsonSchema(requestedSchema, 'form')(content)
+  return issues.length > 0 ? `The answer to "${key}" does not fit its schema: ${issuesText(issues)}` : undefined
+}

@@ -1,0 +1,61 @@
+/**
+ * The principal of a task. It is stored sealed, without its token and with those claims only that may be stored, and
+ * `reauthorize` of the server's auth is asked before each run.
+ */
+import type { RunPrincipal } from '../../../durable-objects/task/object.ts'
+import type { TaskCall } from '../../../durable-objects/task/task-store.ts'
+import type { Admitted } from '../../declarations/endpoints.ts'
+import { type StoredPrincipals, storable } from '../../declarations/stored-principal.ts'
+import type { Seals } from '../../engine/call.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { type Principal, principalKey } from '../../protocol/principal.ts'
+
+/** `isReauthorized`: the auth that let it in has `reauthorize`, so the task may not run without. */
+type Sealed = { readonly principal: Principal; readonly isReauthorized: boolean }
+
+const purpose = 'principal of a task'
+
+/** @param lifeMs for how long the task may run */
+export async function sealPrincipal(
+  principal: Principal | undefined,
+  { storedClaims, isReauthorized }: Pick<Admitted, 'storedClaims' | 'isReauthorized'>,
+  seals: Seals,
+  lifeMs: number,
+): Promise<string | undefined> {
+  if (!principal) return undefined
+  const value: Sealed = { principal: storable(principal, storedClaims), isReauthorized }
+  return seals.seal(purpose, value, lifeMs)
+}
+
+/**
+ * The principal that a run of a task acts for.
+ *
+ * @param authFor what decides on this principal; `undefined`: the endpoint that admitted the call was not made in this isolate
+ * @throws McpError `forbidden` when the task may not go on; whatever `reauthorize` throws
+ */
+export async function principalOf(
+  { principal: sealed, params }: TaskCall,
+  authFor: (principal: Principal) => StoredPrincipals | undefined,
+  seals: Seals,
+): Promise<RunPrincipal> {
+  if (sealed === undefined) return { principal: undefined, isCurrent: true }
+  const opened = (await seals.open(purpose, sealed)) as Sealed | undefined
+  if (!opened) throw stopped('its stored principal cannot be read: its key is not in EDGEMCP_KEYS any more')
+  const { principal, isReauthorized } = opened
+  const auth = authFor(principal)
+  if (!auth?.reauthorize) {
+    if (!isReauthorized) return { principal, isCurrent: false }
+    if (!auth) throw stopped(unknownEndpoint)
+    throw stopped('reauthorize is missing: give tasks({ auth }) the auth that serve() has')
+  }
+  const current = await auth.reauthorize(principal, { method: 'tools/call', params })
+  if (!current) throw stopped("reauthorize of the server's auth refused the caller who began it")
+  if (principalKey(current) !== principalKey(principal)) throw stopped('reauthorize returned another principal')
+  return { principal: current, isCurrent: true }
+}
+
+const unknownEndpoint =
+  'its endpoint, whose auth has reauthorize, was not made in this isolate. Give tasks({ auth }) a reauthorize that decides ' +
+  'for all endpoints: principal.tenant names the tenant'
+
+const stopped = (reason: string): McpError => new McpError('forbidden', `The task may not go on: ${reason}`)

@@ -1,0 +1,215 @@
+/**
+ * Tasks as the protocol itself had them, for clients of 2025-11-25: the client asks for one, and waits for its result.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
+ */
+import type { TaskEnded, TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
+import type { TaskTerms } from '../../../durable-objects/task/task-store.ts'
+import { toolError } from '../../declarations/content.ts'
+import type { Context } from '../../declarations/context.ts'
+import type { TaskOptions } from '../../declarations/tool.ts'
+import type { Answer } from '../../engine/journal.ts'
+import { isPermitted } from '../../engine/methods/lists.ts'
+import type { MethodContext } from '../../engine/methods/method.ts'
+import { wait } from '../../http/wait.ts'
+import { encodeBase64 } from '../../protocol/base64.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import { principalKey } from '../../protocol/principal.ts'
+import type { InputRequest, Notification, Params, Result } from '../../protocol/types.ts'
+import { utf8 } from '../../protocol/utf8.ts'
+import {
+  errorIn,
+  openTaskId,
+  orUnknownTask,
+  type Site,
+  type TaskReference,
+  taskNamed,
+  timesOf,
+} from './task-methods.ts'
+
+export const experimentalCapabilities: Params = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
+
+const relatedTaskKey = 'io.modelcontextprotocol/related-task'
+/** That task ids are sealed for. */
+export const purpose = 'experimental task'
+/** Tasks on one page: each is asked how it is. */
+const pageSize = 20
+/** Milliseconds between two looks at a task that sleeps, and at one whose object was lost. */
+const [mostPause, lostPause] = [10_000, 500]
+/** How often, one after another, a task may be lost while somebody waits for it. */
+const mostLosses = 10
+
+/** What `tools/list` says of a tool. */
+export const supportOf = ({ required }: TaskOptions): Params => ({
+  execution: { taskSupport: required ? 'required' : 'optional' },
+})
+
+/**
+ * Begins a task, of which the client hears at once.
+ *
+ * @param scopes of the tool
+ */
+export async function callAsTask(
+  { call, environment }: MethodContext,
+  scopes: readonly string[],
+  terms: TaskTerms,
+  site: Site,
+): Promise<Result> {
+  const ttl = Math.min(terms.ttl, ttlIn(call.params.task) ?? terms.ttl)
+  const name = crypto.randomUUID()
+  const taskId = await environment.seals.seal(purpose, { name, scopes } satisfies TaskReference, ttl)
+  const { session } = environment.state
+  const own = { name, taskId, session: session?.name, scopes }
+  const startResult = await site
+    .task(name)
+    .start(await site.callOf(call, environment.seals, ttl), { ...terms, after: 0, ttl }, own, {}, false)
+  if (!('task' in startResult)) throw new McpError('internal_error', 'The task did not begin')
+  const lister = await listOf({ call, environment })
+  if (lister) await site.task(lister).list({ name, taskId }, startResult.task.createdAt + ttl)
+  return { task: taskOf(startResult.task) }
+}
+
+/** @throws McpError `invalid_params` when `params.task` is none */
+function ttlIn(task: unknown): number | undefined {
+  if (!isObject(task)) throw new McpError('invalid_params', 'params.task must be an object')
+  const { ttl } = task
+  if (ttl === undefined || (Number.isInteger(ttl) && (ttl as number) > 0)) return ttl as number | undefined
+  throw new McpError('invalid_params', 'params.task.ttl must be a number of milliseconds')
+}
+
+/**
+ * The name of the object that lists the caller's tasks: those of its principal, else those of its session. The platform stores names
+ * of objects as they are, so a principal is digested.
+ */
+async function listOf({ call, environment }: Pick<MethodContext, 'call' | 'environment'>): Promise<string | undefined> {
+  const owner = principalKey(call.principal)
+  if (!owner) return environment.state.session && `list ${environment.state.session.name}`
+  const digest = await crypto.subtle.digest('SHA-256', utf8(`${environment.seals.identity}\n${owner}`))
+  return `list ${encodeBase64(new Uint8Array(digest))}`
+}
+
+export async function getTask(context: MethodContext, site: Site): Promise<Result> {
+  return taskOf(await orUnknownTask((await taskNamed(context, purpose, site)).get()))
+}
+
+export async function cancelTask(context: MethodContext, site: Site): Promise<Result> {
+  const { before, task } = await orUnknownTask((await taskNamed(context, purpose, site)).cancel())
+  if (before === 'working' || before === 'input_required') return taskOf(task)
+  throw new McpError('invalid_params', `The task is over: it is ${statusOf(task)}`)
+}
+
+export async function listTasks({ call, environment }: MethodContext, site: Site): Promise<Result> {
+  const { cursor } = call.params
+  const lister = await listOf({ call, environment })
+  const after = cursor === undefined ? 0 : typeof cursor === 'string' && (await environment.seals.open('tasks', cursor))
+  if (typeof after !== 'number') throw new McpError('invalid_params', 'Invalid cursor: list again from the first page')
+  if (!lister) return { tasks: [] }
+  const page = await site.task(lister).listed(after, pageSize)
+  const views = await Promise.all(
+    page.tasks.map(async ({ name, taskId }) => {
+      const task = await openTaskId(environment.seals.open, purpose, taskId)
+      return task && isPermitted(task, call) ? site.task(name).get() : undefined
+    }),
+  )
+  return {
+    tasks: views.flatMap((view) => (view ? [taskOf(view)] : [])),
+    nextCursor: page.next === undefined ? undefined : await environment.seals.seal('tasks', page.next),
+  }
+}
+
+/** Waits until the task is over, and asks what it asks. */
+export async function taskResult(methodContext: MethodContext, site: Site): Promise<Result> {
+  const { call, context, environment } = methodContext
+  const task = await taskNamed(methodContext, purpose, site)
+  for (;;) {
+    const view = await settled(task, environment.signal())
+    const { taskId, inputRequests, result, error } = view
+    if (inputRequests) {
+      // Their keys are asked once in this call, but a task may ask one again.
+      const questions = Object.entries(inputRequests).map(([key, request]) => ({
+        key,
+        own: `${view.rounds} ${key}`,
+        request,
+      }))
+      const answers = questions.flatMap(({ key, own }) => {
+        const answer = answerTo(context, own)
+        return answer ? [[key, answer] as const] : []
+      })
+      if (answers.length > 0) {
+        const updated = await orUnknownTask(task.update(Object.fromEntries(answers)))
+        if ('error' in updated) throw errorIn(updated)
+      } else
+        return context.requestInput(
+          Object.fromEntries(questions.map(({ own, request }) => [own, related(request, taskId)])),
+        )
+    } else if (error) {
+      // In a session the model is told.
+      if (error.kind === 'missing_client_capability') return relatedResult(toolError(error.message) as Result, taskId)
+      throw errorIn({ error })
+    } else if (result) {
+      const outputSchema = methodContext.server.registry.tools.get(view.tool ?? '')?.item.outputSchema
+      return relatedResult(call.revision.result('tools/call', result, { outputSchema }), taskId)
+    } else if (view.status === 'cancelled') {
+      throw new McpError('invalid_params', cancelled)
+    } else {
+      await wait(Math.min(Math.max((view.due ?? 0) - Date.now(), lostPause), mostPause), environment.signal())
+    }
+  }
+}
+
+/** How it is when it has stopped running; or still runs, a while later. */
+async function settled(task: TaskRpc, signal: AbortSignal): Promise<TaskView> {
+  for (let losses = 0; ; losses += 1) {
+    try {
+      return await orUnknownTask(task.settled())
+    } catch (problem) {
+      // It goes on in another instance.
+      if (problem instanceof McpError || losses === mostLosses) throw problem
+      await wait(lostPause, signal)
+    }
+  }
+}
+
+/** What the client said, as the task is to hear it. */
+function answerTo(context: Context, key: string): Answer | undefined {
+  try {
+    const result = context.inputResponse(key)
+    return result && { result }
+  } catch (refusal) {
+    if (!(refusal instanceof McpError && refusal.kind === 'client_refused')) throw refusal
+    const message = refusal.message.slice(`The client refused "${key}": `.length)
+    return { error: { code: -32600, message } }
+  }
+}
+
+const cancelled = 'The task was cancelled: it has no result'
+
+/** What whoever still waits for answers to a task is told when it is over. */
+export function overOf({ taskId, status }: TaskView): TaskEnded | undefined {
+  if (status === 'working' || status === 'input_required') return undefined
+  return [taskId, status === 'cancelled' ? cancelled : 'The task is over: ask for its result again']
+}
+
+export const statusNotification = (task: TaskView): Notification => ({
+  method: 'notifications/tasks/status',
+  params: taskOf(task),
+})
+
+const taskOf = (task: TaskView): Params => ({
+  ...timesOf(task),
+  status: statusOf(task),
+  ttl: task.ttl,
+  pollInterval: task.poll,
+})
+
+/** A tool that failed is a task that failed. */
+const statusOf = ({ status, result }: TaskView): string => (result?.isError ? 'failed' : status)
+
+const related = ({ method, params = {} }: InputRequest, taskId: string): InputRequest =>
+  ({ method, params: { ...params, ...relatedResult(params, taskId) } }) as InputRequest
+
+const relatedResult = <T extends Params>(value: T, taskId: string): T => ({
+  ...value,
+  _meta: { ...(isObject(value._meta) && value._meta), [relatedTaskKey]: { taskId } },
+})

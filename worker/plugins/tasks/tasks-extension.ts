@@ -1,0 +1,156 @@
+/**
+ * Tasks as the extension has them, for clients of 2026-07-28.
+ *
+ * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
+ */
+import type { TaskView } from '../../../durable-objects/rpc.ts'
+import type { TaskTerms } from '../../../durable-objects/task/task-store.ts'
+import type { ExtraSubscription, Open } from '../../declarations/server.ts'
+import type { Call } from '../../engine/call.ts'
+import { longestWait } from '../../engine/journal.ts'
+import { isPermitted } from '../../engine/methods/lists.ts'
+import { type MethodContext, readObject } from '../../engine/methods/method.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import { clientCapabilitiesKey, metaOf } from '../../protocol/meta.ts'
+import type { Principal } from '../../protocol/principal.ts'
+import type { ClientCapabilities, Notification, Params, Result } from '../../protocol/types.ts'
+import {
+  boxed,
+  errorIn,
+  openTaskId,
+  orUnknownTask,
+  type Site,
+  type TaskReference,
+  taskNamed,
+  timesOf,
+  topicOf,
+} from './task-methods.ts'
+
+export const tasksExtension = 'io.modelcontextprotocol/tasks'
+
+/** That task ids are sealed for. */
+export const purpose = 'task'
+const declares = ({ extensions }: ClientCapabilities): boolean => extensions?.[tasksExtension] !== undefined
+
+/** Does this request say that its client knows tasks? */
+export const knowsTasks = ({ revision, capabilities }: Call): boolean => revision.stateless && declares(capabilities)
+
+export const needsTasks = (): McpError =>
+  new McpError('missing_client_capability', `This needs a client that supports ${tasksExtension}`, {
+    requiredCapabilities: { extensions: { [tasksExtension]: {} } },
+  })
+
+/** `name`: of the task's object; `undefined`: the call is no task. `isResumed`: that was decided in an earlier round. */
+export type Begun = { readonly name: string | undefined; readonly isResumed: boolean }
+
+/**
+ * Decides in the first round of a call whether its object runs it. Later rounds go on where the first one began: what `once` has done is
+ * remembered there.
+ *
+ * @throws McpError `missing_client_capability` when the call began as a task, and its client does not declare the extension any more
+ */
+export async function begin({ call, context }: MethodContext): Promise<Begun> {
+  let isResumed = true
+  const { name } = await context.once('\0task', (): { name?: string } => {
+    isResumed = false
+    return knowsTasks(call) ? { name: crypto.randomUUID() } : {}
+  })
+  if (name !== undefined && !knowsTasks(call)) throw needsTasks()
+  return { name, isResumed }
+}
+
+/** Begins a task, or answers at once what is done by then. */
+export async function callAsTask(
+  { call, context, environment }: MethodContext,
+  { name, scopes, isResumed }: TaskReference & { readonly isResumed: boolean },
+  terms: TaskTerms,
+  site: Site,
+): Promise<Result> {
+  const answers = readObject(call.params, 'inputResponses')
+  for (const key of Object.keys(answers)) context.inputResponse(key)
+  const taskId = await environment.seals.seal(
+    purpose,
+    { name, scopes } satisfies TaskReference,
+    terms.after + terms.ttl,
+  )
+  const startResult = await site
+    .task(name)
+    .start(
+      await site.callOf(call, environment.seals, terms.after + terms.ttl + longestWait),
+      terms,
+      { name, taskId, session: undefined },
+      boxed(answers),
+      isResumed,
+    )
+  if ('done' in startResult) return startResult.done
+  if ('error' in startResult) throw errorIn(startResult)
+  if ('inputRequests' in startResult) return context.requestInput(startResult.inputRequests)
+  return { resultType: 'task', ...summary(startResult.task) }
+}
+
+export async function getTask(context: MethodContext, site: Site): Promise<Result> {
+  return detailed(await orUnknownTask((await found(context, site)).get()))
+}
+
+export async function updateTask(context: MethodContext, site: Site): Promise<Result> {
+  const task = await found(context, site)
+  const updated = await orUnknownTask(task.update(boxed(readObject(context.call.params, 'inputResponses'))))
+  if ('error' in updated) throw errorIn(updated)
+  return {}
+}
+
+export async function cancelTask(context: MethodContext, site: Site): Promise<Result> {
+  await orUnknownTask((await found(context, site)).cancel())
+  return {}
+}
+
+/** @throws McpError `missing_client_capability`; `unknown_handle` for what is no task of whoever asks */
+async function found(context: MethodContext, site: Site) {
+  if (!knowsTasks(context.call)) throw needsTasks()
+  return taskNamed(context, purpose, site)
+}
+
+/** What a stream of changes is asked for: the ids of tasks that this caller may ask about. */
+export async function listenToTasks(
+  params: Params,
+  open: Open,
+  principal: Principal | undefined,
+  site: Site,
+): Promise<ExtraSubscription | undefined> {
+  const { taskIds } = params.notifications as Params
+  if (taskIds === undefined) return undefined
+  if (!declares((metaOf(params)?.[clientCapabilitiesKey] ?? {}) as ClientCapabilities)) throw needsTasks()
+  if (!(Array.isArray(taskIds) && taskIds.every((id) => typeof id === 'string'))) {
+    throw new McpError('invalid_params', 'params.notifications.taskIds must be a list of task ids')
+  }
+  const opened = await Promise.all(taskIds.map(async (id) => ({ id, task: await openTaskId(open, purpose, id) })))
+  const own = opened.flatMap(({ id, task }) =>
+    task && isPermitted(task, { principal }) ? [{ id, name: task.name }] : [],
+  )
+  return {
+    filter: { taskIds: own.map(({ id }) => id) },
+    topics: own.map(({ name }) => topicOf(name)),
+    onOpened: async (shard) => {
+      await Promise.all(own.map(({ name }) => site.task(name).watch(shard)))
+    },
+  }
+}
+
+export const taskNotification = (task: TaskView): Notification => ({
+  method: 'notifications/tasks',
+  params: detailed(task),
+})
+
+const summary = (task: TaskView): Params => ({ ...timesOf(task), ttlMs: task.ttl, pollIntervalMs: task.poll })
+
+function detailed(task: TaskView): Result {
+  const { inputRequests, result, error } = task
+  return {
+    ...summary(task),
+    inputRequests,
+    // What the call would have been answered with.
+    result: isObject(result) ? { resultType: 'complete', ...result } : undefined,
+    error: error && { code: error.code, message: error.message, data: error.data },
+  }
+}

@@ -1,0 +1,263 @@
+import type { SessionRpc, TaskRpc, TaskView, UpdatesRpc } from '../../../durable-objects/rpc.ts'
+import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
+import type { TaskCall, TaskTerms } from '../../../durable-objects/task/task-store.ts'
+import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import { toolError } from '../../declarations/content.ts'
+import { milliseconds } from '../../declarations/duration.ts'
+import { endpointKey, endpointOf, refuseOtherPlugins, storingTerms } from '../../declarations/endpoints.ts'
+import * as kind from '../../declarations/option-kinds.ts'
+import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
+import type { TaskOptions, Tool } from '../../declarations/tool.ts'
+import { isVisible } from '../../engine/methods/lists.ts'
+import type { Method, MethodContext } from '../../engine/methods/method.ts'
+import { callTool, listTools } from '../../engine/methods/tools.ts'
+import type { Plugin, Runtime } from '../../plugin.ts'
+import { McpError } from '../../protocol/errors.ts'
+import type { Principal } from '../../protocol/principal.ts'
+import { hasExperimentalTasks } from '../../protocol/revisions/experimental-tasks.ts'
+import type { Result } from '../../protocol/types.ts'
+import { problemOf } from './input-responses.ts'
+import { openTaskId, type Site, topicOf } from './task-methods.ts'
+import { principalOf, sealPrincipal } from './task-principal.ts'
+import * as experimental from './tasks-2025-11.ts'
+import * as extended from './tasks-extension.ts'
+
+export type TasksOptions = {
+  /**
+   * Whose `storedClaims` and `reauthorize` hold, for the calls of all endpoints. Default: those of the auth of the endpoint that admitted the
+   * call. An endpoint that is made on demand, such as that of a tenant, may be unknown where its tasks run: give a `reauthorize` here
+   * that decides for all of them.
+   */
+  auth?: StoredPrincipals
+}
+
+/** The Durable Object class to export as `McpTask`. An interface, so that declaration files can name it. */
+export interface TaskClass {
+  new (ctx: DurableObjectState, env: never): Task
+}
+
+const kinds: KindsOf<TasksOptions> = {
+  auth: [
+    (value) =>
+      kind.auth[0](value) ||
+      (kind.object()[0](value) &&
+        Object.keys(Object(value)).every((name) => name === 'storedClaims' || name === 'reauthorize')),
+    'an auth, or an object with storedClaims and reauthorize',
+  ],
+}
+
+/**
+ * Lets tools with the option `task` outlive every connection.
+ *
+ * @example
+ * const worker = serve(server, { plugins: [tasks()] })
+ * export default worker
+ * export const { McpSession, McpUpdates, McpTask } = worker
+ * server.tool('report', { description: 'Writes a report', task: true }, async (_, ctx) => {
+ *   const pages = await ctx.once('pages', () => collect())
+ *   await ctx.sleep('overnight', '8h')
+ *   return ctx.once('report', () => write(pages))
+ * })
+ *
+ * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
+ */
+export function tasks(options: TasksOptions = {}): Plugin<{ readonly McpTask: TaskClass }> {
+  checkOptions('tasks()', options, kinds)
+  return {
+    name: 'tasks',
+    extensions: { [extended.tasksExtension]: {} },
+    methods: (runtime) => methodsOf(siteOf(runtime, options)),
+    capabilities: (revision) => (hasExperimentalTasks(revision) ? experimental.experimentalCapabilities : {}),
+    subscriptionTopics: (params, open, principal, runtime) =>
+      extended.listenToTasks(params, open, principal, siteOf(runtime, options)),
+    objects: {
+      McpTask: (runtime) => {
+        const host = hostOf(runtime, options)
+        return class McpTask extends Task {
+          constructor(ctx: DurableObjectState, env: never) {
+            super(ctx, env, host)
+          }
+        }
+      },
+    },
+  }
+}
+
+/** @param principal of a call that an older release stored, without the key of its endpoint */
+const endpointFor = ({ identity, endpoint }: Pick<TaskCall, 'identity' | 'endpoint'>, principal?: Principal) =>
+  endpoint === undefined
+    ? (endpointOf(endpointKey(identity, principal?.tenant)) ?? endpointOf(endpointKey(identity, undefined)))
+    : endpointOf(endpoint)
+
+/** What the methods of tasks need. */
+const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
+  task: (name) => object<TaskRpc>('McpTask', `task ${name}`),
+  async callOf({ params: changed, clientParams, capabilities, client, principal, admitted }, { identity }, lifeMs) {
+    // Interceptors change the params again in each run.
+    const params = clientParams ?? changed
+    if (params.name !== changed.name) {
+      throw new Error('An interceptor cannot start a task of another tool than the client called')
+    }
+    if (JSON.stringify({ params, capabilities, client }).length > mostKept) {
+      throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
+    }
+    const terms = options.auth
+      ? storingTerms(options.auth)
+      : (admitted ?? storingTerms(endpointFor({ identity }, principal)?.auth))
+    const sealed = await sealPrincipal(principal, terms, seals(undefined, identity), lifeMs)
+    return {
+      params,
+      capabilities,
+      client,
+      principal: sealed,
+      identity,
+      ...(admitted && { endpoint: admitted.endpoint, plugins: admitted.plugins }),
+    }
+  },
+})
+
+/** What Task objects need. */
+function hostOf({ declarations, object, plugins, seals, report }: Runtime, options: TasksOptions): TaskHost {
+  /** An endpoint without an auth admits nobody who is signed in, so none of its principals is stored. */
+  const authFor = (call: TaskCall, principal: Principal): StoredPrincipals | undefined => {
+    if (options.auth) return options.auth
+    const endpoint = endpointFor(call, principal)
+    return endpoint && (endpoint.auth ?? {})
+  }
+  return {
+    serverOf(call) {
+      const server = endpointFor(call)?.server
+      if (server) return server
+      refuseOtherPlugins(call.plugins, plugins, 'McpTask')
+      return { registry: declarations }
+    },
+    seals,
+    state: (name) => object('McpState', name),
+    problemOf,
+    principalOf: (call) => principalOf(call, (principal) => authFor(call, principal), seals(undefined, call.identity)),
+    async publishStatus(task, { name, session, shards, scopes }) {
+      if (session) {
+        await object<SessionRpc>('McpSession', session).changed(
+          experimental.statusNotification(task),
+          experimental.overOf(task),
+          scopes,
+        )
+      }
+      if (shards.length === 0) return
+      const notification = extended.taskNotification(task)
+      const { length } = JSON.stringify(notification)
+      if (length > maxNotificationCharacters) return report(tooLargeToNotify(task, length))
+      // What is told under the same first topic in one breath is told once: a topic that nobody else has comes first.
+      const topics = [crypto.randomUUID(), topicOf(name)]
+      const shardOf = (shard: number) =>
+        object<UpdatesRpc>('McpUpdates', `updates${shard ? ` ${shard}` : ''}`).publish(notification, topics, 1)
+      await Promise.all(shards.map(shardOf))
+    },
+    report,
+  }
+}
+
+const day = 86_400_000
+/** Characters of a call: it is kept as a value, which may have two million bytes. */
+const mostKept = 900_000
+/** Characters of a notification about a task. A larger status is only in the response to `tasks/get`. */
+const maxNotificationCharacters = 500_000
+
+const tooLargeToNotify = ({ status, tool = 'unknown' }: TaskView, length: number): Error =>
+  new Error(
+    `The status "${status}" of a task of the tool "${tool}" has ${length} characters as a notification, and ${maxNotificationCharacters} is the most: clients that listen are not notified, and get it with tasks/get. Return a reference to what is large instead`,
+  )
+
+type Work = (context: MethodContext, site: Site) => Promise<Result>
+
+/** `tools/call` and `tools/list` of servers with tasks, and the methods about tasks. */
+function methodsOf(site: Site): ReturnType<NonNullable<Plugin['methods']>> {
+  return {
+    'tools/call': (inner = callTool) => ({ ...inner, answer: (context) => call(context, site, inner) }),
+    'tools/list': (inner = listTools) => ({ ...inner, answer: (context) => list(context, inner) }),
+    'tasks/get': () => either(extended.getTask, experimental.getTask),
+    'tasks/update': () => either(extended.updateTask),
+    'tasks/cancel': () => either(extended.cancelTask, experimental.cancelTask),
+    'tasks/result': () => either(undefined, experimental.taskResult),
+    'tasks/list': () => either(undefined, experimental.listTasks),
+  }
+
+  /** What answers a method about tasks, in the client's way of speaking of them. */
+  function either(stateless: Work | undefined, inSessions?: Work): Method {
+    return {
+      ...(stateless && { named: 'taskId' }),
+      offered: () => true,
+      // Whoever asks for a task, answers or cancels it needs the scopes of the call that began it.
+      async scopes({ taskId }, open) {
+        if (typeof taskId !== 'string') return []
+        const ids = [extended.purpose, experimental.purpose].map((purpose) => openTaskId(open, purpose, taskId))
+        return (await Promise.all(ids)).flatMap((task) => task?.scopes ?? [])
+      },
+      async answer(context) {
+        const { revision, method } = context.call
+        const work = revision.stateless ? stateless : hasExperimentalTasks(revision) ? inSessions : undefined
+        if (!work) throw new McpError('method_not_found', `Method not found: ${method}`)
+        return work(context, site)
+      },
+    }
+  }
+}
+
+const taskOptions = (tool: Tool | undefined): TaskOptions | undefined =>
+  tool?.task === true ? {} : tool?.task || undefined
+
+/** `tools/call`: as a task where the tool and the client want it. */
+async function call(context: MethodContext, site: Site, calls: Method): Promise<Result> {
+  const { server, call } = context
+  const { name, task } = call.params
+  // A name of another type names no tool, as for scopes and limits.
+  const tool = typeof name === 'string' ? server.registry.tools.get(name) : undefined
+  if (!tool || !(await isVisible(tool, { principal: call.principal }))) return calls.answer(context)
+  const options = taskOptions(tool)
+  const { scopes = [] } = tool
+  if (hasExperimentalTasks(call.revision)) {
+    if (options && task !== undefined) return experimental.callAsTask(context, scopes, termsOf(options, tool), site)
+    if (task !== undefined) throw new McpError('method_not_found', `The tool "${name}" is no task: call it without one`)
+    if (options?.required) {
+      throw new McpError('method_not_found', `The tool "${name}" runs as a task only: call it with params.task`)
+    }
+    return calls.answer(context)
+  }
+  if (options && call.revision.stateless) {
+    if (options.required && !extended.knowsTasks(call)) throw extended.needsTasks()
+    const { name, isResumed } = await extended.begin(context)
+    return name === undefined
+      ? calls.answer(context)
+      : extended.callAsTask(context, { name, scopes, isResumed }, termsOf(options, tool), site)
+  }
+  if (!options?.required) return calls.answer(context)
+  // Before there were tasks there was no code for this: the model is told.
+  return toolError(`The tool "${name}" runs as a task only, and this client knows no tasks`) as Result
+}
+
+/** `tools/list`: the experimental tasks have a word for which tools may be tasks. */
+async function list(context: MethodContext, listMethod: Method): Promise<Result> {
+  const listed = await listMethod.answer(context)
+  if (!hasExperimentalTasks(context.call.revision)) return listed
+  const { tools } = context.server.registry
+  const items = (listed.tools as Tool['item'][]).map((item) => {
+    const options = taskOptions(tools.get(item.name))
+    return options ? { ...item, ...experimental.supportOf(options) } : item
+  })
+  // The same result: it is known to be everybody's, or not.
+  return Object.assign(listed, { tools: items })
+}
+
+/** @throws Error when the tool's declaration has a duration that is none */
+function termsOf(
+  { answerWithin = 0, ttl = day, pollInterval = 1000, retries = 0 }: TaskOptions,
+  { item }: Tool,
+): TaskTerms {
+  const read = (name: string, value: number | string) => milliseconds(value, `task.${name} of tool "${item.name}"`)
+  return {
+    after: read('answerWithin', answerWithin),
+    ttl: read('ttl', ttl),
+    poll: read('pollInterval', pollInterval),
+    retries,
+  }
+}

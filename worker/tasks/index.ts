@@ -1,4 +1,0 @@
-/** edgemcp/tasks: work that outlives every connection. */
-export type { TaskOptions } from '../server/tool.ts'
-export { runWorkflow, type WorkflowOptions } from './run-workflow.ts'
-export { type TaskClass, type TasksOptions, tasks } from './tasks.ts'
