@@ -30,13 +30,13 @@ export type { PromptDefinition, PromptHandler } from './declarations/prompt.ts'
 export type { ResourceDefinition, ResourceHandler } from './declarations/resource.ts'
 export type { Infer, InferInput, Schema, StandardSchema } from './declarations/schema.ts'
 export {
+  type ChangeNotifier,
   createServer,
   type Module,
   type Registry,
   type ResourceHandle,
   type Server,
   type ServerOptions,
-  type Updates,
 } from './declarations/server.ts'
 export type { ToolDefinition, ToolHandler } from './declarations/tool.ts'
 export type { Method, MethodContext } from './engine/methods/method.ts'

@@ -14,7 +14,7 @@ server.tool(
   'touch',
   { description: 'Says that it changed', inputSchema: z.object({ uri: z.string() }) },
   async ({ uri }) => {
-    await server.updates.resource(uri)
+    await server.notify.resourceUpdated(uri)
     return `${uri.length} characters`
   },
 )

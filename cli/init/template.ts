@@ -6,7 +6,7 @@ import { ownPackage } from '../own-package.ts'
 /** What a new project can be, in a few words. */
 export const templates = {
   hello: 'one tool',
-  notes: 'tools, resources and updates, with a SQLite Durable Object',
+  notes: 'tools, resources and change notifications, with a SQLite Durable Object',
   protected: 'tools that take a token, and scopes',
 } as const
 

@@ -26,12 +26,12 @@ export function notifying(server: Server): void {
   })
 
   server.tool('test_trigger_tool_change', { description: 'Says that the list of tools changed' }, async () => {
-    await server.updates.tools()
+    await server.notify.toolsChanged()
     return 'Announced'
   })
 
   server.tool('test_trigger_prompt_change', { description: 'Says that the list of prompts changed' }, async () => {
-    await server.updates.prompts()
+    await server.notify.promptsChanged()
     return 'Announced'
   })
 

@@ -32,7 +32,7 @@ server.tool(
   async ({ id, text }) => {
     const isNew = await notebook().write(id, text)
     await note.updated({ id })
-    if (isNew) await server.updates.resources()
+    if (isNew) await server.notify.resourcesChanged()
     return resourceLink(note.uri({ id }), { name: id, mimeType: 'text/markdown' })
   },
 )

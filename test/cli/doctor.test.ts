@@ -352,7 +352,7 @@ const mistakes: Mistake[] = [
   {
     what: 'changes that nobody hears',
     files: inMain('subscriptions(), ', ''),
-    found: ['updates-not-served', 'error', 'src/index.ts', 'note.updated'],
+    found: ['notify-without-subscriptions', 'error', 'src/index.ts', 'note.updated'],
     fix: 'serve(server, { plugins: [subscriptions()] })',
   },
   {
@@ -363,7 +363,7 @@ const mistakes: Mistake[] = [
       'scopes: [], task: true',
       'scopes: [], task: true, enabled: false',
     ),
-    found: ['updates-not-served', 'error', 'src/index.ts', "'long'"],
+    found: ['notify-without-subscriptions', 'error', 'src/index.ts', "'long'"],
     fix: 'serve(server, { plugins: [subscriptions()] })',
   },
   {

@@ -10,6 +10,6 @@ test('what a server announces that is mounted in two others reaches the clients 
     server.registry.publish = publish
     return publish
   })
-  await part.updates.tools()
+  await part.notify.toolsChanged()
   for (const publish of outers) expect(publish).toHaveBeenCalledExactlyOnceWith({ list: 'tools' }, undefined)
 })

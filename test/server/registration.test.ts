@@ -579,10 +579,10 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     const message =
       'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()'
     for (const change of [
-      server.updates.tools(),
-      server.updates.prompts(),
-      server.updates.resources(),
-      server.updates.resource('a:b'),
+      server.notify.toolsChanged(),
+      server.notify.promptsChanged(),
+      server.notify.resourcesChanged(),
+      server.notify.resourceUpdated('a:b'),
       note.updated({ id: '1' }),
     ]) {
       await expect(change).rejects.toThrow(message)
@@ -716,10 +716,10 @@ describe('a resource knows its URIs', () => {
     server.registry.publish = async (change) => void heard.push(change)
     await server.resource('a:b', { description }, text).updated()
     await server.resource('note://{id}', { description }, text).updated({ id: '1' })
-    await server.updates.resource('c:d')
-    await server.updates.tools()
-    await server.updates.prompts()
-    await server.updates.resources()
+    await server.notify.resourceUpdated('c:d')
+    await server.notify.toolsChanged()
+    await server.notify.promptsChanged()
+    await server.notify.resourcesChanged()
     expect(heard).toEqual([
       { resource: 'a:b' },
       { resource: 'note://1' },
@@ -811,7 +811,7 @@ describe('modules', () => {
     let changed: (() => Promise<void>) | undefined
     server.use(
       (inner) => {
-        changed = inner.updates.tools
+        changed = inner.notify.toolsChanged
       },
       { prefix: 'a_' },
     )

@@ -32,21 +32,27 @@ export type ServerOptions = Implementation & {
 export type Module = (server: Server) => void
 
 /**
- * Tells everyone who listens that something changed, or those of one tenant. Resolves when every listener is certain to be
- * told: whoever is connected is, and a session is as soon as it can be.
+ * Sends change notifications to every client that subscribed, or to those of one tenant. Each method resolves once the delivery is certain:
+ * open streams get the notification at once, sessions as soon as their objects can take it.
+ *
+ * @throws Error when the server is served without `subscriptions()` of `edgemcp/subscriptions`
  */
-export interface Updates {
-  tools(scope?: Recipients): Promise<void>
-  prompts(scope?: Recipients): Promise<void>
-  resources(scope?: Recipients): Promise<void>
-  resource(uri: string, scope?: Recipients): Promise<void>
+export interface ChangeNotifier {
+  /** Sends `notifications/tools/list_changed`. */
+  toolsChanged(recipients?: Recipients): Promise<void>
+  /** Sends `notifications/prompts/list_changed`. */
+  promptsChanged(recipients?: Recipients): Promise<void>
+  /** Sends `notifications/resources/list_changed`. */
+  resourcesChanged(recipients?: Recipients): Promise<void>
+  /** Sends `notifications/resources/updated`. `updated` of the value that `server.resource()` returns builds the URI. */
+  resourceUpdated(uri: string, recipients?: Recipients): Promise<void>
 }
 
-/** A registered resource, to build its URIs and to say that it changed. */
+/** A registered resource: builds its URIs and sends its change notifications. */
 export interface ResourceHandle<U extends string> extends Registration {
   uri(...variables: VariablesOf<U>): string
-  /** Every client that subscribed to this resource, or to its template, hears of it: or those of one tenant. */
-  updated(...variables: [...VariablesOf<U>, scope?: Recipients]): Promise<void>
+  /** Sends `notifications/resources/updated` to every client that subscribed to this resource or to its template, or to those of one tenant. */
+  updated(...variables: [...VariablesOf<U>, recipients?: Recipients]): Promise<void>
 }
 
 type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? [] : [TemplateVariables<U>]
@@ -94,7 +100,7 @@ export type Registry = {
   listTextCache: Map<string, string>
   /** Sees to it that work is completed that nobody may await, and reports its failure. */
   complete?: (work: Promise<void>) => void
-  publish: (change: Change, scope?: Recipients) => Promise<void>
+  publish: (change: Change, recipients?: Recipients) => Promise<void>
   /** Enables or disables what is in a list. */
   setEnabled: (list: List, name: string, on: boolean) => Promise<void>
   /** What was enabled or disabled, by list and name; nothing else was. */
@@ -104,19 +110,21 @@ export type Registry = {
 /** What a developer declares: tools, resources and prompts, each once, for every revision of the protocol. */
 export class Server {
   readonly registry: Registry
-  readonly updates: Updates
+  /** Sends change notifications, from anywhere in the application. */
+  readonly notify: ChangeNotifier
   /** Goes before the names of the tools and prompts that are declared here: a module's, where `use` was given one. Default: none. */
   readonly prefix: string
 
   constructor(options: ServerOptions, shared?: { registry: Registry; prefix: string }) {
     this.prefix = shared?.prefix ?? ''
     this.registry = shared?.registry ?? newRegistry(options)
-    const publish = (change: Change, scope?: Recipients) => this.#complete(this.registry.publish(change, scope))
-    this.updates = {
-      tools: (scope) => publish({ list: 'tools' }, scope),
-      prompts: (scope) => publish({ list: 'prompts' }, scope),
-      resources: (scope) => publish({ list: 'resources' }, scope),
-      resource: (uri, scope) => publish({ resource: uri }, scope),
+    const publish = (change: Change, recipients?: Recipients) =>
+      this.#complete(this.registry.publish(change, recipients))
+    this.notify = {
+      toolsChanged: (recipients) => publish({ list: 'tools' }, recipients),
+      promptsChanged: (recipients) => publish({ list: 'prompts' }, recipients),
+      resourcesChanged: (recipients) => publish({ list: 'resources' }, recipients),
+      resourceUpdated: (uri, recipients) => publish({ resource: uri }, recipients),
     }
   }
 
@@ -176,7 +184,7 @@ export class Server {
       ...registration,
       uri: (...variables) => expand(variables[0]),
       updated: (...values) =>
-        this.updates.resource(expand(values[0]), values[template ? 1 : 0] as Recipients | undefined),
+        this.notify.resourceUpdated(expand(values[0]), values[template ? 1 : 0] as Recipients | undefined),
     }
   }
 

@@ -142,17 +142,17 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
   }
   const switchable = entries.find(({ canBeDisabled }) => canBeDisabled)
   const announced =
-    find(sources, /\.updated\s*\(|\.updates\s*\.\s*(?:tools|prompts|resources?)\s*\(/) ??
+    find(sources, /\.updated\s*\(|\.notify\s*\.\s*(?:(?:tools|prompts|resources)Changed|resourceUpdated)\s*\(/) ??
     (switchable && locate(sources, switchable))
   const serve = find(sources, /\bserve\(\s*([\w$]+)\s*\)/)
   // Of several servers, it may be of one that has them.
   if (announced && !servers.some((server) => server.has.updates)) {
     findings.push({
-      rule: 'updates-not-served',
+      rule: 'notify-without-subscriptions',
       level: 'error',
       file: announced.file,
       line: announced.line,
-      problem: 'Change notifications are disabled, because the server is served without updates: this throws.',
+      problem: 'Change notifications are disabled, because serve() has no subscriptions(): this throws.',
       fix: "Serve it with them: serve(server, { plugins: [subscriptions()] }), with import { subscriptions } from 'edgemcp/subscriptions'.",
       ...(serve?.file === announced.file && {
         change: {

@@ -92,13 +92,13 @@ const note = server.resource(
 server.resource('open://{id}', { description: 'For everybody' }, () => ran('open'))
 server.tool('touch', { description: 'Touches', scopes: [] }, async () => {
   await note.updated({ id: '1' })
-  await server.updates.tools()
+  await server.notify.toolsChanged()
   return 'touched'
 })
 
 server.tool('touch_tenant', { description: 'Touches for one tenant', scopes: [] }, async (_, { principal }) => {
-  await server.updates.prompts({ issuer: principal?.issuer ?? '', tenant: 'acme' })
-  await server.updates.tools()
+  await server.notify.promptsChanged({ issuer: principal?.issuer ?? '', tenant: 'acme' })
+  await server.notify.toolsChanged()
   return 'touched'
 })
 

@@ -35,7 +35,7 @@ const note = server.resource(
 server.resource('paper://1', { description: 'A paper' }, () => 'paper')
 server.tool('touch', { description: 'Touches' }, async () => {
   await note.updated({ id: '1' })
-  await server.updates.resource('paper://1')
+  await server.notify.resourceUpdated('paper://1')
   return 'touched'
 })
 

@@ -71,8 +71,8 @@ type Objects = {
 const objects = exports as unknown as Objects
 
 async function publish(change: string): Promise<void> {
-  if (change === 'tools' || change === 'prompts' || change === 'resources') return server.updates[change]()
-  return server.updates.resource(change)
+  if (change === 'tools' || change === 'prompts' || change === 'resources') return server.notify[`${change}Changed`]()
+  return server.notify.resourceUpdated(change)
 }
 
 export default {

@@ -68,7 +68,7 @@ export function workServer(version: string): Server {
   server.tool('ask_safely', { description: 'Asks, and only reads', inputSchema: Work, annotations: safe }, ask)
   server.tool('version', { description: 'Says which code this is' }, () => version)
   server.tool('announce', { description: 'Says that there are other tools now' }, async () => {
-    await server.updates.tools()
+    await server.notify.toolsChanged()
     return 'announced'
   })
   return server

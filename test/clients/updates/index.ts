@@ -3,11 +3,11 @@
  * keeps no notes of its own: there, the binding NOTES leads to the first one's publisher.
  */
 import { env } from 'cloudflare:workers'
-import { createServer, serve, type Updates } from 'edgemcp'
+import { type ChangeNotifier, createServer, serve } from 'edgemcp'
 import { publishEntrypoint, subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
-type Bindings = { QUEUE?: Queue<string>; NOTES?: Updates }
+type Bindings = { QUEUE?: Queue<string>; NOTES?: ChangeNotifier }
 const { QUEUE, NOTES } = env as Bindings
 
 const server = createServer({ name: 'updates', version: '1.0.0' })
@@ -27,15 +27,15 @@ server.tool(
 async function changed(ids: string): Promise<void> {
   const [first, second] = [`${ids}-1`, `${ids}-2`]
   if (NOTES) {
-    for (const id of [first, second]) await NOTES.resource(note.uri({ id }))
-    await NOTES.tools()
-    await NOTES.prompts()
-    return NOTES.resources()
+    for (const id of [first, second]) await NOTES.resourceUpdated(note.uri({ id }))
+    await NOTES.toolsChanged()
+    await NOTES.promptsChanged()
+    return NOTES.resourcesChanged()
   }
   for (const id of [first, second]) await note.updated({ id })
-  await server.updates.tools()
-  await server.updates.prompts()
-  await server.updates.resources()
+  await server.notify.toolsChanged()
+  await server.notify.promptsChanged()
+  await server.notify.resourcesChanged()
 }
 
 let own: string | undefined

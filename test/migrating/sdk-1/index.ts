@@ -67,7 +67,7 @@ server.tool('sweep', { description: 'Puts the broom away' }, async () => {
   return 'Away'
 })
 server.tool('announce', { description: 'Says that the tools have changed' }, async () => {
-  await server.updates.tools()
+  await server.notify.toolsChanged()
   return 'Announced'
 })
 

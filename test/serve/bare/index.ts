@@ -15,6 +15,6 @@ server.tool('ask', { description: 'Asks' }, async (_, ctx) => {
   })
   return answer.action === 'accept' ? answer.content.name : forget()
 })
-server.tool('announce', { description: 'Says that the tools changed' }, () => server.updates.tools().then(forget))
+server.tool('announce', { description: 'Says that the tools changed' }, () => server.notify.toolsChanged().then(forget))
 
 export default serve(server, { plugins: [subscriptions()] })

@@ -57,7 +57,7 @@ server.tool(
   { description: 'Changes a record', inputSchema: z.object({ id: z.string() }), scopes: [] },
   async ({ id }) => {
     await record.updated({ id })
-    await server.updates.tools()
+    await server.notify.toolsChanged()
     return 'touched'
   },
 )

@@ -72,9 +72,9 @@ const lanes = [0, 1, 2, 3].map((lane) => {
 
   const announce = ({ list, uri, issuer = names, tenant }: Announcement): Promise<void> => {
     const scope = tenant === undefined ? undefined : { issuer, tenant }
-    if (list) return server.updates[list](scope)
+    if (list) return server.notify[`${list}Changed`](scope)
     const [, seed, id] = /^note:\/\/(.*)\/(.*)$/.exec(uri ?? '') ?? []
-    return seed && id ? note.updated({ seed, id }, scope) : server.updates.resource(uri ?? '', scope)
+    return seed && id ? note.updated({ seed, id }, scope) : server.notify.resourceUpdated(uri ?? '', scope)
   }
   return { worker, announce }
 })

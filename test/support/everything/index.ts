@@ -392,9 +392,9 @@ server.tool('touch', { description: 'Changes a note', inputSchema: z.object({ id
 })
 
 server.tool('change_lists', { description: 'Says that every list changed' }, async () => {
-  await server.updates.tools()
-  await server.updates.prompts()
-  await server.updates.resources()
+  await server.notify.toolsChanged()
+  await server.notify.promptsChanged()
+  await server.notify.resourcesChanged()
   return 'changed'
 })
 

@@ -1,29 +1,29 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import type { Server, Updates } from '../../declarations/server.ts'
+import type { ChangeNotifier, Server } from '../../declarations/server.ts'
 import type { Recipients } from '../../protocol/changes.ts'
 
-export type PublishEntrypoint = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & Updates
+export type PublishEntrypoint = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & ChangeNotifier
 
 /**
- * An entrypoint by which other Workers announce changes, through a service binding.
+ * Returns an entrypoint through which other Workers send change notifications, by a service binding.
  *
  * @example
  * export const McpPublisher = publishEntrypoint(server)
  * // the other Worker, whose binding NOTES has the entrypoint "McpPublisher"
- * await env.NOTES.resource('note://1')
+ * await env.NOTES.resourceUpdated('note://1')
  */
-export const publishEntrypoint = ({ updates }: Server): PublishEntrypoint =>
-  class McpPublisher extends WorkerEntrypoint implements Updates {
-    tools(scope?: Recipients): Promise<void> {
-      return updates.tools(scope)
+export const publishEntrypoint = ({ notify }: Server): PublishEntrypoint =>
+  class McpPublisher extends WorkerEntrypoint implements ChangeNotifier {
+    toolsChanged(recipients?: Recipients): Promise<void> {
+      return notify.toolsChanged(recipients)
     }
-    prompts(scope?: Recipients): Promise<void> {
-      return updates.prompts(scope)
+    promptsChanged(recipients?: Recipients): Promise<void> {
+      return notify.promptsChanged(recipients)
     }
-    resources(scope?: Recipients): Promise<void> {
-      return updates.resources(scope)
+    resourcesChanged(recipients?: Recipients): Promise<void> {
+      return notify.resourcesChanged(recipients)
     }
-    resource(uri: string, scope?: Recipients): Promise<void> {
-      return updates.resource(uri, scope)
+    resourceUpdated(uri: string, recipients?: Recipients): Promise<void> {
+      return notify.resourceUpdated(uri, recipients)
     }
   }

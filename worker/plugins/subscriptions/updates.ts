@@ -20,7 +20,7 @@ const kinds: KindsOf<UpdatesOptions> = {
 
 /**
  * Sends change notifications to clients that subscribe: `serve(server, { plugins: [subscriptions()] })`. What changes is announced with
- * `server.updates`, or `updated` of a resource, from anywhere in the application.
+ * `server.notify`, or `updated` of a resource, from anywhere in the application.
  *
  * @throws Error when an option is not a whole number of at least 1
  */

@@ -29,7 +29,7 @@ server.tool(
     const isNew = await notebook().write(id, text)
     // Whoever subscribed hears of it.
     await note.updated({ id })
-    if (isNew) await server.updates.resources()
+    if (isNew) await server.notify.resourcesChanged()
     return resourceLink(note.uri({ id }), { name: id, mimeType: 'text/markdown' })
   },
 )
