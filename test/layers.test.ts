@@ -35,30 +35,33 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/plugins/json-schema': { may: ['worker/protocol', 'worker/declarations/schema.ts'], ignores: outside },
   'worker/engine': { may: ['worker/declarations', 'worker/protocol'], ignores: outside },
+  // What waits in memory, for those who run calls.
+  'worker/engine/wait.ts': { may: [], ignores: outside.filter((name) => !timers.includes(name)) },
   'worker/sealing': { may: ['worker/protocol'] },
   'worker/plugins/auth': {
     may: [...options, 'worker/sealing', 'worker/protocol', 'jose'],
-    types: ['worker/declarations'],
+    types: ['worker/request-hooks.ts', 'worker/declarations'],
   },
   'worker/plugins/audit': {
     may: ['worker/engine', ...options, 'worker/protocol'],
-    types: ['worker/plugins/auth', 'worker/plugin.ts', 'worker/declarations'],
+    types: ['worker/request-hooks.ts', 'worker/plugin.ts', 'worker/declarations'],
   },
+  'worker/request-hooks.ts': { may: [], types: ['worker/declarations', 'worker/sealing', 'worker/protocol'] },
   'worker/plugin.ts': {
     may: ['worker/engine', ...options],
-    types: ['worker/plugins/auth', 'worker/protocol', 'worker/declarations'],
+    types: ['worker/request-hooks.ts', 'worker/protocol', 'worker/declarations'],
   },
   'worker/http': {
-    may: ['worker/engine', 'worker/plugins/auth', ...options, 'worker/sealing', 'worker/protocol'],
-    types: ['worker/declarations', 'durable-objects'],
+    may: ['worker/engine', ...options, 'worker/sealing', 'worker/protocol'],
+    types: ['worker/request-hooks.ts', 'worker/plugin.ts', 'worker/declarations', 'durable-objects/rpc.ts'],
   },
   'worker/plugins/page': {
     may: ['worker/engine', 'worker/protocol'],
-    types: ['worker/plugins/auth', 'worker/plugin.ts', 'worker/declarations'],
+    types: ['worker/request-hooks.ts', 'worker/plugin.ts', 'worker/declarations'],
   },
   'worker/plugins/inspector': {
     may: [...options, 'worker/plugins/page/html.ts', 'worker/plugins/page/source-hash.ts'],
-    types: ['worker/plugins/auth', 'worker/plugin.ts'],
+    types: ['worker/request-hooks.ts', 'worker/plugin.ts'],
   },
   // A page: it knows the wire, as a client does.
   inspector: {
@@ -72,7 +75,6 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/plugins/subscriptions': {
     may: [
-      'worker/http',
       'worker/engine',
       ...options,
       'worker/protocol',
@@ -84,12 +86,11 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/plugins/rate-limit': {
     may: ['worker/engine', ...options, 'worker/protocol', 'worker/plugins/state/declaration.ts', 'cloudflare:workers'],
-    types: ['worker/plugins/auth', 'worker/plugin.ts', 'worker/declarations'],
+    types: ['worker/request-hooks.ts', 'worker/plugin.ts', 'worker/declarations'],
   },
   'worker/plugins/tasks': {
     may: [
       'worker/engine',
-      'worker/http/wait.ts',
       'worker/plugins/json-schema',
       ...options,
       'worker/protocol',
@@ -113,7 +114,7 @@ const rooms: Readonly<Record<string, Room>> = {
   'worker/plugins/openapi': { may: [...options, 'worker/protocol'], types: ['worker/declarations'] },
   'worker/plugins/observe': {
     may: ['worker/plugins/audit', 'worker/engine/methods/index.ts', ...options, 'worker/protocol'],
-    types: ['worker/plugins/auth', 'worker/plugin.ts', 'worker/declarations', 'worker/serve.ts'],
+    types: ['worker/request-hooks.ts', 'worker/plugin.ts', 'worker/declarations', 'worker/serve.ts'],
   },
   'worker/plugins/extensions': {
     may: [...options],
@@ -139,9 +140,6 @@ const rooms: Readonly<Record<string, Room>> = {
       'worker/engine',
       'worker/protocol',
       'worker/sealing/seal.ts',
-      'worker/http/event-stream.ts',
-      'worker/http/relay-messages.ts',
-      'worker/http/wait.ts',
       'cloudflare:workers',
     ],
     types: ['worker/declarations'],
@@ -154,14 +152,7 @@ const rooms: Readonly<Record<string, Room>> = {
       'worker/protocol',
       'worker/plugins/state/declaration.ts',
     ],
-    types: [
-      'worker/plugins/auth',
-      'worker/engine',
-      'worker/http',
-      'worker/plugin.ts',
-      'worker/serve.ts',
-      'worker/declarations',
-    ],
+    types: ['worker/request-hooks.ts', 'worker/engine', 'worker/plugin.ts', 'worker/serve.ts', 'worker/declarations'],
   },
   // A client: it knows the wire and nothing of how it is served.
   'worker/testing': { may: ['worker/protocol', 'eventsource-parser', 'jose'] },
@@ -424,6 +415,7 @@ describe('the rules themselves', () => {
     'worker/serve.ts': '',
     'worker/index.ts': '',
     'durable-objects/a.ts': '',
+    'durable-objects/rpc.ts': '',
     'examples/one/a.ts': '',
     'examples/two/a.ts': '',
   }
@@ -464,7 +456,13 @@ describe('the rules themselves', () => {
       'imports worker/declarations/a.ts: types only',
     ],
     ['worker/http/b.ts', `import type from '../declarations/a.ts'`, 'imports worker/declarations/a.ts: types only'],
-    ['worker/http/b.ts', `import { a } from '../../durable-objects/a.ts'`, 'imports durable-objects/a.ts: types only'],
+    ['worker/http/b.ts', `import { a } from '../../durable-objects/a.ts'`, 'imports durable-objects/a.ts'],
+    [
+      'worker/http/b.ts',
+      `import { a } from '../../durable-objects/rpc.ts'`,
+      'imports durable-objects/rpc.ts: types only',
+    ],
+    ['worker/http/b.ts', `import { a } from '../plugins/auth/a.ts'`, 'imports worker/plugins/auth/a.ts'],
     ['worker/http/b.ts', `import { env } from 'cloudflare:workers'`, 'imports cloudflare:workers'],
     ['worker/http/b.ts', `import { serve } from '../serve.ts'`, 'imports worker/serve.ts'],
     ['durable-objects/b.ts', `import { a } from '../worker/http/a.ts'`, 'imports worker/http/a.ts'],
@@ -506,7 +504,7 @@ describe('the rules themselves', () => {
     ['worker/plugins/auth/b.ts', `import { SignJWT } from 'jose'\nimport { a } from '../../protocol/a.ts'`],
     [
       'worker/http/b.ts',
-      `import type { A } from '../declarations/a.ts'\nexport type { B } from '../../durable-objects/a.ts'`,
+      `import type { A } from '../declarations/a.ts'\nexport type { B } from '../../durable-objects/rpc.ts'`,
     ],
     ['worker/http/b.ts', `import type A from '../declarations/a.ts'\nimport type * as B from '../declarations/a.ts'`],
     ['worker/http/b.ts', `/** @see https://modelcontextprotocol.io/specification/2025-11-25/basic */`],

@@ -50,13 +50,14 @@ export type {
   Plugin,
   Route,
   Runtime,
+  SubscriptionStream,
   SubscriptionsFeature,
 } from './plugin.ts'
-export type { AuditHook, Auth, IncomingRequest, Limiter, ServerInfo, TestUser } from './plugins/auth/auth.ts'
 export { ClientError, McpError } from './protocol/errors.ts'
 export type { Claims, Principal } from './protocol/principal.ts'
 export type * from './protocol/types.ts'
 export { logLevels } from './protocol/types.ts'
+export type { AuditHook, Auth, IncomingRequest, Limiter, ServerInfo, TestUser } from './request-hooks.ts'
 export {
   type DurableObjectOptions,
   type McpWorker,

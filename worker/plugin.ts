@@ -7,10 +7,11 @@ import type { ExtraSubscription, Open, Registry, Server } from './declarations/s
 import type { Seals } from './engine/call.ts'
 import { methods as protocolMethods } from './engine/methods/index.ts'
 import type { Method } from './engine/methods/method.ts'
-import type { AuditHook, Limiter, ServerInfo } from './plugins/auth/auth.ts'
+import type { McpError } from './protocol/errors.ts'
 import type { Principal } from './protocol/principal.ts'
 import type { Revision } from './protocol/revision.ts'
 import type { Params } from './protocol/types.ts'
+import type { AuditHook, Limiter, ServerInfo } from './request-hooks.ts'
 
 /** What an endpoint provides to its plugins. */
 export interface Runtime {
@@ -48,6 +49,25 @@ export interface DurableObjectClass {
   new (ctx: never, env: never): object
 }
 
+/** A stream of `subscriptions/listen`: the endpoint connects the client to the object that sends its events. */
+export interface SubscriptionStream {
+  /**
+   * Opens a WebSocket to the object.
+   *
+   * @param after the id of the last event that the client has; `undefined`: from now on
+   * @returns a response without a WebSocket when the object refuses the stream
+   */
+  dial(after: string | undefined): Promise<Response>
+  /** Turns the payload of a message of the object into the text of a server-sent event. */
+  frame(payload: string): string
+  readonly firstFrame: string
+  readonly lastFrame: string
+  /** The answer when the object refuses the stream. */
+  readonly rejection: McpError
+  /** Called once the stream is open. */
+  onOpened?(): Promise<void>
+}
+
 /** How change notifications reach clients: what `subscriptions()` of `edgemcp/subscriptions` brings. */
 export interface SubscriptionsFeature {
   readonly Updates: new (ctx: never, env: never, host: never) => object
@@ -58,7 +78,7 @@ export interface SubscriptionsFeature {
   readonly options: Readonly<Record<string, number>>
   /** The shard of the objects that a session or a listener belongs to. */
   of(name: string): number
-  listen(...args: never[]): Promise<Response>
+  listen(...args: never[]): Promise<SubscriptionStream>
   attach(...args: never[]): void
 }
 

@@ -19,12 +19,12 @@ import type { Registry, Server } from './declarations/server.ts'
 import type { StateRpc } from './declarations/state.ts'
 import { lackedScopes, scopesOf } from './engine/scopes.ts'
 import { checkPolicy } from './http/check-policy.ts'
+import { get, post, remove } from './http/endpoint.ts'
 import { errorResponse, notAllowed } from './http/error-response.ts'
 import { guardHost, guardOrigin, type Policy, preflight, withCors } from './http/guard.ts'
-import { type Host, type Objects, sealsOf, type Updating } from './http/host.ts'
+import { type Host, type Objects, sealsOf } from './http/host.ts'
 import { openSse, postSse } from './http/http-sse.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
-import { get, post, remove } from './http/mcp.ts'
 import { memoizeLast } from './http/memoize-last.ts'
 import { sessionLife } from './http/sessions.ts'
 import { hasClass, keys, object, once, secretSealer } from './platform.ts'
@@ -35,12 +35,14 @@ import {
   checkRoutes,
   type Route,
   type Runtime,
+  type SubscriptionStream,
   validateWith,
   withPlugins,
 } from './plugin.ts'
-import type { AuditHook, Auth, IncomingRequest } from './plugins/auth/auth.ts'
 import * as developing from './plugins/development/index.ts'
+import type { ListenRequest } from './plugins/subscriptions/listen.ts'
 import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
+import type { AuditHook, Auth, IncomingRequest } from './request-hooks.ts'
 import { checkServe } from './serve-options.ts'
 
 export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> = Partial<Policy> & {
@@ -84,7 +86,7 @@ type Subscriptions = {
   readonly Subscriptions: typeof SessionSubscriptions
   readonly options: UpdatesOptions
   readonly of: Shards['of']
-  readonly listen: Updating['listen']
+  readonly listen: (request: ListenRequest) => Promise<SubscriptionStream>
   attach(registry: Registry, firstShard: () => UpdatesRpc, className: string): void
 }
 
@@ -243,7 +245,13 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
       paths,
       objects,
       hasSessions: objects !== undefined,
-      updating: objects && updates && { shards, listen: updates.listen, options: updates.options },
+      listen:
+        objects &&
+        updates &&
+        ((message, principal, address) => {
+          const { open } = sealsOf(host(), principal)
+          return updates.listen({ message, principal, address, registry, open, shards, options: updates.options })
+        }),
       state,
       lackedScopes: (principal, message) => lackedScopes(registry, principal, message, sealsOf(host(), principal).open),
       scopesOf: (principal, message) => scopesOf(registry, message, sealsOf(host(), principal).open, principal),

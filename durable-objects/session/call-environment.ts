@@ -1,7 +1,7 @@
 /** What a step of a call gets from its session: the call as the engine sees it, and what its handler may use. */
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
 import type { Answer } from '../../worker/engine/journal.ts'
-import { wait } from '../../worker/http/wait.ts'
+import { wait } from '../../worker/engine/wait.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
 import type { LogLevel } from '../../worker/protocol/types.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'

@@ -2,12 +2,13 @@
  * The streams that clients hold: hibernatable sockets, fed from the log. The Worker at the other end of a socket makes an
  * event stream of it. The standing stream sends what the scopes of its reader's token allow.
  */
-import { eventFrame, primingFrame, retryFrame } from '../../worker/http/event-stream.ts'
-import { closeCode, relayMessage } from '../../worker/http/relay-messages.ts'
+
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import { eventNotification, type ServerEvent } from '../../worker/protocol/changes.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
 import { holdsScopes } from '../../worker/protocol/principal.ts'
+import { closeCode, relayMessage } from '../../worker/protocol/relay-messages.ts'
+import { eventFrame, primingFrame, retryFrame } from '../../worker/protocol/server-sent-events.ts'
 import {
   type EventId,
   type EventLog,

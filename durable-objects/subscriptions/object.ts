@@ -25,10 +25,10 @@
  * For `changes` see `change-log.ts`.
  */
 
-import { relayMessage } from '../../worker/http/relay-messages.ts'
 import { networkOf } from '../../worker/protocol/address.ts'
 import { bounds } from '../../worker/protocol/bounds.ts'
 import { type ServerEvent, withTenant } from '../../worker/protocol/changes.ts'
+import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { Keys } from '../keys.ts'
 import type { SessionRpc, Shards, Subscriber, UpdatesRpc } from '../rpc.ts'
 import { Tables } from '../shared/tables.ts'

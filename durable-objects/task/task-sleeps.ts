@@ -1,5 +1,5 @@
 /** The sleeps of one run of a task: short ones wait in memory, longer ones suspend the task. */
-import { wait } from '../../worker/http/wait.ts'
+import { wait } from '../../worker/engine/wait.ts'
 
 /** Milliseconds that are waited for in memory: to be woken costs more. */
 const maxInMemorySleepMs = 10_000

@@ -1,6 +1,7 @@
 import { createParser } from 'eventsource-parser'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { EventStream, eventFrame, primingFrame, retryFrame } from '../../worker/http/event-stream.ts'
+import { EventStream } from '../../worker/http/event-stream.ts'
+import { eventFrame, primingFrame, retryFrame } from '../../worker/protocol/server-sent-events.ts'
 
 beforeEach(() => vi.useFakeTimers())
 afterEach(() => vi.useRealTimers())

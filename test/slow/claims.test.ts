@@ -1,7 +1,9 @@
 /** Claims of random types: the principal has exactly the strings that the claims say, or the token is refused. */
 import { expect } from 'vitest'
 import { BadToken } from '../../worker/plugins/auth/bad-token.ts'
-import { audiencesOf, checkPrincipal, checkTimes, expiryOf, principalOf } from '../../worker/plugins/auth/claims.ts'
+import { audiencesOf, checkTimes, expiryOf, principalOf } from '../../worker/plugins/auth/claims.ts'
+import { checkPrincipal } from '../../worker/protocol/check-principal.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
 import type { Chance } from '../support/random.ts'
 import { property } from './cases.ts'
 
@@ -50,11 +52,11 @@ const isText = (value: unknown): value is string => typeof value === 'string' &&
 const isAbsent = (value: unknown) => value === undefined
 
 /** The result, or the refusal. */
-function attempt<T>(work: () => T): T | BadToken {
+function attempt<T, E extends Error = BadToken>(work: () => T, refused?: new (...args: never[]) => E): T | E {
   try {
     return work()
   } catch (problem) {
-    if (problem instanceof BadToken) return problem
+    if (problem instanceof (refused ?? BadToken)) return problem as E
     throw problem
   }
 }
@@ -104,12 +106,13 @@ property('a principal that has a member of the wrong type is refused', 20_000, (
   const good = { issuer: 'https://issuer.example', subject: 'ada', scopes: ['a'], claims: {} }
   const name = random.one(['issuer', 'subject', 'client', 'tenant', 'scopes', 'claims'])
   const value = anyValue(random)
-  const found = attempt(() => checkPrincipal({ ...good, [name]: value }))
+  const found = attempt(() => checkPrincipal({ ...good, [name]: value }), McpError)
   const isRight =
     name === 'claims'
       ? typeof value === 'object' && value !== null
       : name === 'scopes'
         ? Array.isArray(value) && value.every((each) => typeof each === 'string')
         : isText(value)
-  expect(found instanceof BadToken, JSON.stringify({ [name]: value })).toBe(!isRight)
+  const isRefused = found instanceof McpError && found.kind === 'unauthorized'
+  expect(isRefused, JSON.stringify({ [name]: value })).toBe(!isRight)
 })

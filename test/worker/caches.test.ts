@@ -2,9 +2,9 @@
 import { expect, test } from 'vitest'
 import type { Host } from '../../worker/http/host.ts'
 import { endSession } from '../../worker/http/sessions.ts'
-import type { ServerInfo } from '../../worker/plugins/auth/auth.ts'
 import { Introspection } from '../../worker/plugins/auth/introspection.ts'
 import { routeByTenant } from '../../worker/plugins/compose/route-by-tenant.ts'
+import type { ServerInfo } from '../../worker/request-hooks.ts'
 
 const site = { waitUntil: () => {} } as unknown as ServerInfo // all that introspection uses of it
 

@@ -4,7 +4,7 @@ import { describe, expect, test } from 'vitest'
 import type { SessionRpc } from '../../durable-objects/rpc.ts'
 import { defaultLogBounds, EventLog } from '../../durable-objects/shared/event-log.ts'
 import { Schema } from '../../durable-objects/shared/schema.ts'
-import { readRelayMessage } from '../../worker/http/relay-messages.ts'
+import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import { post, postOf, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc

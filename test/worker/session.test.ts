@@ -2,8 +2,8 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { exports } from 'cloudflare:workers'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import type { Post, Posted, SessionRpc } from '../../durable-objects/rpc.ts'
-import { readRelayMessage } from '../../worker/http/relay-messages.ts'
 import type { Message, RequestMessage } from '../../worker/protocol/jsonrpc.ts'
+import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc

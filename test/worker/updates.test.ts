@@ -5,8 +5,8 @@ import { subscriptions as plugin } from 'edgemcp/subscriptions'
 import { describe, expect, type Mock, test, vi } from 'vitest'
 import type { UpdatesRpc } from '../../durable-objects/rpc.ts'
 import { topicsHeader, Updates, type UpdatesHost } from '../../durable-objects/subscriptions/object.ts'
-import { readRelayMessage } from '../../worker/http/relay-messages.ts'
 import { type Change, topicOf, topicsFor } from '../../worker/protocol/changes.ts'
+import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 
 type Stub = DurableObjectStub & UpdatesRpc
 const namespace = (exports as unknown as { McpUpdates: { getByName(name: string): Stub } }).McpUpdates

@@ -1,12 +1,12 @@
 /** Who makes a request, and whether it may: decided before anything is streamed, run or woken. */
 
 import { insufficientScope } from '../engine/scopes.ts'
-import type { IncomingRequest } from '../plugins/auth/auth.ts'
-import { checked } from '../plugins/auth/challenge-error.ts'
 import { bounds } from '../protocol/bounds.ts'
+import { checkPrincipal } from '../protocol/check-principal.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
+import type { IncomingRequest } from '../request-hooks.ts'
 import { errorResponse, idOf } from './error-response.ts'
 import type { Host } from './host.ts'
 
@@ -32,7 +32,7 @@ export async function authenticate(
       `Header ${name} has ${length} characters: this server accepts at most ${limit}`,
     )
   }
-  incoming.principal = checked(await host.auth?.authenticate(request, host, incoming))
+  incoming.principal = checkPrincipal(await host.auth?.authenticate(request, host, incoming))
   return incoming.principal
 }
 

@@ -1,18 +1,9 @@
 /**
- * Server-sent events: how they are framed, and a stream of them that stays alive and stays small.
+ * A response body of server-sent events, with keep-alive comments and a bound on what waits for a slow reader.
  *
  * @see https://html.spec.whatwg.org/multipage/server-sent-events.html
  */
 import { utf8 } from '../protocol/utf8.ts'
-
-/** One message as an event. JSON has no raw line breaks, so it is always one data line. */
-export const eventFrame = (data: string, id?: string): string =>
-  id === undefined ? `data: ${data}\n\n` : `id: ${id}\ndata: ${data}\n\n`
-
-/** An event without data that gives the client an id to come back with, and says after how many milliseconds. */
-export const primingFrame = (id: string, retry: number): string => `id: ${id}\nretry: ${retry}\ndata: \n\n`
-
-export const retryFrame = (retry: number): string => `retry: ${retry}\n\n`
 
 export const eventStreamHeaders = {
   'Content-Type': 'text/event-stream',

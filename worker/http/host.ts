@@ -1,12 +1,12 @@
 /** What the endpoint needs from where it runs. */
-import type { RequestStateRpc, SessionRpc, Shards } from '../../durable-objects/rpc.ts'
-import type { UpdatesOptions } from '../../durable-objects/subscriptions/object.ts'
+import type { RequestStateRpc, SessionRpc } from '../../durable-objects/rpc.ts'
 import type { Admitted } from '../declarations/endpoints.ts'
 import type { Seals } from '../engine/call.ts'
 import { longestWait } from '../engine/journal.ts'
-import type { Limiter, ServerInfo } from '../plugins/auth/auth.ts'
+import type { SubscriptionStream } from '../plugin.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
+import type { Limiter, ServerInfo } from '../request-hooks.ts'
 import type { Sealer } from '../sealing/seal.ts'
 import type { Policy } from './guard.ts'
 import type { Limits } from './limits.ts'
@@ -17,8 +17,12 @@ export type Host = ServerInfo & {
   readonly limit: Limiter | undefined
   /** Where sessions and listeners live; `undefined` on a server without Durable Objects. */
   readonly objects: Objects | undefined
-  /** `undefined` on a server that tells of no changes. */
-  readonly updating: Updating | undefined
+  /**
+   * Reads the params of `subscriptions/listen`: see `edgemcp/subscriptions`. `undefined` on a server without change notifications.
+   *
+   * @param address of the client, where the platform states it
+   */
+  readonly listen: Listen | undefined
   /** The object that stands for one state of a stateless call. */
   round(name: string): RequestStateRpc
   /** Names this endpoint among all that have the same keys: see `ServeOptions.identity`. */
@@ -31,22 +35,14 @@ export type Host = ServerInfo & {
   sealer(): Promise<Sealer>
 }
 
+export type Listen = (
+  message: RequestMessage,
+  principal: Principal | undefined,
+  address: string | undefined,
+) => Promise<SubscriptionStream>
+
 export type Objects = {
   session(name: string): SessionRpc
-}
-
-/** What a server does whose changes are told: see `edgemcp/subscriptions`. */
-export type Updating = {
-  readonly shards: Shards
-  readonly options: UpdatesOptions
-  /** @param address of the client, where the platform states it */
-  listen(
-    message: RequestMessage,
-    host: Host,
-    shards: Shards,
-    principal: Principal | undefined,
-    address: string | undefined,
-  ): Promise<Response>
 }
 
 /** The seals of one principal at one endpoint. */

@@ -4,12 +4,12 @@
  * @see https://modelcontextprotocol.io/specification/2024-11-05/basic/transports#http-with-sse
  */
 
-import type { IncomingRequest } from '../plugins/auth/auth.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { unknownVersion } from '../protocol/classify.ts'
 import { McpError } from '../protocol/errors.ts'
 import { messagesIn } from '../protocol/jsonrpc.ts'
 import type { RequestId } from '../protocol/types.ts'
+import type { IncomingRequest } from '../request-hooks.ts'
 import { authenticate, refusedScopes, rejectIfForbidden } from './access.ts'
 import { readMessages } from './body.ts'
 import { errorResponse, idOf, notAllowed } from './error-response.ts'

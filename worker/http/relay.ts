@@ -2,8 +2,9 @@
  * A Durable Object's socket as an event stream. The Worker holds the client's connection and keeps it alive; the object
  * may sleep behind its hibernatable socket. When the object is lost, the relay dials again with the last event's id.
  */
+
+import { closeCode, readRelayMessage } from '../protocol/relay-messages.ts'
 import { EventStream, type EventStreamOptions, eventStreamHeaders } from './event-stream.ts'
-import { closeCode, readRelayMessage } from './relay-messages.ts'
 
 const finalCodes = new Set<number>([closeCode.complete, closeCode.released, closeCode.replaced])
 const maxDials = 6

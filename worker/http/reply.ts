@@ -1,7 +1,8 @@
 /** An answer that starts as JSON and becomes a stream if there is something to say before it. */
 import { drainMicrotasks } from '../engine/drain-microtasks.ts'
+import { eventFrame } from '../protocol/server-sent-events.ts'
 import type { AcceptedTypes } from './accept.ts'
-import { EventStream, eventFrame, eventStreamHeaders } from './event-stream.ts'
+import { EventStream, eventStreamHeaders } from './event-stream.ts'
 import type { Limits } from './limits.ts'
 
 export type Answer = {

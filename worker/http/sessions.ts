@@ -5,7 +5,6 @@
  */
 import type { Admission, PostedRefusals } from '../../durable-objects/rpc.ts'
 import { initializeResult, type NegotiatedSession, parseInitialize } from '../engine/handshake.ts'
-import type { IncomingRequest } from '../plugins/auth/auth.ts'
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
@@ -13,10 +12,12 @@ import { isNotification, type Message, type RequestMessage, resultText } from '.
 import { type Principal, principalKey } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
+import { eventFrame } from '../protocol/server-sent-events.ts'
+import type { IncomingRequest } from '../request-hooks.ts'
 import type { AcceptedTypes } from './accept.ts'
 import { refusedScopes } from './access.ts'
 import { errorResponse, idOf, noBatches, notAllowed, sessionRequired } from './error-response.ts'
-import { eventFrame, eventStreamHeaders } from './event-stream.ts'
+import { eventStreamHeaders } from './event-stream.ts'
 import type { Host, Objects } from './host.ts'
 import { openRelay, type RelayOptions } from './relay.ts'
 import { type Answer, jsonResponse } from './reply.ts'
@@ -41,7 +42,7 @@ export async function startSession(
     const result = await initializeResult(
       host.server.registry,
       revision,
-      { updates: host.updating !== undefined },
+      { updates: host.listen !== undefined },
       principal,
     )
     const answer = { status: 200, text: resultText(message.id, revision.result('initialize', result)) }

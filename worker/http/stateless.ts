@@ -8,7 +8,8 @@ import { emptyJournal } from '../engine/journal.ts'
 import { implementationOf } from '../engine/methods/discover.ts'
 import { mirroredIn } from '../engine/methods/tools.ts'
 import { methodOf, runCall } from '../engine/run.ts'
-import type { IncomingRequest } from '../plugins/auth/auth.ts'
+import { wait } from '../engine/wait.ts'
+import type { SubscriptionStream } from '../plugin.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
 import { errorText, type Message, notificationText, type RequestMessage } from '../protocol/jsonrpc.ts'
 import { type Envelope, serverInfoKey } from '../protocol/meta.ts'
@@ -16,13 +17,14 @@ import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import { needsSession } from '../protocol/session-methods.ts'
 import type { Result } from '../protocol/types.ts'
+import type { IncomingRequest } from '../request-hooks.ts'
 import type { AcceptedTypes } from './accept.ts'
 import { errorResponse, sessionRequired } from './error-response.ts'
 import { checkMirroredParameters, checkStandardHeaders } from './headers.ts'
 import { type Host, sealsOf } from './host.ts'
+import { openRelay } from './relay.ts'
 import { type Answer, type ResponseStream, reply } from './reply.ts'
 import { answerOnce, type Round, readRound, sealRound } from './request-state.ts'
-import { wait } from './wait.ts'
 
 export async function serveStateless(
   request: Request,
@@ -36,16 +38,24 @@ export async function serveStateless(
   try {
     const { registry } = host.server
     checkStandardHeaders(request.headers, call.method, call.params, methodOf(registry, call)?.named)
-    if (revision.requests.has(call.method) && call.method === 'subscriptions/listen' && host.updating) {
+    if (revision.requests.has(call.method) && call.method === 'subscriptions/listen' && host.listen) {
       if (!accept.stream) throw new McpError('not_acceptable', 'Accept must include text/event-stream')
       const address = request.headers.get('CF-Connecting-IP') ?? undefined
-      return await host.updating.listen(message, host, host.updating.shards, principal, address)
+      return await openSubscription(await host.listen(message, principal, address), host)
     }
     checkMirroredParameters(request.headers, await mirroredIn(registry, call), call.params.arguments)
   } catch (thrown) {
     return errorResponse(asMcpError(thrown, host.report), message.id)
   }
   return reply(request, accept, host.limits, (stream) => answer(message, call, host, stream, counting))
+}
+
+/** @throws McpError `too_many_requests` */
+async function openSubscription(stream: SubscriptionStream, host: Host): Promise<Response> {
+  const response = await openRelay({ ...host.limits, ...stream })
+  if (response.status !== 200) throw stream.rejection
+  if (stream.onOpened) host.waitUntil(stream.onOpened().catch(host.report))
+  return response
 }
 
 /** Requests of an older client without a session: each is served on its own. */
@@ -108,7 +118,7 @@ async function answer(
     signal: stream.signal,
     seals,
     state: { object: host.state, session: undefined },
-    updates: host.updating !== undefined,
+    updates: host.listen !== undefined,
     notify(notification) {
       const written = revision.notification(notification)
       if (written) stream.send(notificationText(written))

@@ -3,7 +3,7 @@
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Plugin } from '../../plugin.ts'
-import type { AuditHook, IncomingRequest, ServerInfo } from '../auth/auth.ts'
+import type { AuditHook, IncomingRequest, ServerInfo } from '../../request-hooks.ts'
 import type { AuditEvent, Sink } from './event.ts'
 import { type Finding, findingsOf, isRefusal } from './findings.ts'
 import { sessionMark, sessionOf, type Write, writer } from './writing.ts'

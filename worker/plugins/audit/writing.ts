@@ -2,7 +2,7 @@
 
 import { toHex } from '../../protocol/hex.ts'
 import { utf8 } from '../../protocol/utf8.ts'
-import type { ServerInfo } from '../auth/auth.ts'
+import type { ServerInfo } from '../../request-hooks.ts'
 
 /** Characters of a text. */
 const longest = 200

@@ -13,7 +13,7 @@ import type { Registry, Server } from '../../declarations/server.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { McpError } from '../../protocol/errors.ts'
 import { holdsScopes, type Principal } from '../../protocol/principal.ts'
-import type { Auth, IncomingRequest, ServerInfo, TestUser } from './auth.ts'
+import type { Auth, IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
 import { challengeError, insufficientScope, metadataUrlFor, missingScopes, type Refusal } from './challenge-error.ts'
 import {

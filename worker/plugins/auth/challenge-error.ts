@@ -1,10 +1,7 @@
 /** How a caller is told what it takes. */
+import { type Challenge, challengeText } from '../../protocol/challenge.ts'
 import { McpError } from '../../protocol/errors.ts'
-import type { Principal } from '../../protocol/principal.ts'
-import type { IncomingRequest, ServerInfo } from './auth.ts'
-import { BadToken } from './bad-token.ts'
-import { type Challenge, challengeText } from './challenge.ts'
-import { checkPrincipal } from './claims.ts'
+import type { IncomingRequest, ServerInfo } from '../../request-hooks.ts'
 import { metadataUrl, resourceOf } from './metadata.ts'
 
 export type Refusal = {
@@ -47,21 +44,3 @@ export async function missingScopes(
 /** Where the endpoint that is asked describes itself. */
 export const metadataUrlFor = (request: Request, serverInfo: ServerInfo, resource?: string): string =>
   metadataUrl(resourceOf(request, serverInfo, resource))
-
-/**
- * Returns the principal that an `Auth` made.
- *
- * @throws McpError `unauthorized` when one of its members has the wrong type
- */
-export function checked(principal: Principal | undefined): Principal | undefined {
-  try {
-    return principal && checkPrincipal(principal)
-  } catch (problem) {
-    if (!(problem instanceof BadToken)) throw problem
-    const { message } = problem
-    throw challengeError(
-      { kind: 'unauthorized', message, challenge: { error: 'invalid_token', description: message } },
-      undefined,
-    )
-  }
-}

@@ -2,6 +2,7 @@
  * From the claims of a token to a principal. Claims that decide who calls, for whom, with what and for how long are read into
  * values of the right type, or the token is refused: a claim of the wrong type never counts as absent.
  */
+import { isStrings, kindOf } from '../../protocol/check-principal.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { Params } from '../../protocol/types.ts'
 import { BadToken } from './bad-token.ts'
@@ -85,27 +86,6 @@ export function audiencesOf({ aud = [] }: Claims): readonly string[] {
   throw new BadToken(`The claim "aud" of the token must be a string or a list of strings, not ${kindOf(aud)}`)
 }
 
-/**
- * Checks a principal that code outside of this project made, which may be JavaScript or read from a store.
- *
- * @throws BadToken when a member has the wrong type
- */
-export function checkPrincipal(principal: Principal): Principal {
-  const { scopes, claims } = principal
-  for (const name of ['issuer', 'subject', 'client', 'tenant'] as const) {
-    const value: unknown = principal[name]
-    const isOptional = name === 'client' || name === 'tenant'
-    if ((isOptional && value === undefined) || (typeof value === 'string' && value !== '')) continue
-    throw new BadToken(`The ${name} of the principal must be a non-empty string, not ${kindOf(value)}`)
-  }
-  if (!isStrings(scopes))
-    throw new BadToken(`The scopes of the principal must be a list of strings, not ${kindOf(scopes)}`)
-  if (typeof claims !== 'object' || claims === null) {
-    throw new BadToken(`The claims of the principal must be an object, not ${kindOf(claims)}`)
-  }
-  return principal
-}
-
 /** @throws BadToken when the claim is present and no string, or empty */
 function readString(claims: Claims, name: string): string | undefined {
   const value = claims[name]
@@ -126,19 +106,6 @@ function readScopes(claims: Claims, name: string): readonly string[] {
   const scopes = typeof value === 'string' ? value.split(' ') : value
   if (isStrings(scopes)) return scopes.filter((scope) => scope !== '')
   throw new BadToken(`The claim "${name}" of the token must be a string or a list of strings, not ${kindOf(value)}`)
-}
-
-const isStrings = (value: unknown): value is readonly string[] =>
-  Array.isArray(value) && value.every((claim) => typeof claim === 'string')
-
-/** A value's type, for an error: values of claims may be secret. */
-function kindOf(value: unknown): string {
-  if (value === '') return 'an empty string'
-  if (value === null || value === undefined || typeof value === 'boolean') return String(value)
-  if (Array.isArray(value))
-    return value.every((claim) => typeof claim === 'string') ? 'a list' : 'a list of other values'
-  if (typeof value === 'number' && !Number.isFinite(value)) return 'an infinite number'
-  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
 }
 
 /** Scopes, and what they imply, and what that implies. */

@@ -1,7 +1,5 @@
+import type { DocumentSeals } from '../../request-hooks.ts'
 import type { Sealer } from '../../sealing/seal.ts'
-
-/** Seals for the identity of a server, with keys that other Workers do not have. */
-export type DocumentSeals = { readonly sealer: Sealer; readonly identity: string }
 
 /**
  * Documents of issuers in the data centre's cache, which all Workers of the zone can read and write. Each entry is sealed for

@@ -1,9 +1,9 @@
 import { checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
+import { checkPrincipal } from '../../protocol/check-principal.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/principal.ts'
-import type { Auth } from './auth.ts'
-import { checked } from './challenge-error.ts'
+import type { Auth } from '../../request-hooks.ts'
 
 export type ForTenantOptions = {
   /**
@@ -46,7 +46,7 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
     tenant,
     validate: (server) => auth.validate?.(server),
     async authenticate(request, serverInfo, incoming) {
-      const principal = checked(await auth.authenticate(request, serverInfo, incoming))
+      const principal = checkPrincipal(await auth.authenticate(request, serverInfo, incoming))
       return principal && asTenant(principal)
     },
     ...(authenticateMadeUp && {

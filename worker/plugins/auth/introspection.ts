@@ -5,7 +5,7 @@
  */
 
 import { BoundedMap } from '../../protocol/bounded-map.ts'
-import type { ServerInfo } from './auth.ts'
+import type { ServerInfo } from '../../request-hooks.ts'
 import type { Claims } from './claims.ts'
 import { type Fetch, fetchJson, Refused } from './fetch-json.ts'
 

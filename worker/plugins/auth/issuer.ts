@@ -9,7 +9,7 @@ import {
 } from 'jose'
 import * as errors from 'jose/errors'
 import { McpError } from '../../protocol/errors.ts'
-import type { ServerInfo } from './auth.ts'
+import type { ServerInfo } from '../../request-hooks.ts'
 import { BadToken } from './bad-token.ts'
 import type { Claims } from './claims.ts'
 import { type Fetch, safeUrl } from './fetch-json.ts'

@@ -5,7 +5,7 @@
  */
 import type { Params } from '../../protocol/types.ts'
 import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
-import type { ServerInfo } from './auth.ts'
+import type { ServerInfo } from '../../request-hooks.ts'
 import type { Issuer } from './issuer.ts'
 
 export type Description = {

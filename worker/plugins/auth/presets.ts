@@ -3,7 +3,7 @@ import { checkOptions, checkValue, type KindsOf } from '../../declarations/check
 import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Principal } from '../../protocol/principal.ts'
-import type { Auth } from './auth.ts'
+import type { Auth } from '../../request-hooks.ts'
 import { type BearerOptions, bearerKinds, resourceServer, storedKinds } from './bearer.ts'
 import { challengeError, insufficientScope, metadataUrlFor, missingScopes } from './challenge-error.ts'
 

@@ -3,7 +3,7 @@
 import type { Interceptor } from '../../declarations/interceptor.ts'
 import type { Registry } from '../../declarations/server.ts'
 import type { AnyPlugin, Plugin } from '../../plugin.ts'
-import type { Auth } from '../auth/auth.ts'
+import type { Auth } from '../../request-hooks.ts'
 import { type Described, describe } from './described.ts'
 import { effectsWatcher } from './effects.ts'
 import { timeHandlers } from './handlers.ts'

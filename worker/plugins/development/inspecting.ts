@@ -1,7 +1,7 @@
 /** The inspector at `/`, in the place of the page that a deployment has there. */
 
 import type { AnyPlugin, Route, Runtime } from '../../plugin.ts'
-import type { ServerInfo } from '../auth/auth.ts'
+import type { ServerInfo } from '../../request-hooks.ts'
 import { inspectorPage } from '../inspector/page.ts'
 import { inspectorLink, signIn } from './inspector-key.ts'
 import { isInside, serveInternals } from './internals.ts'

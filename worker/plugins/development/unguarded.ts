@@ -1,5 +1,5 @@
 import type { Registry } from '../../declarations/server.ts'
-import type { Auth } from '../auth/auth.ts'
+import type { Auth } from '../../request-hooks.ts'
 
 /** What is to guard a server. */
 export type Guards = { auth?: Auth | undefined; limiter?: object | undefined }

@@ -1,5 +1,5 @@
 /** Users that nobody has to sign in as: whoever develops a server makes them up. */
-import type { Auth } from '../auth/auth.ts'
+import type { Auth } from '../../request-hooks.ts'
 import { isOwnPage } from './own-page.ts'
 import { type MadeUp, parseTestUser } from './test-users.ts'
 

@@ -3,7 +3,7 @@
 import { checkOptions } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Plugin, Route } from '../../plugin.ts'
-import type { Auth } from '../auth/auth.ts'
+import type { Auth } from '../../request-hooks.ts'
 import { inspectorPage } from './page.ts'
 
 export type InspectorOptions =

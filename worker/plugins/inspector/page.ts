@@ -1,5 +1,5 @@
 /** The page of the inspector: everything it does, its script does, as a client like any other. */
-import type { ServerInfo } from '../auth/auth.ts'
+import type { ServerInfo } from '../../request-hooks.ts'
 import { Html, html } from '../page/html.ts'
 import { sourceHash } from '../page/source-hash.ts'
 import { script, style } from './assets.ts'

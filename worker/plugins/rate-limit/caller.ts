@@ -2,7 +2,7 @@
 
 import { networkOf } from '../../protocol/address.ts'
 import { principalKey } from '../../protocol/principal.ts'
-import type { IncomingRequest } from '../auth/auth.ts'
+import type { IncomingRequest } from '../../request-hooks.ts'
 
 /** Whoever is signed in; else the address, which Cloudflare states and clients cannot. */
 export function callerOf({ principal, request: { headers } }: IncomingRequest): string {

@@ -2,7 +2,7 @@
  * Counters that are exact: one Durable Object for each caller, asked once for all calls of a POST. They are a state like
  * those that handlers declare.
  */
-import type { ServerInfo } from '../auth/auth.ts'
+import type { ServerInfo } from '../../request-hooks.ts'
 import { declare, type Store } from '../state/declaration.ts'
 
 /** One counter, and how far it may go. */

@@ -4,13 +4,16 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions
  */
 import type { Shards } from '../../../durable-objects/rpc.ts'
-import { anonymousListener, tenantKeyHeader, topicsHeader } from '../../../durable-objects/subscriptions/object.ts'
-import type { Registry } from '../../declarations/server.ts'
+import {
+  anonymousListener,
+  tenantKeyHeader,
+  topicsHeader,
+  type UpdatesOptions,
+} from '../../../durable-objects/subscriptions/object.ts'
+import type { Open, Registry } from '../../declarations/server.ts'
 import { hasResources } from '../../engine/methods/resources.ts'
 import { mayHear } from '../../engine/subscribing.ts'
-import { eventFrame } from '../../http/event-stream.ts'
-import { type Host, sealsOf } from '../../http/host.ts'
-import { openRelay } from '../../http/relay.ts'
+import type { SubscriptionStream } from '../../plugin.ts'
 import { networkOf } from '../../protocol/address.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
 import { bounds } from '../../protocol/bounds.ts'
@@ -27,72 +30,69 @@ import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { notificationText, type RequestMessage, resultText } from '../../protocol/jsonrpc.ts'
 import { subscriptionIdKey } from '../../protocol/meta.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
+import { eventFrame } from '../../protocol/server-sent-events.ts'
 import type { Notification, Params, SubscriptionFilter } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 
-/** When a stream will end is not known. */
+/** A guess: nothing says when one of the open streams will end. */
 const retryAfterSeconds = 60
 
+export type ListenRequest = {
+  readonly message: RequestMessage
+  readonly registry: Registry
+  readonly principal: Principal | undefined
+  /** The IP address of the client, where the platform states it. */
+  readonly address: string | undefined
+  /** Of the seals of the principal. */
+  readonly open: Open
+  readonly shards: Shards
+  readonly options: UpdatesOptions
+}
+
 /**
- * @param address of the client, where nobody is signed in
- * @throws McpError `invalid_params` for a filter that is none, `out_of_bounds` for one that a stream has no room for,
- * `too_many_requests` when too many streams are open
+ * Reads the params of `subscriptions/listen`.
+ *
+ * @throws McpError `invalid_params` for an invalid filter, `out_of_bounds` for one that is too large for one stream
  */
-export async function listen(
-  message: RequestMessage,
-  host: Host,
-  shards: Shards,
-  principal: Principal | undefined,
-  address: string | undefined,
-): Promise<Response> {
-  const { registry } = host.server
+export async function listen({ message, principal, ...request }: ListenRequest): Promise<SubscriptionStream> {
+  const { registry, shards, options, open } = request
   const requested = readFilter(message.params)
   // Measured before anything is asked about any of its URIs.
   topicsText(topicsOf(requested))
   const filter = await permitted(requested, registry, principal)
-  const besides = await registry.subscriptionFilters?.(
-    message.params as Params,
-    sealsOf(host, principal).open,
-    principal,
-  )
-  const topics = topicsText([...topicsOf(filter), ...(besides?.topics ?? [])])
+  const extra = await registry.subscriptionFilters?.(message.params as Params, open, principal)
+  const topics = topicsText([...topicsOf(filter), ...(extra?.topics ?? [])])
   const _meta = { [subscriptionIdKey]: message.id }
   const tagged = ({ method, params }: Notification) =>
     eventFrame(notificationText({ method, params: { ...params, _meta } } as Notification))
   const shard = shards.of(principalKey(principal))
-  const listener = await listenerOf(principal, address)
+  const listener = await listenerOf(principal, request.address)
   const tenant = principal && tenantKey(principal)
-  const { options } = host.updating ?? {}
-  const maxStreams = principal ? options?.listenersEach : options?.listenersPerAddress
-  const relay = await openRelay({
-    ...host.limits,
-    dial: (after = '') => {
-      const query = new URLSearchParams({
-        listener,
-        after,
-        ...(maxStreams !== undefined && { most: String(maxStreams) }),
-      })
-      // A URL has at most 16 KB, and lies in the logs of the platform.
-      const headers = {
-        Upgrade: 'websocket',
-        [topicsHeader]: topics,
-        ...(tenant !== undefined && { [tenantKeyHeader]: tenant }),
-      }
+  const most = String(principal ? options.listenersEach : options.listenersPerAddress)
+  // A URL has at most 16 KB, and platforms log it.
+  const headers = {
+    Upgrade: 'websocket',
+    [topicsHeader]: topics,
+    ...(tenant !== undefined && { [tenantKeyHeader]: tenant }),
+  }
+  return {
+    dial(after = '') {
+      const query = new URLSearchParams({ listener, after, most })
       return shards.at(shard).fetch(new Request(`https://updates/listen?${query}`, { headers }))
     },
     frame: (payload) => tagged(eventNotification(JSON.parse(payload) as ServerEvent)),
     firstFrame: tagged({
       method: 'notifications/subscriptions/acknowledged',
-      params: { notifications: { ...filter, ...besides?.filter } },
+      params: { notifications: { ...filter, ...extra?.filter } },
     }),
     lastFrame: eventFrame(resultText(message.id, { resultType: 'complete', _meta })),
-  })
-  if (relay.status === 200) {
-    if (besides) host.waitUntil(besides.onOpened(shard).catch(host.report))
-    return relay
+    rejection: tooManyRequests(
+      `Too many streams of changes are open: close one, or wait ${retryAfterSeconds} seconds, then try again`,
+      retryAfterSeconds,
+      'listeners',
+    ),
+    ...(extra && { onOpened: () => extra.onOpened(shard) }),
   }
-  const problem = `Too many streams of changes are open: close one, or wait ${retryAfterSeconds} seconds, then try again`
-  throw tooManyRequests(problem, retryAfterSeconds, 'listeners')
 }
 
 const topicsOf = (filter: SubscriptionFilter) => changesIn(filter).map((change) => topicOf(change))

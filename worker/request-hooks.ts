@@ -1,12 +1,16 @@
-import type { CallAttempt } from '../../declarations/call-attempt.ts'
-import type { Registry, Server } from '../../declarations/server.ts'
-import type { StateRpc } from '../../declarations/state.ts'
-import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
-import type { McpError } from '../../protocol/errors.ts'
-import type { Message, RequestMessage } from '../../protocol/jsonrpc.ts'
-import type { Principal } from '../../protocol/principal.ts'
-import type { Params } from '../../protocol/types.ts'
-import type { DocumentSeals } from './document-cache.ts'
+/** What the endpoint asks for each request: who makes it, whether it may, how much it may, and who wants to know of it. */
+import type { CallAttempt } from './declarations/call-attempt.ts'
+import type { Registry, Server } from './declarations/server.ts'
+import type { StateRpc } from './declarations/state.ts'
+import type { StoredPrincipals } from './declarations/stored-principal.ts'
+import type { McpError } from './protocol/errors.ts'
+import type { Message, RequestMessage } from './protocol/jsonrpc.ts'
+import type { Principal } from './protocol/principal.ts'
+import type { Params } from './protocol/types.ts'
+import type { Sealer } from './sealing/seal.ts'
+
+/** Seals for the identity of a server, with keys that other Workers do not have. */
+export type DocumentSeals = { readonly sealer: Sealer; readonly identity: string }
 
 /** The server that a request is for, as far as deciding on it needs to know. */
 export interface ServerInfo {

@@ -1,11 +1,11 @@
 /** The endpoint: every revision of the protocol on one path. */
 
-import type { IncomingRequest } from '../plugins/auth/auth.ts'
 import { classify, unknownVersion } from '../protocol/classify.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isRequest, isResponse, type Message, messagesIn } from '../protocol/jsonrpc.ts'
 import { defaultRevision, revisionOf } from '../protocol/revisions/index.ts'
 import type { RequestId } from '../protocol/types.ts'
+import type { IncomingRequest } from '../request-hooks.ts'
 import { accepts } from './accept.ts'
 import { authenticate, rejectIfForbidden } from './access.ts'
 import { readMessages } from './body.ts'

@@ -1,0 +1,19 @@
+/**
+ * The text of server-sent events.
+ *
+ * @see https://html.spec.whatwg.org/multipage/server-sent-events.html#parsing-an-event-stream
+ */
+
+/** Writes one message as an event. JSON has no raw line breaks, so it is always one data line. */
+export const eventFrame = (data: string, id?: string): string =>
+  id === undefined ? `data: ${data}\n\n` : `id: ${id}\ndata: ${data}\n\n`
+
+/**
+ * Writes an event without data: it gives the client an event id to resume from.
+ *
+ * @param retryMs after which the client reconnects
+ */
+export const primingFrame = (id: string, retryMs: number): string => `id: ${id}\nretry: ${retryMs}\ndata: \n\n`
+
+/** @param retryMs after which the client reconnects */
+export const retryFrame = (retryMs: number): string => `retry: ${retryMs}\n\n`
