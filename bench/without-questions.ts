@@ -4,7 +4,7 @@ import type { Plugin } from 'esbuild'
 
 const step = join(import.meta.dirname, 'servers/step-without-questions.ts')
 /** Where a round of a call lives: what the handler learned, what it asks, what it waits for. */
-const machinery = 'worker/engine/context.ts'
+const machinery = 'worker/engine/round.ts'
 
 export const withoutQuestions: Plugin = {
   name: 'without-questions',

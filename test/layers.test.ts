@@ -146,7 +146,7 @@ const rooms: Readonly<Record<string, Room>> = {
   },
   'worker/plugins/development': {
     may: [
-      'worker/engine/question.ts',
+      'worker/engine/input-promise.ts',
       'worker/plugins/inspector',
       'worker/platform.ts',
       'worker/protocol',

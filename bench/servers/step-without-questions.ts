@@ -31,7 +31,7 @@ export async function run(
   progressToken(call.params)
   const { principal, session, client } = call
   const context = { principal, session, client } as Context
-  return { type: 'result', result: await method.answer({ server, call, environment, context, blocked: never }) }
+  return { type: 'result', result: await method.answer({ server, call, environment, context, roundEnded: never }) }
 }
 
 export const runCall = run

@@ -1,9 +1,9 @@
 /** The open input requests of a session's calls: answered by the client, not answered in time, or cancelled. */
 
 import type { InputRequiredOutcome } from '../../worker/declarations/outcome.ts'
-import { readRoots } from '../../worker/engine/answers.ts'
-import { fingerprint, rootsRequest } from '../../worker/engine/context.ts'
 import type { Answer } from '../../worker/engine/journal.ts'
+import { readRootsResult } from '../../worker/engine/read-input-response.ts'
+import { fingerprint, rootsRequest } from '../../worker/engine/request-input.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { isResponse, type Message, notificationText, requestText } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
@@ -58,7 +58,7 @@ export function takeAnswer(session: Context, message: Message): StoredCall | und
 
 /** Stores the roots of a client that sends `notifications/roots/list_changed`: later calls do not ask for them. */
 function storeRoots(session: Context, id: RequestId, answer: Answer): void {
-  if (!('result' in answer && readRoots(answer.result))) return
+  if (!('result' in answer && readRootsResult(answer.result))) return
   const question = session.ledger.question(id)
   const print = question?.call.journal.requestFingerprints[question.key]
   const isAboutRoots = print !== undefined && print === fingerprint(rootsRequest)

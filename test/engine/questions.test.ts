@@ -852,3 +852,32 @@ describe('tool calls in the messages for a model', () => {
     expect([rounds, textOf(result)]).toEqual([[['q']], 'Hi'])
   })
 })
+
+test('members of ctx work without ctx, as in const { elicit } = ctx, and in a copy of ctx', async () => {
+  const { result, rounds, said } = await talk(
+    async (ctx) => {
+      const { elicit, once, progress, log, sleep, sleepUntil, supports, inputResponse } = ctx
+      progress(1)
+      log('info', 'x')
+      await sleep('a', 1)
+      await sleepUntil('b', 1)
+      const answer = await elicit('name', 'm', Name)
+      const { once: onceOfCopy, roots } = { ...ctx }
+      return [
+        supports('roots'),
+        answer.action,
+        inputResponse('name')?.action,
+        await once('k', () => 1),
+        await onceOfCopy('l', () => 2),
+        (await roots()).length,
+      ]
+    },
+    { name: accept({ name: 'Ada' }), roots: { roots: [] } },
+    { logLevel: 'info' },
+  )
+  expect([textOf(result), rounds, said[0]?.map(({ method }) => method)]).toEqual([
+    'true,accept,accept,1,2,0',
+    [['name'], ['roots']],
+    ['notifications/message'],
+  ])
+})

@@ -4,10 +4,11 @@ import { McpError } from '../protocol/errors.ts'
 import { progressToken } from '../protocol/meta.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
-import { openRound } from './context.ts'
+import { CallContext } from './call-context.ts'
 import { abortOf, intercept } from './interceptors.ts'
 import { methods } from './methods/index.ts'
 import type { Method, MethodContext } from './methods/method.ts'
+import { Round } from './round.ts'
 import { entryOf, insufficientScope, lackedScopes } from './scopes.ts'
 
 /** What answers a call, if this revision has it; an extension's own comes first. */
@@ -84,18 +85,18 @@ async function runMethod(
   signal?.throwIfAborted()
   const { registry } = server
   const within = signal ? { ...environment, signal: () => signal } : environment
-  const round = openRound(call, journal, within, registry.options.jsonSchema)
-  const { blocked } = round
-  const instrumented = registry.instrument?.(round.context)
-  const context = instrumented?.context ?? round.context
-  const methodContext: MethodContext = { server, call, environment: within, context, blocked }
-  const answered = method
+  const round = new Round(journal, within)
+  const callContext = new CallContext(call, round, within, registry.options.jsonSchema)
+  const instrumented = registry.instrument?.(callContext)
+  const context = instrumented?.context ?? callContext
+  const methodContext: MethodContext = { server, call, environment: within, context, roundEnded: round.ended }
+  const returned = method
     .answer(methodContext)
-    .then(round.settle)
+    .then((result) => round.guard.settle(result))
     .then((result): Outcome => ({ type: 'result', result, cause: methodContext.thrown }))
   const ends = [environment.ended ?? [], signal ? abortOf(signal, environment.signal()) : []].flat()
   try {
-    return await Promise.race([answered, blocked, ...ends])
+    return await Promise.race([returned, round.ended, ...ends])
   } finally {
     round.close()
     instrumented?.end()

@@ -10,8 +10,8 @@ export type MethodContext = {
   readonly call: Call
   readonly environment: CallEnvironment
   readonly context: Context
-  /** The round ends before the handler does: questions are open, or something else is in the way. */
-  readonly blocked: Promise<Outcome>
+  /** Settles when the round ends before the handler does: input requests are open, or the handler or a response is at fault. */
+  readonly roundEnded: Promise<Outcome>
   /** What the tool's handler threw, if the result says that the tool failed. */
   thrown?: unknown
 }

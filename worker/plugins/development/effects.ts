@@ -9,7 +9,7 @@
 
 import type { Context } from '../../declarations/context.ts'
 import type { Registry } from '../../declarations/server.ts'
-import { isAwaited, observe } from '../../engine/question.ts'
+import { isAwaited, observe } from '../../engine/input-promise.ts'
 import type { Plugin } from '../../plugin.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { type Effect, noticeEffects } from './bindings.ts'

@@ -1,7 +1,7 @@
 /** Checks what clients answer to the input requests of tasks, before it is taken. */
 
 import { issuesText } from '../../declarations/schema.ts'
-import { readRoots, readSampled, readVisited } from '../../engine/answers.ts'
+import { readRootsResult, readSamplingResult, readUrlResult } from '../../engine/read-input-response.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { InputRequest } from '../../protocol/types.ts'
 import { jsonSchema } from '../json-schema/index.ts'
@@ -12,9 +12,9 @@ import { jsonSchema } from '../json-schema/index.ts'
  */
 export function problemOf(key: string, { method, params = {} }: InputRequest, response: unknown): string | undefined {
   const invalid = `The answer to "${key}" is not a valid ${method} result`
-  if (method === 'sampling/createMessage') return readSampled(response) ? undefined : invalid
-  if (method === 'roots/list') return readRoots(response) ? undefined : invalid
-  const visited = readVisited(response)
+  if (method === 'sampling/createMessage') return readSamplingResult(response) ? undefined : invalid
+  if (method === 'roots/list') return readRootsResult(response) ? undefined : invalid
+  const visited = readUrlResult(response)
   if (!visited) return invalid
   const { requestedSchema } = params
   if (visited.action !== 'accept' || !isObject(requestedSchema)) return undefined

@@ -9,7 +9,7 @@ export async function interceptPart(
   methodContext: MethodContext,
   answer: (methodContext: MethodContext) => Promise<Result>,
 ): Promise<Result> {
-  const { call, environment, blocked } = methodContext
+  const { call, environment, roundEnded } = methodContext
   const outcome = await intercept(interceptors, call, environment.signal, (params, signal) => {
     if (params.name !== call.params.name || params.uri !== call.params.uri) {
       throw new Error('An interceptor of a mounted server cannot change what is called at an upstream')
@@ -17,7 +17,7 @@ export async function interceptPart(
     const context = signal ? { ...methodContext.context, signal } : methodContext.context
     const answered = answer({ ...methodContext, context, call: { ...call, params } })
     const ends = signal ? [abortOf(signal, environment.signal())] : []
-    return Promise.race([...ends, answered.then((result) => ({ type: 'result' as const, result })), blocked])
+    return Promise.race([...ends, answered.then((result) => ({ type: 'result' as const, result })), roundEnded])
   })
   return outcome.type === 'result' ? outcome.result : new Promise<never>(() => {})
 }

@@ -1,0 +1,265 @@
+/** The `ctx` of a handler in one round of a call. */
+import { checks } from '../declarations/checking.ts'
+import type {
+  AskOptions,
+  Context,
+  FormResult,
+  InputResponse,
+  Jsonify,
+  SamplingRequest,
+  UrlElicitationOptions,
+  UrlElicitationResult,
+} from '../declarations/context.ts'
+import { milliseconds } from '../declarations/duration.ts'
+import { readForm } from '../declarations/form.ts'
+import type { JsonSchemaReader, Schema } from '../declarations/schema.ts'
+import type { HandleState, KeyedState, StateAccess, StateRpc } from '../declarations/state.ts'
+import { McpError } from '../protocol/errors.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
+import { progressToken } from '../protocol/meta.ts'
+import type { InputRequest, Params } from '../protocol/types.ts'
+import { logLevels } from '../protocol/types.ts'
+import type { Call, CallEnvironment } from './call.ts'
+import { can } from './features.ts'
+import { InvalidInputResponse } from './invalid-input-response.ts'
+import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
+import { pageUrl, problemOf, rootsRequest, samplingParams } from './request-input.ts'
+import type { Round } from './round.ts'
+
+/** Not a private field: a copy of a context, or a proxy of it, has its signal too. */
+const environmentKey = Symbol('environment')
+
+/**
+ * Every member is an own property and needs no `this`, because handlers destructure contexts and interceptors spread them.
+ *
+ * `signal` is a getter of the class: most handlers never read it, and making one costs as much as a short call.
+ */
+export class CallContext implements Context {
+  readonly [environmentKey]: CallEnvironment
+  readonly principal: Context['principal']
+  readonly session: Context['session']
+  readonly client: Context['client']
+  readonly requestId: Context['requestId']
+  readonly meta: Context['meta']
+  readonly #call: Call
+  readonly #round: Round
+  readonly #schemas: JsonSchemaReader | undefined
+  #lastProgress = Number.NEGATIVE_INFINITY
+
+  /** @param schemas reads plain JSON Schemas, if the server has a reader */
+  constructor(call: Call, round: Round, environment: CallEnvironment, schemas?: JsonSchemaReader) {
+    this[environmentKey] = environment
+    this.principal = call.principal
+    this.session = call.session
+    this.client = call.client
+    this.requestId = call.requestId
+    this.meta = isObject(call.params._meta) ? call.params._meta : {}
+    this.#call = call
+    this.#round = round
+    this.#schemas = schemas
+  }
+
+  get signal(): AbortSignal {
+    return this[environmentKey].signal()
+  }
+
+  readonly supports: Context['supports'] = (feature) => can(this.#call.capabilities, feature)
+
+  readonly elicit: Context['elicit'] = (key, message, schema, options) =>
+    this.#round.guard.promise(`ctx.elicit("${key}", …)`, () => this.#elicit(key, message, schema, options))
+
+  readonly elicitUrl: Context['elicitUrl'] = (key, message, url, options) =>
+    this.#round.guard.promise(`ctx.elicitUrl("${key}", …)`, () => this.#elicitUrl(key, message, url, options))
+
+  readonly elicitationComplete: Context['elicitationComplete'] = (key) => {
+    this.#round.guard.check()
+    const count = this.#round.countNotification()
+    if (count !== undefined) this[environmentKey].completed(key, count)
+  }
+
+  readonly sample: Context['sample'] = (key, request, options) =>
+    this.#round.guard.promise(`ctx.sample("${key}", …)`, () => this.#sample(key, request, options))
+
+  readonly roots: Context['roots'] = (key = 'roots') =>
+    this.#round.guard.promise('ctx.roots()', async () => {
+      checks?.checkRoots(key)
+      return this.#request(key, rootsRequest, readRootsResult)
+    })
+
+  readonly requestInput: Context['requestInput'] = (requests, options) =>
+    this.#round.guard.promise(`ctx.requestInput({ ${Object.keys(requests ?? {}).join(', ')} })`, () =>
+      this.#requestInput(requests, options),
+    )
+
+  readonly inputResponse: Context['inputResponse'] = (key) => {
+    this.#round.guard.check()
+    // As the client sent it: the type has optional members only.
+    return this.#round.responseTo(key) as InputResponse | undefined
+  }
+
+  readonly once: Context['once'] = <T>(key: string, effect: () => T | Promise<T>) =>
+    // The result after a trip through JSON, as its type says.
+    this.#round.guard.after(() => this.#round.runEffect(key, effect)) as Promise<Jsonify<T>>
+
+  readonly sleep: Context['sleep'] = (key, duration) =>
+    this.#sleepUntil(
+      key,
+      () => this[environmentKey].now() + milliseconds(duration, `The duration of the sleep "${key}"`),
+    )
+
+  readonly sleepUntil: Context['sleepUntil'] = (key, moment) => this.#sleepUntil(key, () => Number(moment))
+
+  readonly progress: Context['progress'] = (progress, total, message) => {
+    this.#round.guard.check()
+    const token = progressToken(this.#call.params)
+    if (token === undefined || !(progress > this.#lastProgress)) return
+    this.#lastProgress = progress
+    const count = this.#round.countNotification()
+    if (count === undefined) return
+    const params = { progressToken: token, progress, total, message }
+    this[environmentKey].notify({ method: 'notifications/progress', params }, count)
+  }
+
+  readonly log: Context['log'] = (level, data, logger) => {
+    this.#round.guard.check()
+    const { logLevel } = this.#call
+    // Counted at every level: the client may set another level before the next round.
+    const count = this.#round.countNotification()
+    if (count === undefined || logLevel === undefined) return
+    if (logLevels.indexOf(level) < logLevels.indexOf(logLevel)) return
+    const params = { level, logger, data: data ?? null }
+    this[environmentKey].notify({ method: 'notifications/message', params }, count)
+  }
+
+  readonly state: Context['state'] = <T>(of: KeyedState<T> | HandleState<T>, handle = '') =>
+    of.open(this.#stateAccess(), handle)
+
+  readonly createHandle: Context['createHandle'] = (of) => this.#round.guard.after(() => of.mint(this.#stateAccess()))
+
+  readonly disconnect: Context['disconnect'] = (retry) => {
+    this.#round.guard.check()
+    if (this.#round.countNotification() !== undefined) this[environmentKey].disconnect(retry)
+  }
+
+  async #elicit<T>(key: string, message: string, schema: Schema, options?: AskOptions): Promise<FormResult<T>> {
+    checks?.checkElicit(key, message, schema)
+    const form = readForm(schema, `question "${key}"`, this.#schemas)
+    const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
+    // `content` has passed the check of the schema, whose type is T.
+    const read = (result: unknown) => readFormResult(key, form, result) as Promise<FormResult<T> | undefined>
+    return this.#request(key, { method: 'elicitation/create', params }, read, options)
+  }
+
+  async #elicitUrl(
+    key: string,
+    message: string,
+    url: string | URL,
+    options?: UrlElicitationOptions,
+  ): Promise<UrlElicitationResult> {
+    checks?.checkElicitUrl(key, message)
+    const params: Params = { mode: 'url', message, url: pageUrl(key, url) }
+    const request: InputRequest = { method: 'elicitation/create', params }
+    if (!options?.required || this.#call.revision.stateless) return this.#request(key, request, readUrlResult, options)
+    this.#checkRequest(key, request)
+    const elicitation = { ...params, elicitationId: await this[environmentKey].seals.seal('elicitation', key) }
+    throw new McpError('url_elicitation_required', message, { elicitations: [elicitation] })
+  }
+
+  async #sample(key: string, request: SamplingRequest, options?: AskOptions) {
+    checks?.checkSample(key, request)
+    const params = samplingParams(request)
+    return this.#request(key, { method: 'sampling/createMessage', params }, readSamplingResult, options)
+  }
+
+  async #requestInput(requests: Readonly<Record<string, InputRequest>>, options?: AskOptions): Promise<never> {
+    checks?.checkAsk(requests)
+    const entries = Object.entries(requests)
+    if (entries.length === 0) throw new Error(checks?.nothingAsked ?? 'There is nothing to ask')
+    for (const [key, request] of entries) {
+      this.#round.reserveKey(key, 'question')
+      this.#checkRequest(key, request)
+    }
+    for (const [key, request] of entries) this.#round.reopen(key, request, options)
+    return new Promise<never>(() => {})
+  }
+
+  /**
+   * Sends an input request, or returns the response that the journal has.
+   *
+   * @param read returns `undefined` for a result that is none of this request. @throws InvalidInputResponse when it can say why
+   */
+  async #request<T>(
+    key: string,
+    request: InputRequest,
+    read: (result: unknown) => T | undefined | Promise<T | undefined>,
+    options?: AskOptions,
+  ): Promise<T> {
+    const round = this.#round
+    round.reserveKey(key, 'question')
+    this.#checkRequest(key, request)
+    if (!round.identify(key, request)) return round.fail(changedRequest(key))
+    const result = round.responseTo(key, this[environmentKey].known?.(request))
+    if (result === undefined) return round.open(key, request, options)
+    try {
+      const value = await read(result)
+      if (value !== undefined) return value
+    } catch (thrown) {
+      if (thrown instanceof InvalidInputResponse) return round.fail(thrown)
+      throw thrown
+    }
+    const problem = `The answer to "${key}" is not a valid ${request.method} result`
+    return round.fail(new InvalidInputResponse(key, problem))
+  }
+
+  /** @throws Error when the client cannot be sent this request */
+  #checkRequest(key: string, request: InputRequest): void {
+    const problem = problemOf(this.#call, key, request)
+    if (problem) throw this.#round.refuse(problem)
+  }
+
+  /** @param momentOf returns milliseconds since 1970. @throws Error for an invalid duration */
+  async #sleepUntil(key: string, momentOf: () => number): Promise<void> {
+    const round = this.#round
+    const fail = (problem: string) => round.refuse(new Error(problem))
+    if (typeof key !== 'string' || key === '') {
+      throw fail(`The key of a sleep is ${JSON.stringify(key)}: use a text, as in ctx.sleep('wait', '1h')`)
+    }
+    if (round.startingEffect !== undefined) {
+      throw fail(`The sleep "${key}" is inside once "${round.startingEffect}": sleep before or after it`)
+    }
+    const effectKey = `\0sleep ${key}`
+    if (round.isUsed(effectKey)) throw fail(`The sleep key "${key}" is used twice in one call: give each its own`)
+    const moment = momentOf()
+    if (Number.isNaN(moment)) {
+      throw fail(`The moment of the sleep "${key}" is none: use a Date, or its milliseconds`)
+    }
+    // A handler that runs again sleeps until the moment that is stored under the key.
+    const untilMs = (await this.once(effectKey, () => moment)) as number
+    if (untilMs > this[environmentKey].now()) await this[environmentKey].sleep(untilMs)
+  }
+
+  #stateAccess(): StateAccess {
+    const { state, seals } = this[environmentKey]
+    return {
+      ...state,
+      ...seals,
+      principal: this.#call.principal,
+      object: (name) => this.#stateObject(name),
+    }
+  }
+
+  /** An operation on a state is an effect too: it waits until the handler awaits its input requests. */
+  #stateObject(name: string): StateRpc {
+    const { guard } = this.#round
+    const object = this[environmentKey].state.object(name)
+    if (!guard.error && !guard.hasUnawaited) return object
+    return {
+      run: (operation) => guard.after(() => object.run(operation)),
+      forget: (expires) => guard.after(() => object.forget(expires)),
+    }
+  }
+}
+
+/** The journal has a response to another request under this key. */
+const changedRequest = (key: string) =>
+  new McpError('internal_error', checks?.changedQuestion(key) ?? `The question "${key}" has changed`)

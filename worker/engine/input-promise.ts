@@ -1,0 +1,138 @@
+/** Detects input requests that a handler forgets to await, so that nothing that comes after one happens before its response. */
+import { McpError } from '../protocol/errors.ts'
+
+/**
+ * The promise of an input response, which knows whether the handler awaits it. `await`, `Promise.all` and their like call `then` of a promise of
+ * a subclass, so the handler forgot to await an `InputPromise` on which nothing called `then`.
+ */
+export class InputPromise<T> extends Promise<T> {
+  /** What `then` returns is a plain promise. */
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise
+  }
+
+  isAwaited = false
+
+  // biome-ignore lint/suspicious/noThenProperty: a promise that records whether the handler awaits it
+  override then<A = T, B = never>(
+    onFulfilled?: ((value: T) => A | PromiseLike<A>) | null,
+    onRejected?: ((reason: unknown) => B | PromiseLike<B>) | null,
+  ): Promise<A | B> {
+    this.isAwaited = true
+    return super.then(onFulfilled, onRejected)
+  }
+}
+
+/** Whether the handler awaits the response. A promise of another class counts as awaited. */
+export const isAwaited = (response: Promise<unknown>): boolean =>
+  !(response instanceof InputPromise) || response.isAwaited
+
+/** Calls back when a promise settles. An `InputPromise` does not count as awaited by it. */
+export function observe<T>(
+  promise: Promise<T>,
+  onFulfilled: (value: T) => void,
+  onRejected: (reason: unknown) => void,
+): void {
+  Promise.prototype.then.call(promise, onFulfilled, onRejected)
+}
+
+/** `return ctx.elicit(…)` through several async functions takes a turn or two of the microtask queue each. */
+const turnsToAwait = 12
+
+/** Runs what a handler does only if the handler awaits its earlier input requests. Once it forgot one, everything after that rejects. */
+export class AwaitGuard {
+  /** Set once an input request was not awaited. */
+  error: McpError | undefined
+  readonly #running: Set<Promise<unknown>>
+  readonly #onForgotten: (error: McpError) => void
+  #unawaited: { readonly name: string; readonly promise: InputPromise<unknown> }[] = []
+
+  /**
+   * @param running work that the round waits for before it ends
+   * @param onForgotten gets the error when the handler goes on without awaiting an input request
+   */
+  constructor(running: Set<Promise<unknown>>, onForgotten: (error: McpError) => void) {
+    this.#running = running
+    this.#onForgotten = onForgotten
+  }
+
+  /** Whether there is an input request that the handler does not await yet. */
+  get hasUnawaited(): boolean {
+    return this.#pending().length > 0
+  }
+
+  /** @param name of the call, such as `ctx.elicit("k", …)`, for the error if the handler does not await it */
+  promise<T>(name: string, work: () => Promise<T>): Promise<T> {
+    const promise = new InputPromise<T>((resolve) => resolve(this.after(work)))
+    this.#unawaited.push({ name, promise })
+    // A rejection of a promise that the handler does not await is reported as the missing `await`.
+    observe(promise, ignore, ignore)
+    return promise
+  }
+
+  /** Does something for the handler once it awaits its earlier input requests. */
+  after<T>(work: () => Promise<T>): Promise<T> {
+    if (this.error) return Promise.reject(this.error)
+    if (!this.hasUnawaited) return work()
+    const start = this.#allAwaited().then(() => {
+      const result = work()
+      result.catch(ignore)
+      // Not the promise itself, which may stay open.
+      return { result }
+    })
+    this.#running.add(start)
+    const onSettled = () => void this.#running.delete(start)
+    start.then(onSettled, onSettled)
+    return start.then(({ result }) => result)
+  }
+
+  /** Like `after`, for what cannot wait: it happens now, and the call fails if an earlier input request is not awaited. */
+  check(): void {
+    if (this.hasUnawaited) this.after(async () => {}).catch(ignore)
+  }
+
+  /** Returns the result of the handler. @throws McpError when it did not await an input request: its result does not count */
+  settle<R>(result: R): R | Promise<R> {
+    if (this.error) return Promise.reject(this.error)
+    return this.hasUnawaited ? this.#allAwaited().then(() => result) : result
+  }
+
+  /** @throws McpError when an earlier input request is not awaited */
+  async #allAwaited(): Promise<void> {
+    const name = await this.#forgotten()
+    if (name === undefined) return
+    if (!this.error) {
+      this.error = notAwaited(name)
+      this.#onForgotten(this.error)
+    }
+    throw this.error
+  }
+
+  /**
+   * Waits until the handler awaits each input request that is there now. `await` and `Promise.all` take a few turns of the microtask queue
+   * to call `then`; a request that takes longer is forgotten.
+   *
+   * @returns the name of a request that was forgotten
+   */
+  async #forgotten(): Promise<string | undefined> {
+    const earlier = this.#pending()
+    for (let turn = 0; turn < turnsToAwait; turn++) {
+      if (earlier.every(({ promise }) => promise.isAwaited)) return undefined
+      await undefined
+    }
+    return earlier.find(({ promise }) => !promise.isAwaited)?.name
+  }
+
+  #pending() {
+    if (this.#unawaited.length > 0) this.#unawaited = this.#unawaited.filter(({ promise }) => !promise.isAwaited)
+    return this.#unawaited
+  }
+}
+
+const ignore = () => {}
+
+const notAwaited = (name: string): McpError =>
+  new McpError(
+    'internal_error',
+    `The handler asks ${name} and goes on without the answer: write await ${name}, or await Promise.all([…]) for several questions`,
+  )

@@ -1,0 +1,52 @@
+/** Input requests: what the client is asked for by `ctx.elicit`, `ctx.elicitUrl`, `ctx.sample` and `ctx.roots`, and whether it can be. */
+import type { ClientFeature, SamplingRequest } from '../declarations/context.ts'
+import { canonicalJson } from '../protocol/canonical-json.ts'
+import { McpError } from '../protocol/errors.ts'
+import { isLoopback } from '../protocol/loopback.ts'
+import { sha256 } from '../protocol/sha256.ts'
+import type { InputRequest, Params } from '../protocol/types.ts'
+import type { Call } from './call.ts'
+import { can, featuresOf, requirementOf } from './features.ts'
+import { toolImbalance } from './tool-balance.ts'
+
+/** The input request of `ctx.roots`. */
+export const rootsRequest: InputRequest = { method: 'roots/list', params: {} }
+
+/** Identifies an input request in a journal. */
+export const fingerprint = (request: InputRequest): string => sha256(canonicalJson(request))
+
+export function samplingParams({ prompt, messages, ...rest }: SamplingRequest): Params {
+  const history = messages ?? [{ role: 'user', content: { type: 'text', text: prompt } }]
+  return { messages: history, ...rest }
+}
+
+/** Returns why the client of a call cannot be sent an input request; `undefined`: it can. */
+export function problemOf({ capabilities, revision }: Call, key: string, request: InputRequest): Error | undefined {
+  const missing = featuresOf(request).find((feature) => !can(capabilities, feature))
+  if (missing) return unsupported(missing)
+  if (!revision.ask(request)) {
+    const problem = `Revision ${revision.date} has no words for the question "${key}"`
+    return new McpError('missing_client_capability', problem)
+  }
+  const imbalance = request.method === 'sampling/createMessage' ? toolImbalance(request.params) : undefined
+  return imbalance === undefined
+    ? undefined
+    : new Error(`The messages of the question "${key}" are not balanced: ${imbalance}`)
+}
+
+const unsupported = (feature: ClientFeature) =>
+  new McpError('missing_client_capability', `This needs a client that supports ${feature}`, {
+    requiredCapabilities: requirementOf(feature),
+  })
+
+/** @throws Error for a page that a client must not open: one that is not https, or has credentials */
+export function pageUrl(key: string, text: string | URL): string {
+  const url = URL.parse(String(text))
+  const isWeb = url?.protocol === 'https:' || (url?.protocol === 'http:' && isLoopback(url.hostname))
+  if (url && isWeb && !url.username && !url.password) return url.href
+  // Neither the path nor the credentials: the model may see this.
+  const label = url ? `${url.protocol}${url.host && `//${url.host}`}` : 'a text that is no URL'
+  throw new Error(
+    `Cannot send a person to ${label} with ctx.elicitUrl("${key}", …): use an https URL (or http on localhost) without a user name and a password`,
+  )
+}

@@ -1,0 +1,226 @@
+/** One execution of a handler from its start: what the journal has for it, and what it adds to the journal. */
+import { checks } from '../declarations/checking.ts'
+import type { AskOptions } from '../declarations/context.ts'
+import { ClientError, McpError } from '../protocol/errors.ts'
+import { jsonText } from '../protocol/json-text.ts'
+import type { InputRequest } from '../protocol/types.ts'
+import type { CallEnvironment, Outcome } from './call.ts'
+import { AwaitGuard } from './input-promise.ts'
+import { InvalidInputResponse } from './invalid-input-response.ts'
+import { type Answer, type Journal, longestWait } from './journal.ts'
+import { fingerprint } from './request-input.ts'
+
+/** How many rounds with input requests a call may have. */
+const maxRounds = 100
+/** How many rounds in a row may use none of the input responses. One round may do so by chance: branches of a handler race. */
+const maxUnusedRounds = 2
+/** Turns of the microtask queue in which a handler ends when the error of a request that cannot be sent is not caught. */
+const turnsToEnd = 50
+
+type RoundEnvironment = Pick<CallEnvironment, 'effect' | 'report'>
+
+export class Round {
+  /** Settles when the round ends before its handler does: input requests are open, or the handler or a response is at fault. */
+  readonly ended: Promise<Outcome>
+  /** Everything the handler does through its context passes it. */
+  readonly guard: AwaitGuard
+  readonly #end: (outcome: Outcome) => void
+  readonly #reject: (error: McpError) => void
+  readonly #journal: Journal
+  readonly #environment: RoundEnvironment
+  /** By key. */
+  readonly #open = new Map<string, InputRequest>()
+  readonly #fingerprints: Map<string, string>
+  /** Input responses of this round and of earlier ones, by key. */
+  readonly #responses: Map<string, Answer>
+  readonly #effects: Map<string, { readonly value?: unknown }>
+  readonly #usedKeys = new Set<string>()
+  /** Keys of the input responses that the handler has got. */
+  readonly #consumedKeys = new Set<string>()
+  /** Effects that run. Their results are part of the journal of this round. */
+  readonly #running = new Set<Promise<unknown>>()
+  #answerTimeoutMs = longestWait
+  #isClosed = false
+  #hasRefused = false
+  /** The key of the effect that is being started. */
+  #startingEffect: string | undefined
+  #notificationCount = 0
+
+  constructor(journal: Journal, environment: RoundEnvironment) {
+    const { promise, resolve, reject } = Promise.withResolvers<Outcome>()
+    // `run` races it against the handler, which may have ended.
+    promise.catch(() => {})
+    this.ended = promise
+    this.#end = resolve
+    this.#reject = reject
+    this.#journal = journal
+    this.#environment = environment
+    this.#fingerprints = new Map(Object.entries(journal.requestFingerprints))
+    this.#responses = new Map(Object.entries(journal.answers).filter(([key]) => this.#fingerprints.has(key)))
+    this.#effects = new Map(Object.entries(journal.effects))
+    this.guard = new AwaitGuard(this.#running, (error) => {
+      this.#isClosed = true
+      void this.fail(error)
+    })
+  }
+
+  /** The handler has ended: from now on nothing is sent for it. */
+  close(): void {
+    this.#isClosed = true
+  }
+
+  /**
+   * Counts a notification, and returns how many the call has come to; `undefined` for one that must not be sent: an earlier round sent it, or the
+   * round is over.
+   */
+  countNotification(): number | undefined {
+    if (this.#isClosed) return undefined
+    this.#notificationCount += 1
+    return this.#notificationCount > this.#journal.notificationsSent ? this.#notificationCount : undefined
+  }
+
+  /** The key of the effect that is being started, if one is. */
+  get startingEffect(): string | undefined {
+    return this.#startingEffect
+  }
+
+  /** Marks an error that ends the handler unless it is caught, so that no request is sent before that is known. */
+  refuse<E extends Error>(error: E): E {
+    this.#hasRefused = true
+    return error
+  }
+
+  /** Ends the round with an error. The promise never settles, so that the handler takes nothing for a response. */
+  fail(error: McpError): Promise<never> {
+    // A response that is invalid is a fault of the client.
+    if (!(error instanceof InvalidInputResponse)) this.#environment.report(error)
+    this.#reject(error)
+    return new Promise<never>(() => {})
+  }
+
+  /** @throws Error for a key that the handler has used in this round, and for an input request inside an effect */
+  reserveKey(key: string, kind: 'question' | 'once'): void {
+    const isInside = kind === 'question' && this.#startingEffect !== undefined
+    if (isInside || this.#usedKeys.has(key)) {
+      throw this.refuse(new Error(checks?.misusedKey(key, kind, isInside) ?? `Misused key "${key}"`))
+    }
+    this.#usedKeys.add(key)
+  }
+
+  isUsed(key: string): boolean {
+    return this.#usedKeys.has(key)
+  }
+
+  /** Records what an input request is. `false`: the journal has a response to another request under this key. */
+  identify(key: string, request: InputRequest): boolean {
+    const print = fingerprint(request)
+    if (Object.hasOwn(this.#journal.answers, key) && (this.#fingerprints.get(key) ?? print) !== print) return false
+    this.#fingerprints.set(key, print)
+    return true
+  }
+
+  /**
+   * Returns the result of the client's response; `undefined`: there is no response yet.
+   *
+   * @param known a response that the client gave in another call
+   * @throws ClientError when the client responded with an error
+   */
+  responseTo(key: string, known?: Answer): unknown {
+    const response = Object.hasOwn(this.#journal.answers, key) ? this.#journal.answers[key] : known
+    if (!response) return undefined
+    this.#consumedKeys.add(key)
+    this.#responses.set(key, response)
+    if ('error' in response) throw new ClientError(key, response.error)
+    return response.result
+  }
+
+  /** Opens an input request, and ends the round. The promise never settles, so that no `catch` of the handler takes it for a failure. */
+  open(key: string, request: InputRequest, { timeout = this.#answerTimeoutMs }: AskOptions = {}): Promise<never> {
+    // Requests of the same turn travel together.
+    if (this.#open.size === 0) queueMicrotask(() => this.#endWithRequests())
+    this.#open.set(key, request)
+    this.#answerTimeoutMs = Math.min(this.#answerTimeoutMs, timeout)
+    return new Promise<never>(() => {})
+  }
+
+  /** Opens an input request whose response, if the journal has one, no longer counts. */
+  reopen(key: string, request: InputRequest, options?: AskOptions): void {
+    this.#responses.delete(key)
+    this.#fingerprints.set(key, fingerprint(request))
+    void this.open(key, request, options)
+  }
+
+  /** Runs an effect, or returns the result that the journal has. Resolves with JSON, as later rounds get it. */
+  async runEffect(key: string, effect: () => unknown): Promise<unknown> {
+    checks?.checkOnce(key, effect)
+    this.reserveKey(key, 'once')
+    const done = this.#effects.get(key)
+    if (done) return done.value
+    // No journal would have the result, so the next round runs the effect.
+    if (this.#isClosed) return new Promise<never>(() => {})
+    // Started in a microtask, so that a throw becomes a rejection.
+    const work = Promise.resolve()
+      .then(() => this.#start(key, effect))
+      .then((value) => {
+        const json = jsonText(value, `ctx.once("${key}", …) got`)
+        return json === undefined ? undefined : JSON.parse(json)
+      })
+    this.#running.add(work)
+    try {
+      const value: unknown = await work
+      this.#effects.set(key, { value })
+      this.#environment.effect?.(key, value)
+      return value
+    } finally {
+      this.#running.delete(work)
+    }
+  }
+
+  #start(key: string, effect: () => unknown): unknown {
+    this.#startingEffect = key
+    try {
+      return effect()
+    } finally {
+      this.#startingEffect = undefined
+    }
+  }
+
+  async #endWithRequests(): Promise<void> {
+    // Effects that run beside an input request belong to this round: its journal has their results.
+    while (this.#running.size > 0) await Promise.allSettled(this.#running)
+    // A request that was refused may end the handler, and so may one that it does not await. No request is sent before that is known.
+    for (let turn = 0; (this.#hasRefused || this.guard.hasUnawaited) && turn < turnsToEnd; turn++) await undefined
+    if (this.#isClosed) return
+    this.#isClosed = true
+    const unused = [...this.#responses.keys()].filter((key) => !this.#consumedKeys.has(key))
+    const isUseless = unused.length > 0 && unused.length === this.#responses.size
+    const unusedRounds = isUseless ? this.#journal.unusedRounds + 1 : 0
+    const rounds = this.#journal.rounds + 1
+    if (unusedRounds === maxUnusedRounds || rounds > maxRounds) {
+      return void this.fail(tooManyRounds(unused, [...this.#open.keys()]))
+    }
+    this.#end({
+      type: 'input_required',
+      inputRequests: Object.fromEntries(this.#open),
+      journal: this.#nextJournal(rounds, unusedRounds),
+      answerTimeoutMs: this.#answerTimeoutMs,
+    })
+  }
+
+  #nextJournal(rounds: number, unusedRounds: number): Journal {
+    return {
+      answers: Object.fromEntries(this.#responses),
+      effects: Object.fromEntries(this.#effects),
+      notificationsSent: Math.max(this.#notificationCount, this.#journal.notificationsSent),
+      requestFingerprints: Object.fromEntries(this.#fingerprints),
+      rounds,
+      unusedRounds,
+    }
+  }
+}
+
+/** @param unused keys of input responses that the handler did not use */
+function tooManyRounds(unused: readonly string[], openKeys: readonly string[]): McpError {
+  const message = checks?.endlessQuestions(unused, openKeys, maxRounds) ?? 'There is no end of questions'
+  return new McpError('internal_error', message)
+}
