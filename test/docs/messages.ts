@@ -38,7 +38,6 @@ const parts = new Set([
   'Too many calls of … are running',
   'Too many streams are open',
   'Wait … …, then try again',
-  'Misused key "…"',
   'Belongs to the skill …',
   '… has a tool_use: only the assistant calls tools',
   '… has a tool_result: only the user gives results',

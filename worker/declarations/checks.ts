@@ -1,12 +1,11 @@
 /**
- * What is wrong with a declaration, or with how a handler asks, in one sentence that names the fix. Whoever writes a server
+ * What is wrong with a declaration, in one sentence that names the fix. Whoever writes a server
  * meets these in development and in tests. A deployment's bundle has none of them: see `server.ts`.
  */
 
 import { isObject } from '../protocol/jsonrpc.ts'
 import { type Annotation, annotation, type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
-import type { JsonSchema } from '../protocol/types.ts'
-import { checkOptions, checkValue, type Kind, type KindsOf } from './check-options.ts'
+import { checkOptions, checkValue, type KindsOf } from './check-options.ts'
 import * as kind from './option-kinds.ts'
 import type { Prompt } from './prompt.ts'
 import type { Resource } from './resource.ts'
@@ -123,83 +122,8 @@ function checkCommon(owner: string, { description }: Described, handler: unknown
   if (typeof handler !== 'function') throw new Error(`${owner} needs a handler as its third argument`)
 }
 
-/** @param asker whose schema it is */
-export function checkForm(schema: JsonSchema, asker: string): void {
-  if (schema.type !== 'object' || !isObject(schema.properties)) {
-    throw new Error(`The schema of the ${asker} must be an object with at least one property`)
-  }
-}
-
-export function refuseField(field: string, asker: string): never {
-  throw new Error(`The ${asker} cannot ask for "${field}": use text, numbers, booleans, or choices among texts`)
-}
-
-export const misusedKey = (key: string, kind: string, isInside: boolean): string =>
-  isInside
-    ? `The question "${key}" is asked inside once: ask before it`
-    : `The ${kind} key "${key}" is used twice in one call: give each its own`
-
-export const nothingAsked = 'There is nothing to ask: give requestInput at least one input request'
-
 export const noUpdates =
   'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()'
-
-export const changedQuestion = (key: string): string =>
-  `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`
-
-/** @param unused keys that were answered and are not asked for any more */
-export function endlessQuestions(unused: readonly string[], requestKeys: readonly string[], limit: number): string {
-  const list = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(', ')
-  return unused.length > 0
-    ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(requestKeys)}`
-    : `This call has asked ${limit} times: that is enough`
-}
-
-const questionKey: Kind = [kind.string[0], 'a string that names the question in this call']
-
-export function checkElicit(key: unknown, message: unknown, schema: unknown): void {
-  checkValue('ctx.elicit()', 'key', key, questionKey)
-  checkValue(`ctx.elicit("${key}", …)`, 'message', message, kind.string)
-  checkValue(`ctx.elicit("${key}", …)`, 'schema', schema, [
-    (value) => typeof value === 'function' || isObject(value),
-    'a schema such as z.object({ name: z.string() })',
-  ])
-}
-
-export function checkElicitUrl(key: unknown, message: unknown): void {
-  checkValue('ctx.elicitUrl()', 'key', key, questionKey)
-  checkValue(`ctx.elicitUrl("${key}", …)`, 'message', message, kind.string)
-}
-
-export function checkSample(key: unknown, request: unknown): void {
-  checkValue('ctx.sample()', 'key', key, questionKey)
-  const owner = `ctx.sample("${key}", …)`
-  checkValue(owner, 'request', request, [isObject, "an object such as { prompt: 'Say hi', maxTokens: 100 }"])
-  const { prompt, messages, maxTokens } = request as Readonly<Record<string, unknown>>
-  checkValue(owner, 'maxTokens', maxTokens, kind.count)
-  if (messages === undefined) checkValue(owner, 'prompt', prompt, [kind.string[0], 'a string, or give it messages'])
-  else checkValue(owner, 'messages', messages, [Array.isArray, 'a list of messages'])
-}
-
-export const checkRoots = (key: unknown): void => checkValue('ctx.roots()', 'key', key, questionKey)
-
-export function checkAsk(requests: unknown): void {
-  const example = "{ method: 'elicitation/create', params: { … } }"
-  checkValue('ctx.requestInput()', 'requests', requests, [isObject, `an object such as { name: ${example} }`])
-  for (const [key, request] of Object.entries(requests as object)) {
-    checkValue('ctx.requestInput()', key, request, [isRequest, `a request such as ${example}`])
-  }
-}
-
-const isRequest = (value: unknown): boolean =>
-  isObject(value) &&
-  typeof value.method === 'string' &&
-  (isObject(value.params) || (value.params === undefined && value.method === 'roots/list'))
-
-export function checkOnce(key: unknown, effect: unknown): void {
-  checkValue('ctx.once()', 'key', key, [kind.string[0], 'a string that names the effect in this call'])
-  checkValue(`ctx.once("${key}", …)`, 'effect', effect, kind.fn)
-}
 
 /** @param maker such as `image()` */
 export const checkBase64 = (maker: string, data: unknown): void =>

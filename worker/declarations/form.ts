@@ -5,7 +5,6 @@
  */
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../protocol/types.ts'
-import { checks } from './checking.ts'
 import { type JsonSchemaReader, readSchema, type Schema, type Validator } from './schema.ts'
 
 const forms = new WeakMap<object, Validator>()
@@ -27,11 +26,13 @@ export function readForm(schema: Schema, asker: string, reader?: JsonSchemaReade
 }
 
 function formSchema(schema: JsonSchema, asker: string): JsonSchema {
-  checks?.checkForm(schema, asker)
-  const properties = Object.entries(schema.properties as Params).map(([name, property]) => {
+  if (schema.type !== 'object' || !isObject(schema.properties)) {
+    throw new Error(`The schema of the ${asker} must be an object with at least one property`)
+  }
+  const properties = Object.entries(schema.properties).map(([name, property]) => {
     const field = isObject(property) ? fieldSchema(property) : undefined
-    if (!field) checks?.refuseField(name, asker)
-    return [name, field]
+    if (field) return [name, field]
+    throw new Error(`The ${asker} cannot ask for "${name}": use text, numbers, booleans, or choices among texts`)
   })
   const required = Array.isArray(schema.required) && schema.required.length > 0 ? { required: schema.required } : {}
   return { type: 'object', properties: Object.fromEntries(properties), ...required }

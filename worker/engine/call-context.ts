@@ -1,5 +1,4 @@
 /** The `ctx` of a handler in one round of a call. */
-import { checks } from '../declarations/checking.ts'
 import type {
   AskOptions,
   Context,
@@ -20,6 +19,7 @@ import { progressToken } from '../protocol/meta.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import { logLevels } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
+import { checkElicit, checkElicitUrl, checkInputRequests, checkRoots, checkSample } from './check-arguments.ts'
 import { can } from './features.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
@@ -82,7 +82,7 @@ export class CallContext implements Context {
 
   readonly roots: Context['roots'] = (key = 'roots') =>
     this.#round.guard.promise('ctx.roots()', async () => {
-      checks?.checkRoots(key)
+      checkRoots(key)
       return this.#request(key, rootsRequest, readRootsResult)
     })
 
@@ -142,7 +142,7 @@ export class CallContext implements Context {
   }
 
   async #elicit<T>(key: string, message: string, schema: Schema, options?: AskOptions): Promise<FormResult<T>> {
-    checks?.checkElicit(key, message, schema)
+    checkElicit(key, message, schema)
     const form = readForm(schema, `question "${key}"`, this.#schemas)
     const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
     // `content` has passed the check of the schema, whose type is T.
@@ -156,7 +156,7 @@ export class CallContext implements Context {
     url: string | URL,
     options?: UrlElicitationOptions,
   ): Promise<UrlElicitationResult> {
-    checks?.checkElicitUrl(key, message)
+    checkElicitUrl(key, message)
     const params: Params = { mode: 'url', message, url: pageUrl(key, url) }
     const request: InputRequest = { method: 'elicitation/create', params }
     if (!options?.required || this.#call.revision.stateless) return this.#request(key, request, readUrlResult, options)
@@ -166,15 +166,14 @@ export class CallContext implements Context {
   }
 
   async #sample(key: string, request: SamplingRequest, options?: AskOptions) {
-    checks?.checkSample(key, request)
+    checkSample(key, request)
     const params = samplingParams(request)
     return this.#request(key, { method: 'sampling/createMessage', params }, readSamplingResult, options)
   }
 
   async #requestInput(requests: Readonly<Record<string, InputRequest>>, options?: AskOptions): Promise<never> {
-    checks?.checkAsk(requests)
+    checkInputRequests(requests)
     const entries = Object.entries(requests)
-    if (entries.length === 0) throw new Error(checks?.nothingAsked ?? 'There is nothing to ask')
     for (const [key, request] of entries) {
       this.#round.reserveKey(key, 'question')
       this.#checkRequest(key, request)
@@ -262,4 +261,7 @@ export class CallContext implements Context {
 
 /** The journal has a response to another request under this key. */
 const changedRequest = (key: string) =>
-  new McpError('internal_error', checks?.changedQuestion(key) ?? `The question "${key}" has changed`)
+  new McpError(
+    'internal_error',
+    `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`,
+  )

@@ -1,10 +1,10 @@
 /** One execution of a handler from its start: what the journal has for it, and what it adds to the journal. */
-import { checks } from '../declarations/checking.ts'
 import type { AskOptions } from '../declarations/context.ts'
 import { ClientError, McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
 import type { InputRequest } from '../protocol/types.ts'
 import type { CallEnvironment, Outcome } from './call.ts'
+import { checkOnce } from './check-arguments.ts'
 import { AwaitGuard } from './input-promise.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { type Answer, type Journal, longestWait } from './journal.ts'
@@ -100,9 +100,11 @@ export class Round {
 
   /** @throws Error for a key that the handler has used in this round, and for an input request inside an effect */
   reserveKey(key: string, kind: 'question' | 'once'): void {
-    const isInside = kind === 'question' && this.#startingEffect !== undefined
-    if (isInside || this.#usedKeys.has(key)) {
-      throw this.refuse(new Error(checks?.misusedKey(key, kind, isInside) ?? `Misused key "${key}"`))
+    if (kind === 'question' && this.#startingEffect !== undefined) {
+      throw this.refuse(new Error(`The question "${key}" is asked inside once: ask before it`))
+    }
+    if (this.#usedKeys.has(key)) {
+      throw this.refuse(new Error(`The ${kind} key "${key}" is used twice in one call: give each its own`))
     }
     this.#usedKeys.add(key)
   }
@@ -152,7 +154,7 @@ export class Round {
 
   /** Runs an effect, or returns the result that the journal has. Resolves with JSON, as later rounds get it. */
   async runEffect(key: string, effect: () => unknown): Promise<unknown> {
-    checks?.checkOnce(key, effect)
+    checkOnce(key, effect)
     this.reserveKey(key, 'once')
     const done = this.#effects.get(key)
     if (done) return done.value
@@ -221,6 +223,10 @@ export class Round {
 
 /** @param unused keys of input responses that the handler did not use */
 function tooManyRounds(unused: readonly string[], openKeys: readonly string[]): McpError {
-  const message = checks?.endlessQuestions(unused, openKeys, maxRounds) ?? 'There is no end of questions'
+  const list = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(', ')
+  const message =
+    unused.length > 0
+      ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(openKeys)}`
+      : `This call has asked ${maxRounds} times: that is enough`
   return new McpError('internal_error', message)
 }

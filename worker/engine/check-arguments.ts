@@ -1,0 +1,54 @@
+/** Checks the arguments of the members of `ctx`: an error names the argument, and what was expected. */
+import { checkValue, isObject, type Kind } from '../declarations/check-options.ts'
+import * as kind from '../declarations/option-kinds.ts'
+
+const requestKey: Kind = [kind.string[0], 'a string that names the question in this call']
+
+export function checkElicit(key: unknown, message: unknown, schema: unknown): void {
+  checkValue('ctx.elicit()', 'key', key, requestKey)
+  checkValue(`ctx.elicit("${key}", …)`, 'message', message, kind.string)
+  checkValue(`ctx.elicit("${key}", …)`, 'schema', schema, [
+    (value) => typeof value === 'function' || isObject(value),
+    'a schema such as z.object({ name: z.string() })',
+  ])
+}
+
+export function checkElicitUrl(key: unknown, message: unknown): void {
+  checkValue('ctx.elicitUrl()', 'key', key, requestKey)
+  checkValue(`ctx.elicitUrl("${key}", …)`, 'message', message, kind.string)
+}
+
+export function checkSample(key: unknown, request: unknown): void {
+  checkValue('ctx.sample()', 'key', key, requestKey)
+  const owner = `ctx.sample("${key}", …)`
+  checkValue(owner, 'request', request, [isObject, "an object such as { prompt: 'Say hi', maxTokens: 100 }"])
+  // An object: see above.
+  const { prompt, messages, maxTokens } = request as Readonly<Record<string, unknown>>
+  checkValue(owner, 'maxTokens', maxTokens, kind.count)
+  if (messages === undefined) checkValue(owner, 'prompt', prompt, [kind.string[0], 'a string, or give it messages'])
+  else checkValue(owner, 'messages', messages, [Array.isArray, 'a list of messages'])
+}
+
+export const checkRoots = (key: unknown): void => checkValue('ctx.roots()', 'key', key, requestKey)
+
+/** @throws Error for what is no object of input requests, and for one without any */
+export function checkInputRequests(requests: unknown): void {
+  const example = "{ method: 'elicitation/create', params: { … } }"
+  checkValue('ctx.requestInput()', 'requests', requests, [isObject, `an object such as { name: ${example} }`])
+  // An object: see above.
+  const entries = Object.entries(requests as object)
+  if (entries.length === 0) throw new Error('There is nothing to ask: give requestInput at least one input request')
+  for (const [key, request] of entries) {
+    checkValue('ctx.requestInput()', key, request, [isInputRequest, `a request such as ${example}`])
+  }
+}
+
+const isInputRequest = (value: unknown): boolean =>
+  isObject(value) &&
+  typeof value.method === 'string' &&
+  (isObject(value.params) || (value.params === undefined && value.method === 'roots/list'))
+
+export function checkOnce(key: unknown, effect: unknown): void {
+  checkValue('ctx.once()', 'key', key, [kind.string[0], 'a string that names the effect in this call'])
+  checkValue(`ctx.once("${key}", …)`, 'effect', effect, kind.fn)
+}
