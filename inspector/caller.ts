@@ -1,5 +1,5 @@
 /** Who calls: nobody, the bearer of a token, or somebody made up. */
-import { madeUpToken } from '../worker/plugins/development/test-users.ts'
+import { madeUpToken } from '../worker/client/test-users.ts'
 import { isObject } from '../worker/protocol/jsonrpc.ts'
 import { type Child, make, newId } from './element.ts'
 

@@ -1,9 +1,9 @@
 /** The inspector: a client of every revision in a page of the server's own. */
 
+import { connect, type TestClient } from '../worker/client/client.ts'
 import { serverInfoKey } from '../worker/protocol/meta.ts'
 import { annotation, headerParameters, parameterHeaders } from '../worker/protocol/param-headers.ts'
 import type { InputRequest, Params, ServerCapabilities, ToolItem } from '../worker/protocol/types.ts'
-import { connect, type TestClient } from '../worker/testing/client.ts'
 import { type Calls, calls } from './calls.ts'
 import { errorOf } from './content.ts'
 import { fill, make } from './element.ts'

@@ -1,7 +1,7 @@
 /** What the server offers, and what to do with each of it. */
 
-import { uriTemplate } from '../worker/declarations/uri-template.ts'
 import type { Params, PromptItem, ResourceItem, ResourceTemplateItem, ToolItem } from '../worker/protocol/types.ts'
+import { uriTemplate } from '../worker/protocol/uri-template.ts'
 import { button, type Child, fill, make, newId } from './element.ts'
 import { type Complete, type Form, form } from './form.ts'
 import { tree } from './json.ts'

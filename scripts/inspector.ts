@@ -1,10 +1,10 @@
-/** Writes worker/plugins/inspector/assets.ts: the inspector's style and its script, made of inspector/. */
+/** Writes worker/plugins/page/inspector/assets.ts: the inspector's style and its script, made of inspector/. */
 import { writeFile } from 'node:fs/promises'
 import { join, resolve } from 'node:path'
 import { build } from 'esbuild'
 
 const root = resolve(import.meta.dirname, '..')
-export const assetsPath = join(root, 'worker/plugins/inspector/assets.ts')
+export const assetsPath = join(root, 'worker/plugins/page/inspector/assets.ts')
 
 /** What the file has to say. */
 export async function assets(): Promise<string> {

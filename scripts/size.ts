@@ -14,7 +14,7 @@ const budget = 49
 const schemaLibraries = ['zod', 'valibot', '@valibot/to-json-schema', 'arktype']
 const hello = "import * as hello from './examples/hello/index.ts'; export { hello }"
 const everything = "export * from './worker/index.ts'"
-const extra = (entry: string) => `${everything};export * from './worker/plugins/${entry}/index.ts'`
+const extra = (entry: string) => `${everything};export * from 'edgemcp/${entry}'`
 
 const bundles = [
   { name: 'hello, without its schema library', source: hello, external: schemaLibraries, isCounted: true },

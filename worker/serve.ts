@@ -44,6 +44,7 @@ import type { ListenRequest } from './plugins/subscriptions/listen.ts'
 import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
 import type { AuditHook, Auth, IncomingRequest } from './request-hooks.ts'
 import { checkServe } from './serve-options.ts'
+import type { ServedWorker } from './served-worker.ts'
 
 export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> = Partial<Policy> & {
   /** Where the endpoint is. Default `/mcp`; the 2024-11-05 pair `/sse` and `/messages` lies beside it. */
@@ -103,12 +104,7 @@ export interface UpdatesClass {
 }
 
 /** A Worker to export by default, and the classes that it needs exported by name. `serve()` adds those of plugins. */
-export interface McpWorker {
-  fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
-  /** What it serves, besides the page at `/` and what `auth` publishes. */
-  readonly paths: Host['paths']
-  /** The server that it serves. */
-  readonly server: Server
+export interface McpWorker extends ServedWorker {
   readonly McpSession: SessionClass
   readonly McpUpdates: UpdatesClass
 }

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { type AuditEvent, audit } from '../../worker/plugins/audit/index.ts'
+import { type AuditEvent, audit } from '../../worker/plugins/observe/audit/index.ts'
 import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { AuthorizationServer } from './authorization-server.ts'

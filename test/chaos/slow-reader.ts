@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises'
-import { events } from '../../worker/testing/wire.ts'
+import { events } from '../../worker/client/wire.ts'
 import { Connection } from './leaky/connection.ts'
 import { memoryOf, runtimes } from './leaky/process-memory.ts'
 import { type LeakyServer, startLeaky } from './leaky/server.ts'

@@ -26,7 +26,7 @@ const ofDevelopment = [
   'AsyncLocalStorage',
   'so it happens again',
   'edgemcp runs without sessions',
-  'worker/plugins/inspector/',
+  'worker/plugins/page/inspector/',
   'This client can',
   'edgemcpRows',
   'Server-Timing',

@@ -1,7 +1,7 @@
 /** Users that whoever develops a server makes up, and who else may not. */
 import { request } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type MadeUp, madeUpToken } from '../../worker/plugins/development/test-users.ts'
+import { type MadeUp, madeUpToken } from '../../worker/client/test-users.ts'
 import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { startIssuer } from '../../worker/testing/node/index.ts'
 import { inspectorCookie, inspectorSecrets } from '../support/inspector-key.ts'

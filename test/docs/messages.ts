@@ -13,7 +13,7 @@ export type Message = {
 }
 
 /** Rooms whose texts are not about mistakes: what a person sees in a browser, and the client for tests. */
-const silent = /^worker\/(plugins\/page|testing|main)\b/
+const silent = /^worker\/(plugins\/page\/(?!inspector)|client|testing|main)\b/
 
 /** What others are put together from, and what is no sentence. */
 const parts = new Set([

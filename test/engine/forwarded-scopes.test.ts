@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import type { Forwarded } from '../../worker/declarations/forwarded.ts'
 import { createServer } from '../../worker/declarations/server.ts'
 import { scopesOf } from '../../worker/engine/scopes.ts'
-import { subjectsOf } from '../../worker/plugins/audit/subjects.ts'
+import { subjectsOf } from '../../worker/plugins/observe/audit/subjects.ts'
 
 const forwarding = (prefix: string, scopes: readonly string[]): Forwarded => ({
   what: 'a proxy',

@@ -1,11 +1,11 @@
 /** A environment in memory for one call after the other, and the loop that a client or a session is. */
 
+import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
 import { createServer, type Server, type ServerOptions } from '../../worker/declarations/server.ts'
 import type { StateHost } from '../../worker/declarations/state.ts'
 import type { Call, CallEnvironment, Outcome, Seals } from '../../worker/engine/call.ts'
 import { type Answer, emptyJournal, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import { run } from '../../worker/engine/run.ts'
-import { jsonSchema } from '../../worker/plugins/json-schema/index.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { compile } from '../../worker/declarations/json-schema/compile.ts'
 import { issuesText } from '../../worker/declarations/schema.ts'
-import { compile } from '../../worker/plugins/json-schema/compile.ts'
 
 type Schema = Record<string, unknown>
 

@@ -2,7 +2,7 @@
 import { Ajv } from 'ajv'
 import { Ajv2020 } from 'ajv/dist/2020.js'
 import { expect, test } from 'vitest'
-import { compile } from '../../worker/plugins/json-schema/compile.ts'
+import { compile } from '../../worker/declarations/json-schema/compile.ts'
 import { count } from '../support/full.ts'
 import { type Chance, chance } from '../support/random.ts'
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { compile } from '../../worker/plugins/json-schema/compile.ts'
-import { formats } from '../../worker/plugins/json-schema/formats.ts'
+import { compile } from '../../worker/declarations/json-schema/compile.ts'
+import { formats } from '../../worker/declarations/json-schema/formats.ts'
 import { count } from '../support/full.ts'
 
 const isValid = (format: string, value: unknown) => compile({ format }, 'input of tool "x"')(value).length === 0

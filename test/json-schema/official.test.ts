@@ -6,7 +6,7 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { compile } from '../../worker/plugins/json-schema/compile.ts'
+import { compile } from '../../worker/declarations/json-schema/compile.ts'
 import type { JsonSchema } from '../../worker/protocol/types.ts'
 
 type Group = { description: string; schema: JsonSchema; tests: Case[] }

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
-import type { AuditEvent } from '../../worker/plugins/audit/index.ts'
+import type { AuditEvent } from '../../worker/plugins/observe/audit/index.ts'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { statelessHeaders } from '../support/stateless.ts'

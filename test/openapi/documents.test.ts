@@ -1,6 +1,6 @@
 /** Documents whose names, references and arguments are not as simple as they could be. */
 import { describe, expect, test } from 'vitest'
-import { jsonSchema } from '../../worker/plugins/json-schema/index.ts'
+import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
 import { type Operation, openApiTools, parseOpenApi } from '../../worker/plugins/openapi/index.ts'
 import { newServer } from '../engine/stage.ts'
 

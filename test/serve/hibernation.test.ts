@@ -1,7 +1,7 @@
 /** While nothing happens, an object behind open connections can be put to sleep, and costs nothing. */
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { events } from '../../worker/client/wire.ts'
 import { connect } from '../../worker/testing/index.ts'
-import { events } from '../../worker/testing/wire.ts'
 import type { Inventory } from '../chaos/leaky/inventory.ts'
 import { type LeakyServer, startLeaky } from '../chaos/leaky/server.ts'
 import { messagesOf, readUntil, Visitor } from '../chaos/leaky/visitor.ts'

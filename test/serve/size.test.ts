@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { events } from '../../worker/client/wire.ts'
 import { maxBatchCharacters } from '../../worker/engine/batch-answers.ts'
 import { connect } from '../../worker/testing/index.ts'
-import { events } from '../../worker/testing/wire.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer

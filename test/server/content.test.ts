@@ -11,8 +11,8 @@ import {
   text,
   toolError,
 } from '../../worker/declarations/content.ts'
+import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
 import { readSchema, type Schema } from '../../worker/declarations/schema.ts'
-import { jsonSchema } from '../../worker/plugins/json-schema/index.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 
 const bytes = new Uint8Array([137, 80, 78, 71, 0, 255])

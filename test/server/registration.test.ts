@@ -2,8 +2,8 @@ import * as v from 'valibot'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 
 import * as z from 'zod'
+import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
 import { createServer, type Server } from '../../worker/declarations/server.ts'
-import { jsonSchema } from '../../worker/plugins/json-schema/index.ts'
 import type { Caching } from '../../worker/protocol/types.ts'
 
 const newServer = () => createServer({ name: 'test', version: '1', jsonSchema })

@@ -1,6 +1,6 @@
 /** The examples of RFC 6570: section 1.2 by levels, section 3.2 by operators. */
 import { describe, expect, test } from 'vitest'
-import { uriTemplate } from '../../worker/declarations/uri-template.ts'
+import { uriTemplate } from '../../worker/protocol/uri-template.ts'
 
 const variables = {
   count: ['one', 'two', 'three'],

@@ -3,8 +3,8 @@ import { type } from 'arktype'
 import * as v from 'valibot'
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
+import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
 import { issuesText, readSchema, type Schema } from '../../worker/declarations/schema.ts'
-import { jsonSchema } from '../../worker/plugins/json-schema/index.ts'
 import type { JsonSchema } from '../../worker/protocol/types.ts'
 
 const read = (schema: unknown, side: 'input' | 'output' = 'input') =>

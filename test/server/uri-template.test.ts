@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { uriTemplate } from '../../worker/declarations/uri-template.ts'
 import { bounds } from '../../worker/protocol/bounds.ts'
+import { uriTemplate } from '../../worker/protocol/uri-template.ts'
 
 type Variables = Record<string, string | string[] | undefined>
 
@@ -330,13 +330,13 @@ describe.each(['production', 'development'])('with NODE_ENV %s, when the text co
   test.each(['x:{?(((a+)+)+)}', 'x:{a|b}', 'x:{?a)|(b}', 'x:{', 'x:{}', 'x:{a*b}', 'x:{a:x}', 'x:{$a}', 'x:{?[}'])(
     '%s is refused before it becomes a regular expression',
     async (text) => {
-      const { uriTemplate: fresh } = await import('../../worker/declarations/uri-template.ts')
+      const { uriTemplate: fresh } = await import('../../worker/protocol/uri-template.ts')
       expect(() => fresh(text)).toThrow(`The URI template "${text}" is not valid: write variables as {name}`)
     },
   )
 
   test('a "." in a name stands for itself', async () => {
-    const { uriTemplate: fresh } = await import('../../worker/declarations/uri-template.ts')
+    const { uriTemplate: fresh } = await import('../../worker/protocol/uri-template.ts')
     expect(fresh('x:{?a.b}{&axb}').match('x:?a.b=1&axb=2')).toEqual({ 'a.b': '1', axb: '2' })
   })
 })

@@ -1,12 +1,12 @@
 /** Odd and oversize values in every field that a client sends: an accepted message or a defined error, never another throw. */
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { uriTemplate } from '../../worker/declarations/uri-template.ts'
 import { bounds } from '../../worker/protocol/bounds.ts'
 import { classify } from '../../worker/protocol/classify.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { parse } from '../../worker/protocol/jsonrpc.ts'
 import { measured } from '../../worker/protocol/measure.ts'
 import { uriProblem } from '../../worker/protocol/uri.ts'
+import { uriTemplate } from '../../worker/protocol/uri-template.ts'
 import type { Chance } from '../support/random.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { property } from './cases.ts'

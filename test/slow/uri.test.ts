@@ -1,7 +1,7 @@
 /** URI templates and URIs at random: expansion and matching are inverse, and no accepted URI leaves its declared prefix. */
 import { expect, test } from 'vitest'
-import { uriTemplate } from '../../worker/declarations/uri-template.ts'
 import { normalizeUri, uriProblem } from '../../worker/protocol/uri.ts'
+import { uriTemplate } from '../../worker/protocol/uri-template.ts'
 import { type Chance, chance } from '../support/random.ts'
 import { property } from './cases.ts'
 

@@ -1,7 +1,7 @@
 /** A client of 2026-07-28 that knows tasks, as far as the wire. */
 
 import { setTimeout as pause } from 'node:timers/promises'
-import { events } from '../../worker/testing/wire.ts'
+import { events } from '../../worker/client/wire.ts'
 import { statelessHeaders } from '../support/stateless.ts'
 
 export type Json = Record<string, unknown>

@@ -7,9 +7,9 @@ import type {
   ResourceItem,
   ResourceTemplateItem,
 } from '../protocol/types.ts'
+import { type TemplateVariables, type UriTemplate, uriTemplate } from '../protocol/uri-template.ts'
 import type { AccessOptions, Caller, Guarded } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
-import { type TemplateVariables, type UriTemplate, uriTemplate } from './uri-template.ts'
 
 /** Completes one variable or argument: what has been typed so far, the others that are known already, and who asks. */
 export type Completer<Others> = (

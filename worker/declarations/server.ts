@@ -2,6 +2,7 @@ import { type Change, type List, type Recipients, toggleKey } from '../protocol/
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Caching, Implementation, Params } from '../protocol/types.ts'
+import type { TemplateVariables } from '../protocol/uri-template.ts'
 import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
 import { checks } from './checking.ts'
 import type { Awaitable, Context } from './context.ts'
@@ -13,7 +14,6 @@ import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } 
 import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
 import type { JsonSchemaReader, Schema } from './schema.ts'
 import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
-import type { TemplateVariables } from './uri-template.ts'
 
 export type ServerOptions = Implementation & {
   /** Told to the model by clients that do so. */

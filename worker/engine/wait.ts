@@ -5,6 +5,7 @@ export function wait(time: number, signal: AbortSignal): Promise<void> {
       clearTimeout(timer)
       reject(signal.reason)
     }
+    // biome-ignore lint/style/noRestrictedGlobals: the timer that callers hand to the engine
     const timer = setTimeout(() => {
       signal.removeEventListener('abort', stop)
       resolve()

@@ -1,7 +1,7 @@
 /** An authorization server that signs whatever it is asked to, for servers whose checks are the real ones. */
 import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose'
+import type { Token } from '../client/connection.ts'
 import type { Params } from '../protocol/types.ts'
-import type { Token } from './connection.ts'
 
 export interface FakeIssuer {
   /** `iss` of its tokens: for `bearer({ issuer })`. */

@@ -1,5 +1,5 @@
 /** Tokens that allow less than before, or are good no longer. */
-import { events } from '../../../worker/testing/wire.ts'
+import { events } from '../../../worker/client/wire.ts'
 import { type Attack, insufficient, invalid, json, type Stage, stream } from './stage.ts'
 import { wire } from './wire.ts'
 

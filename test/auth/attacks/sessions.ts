@@ -1,5 +1,5 @@
 /** Sessions in the hands of others, and ids that nobody was given. */
-import { events } from '../../../worker/testing/wire.ts'
+import { events } from '../../../worker/client/wire.ts'
 import { cursorOf } from './handles.ts'
 import { everyOther } from './people.ts'
 import {

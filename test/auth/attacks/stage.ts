@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto'
 import { once } from 'node:events'
 import { connect as dial } from 'node:net'
 import type { JWTPayload } from 'jose'
-import { events } from '../../../worker/testing/wire.ts'
+import { events } from '../../../worker/client/wire.ts'
 import { startServer, type TestServer } from '../../support/server.ts'
 import { AuthorizationServer, type Key, newKey } from '../authorization-server.ts'
 

@@ -1,7 +1,7 @@
 /** Ways to use a session and then never come back, and what may be left of it when it has been idle for too long. */
 import { setTimeout } from 'node:timers/promises'
+import { events } from '../../../worker/client/wire.ts'
 import { connect } from '../../../worker/testing/index.ts'
-import { events } from '../../../worker/testing/wire.ts'
 import type { Inventory } from './inventory.ts'
 import type { LeakyServer } from './server.ts'
 import { messagesOf, readUntil, Visitor } from './visitor.ts'

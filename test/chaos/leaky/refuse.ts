@@ -1,5 +1,5 @@
 /** Errors as the answers of a client, to questions that are open and to questions that nobody asked. */
-import { events } from '../../../worker/testing/wire.ts'
+import { events } from '../../../worker/client/wire.ts'
 import type { LeakyServer } from './server.ts'
 import { type Incoming, messagesOf, readUntil, Visitor } from './visitor.ts'
 

@@ -1,5 +1,5 @@
 /** A call within a session that has been asked something, and its client, which can say anything to that. */
-import { events, isEventStream } from '../../../worker/testing/wire.ts'
+import { events, isEventStream } from '../../../worker/client/wire.ts'
 import type { Params } from '../hostile-row.ts'
 
 export type Posted = { status: number; body: Params | undefined }

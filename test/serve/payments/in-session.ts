@@ -1,6 +1,6 @@
 /** A transfer within a session: one call, whose questions come on its stream and whose answers are requests of their own. */
 import { setTimeout } from 'node:timers/promises'
-import { events, isEventStream } from '../../../worker/testing/wire.ts'
+import { events, isEventStream } from '../../../worker/client/wire.ts'
 import type { Chance } from '../../support/random.ts'
 import {
   amountOf,

@@ -1,5 +1,5 @@
 /** A conversation within a session: one call, whose questions come on a stream. */
-import { type Event, events } from '../../../worker/testing/wire.ts'
+import { type Event, events } from '../../../worker/client/wire.ts'
 import {
   type Asked,
   answerTo,

@@ -1,5 +1,5 @@
 /** An event stream of changes, until one leaves it. */
-import { type Event, events } from '../../../worker/testing/wire.ts'
+import { type Event, events } from '../../../worker/client/wire.ts'
 
 export class Stream {
   readonly #stop: AbortController

@@ -2,8 +2,8 @@ import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import type { Awaitable } from '../../declarations/context.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module } from '../../declarations/server.ts'
+import { extension } from '../../engine/extension.ts'
 import type { Meta } from '../../protocol/types.ts'
-import { extension } from '../extensions/index.ts'
 
 export type AppOptions = {
   /** What it shows, for people who choose among apps. */

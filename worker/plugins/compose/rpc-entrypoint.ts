@@ -8,7 +8,7 @@ import { encodeHeader, parameterHeaders } from '../../protocol/param-headers.ts'
 import { newestStateless } from '../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../protocol/stateless-request.ts'
 import type { CallToolResult, Params, Result } from '../../protocol/types.ts'
-import type { McpWorker } from '../../serve.ts'
+import type { ServedWorker } from '../../served-worker.ts'
 
 /** Who asks. */
 export type RpcOptions = {
@@ -54,7 +54,7 @@ function headersOfServer(registry: Registry, method: string, params: Params): Re
  * // the other Worker, whose binding NOTES has the entrypoint "McpEntrypoint"
  * const { content } = await env.NOTES.callTool('search', { words: 'tea' })
  */
-export function rpcEntrypoint(worker: McpWorker, endpoint: RpcEntrypointOptions = {}): RpcEntrypoint {
+export function rpcEntrypoint(worker: ServedWorker, endpoint: RpcEntrypointOptions = {}): RpcEntrypoint {
   checkOptions('rpcEntrypoint()', endpoint, { url: string })
   const { url = `http://localhost${worker.paths.mcp}` } = endpoint
   return class McpEntrypoint extends WorkerEntrypoint implements McpRpc {

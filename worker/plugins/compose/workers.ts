@@ -1,5 +1,5 @@
 import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
-import type { McpWorker } from '../../serve.ts'
+import type { ServedWorker } from '../../served-worker.ts'
 
 export type Asks = (request: Request, env: unknown, ctx: ExecutionContext) => unknown
 
@@ -18,7 +18,7 @@ export const askWorker = (worker: Elsewhere): Asks =>
  * router.all('*', own(worker))
  */
 export const own =
-  (worker: McpWorker) =>
+  (worker: ServedWorker) =>
   async (request: Request, env: unknown, ctx: ExecutionContext): Promise<Response | undefined> => {
     const { pathname } = new URL(request.url)
     const endpoints = Object.values(worker.paths)

@@ -2,7 +2,7 @@
 
 import type { AnyPlugin, Route, Runtime } from '../../plugin.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
-import { inspectorPage } from '../inspector/page.ts'
+import { inspectorPage } from '../page/inspector/page.ts'
 import { inspectorLink, signIn } from './inspector-key.ts'
 import { isInside, serveInternals } from './internals.ts'
 import { isOwnPage } from './own-page.ts'

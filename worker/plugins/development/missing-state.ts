@@ -1,7 +1,7 @@
 import type { Registry } from '../../declarations/server.ts'
+import { declaredNames } from '../../declarations/state-declaration.ts'
 import { hasClass, isExported } from '../../platform.ts'
 import type { Limiter } from '../../request-hooks.ts'
-import { declaredNames } from '../state/declaration.ts'
 import { atFirstRequest } from './first-request.ts'
 import { migrationFor } from './migration.ts'
 

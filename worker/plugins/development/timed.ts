@@ -1,12 +1,12 @@
 /** Requests that tell what they took. */
-import type { McpWorker } from '../../serve.ts'
+import type { ServedWorker } from '../../served-worker.ts'
 import { runWaiting } from './first-request.ts'
 import { begin, end, type Hop, hopsOf, runWith } from './hops.ts'
 import { isInside } from './internals.ts'
 import { serverTiming } from './server-timing.ts'
 
 /** The same Worker. Its answers have a header `Server-Timing`, which browsers show, too: https://www.w3.org/TR/server-timing/ */
-export const timed = (worker: McpWorker): McpWorker => ({
+export const timed = (worker: ServedWorker): ServedWorker => ({
   ...worker,
   async fetch(request, env, context) {
     runWaiting()

@@ -1,7 +1,8 @@
 /** Users that nobody has to sign in as: whoever develops a server makes them up. */
+
+import { type MadeUp, parseTestUser } from '../../client/test-users.ts'
 import type { Auth } from '../../request-hooks.ts'
 import { isOwnPage } from './own-page.ts'
-import { type MadeUp, parseTestUser } from './test-users.ts'
 
 /** Lets the inspector be whoever it says it is. Everybody else is asked for what they always are. */
 export function withMadeUp(auth: Auth, env: object): Auth {

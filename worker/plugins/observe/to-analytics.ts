@@ -17,7 +17,7 @@
  */
 
 import { mark } from '../../declarations/option-kinds.ts'
-import { type Dataset, writePoint } from '../audit/data-point.ts'
+import { type Dataset, writePoint } from './audit/data-point.ts'
 import type { Sink } from './event.ts'
 
 export type { Dataset }

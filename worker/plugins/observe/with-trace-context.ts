@@ -1,6 +1,6 @@
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
-import type { McpWorker } from '../../serve.ts'
+import type { ServedWorker } from '../../served-worker.ts'
 
 const standard = ['traceparent', 'tracestate', 'baggage']
 /** Bytes of a body that is read for it. */
@@ -15,7 +15,7 @@ const maxEntries = 1_000_000
  *
  * @see https://www.w3.org/TR/trace-context/
  */
-export const withTraceContext = (worker: McpWorker): Pick<McpWorker, 'fetch' | 'paths'> => ({
+export const withTraceContext = (worker: ServedWorker): Pick<ServedWorker, 'fetch' | 'paths'> => ({
   paths: worker.paths,
   fetch: async (request, env, ctx) => worker.fetch(await withTrace(request), env, ctx),
 })

@@ -2,8 +2,9 @@
  * Counters that are exact: one Durable Object for each caller, asked once for all calls of a POST. They are a state like
  * those that handlers declare.
  */
+
+import { declare, type Store } from '../../declarations/state-declaration.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
-import { declare, type Store } from '../state/declaration.ts'
 
 /** One counter, and how far it may go. */
 export type Counted = { readonly name: string; readonly most: number; readonly seconds: number }

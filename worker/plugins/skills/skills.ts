@@ -2,11 +2,11 @@ import { parse } from 'yaml'
 import { checkOptions } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module } from '../../declarations/server.ts'
+import { extension } from '../../engine/extension.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { toHex } from '../../protocol/hex.ts'
 import type { Caching, Params } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
-import { extension } from '../extensions/index.ts'
 
 export type SkillsOptions = {
   /** How long clients may keep lists of skills, and for whom. Default: not at all. */

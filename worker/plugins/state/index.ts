@@ -1,7 +1,7 @@
 /** edgemcp/state: what handlers remember, for a session, a user, a tenant, or whoever has a handle. */
-export { State as McpState } from '../../../durable-objects/state.ts'
+export { State as McpState } from '../../../durable-objects/state/object.ts'
 export type { HandleState, KeyedState } from '../../declarations/state.ts'
-export type { Store } from './declaration.ts'
+export type { Store } from '../../declarations/state-declaration.ts'
 export {
   type HandleStateOptions,
   type KeyValue,

@@ -1,9 +1,9 @@
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { HandleState, KeyedState, StateAccess, StateCall } from '../../declarations/state.ts'
+import { declare, type Operations, type Scope, type Store } from '../../declarations/state-declaration.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
-import { declare, type Operations, type Scope, type Store } from './declaration.ts'
 
 type Common = {
   /** What a token must allow to reach it, all of them: a call without them ends with an error that the model can read. */

@@ -1,10 +1,10 @@
 /** Checks what clients answer to the input requests of tasks, before it is taken. */
 
+import { jsonSchema } from '../../declarations/json-schema/index.ts'
 import { issuesText } from '../../declarations/schema.ts'
 import { readRootsResult, readSamplingResult, readUrlResult } from '../../engine/read-input-response.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { InputRequest } from '../../protocol/types.ts'
-import { jsonSchema } from '../json-schema/index.ts'
 
 /**
  * What is wrong with a response. The schema of a form is checked as the client knows it; what a

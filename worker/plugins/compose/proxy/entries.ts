@@ -1,10 +1,10 @@
 /** Validates the lists of upstreams: one invalid entry must not make the whole list unreadable for strict clients. */
 
-import { uriTemplate } from '../../../declarations/uri-template.ts'
 import { bounds } from '../../../protocol/bounds.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params } from '../../../protocol/types.ts'
 import { uriProblem } from '../../../protocol/uri.ts'
+import { uriTemplate } from '../../../protocol/uri-template.ts'
 
 type Check = { readonly what: string; readonly isValid: (value: unknown) => boolean }
 type Checks = Readonly<Record<string, Check>>

@@ -1,3 +1,4 @@
+import { events, isEventStream } from '../../../client/wire.ts'
 import { BoundedBody } from '../../../protocol/bounded-body.ts'
 import {
   isRequest,
@@ -9,7 +10,6 @@ import {
   type ResponseMessage,
 } from '../../../protocol/jsonrpc.ts'
 import type { RequestId } from '../../../protocol/types.ts'
-import { events, isEventStream } from '../../../testing/wire.ts'
 
 type ErrorMessage = Extract<ResponseMessage, { error: unknown }>
 

@@ -1,8 +1,8 @@
 /** Which of the servers behind this one has something that this one has not. */
 
-import { uriTemplate } from '../../../declarations/uri-template.ts'
 import type { MethodContext } from '../../../engine/methods/method.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
+import { uriTemplate } from '../../../protocol/uri-template.ts'
 import { type List, lists, type Proxied } from './proxied.ts'
 
 /**

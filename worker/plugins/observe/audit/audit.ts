@@ -1,9 +1,9 @@
 /** Tells of refusals, and of calls of what takes scopes: who, what, why. Never of what was said. */
 
-import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
-import * as kind from '../../declarations/option-kinds.ts'
-import type { Plugin } from '../../plugin.ts'
-import type { AuditHook, IncomingRequest, ServerInfo } from '../../request-hooks.ts'
+import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
+import * as kind from '../../../declarations/option-kinds.ts'
+import type { Plugin } from '../../../plugin.ts'
+import type { AuditHook, IncomingRequest, ServerInfo } from '../../../request-hooks.ts'
 import type { AuditEvent, Sink } from './event.ts'
 import { type Finding, findingsOf, isRefusal } from './findings.ts'
 import { sessionMark, sessionOf, type Write, writer } from './writing.ts'

@@ -1,8 +1,8 @@
 /** How what others sent is written down: short, in one line, and without what lets anybody in. */
 
-import { toHex } from '../../protocol/hex.ts'
-import { utf8 } from '../../protocol/utf8.ts'
-import type { ServerInfo } from '../../request-hooks.ts'
+import { toHex } from '../../../protocol/hex.ts'
+import { utf8 } from '../../../protocol/utf8.ts'
+import type { ServerInfo } from '../../../request-hooks.ts'
 
 /** Characters of a text. */
 const longest = 200

@@ -12,16 +12,16 @@
  * Besides these, the version (`schema.ts`) and the tables of the declaration. A state that was only ever read has stored nothing.
  */
 import { DurableObject } from 'cloudflare:workers'
-import type { StateAnswer, StateCall, StateRpc } from '../worker/declarations/state.ts'
+import type { StateAnswer, StateCall, StateRpc } from '../../worker/declarations/state.ts'
 import {
   type Declaration,
   declarationOf,
   declared,
   type SqlValue,
   type Store,
-} from '../worker/plugins/state/declaration.ts'
-import { McpError } from '../worker/protocol/errors.ts'
-import { Schema } from './shared/schema.ts'
+} from '../../worker/declarations/state-declaration.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
+import { Schema } from '../shared/schema.ts'
 
 const prefix = 'of:'
 

@@ -1,9 +1,9 @@
 /** The inspector in a deployment. */
 
-import { checkOptions } from '../../declarations/check-options.ts'
-import * as kind from '../../declarations/option-kinds.ts'
-import type { Plugin, Route } from '../../plugin.ts'
-import type { Auth } from '../../request-hooks.ts'
+import { checkOptions } from '../../../declarations/check-options.ts'
+import * as kind from '../../../declarations/option-kinds.ts'
+import type { Plugin, Route } from '../../../plugin.ts'
+import type { Auth } from '../../../request-hooks.ts'
 import { inspectorPage } from './page.ts'
 
 export type InspectorOptions =

@@ -5,8 +5,8 @@
  * @see https://json-schema.org/draft/2020-12
  */
 
-import type { JsonSchemaReader } from '../../declarations/schema.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
+import type { JsonSchemaReader } from '../schema.ts'
 import { compile } from './compile.ts'
 
 /** The dialects whose keywords are checked. */

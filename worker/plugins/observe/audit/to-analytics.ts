@@ -19,7 +19,7 @@
  * @see https://developers.cloudflare.com/analytics/analytics-engine/limits/
  */
 
-import { mark } from '../../declarations/option-kinds.ts'
+import { mark } from '../../../declarations/option-kinds.ts'
 import { type Dataset, writePoint } from './data-point.ts'
 import type { Sink } from './event.ts'
 

@@ -1,10 +1,10 @@
 /** What there is to tell of one request. */
 
-import { isPermitted } from '../../engine/methods/lists.ts'
-import { insufficientScope } from '../../engine/scopes.ts'
-import type { McpError } from '../../protocol/errors.ts'
-import { isObject, isRequest, type Message } from '../../protocol/jsonrpc.ts'
-import type { IncomingRequest, ServerInfo } from '../../request-hooks.ts'
+import { isPermitted } from '../../../engine/methods/lists.ts'
+import { insufficientScope } from '../../../engine/scopes.ts'
+import type { McpError } from '../../../protocol/errors.ts'
+import { isObject, isRequest, type Message } from '../../../protocol/jsonrpc.ts'
+import type { IncomingRequest, ServerInfo } from '../../../request-hooks.ts'
 import type { AuditEvent, Why } from './event.ts'
 import { type RawSubject, subjectsOf } from './subjects.ts'
 import { whyFrom, whyOf } from './why.ts'

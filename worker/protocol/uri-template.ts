@@ -3,8 +3,8 @@
  *
  * @see https://www.rfc-editor.org/rfc/rfc6570
  */
-import { bounds } from '../protocol/bounds.ts'
-import { normalizeUri } from '../protocol/uri.ts'
+import { bounds } from './bounds.ts'
+import { normalizeUri } from './uri.ts'
 
 /** The variables of a template: lists where it explodes them, optional where it is a query. */
 export type TemplateVariables<T extends string> = Flat<Variables<T>>

@@ -8,9 +8,9 @@
  * @see https://json-schema.org/draft/2020-12/json-schema-validation
  */
 
-import { type Issues, issuesText, mostIssues } from '../../declarations/schema.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
+import { type Issues, issuesText, mostIssues } from '../schema.ts'
 import { formats } from './formats.ts'
 
 /** @param seen collects the properties and items that were looked at; given when an `unevaluated…` wants to know */

@@ -1,7 +1,7 @@
 /** The page of the inspector: everything it does, its script does, as a client like any other. */
-import type { ServerInfo } from '../../request-hooks.ts'
-import { Html, html } from '../page/html.ts'
-import { sourceHash } from '../page/source-hash.ts'
+import type { ServerInfo } from '../../../request-hooks.ts'
+import { Html, html } from '../html.ts'
+import { sourceHash } from '../source-hash.ts'
 import { script, style } from './assets.ts'
 
 /** What the page offers besides what every client sees: in a deployment nothing, in development what needs the inspector's key. */

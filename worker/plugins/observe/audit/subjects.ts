@@ -1,7 +1,7 @@
 /** What messages are about, and what that takes. */
-import { bounds } from '../../protocol/bounds.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
-import type { Params } from '../../protocol/types.ts'
+import { bounds } from '../../../protocol/bounds.ts'
+import { isObject } from '../../../protocol/jsonrpc.ts'
+import type { Params } from '../../../protocol/types.ts'
 
 type Asked = { readonly method: string; readonly params?: Params }
 

@@ -1,4 +1,4 @@
-import { mark } from '../../declarations/option-kinds.ts'
+import { mark } from '../../../declarations/option-kinds.ts'
 import type { Sink } from './event.ts'
 
 /**

@@ -1,6 +1,6 @@
 /** Why a request was refused further in, where only the response is left to tell. */
-import { type ErrorKind, errorTable, type McpError } from '../../protocol/errors.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
+import { type ErrorKind, errorTable, type McpError } from '../../../protocol/errors.ts'
+import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Why } from './event.ts'
 
 /** Characters of a body that are read. */

@@ -1,4 +1,4 @@
-import type { ErrorKind } from '../../protocol/errors.ts'
+import type { ErrorKind } from '../../../protocol/errors.ts'
 
 /**
  * One refusal, or one call of something that takes scopes. What a client can put into it is at most 200 characters a text, without

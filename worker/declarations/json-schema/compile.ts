@@ -4,9 +4,9 @@
  * @see https://json-schema.org/draft/2020-12/json-schema-core
  */
 
-import type { Issues } from '../../declarations/schema.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
+import type { Issues } from '../schema.ts'
 import { accept, all, type Check, circle, groups, none, refuse } from './keywords.ts'
 
 class InvalidSchema extends Error {}

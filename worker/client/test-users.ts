@@ -1,8 +1,8 @@
 /** A user that whoever develops a server makes up: in the inspector, in the place of a token that an issuer has signed. */
-import { decodeBase64, encodeBase64 } from '../../protocol/base64.ts'
-import { isObject } from '../../protocol/jsonrpc.ts'
-import type { Params } from '../../protocol/types.ts'
-import { utf8 } from '../../protocol/utf8.ts'
+import { decodeBase64, encodeBase64 } from '../protocol/base64.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
+import type { Params } from '../protocol/types.ts'
+import { utf8 } from '../protocol/utf8.ts'
 
 export type MadeUp = {
   readonly subject: string

@@ -1,0 +1,47 @@
+import { checkOptions, type KindsOf } from '../declarations/check-options.ts'
+import type { Awaitable, Context } from '../declarations/context.ts'
+import * as kind from '../declarations/option-kinds.ts'
+import type { Module } from '../declarations/server.ts'
+import type { Params, Result } from '../protocol/types.ts'
+import type { Method } from './methods/method.ts'
+
+/** Answers a method. @throws McpError for what the client is to be told as a JSON-RPC error */
+export type ExtensionHandler = (params: Params, ctx: Context) => Awaitable<Result>
+
+export type Extension = {
+  /** What `capabilities.extensions` says of it. Default: that it is there. */
+  settings?: Params
+  methods?: Readonly<Record<string, ExtensionHandler>>
+  /** The member of `params` that the header `Mcp-Name` repeats, by method, where the extension says so. */
+  named?: Readonly<Record<string, string>>
+}
+
+const kinds: KindsOf<Extension> = { settings: kind.object(), methods: kind.functions, named: kind.object() }
+
+/**
+ * An extension, to plug in: `server.use(extension('com.example/weather', { methods: { 'weather/now': … } }))`. Its methods are
+ * served to clients of every revision.
+ *
+ * @param name a prefix that is yours, a slash, and what it is
+ * @throws Error when the name has no prefix
+ *
+ * @see https://modelcontextprotocol.io/seps/2133-extensions
+ */
+export function extension(name: string, options: Extension): Module {
+  checkOptions('extension()', options, kinds)
+  const { settings = {}, methods = {}, named = {} } = options
+  if (!/^[a-z][\w-]*(?:\.[a-z][\w-]*)*\/[a-z0-9][\w.-]*$/i.test(name)) {
+    throw new Error(`The extension "${name}" needs a prefix that is yours, such as "com.example/${name}"`)
+  }
+  return ({ registry }) => {
+    registry.extensions = { ...registry.extensions, [name]: settings }
+    for (const [method, handler] of Object.entries(methods)) {
+      const answering: Method = {
+        ...(named[method] !== undefined && { named: named[method] }),
+        offered: () => true,
+        answer: async ({ call, context }) => handler(call.params, context),
+      }
+      registry.methods.set(method, answering)
+    }
+  }
+}
