@@ -28,7 +28,7 @@ type Row = Worker & {
 
 const open: Worker = {
   entry: 'servers/edgemcp.ts',
-  objects: ['McpSession', 'McpUpdates'],
+  objects: ['McpSession', 'McpSubscriptions'],
   compatibilityFlags: ['enable_request_signal'],
 }
 

@@ -218,8 +218,8 @@ class House implements Disposable {
     const { shards = 1, keepAlive = never, evicted = false } = options
     const server = await startWorkerd(
       {
-        entry: 'servers/updates.ts',
-        objects: ['McpSession', 'McpUpdates'],
+        entry: 'servers/subscriptions.ts',
+        objects: ['McpSession', 'McpSubscriptions'],
         compatibilityFlags: ['enable_request_signal'],
         bindings: { SHARDS: `${shards}`, KEEP_ALIVE: `${keepAlive}` },
         evicted,

@@ -73,7 +73,7 @@ const start = (entry: string, folder: string): Promise<Process> =>
   startWorkerd(
     {
       entry,
-      objects: ['McpSession', 'McpUpdates', 'McpTask'],
+      objects: ['McpSession', 'McpSubscriptions', 'McpTask'],
       compatibilityFlags: ['enable_request_signal'],
       bindings: { EDGEMCP_KEYS: keys },
       evicted: true,

@@ -124,7 +124,7 @@ export interface RequestStateRpc {
 export type Consumed = { is: 'first' | 'late' | 'lost' | 'working' | 'other' } | { is: 'answered'; text: string }
 
 /** What Workers, sessions and other objects of its kind may ask of it. */
-export interface UpdatesRpc extends KeysRpc {
+export interface SubscriptionsRpc extends KeysRpc {
   /**
    * Tells everyone who listens to one of the topics. Resolves when that is certain to happen.
    *
@@ -142,9 +142,9 @@ export interface UpdatesRpc extends KeysRpc {
    *
    * @returns true when the caller has to publish the change
    */
-  turn(key: string, on: boolean, change?: ServerEvent, topics?: readonly string[]): Promise<boolean>
+  setEnabled(key: string, on: boolean, change?: ServerEvent, topics?: readonly string[]): Promise<boolean>
   /** What was enabled or disabled: first object only. */
-  turned(): Promise<Readonly<Record<string, boolean>>>
+  enabledOverrides(): Promise<Readonly<Record<string, boolean>>>
   /** The first object hears that there is another one. */
   join(shard: number): Promise<void>
   /**
@@ -161,7 +161,7 @@ export type Subscriber = { principal: string; address: string | undefined }
 export type Shards = {
   /** The one that a listener or a session belongs to, by a text that names it; any for nobody. */
   of(name: string): number
-  at(shard: number): UpdatesRpc
+  at(shard: number): SubscriptionsRpc
 }
 
 export interface KeysRpc {

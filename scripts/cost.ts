@@ -228,11 +228,11 @@ const [hurrying, strolling] = [reporting('hurry'), reporting('stroll')]
 // Telling
 
 /** Dollars. */
-export function priceOf({ http, session, updates }: Cost): number {
+export function priceOf({ http, session, subscriptions }: Cost): number {
   const requests = ({ calls, feeds, alarmsRun, messages }: Tally) =>
     calls + feeds + alarmsRun + messages / messagesPerRequest
   const rows = (tally: Tally) => tally.rowsRead * prices.rowRead + tally.rowsWritten * prices.rowWritten
-  const objects = [session, updates].map((tally) => requests(tally) * prices.object + rows(tally))
+  const objects = [session, subscriptions].map((tally) => requests(tally) * prices.object + rows(tally))
   return objects.reduce((sum, price) => sum + price, http * prices.http)
 }
 
@@ -251,7 +251,7 @@ function billTable({ title, costs }: Bill): string {
     'session',
     'read',
     'written',
-    'updates',
+    'subscriptions',
     'read',
     'written',
     'woken',
@@ -260,14 +260,14 @@ function billTable({ title, costs }: Bill): string {
     '$',
   ]
   const rows = costs.map((cost) => {
-    const { operation, http, session, updates } = cost
+    const { operation, http, session, subscriptions } = cost
     const counts = [
       http,
-      session.feeds + updates.feeds,
-      ...[session, updates].flatMap(({ calls, rowsRead, rowsWritten }) => [calls, rowsRead, rowsWritten]),
-      session.woken + updates.woken,
-      session.alarmsSet + updates.alarmsSet,
-      session.alarmsRun + updates.alarmsRun,
+      session.feeds + subscriptions.feeds,
+      ...[session, subscriptions].flatMap(({ calls, rowsRead, rowsWritten }) => [calls, rowsRead, rowsWritten]),
+      session.woken + subscriptions.woken,
+      session.alarmsSet + subscriptions.alarmsSet,
+      session.alarmsRun + subscriptions.alarmsRun,
     ]
     return [operation, ...counts.map((count) => (count === 0 ? '' : `${count}`)), dollars(cost)]
   })

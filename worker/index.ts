@@ -63,6 +63,6 @@ export {
   type McpWorker,
   type ServeOptions,
   type SessionClass,
+  type SubscriptionsClass,
   serve,
-  type UpdatesClass,
 } from './serve.ts'

@@ -1,2 +1,2 @@
 /** The Worker that the root wrangler.toml runs: a server to play with. */
-export { default, McpSession, McpUpdates, Notebook } from '../examples/notes/index.ts'
+export { default, McpSession, McpSubscriptions, Notebook } from '../examples/notes/index.ts'

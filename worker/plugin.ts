@@ -70,7 +70,7 @@ export interface SubscriptionStream {
 
 /** How change notifications reach clients: what `subscriptions()` of `edgemcp/subscriptions` brings. */
 export interface SubscriptionsFeature {
-  readonly Updates: new (ctx: never, env: never, host: never) => object
+  readonly SubscriptionsObject: new (ctx: never, env: never, host: never) => object
   /** The subscriptions of a session. */
   readonly Subscriptions: new (
     ...args: never[]
@@ -184,7 +184,7 @@ export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Reco
   for (const plugin of plugins) checkNames(`the plugin "${plugin.name}"`, plugin, memberNames)
   const classes = [
     'McpSession',
-    'McpUpdates',
+    'McpSubscriptions',
     'McpState',
     ...plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
   ]

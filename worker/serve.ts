@@ -4,14 +4,18 @@ import { env, waitUntil } from 'cloudflare:workers'
 import { IttyRouter } from 'itty-router/IttyRouter'
 import { Keys } from '../durable-objects/keys.ts'
 import type { Placement } from '../durable-objects/placement.ts'
-import type { SessionRpc, Shards, UpdatesRpc } from '../durable-objects/rpc.ts'
+import type { SessionRpc, Shards, SubscriptionsRpc } from '../durable-objects/rpc.ts'
 import { Session } from '../durable-objects/session/object.ts'
 import { readSessionAddress } from '../durable-objects/session/session-address.ts'
 import type { SessionHost } from '../durable-objects/session/session-host.ts'
 import { termsText } from '../durable-objects/session/session-terms.ts'
 import type { Subscriptions as SessionSubscriptions } from '../durable-objects/session/subscriptions.ts'
 import { defaultLogBounds, type ReplayLimits } from '../durable-objects/shared/event-log.ts'
-import type { Updates, UpdatesHost, UpdatesOptions } from '../durable-objects/subscriptions/object.ts'
+import type {
+  SubscriptionsHost,
+  SubscriptionsObject,
+  SubscriptionsOptions,
+} from '../durable-objects/subscriptions/object.ts'
 import type { CallAttempt } from './declarations/call-attempt.ts'
 import { checkNames } from './declarations/check-options.ts'
 import { admittedBy, endpointKey, enterFor, registerEndpoint, serverFor } from './declarations/endpoints.ts'
@@ -41,6 +45,7 @@ import {
 } from './plugin.ts'
 import * as developing from './plugins/development/index.ts'
 import type { ListenRequest } from './plugins/subscriptions/listen.ts'
+import { shardName } from './protocol/changes.ts'
 import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
 import type { AuditHook, Auth, IncomingRequest } from './request-hooks.ts'
 import { checkServe } from './serve-options.ts'
@@ -82,13 +87,17 @@ export type SessionOptions = {
 
 /** What `subscriptions()` of `edgemcp/subscriptions` adds to an endpoint. */
 type Subscriptions = {
-  readonly Updates: new (ctx: DurableObjectState, env: never, host: UpdatesHost) => Updates
+  readonly SubscriptionsObject: new (
+    ctx: DurableObjectState,
+    env: never,
+    host: SubscriptionsHost,
+  ) => SubscriptionsObject
   /** The subscriptions of a session. */
   readonly Subscriptions: typeof SessionSubscriptions
-  readonly options: UpdatesOptions
+  readonly options: SubscriptionsOptions
   readonly of: Shards['of']
   readonly listen: (request: ListenRequest) => Promise<SubscriptionStream>
-  attach(registry: Registry, firstShard: () => UpdatesRpc, className: string): void
+  attach(registry: Registry, firstShard: () => SubscriptionsRpc, className: string): void
 }
 
 // Interfaces, so that declaration files of Workers that export these classes can name them.
@@ -98,19 +107,19 @@ export interface SessionClass {
   new (ctx: DurableObjectState, env: never): Session
 }
 
-/** The Durable Object class to export as `McpUpdates`. */
-export interface UpdatesClass {
+/** The Durable Object class to export as `McpSubscriptions`. */
+export interface SubscriptionsClass {
   new (ctx: DurableObjectState, env: never): Keys
 }
 
 /** A Worker to export by default, and the classes that it needs exported by name. `serve()` adds those of plugins. */
 export interface McpWorker extends ServedWorker {
   readonly McpSession: SessionClass
-  readonly McpUpdates: UpdatesClass
+  readonly McpSubscriptions: SubscriptionsClass
 }
 
 /** The subscriptions of sessions, once an endpoint has `subscriptions()`: one class may keep the sessions of several endpoints. */
-let subscriptions: typeof SessionSubscriptions | undefined
+let sessionSubscriptions: typeof SessionSubscriptions | undefined
 
 /** A misspelt name could leave a server open, so they are compared in deployments, too. */
 const optionNames = Object.keys({
@@ -131,7 +140,7 @@ const optionNames = Object.keys({
  * @example
  * const worker = serve(server)
  * export default worker
- * export const { McpSession, McpUpdates } = worker
+ * export const { McpSession, McpSubscriptions } = worker
  */
 export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[]>(
   server: Server,
@@ -155,18 +164,18 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     return hasClass(className) ? object(className, name, placement) : session(name)
   }
   // What subscriptions() returns, which is typed without the platform's types in `Plugin`.
-  const updates = plugins.find((plugin) => plugin.subscriptions)?.subscriptions as Subscriptions | undefined
+  const subscriptions = plugins.find((plugin) => plugin.subscriptions)?.subscriptions as Subscriptions | undefined
   const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
   const shards: Shards = {
-    of: (name) => updates?.of(name) ?? 0,
-    at: (shard) => objectOf('McpUpdates', `updates${shard ? ` ${shard}` : ''}`),
+    of: (name) => subscriptions?.of(name) ?? 0,
+    at: (shard) => objectOf('McpSubscriptions', shardName(shard)),
   }
   const state = (name: string): StateRpc => objectOf('McpState', name)
   const keyed = keys(() => shards.at(0).keys())
-  updates?.attach(server.registry, () => shards.at(0), nameOf('McpUpdates'))
-  subscriptions ??= updates?.Subscriptions
+  subscriptions?.attach(server.registry, () => shards.at(0), nameOf('McpSubscriptions'))
+  sessionSubscriptions ??= subscriptions?.Subscriptions
   server.registry.complete = (work) => waitUntil(work.catch(report))
-  const isWhole = () => options.sessions !== false && hasClass(sessionClass) && hasClass(nameOf('McpUpdates'))
+  const isWhole = () => options.sessions !== false && hasClass(sessionClass) && hasClass(nameOf('McpSubscriptions'))
   const paths = pathsOf(options.path ?? '/mcp')
   const identity = JSON.stringify(
     options.identity === undefined ? [server.registry.options.name, paths.mcp] : [options.identity],
@@ -176,7 +185,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   // used, so that bundlers leave nothing of it to a deployment.
   let { auth } = options
   if (globalThis.process?.env?.NODE_ENV === 'development') {
-    const classNames = { session: sessionClass, updates: nameOf('McpUpdates'), state: nameOf('McpState') }
+    const classNames = { session: sessionClass, subscriptions: nameOf('McpSubscriptions'), state: nameOf('McpState') }
     const helpers = developing.watch(
       server.registry,
       { ...options, plugins },
@@ -213,7 +222,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     ttl: sessions.ttl ?? 24 * 60 * 60_000,
     log: { ...defaultLogBounds, ...sessions.log },
   }
-  const termsOf = (session: string) => termsText({ ...terms, shard: updates?.of(session) })
+  const termsOf = (session: string) => termsText({ ...terms, shard: subscriptions?.of(session) })
   const sessionHost: SessionHost = {
     server: served,
     className: sessionClass,
@@ -222,9 +231,9 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     seals: runtime.seals,
     state,
     get Subscriptions() {
-      return subscriptions
+      return sessionSubscriptions
     },
-    updatesAt: shards.at,
+    subscriptionsAt: shards.at,
     enterOf: (admitted) => enterFor(admitted, enter),
     serverFor: (admitted) => serverFor(admitted, main, sessionClass),
     report,
@@ -243,10 +252,18 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
       hasSessions: objects !== undefined,
       listen:
         objects &&
-        updates &&
+        subscriptions &&
         ((message, principal, address) => {
           const { open } = sealsOf(host(), principal)
-          return updates.listen({ message, principal, address, registry, open, shards, options: updates.options })
+          return subscriptions.listen({
+            message,
+            principal,
+            address,
+            registry,
+            open,
+            shards,
+            options: subscriptions.options,
+          })
         }),
       state,
       lackedScopes: (principal, message) => lackedScopes(registry, principal, message, sealsOf(host(), principal).open),
@@ -298,15 +315,18 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
         super(ctx, env, sessionHost)
       }
     },
-    McpUpdates: updates ? updatesClass(updates, { shards, session: sessionAt, report }) : Keys,
+    McpSubscriptions: subscriptions ? subscriptionsClass(subscriptions, { shards, session: sessionAt, report }) : Keys,
   }
   const result = globalThis.process?.env?.NODE_ENV === 'development' ? developing.timed(worker) : worker
   // `classes` has what the types of the plugins say.
   return result as McpWorker & ClassesOf<P>
 }
 
-const updatesClass = ({ Updates, options }: Subscriptions, host: Omit<UpdatesHost, 'options'>) =>
-  class McpUpdates extends Updates {
+const subscriptionsClass = (
+  { SubscriptionsObject, options }: Subscriptions,
+  host: Omit<SubscriptionsHost, 'options'>,
+) =>
+  class McpSubscriptions extends SubscriptionsObject {
     constructor(ctx: DurableObjectState, env: never) {
       super(ctx, env, { ...host, options })
     }

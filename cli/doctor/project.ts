@@ -28,9 +28,9 @@ export type LocalValue = { readonly value: string; readonly file: string; readon
 export type Served = {
   readonly name: string
   /** Names that it could give to classes of its own. */
-  readonly ownClasses: { readonly session: string; readonly updates: string }
+  readonly ownClasses: { readonly session: string; readonly subscriptions: string }
   readonly entries: readonly Entry[]
-  readonly has: Readonly<Record<'auth' | 'limit' | 'updates' | 'page' | 'tasks', boolean>>
+  readonly has: Readonly<Record<'auth' | 'limit' | 'subscriptions' | 'page' | 'tasks', boolean>>
   readonly path: string
   /** Limits that the class of states counts, such as `the quota "5/d" of rateLimit()`. */
   readonly needsState: readonly string[]

@@ -5,7 +5,7 @@ import { wait } from '../../worker/engine/wait.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
 import type { LogLevel } from '../../worker/protocol/types.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
-import { hasUpdates } from './registration.ts'
+import { hasSubscriptions } from './registration.ts'
 import { notify, release } from './replies.ts'
 import type { SessionParts } from './session-parts.ts'
 
@@ -50,7 +50,7 @@ export function environmentOf(
         keep: (state) => session.lifetime.addStateObject(state, expires, epoch),
       },
     },
-    updates: hasUpdates(session),
+    updates: hasSubscriptions(session),
     known: ({ method }) => (method === 'roots/list' ? session.values.get<Answer>('roots') : undefined),
     notify: send,
     now: Date.now,

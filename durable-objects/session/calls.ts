@@ -19,7 +19,7 @@ import { callOf, environmentOf } from './call-environment.ts'
 import { scopesIn } from './call-scopes.ts'
 import { askClient, cancelWaiting, endOverdue, takeAnswer } from './input-requests.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
-import { hasUpdates } from './registration.ts'
+import { hasSubscriptions } from './registration.ts'
 import { answer, drop, fail, recordCall, restOfPost } from './replies.ts'
 import type { SessionMethod, SessionParts } from './session-parts.ts'
 
@@ -69,7 +69,7 @@ export function startCall(
 /** @throws McpError `method_not_found` */
 function checkMethod(session: SessionParts, registry: Registry, method: string, { revision }: PendingPost): void {
   const isKnown = revision.requests.has(method) || registry.methods.has(method)
-  if (!isKnown || (method.endsWith('subscribe') && !(hasUpdates(session) && hasResources(registry)))) {
+  if (!isKnown || (method.endsWith('subscribe') && !(hasSubscriptions(session) && hasResources(registry)))) {
     throw new McpError('method_not_found', `Method not found: ${method}`)
   }
 }
@@ -87,7 +87,7 @@ async function initialize(
   session.values.put('handshake', negotiated)
   // What fails now is done when its client next subscribes or, if it never does, not missed.
   await session.subscriptions?.listen(from.principal).catch(session.host.report)
-  const features = { updates: hasUpdates(session) }
+  const features = { updates: hasSubscriptions(session) }
   return initializeResult(
     session.host.serverFor(from.admitted).registry,
     revisionOf(negotiated.version) ?? revision,

@@ -10,7 +10,7 @@
  * | `roots`     | what the client last said its folders are, if it tells of changes | until it does, or the session ends |
  * | `logLevel` | the least severe log line the client wants                  | the session                        |
  * | `missedTimeout` | a question's time was over when nobody was there to hear it | the session                        |
- * | `updatesShard` | the shard of the Updates objects it is registered with      | the session                        |
+ * | `updatesShard` | the shard of the Subscriptions objects it is registered with      | the session                        |
  * | `terms`     | `SessionTerms` of its endpoint as a text, if its class has others | the session                   |
  * | `subscribedScopes` | scopes of what it has subscribed to                         | until a stream is opened without them |
  * | `reader`    | `Reader`: which scopes the token has that opened the standing stream | the session               |

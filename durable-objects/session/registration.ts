@@ -1,25 +1,25 @@
 /**
- * The registration of a session with an Updates object. A server without `subscriptions()` has this alone: it ends the registrations of
+ * The registration of a session with a Subscriptions object. A server without `subscriptions()` has this alone: it ends the registrations of
  * sessions that began while the server had `subscriptions()`. For the rest see `subscriptions.ts`.
  */
 import { holdsScopes } from '../../worker/protocol/principal.ts'
-import type { UpdatesRpc } from '../rpc.ts'
+import type { SubscriptionsRpc } from '../rpc.ts'
 import { sessionAddress } from './session-address.ts'
 import type { SessionParts } from './session-parts.ts'
 
 type Context = Pick<SessionParts, 'host' | 'values' | 'log' | 'lifetime' | 'subscriptions'>
 
 /** The endpoint of the session has `subscriptions()`. */
-export const hasUpdates = (session: Context): boolean =>
+export const hasSubscriptions = (session: Context): boolean =>
   session.subscriptions !== undefined && session.lifetime.terms.shard !== undefined
 
-/** How Updates objects call the session: they notify the sessions of several classes. */
+/** How Subscriptions objects call the session: they notify the sessions of several classes. */
 export const addressOf = (session: Context): string => sessionAddress(session.host.className, session.lifetime.name)
 
 /** Where the session is registered, or would be. More shards later do not move it. */
-export function updatesOf(session: Context): UpdatesRpc | undefined {
+export function subscriptionsOf(session: Context): SubscriptionsRpc | undefined {
   const shard = session.values.get<number>('updatesShard') ?? session.lifetime.terms.shard
-  return shard === undefined ? undefined : session.host.updatesAt(shard)
+  return shard === undefined ? undefined : session.host.subscriptionsAt(shard)
 }
 
 /** The scopes of what the session has subscribed to. */
@@ -32,7 +32,7 @@ export const subscribedScopes = (session: Context): string[] => session.values.g
 export async function dropSubscriptionsWithout(session: Context, scopes: readonly string[]): Promise<boolean> {
   if (holdsScopes(scopes, subscribedScopes(session))) return false
   // A failure fails the request: what is still registered must not be forgotten.
-  await updatesOf(session)?.leave(addressOf(session))
+  await subscriptionsOf(session)?.leave(addressOf(session))
   session.log.eraseScoped('resource')
   session.values.delete('subscribedScopes')
   session.values.delete('updatesShard')
@@ -42,7 +42,7 @@ export async function dropSubscriptionsWithout(session: Context, scopes: readonl
 /** True when the session was subscribed to resources, or may have been. */
 export async function deregister(session: Context): Promise<boolean> {
   try {
-    return (await updatesOf(session)?.leave(addressOf(session))) ?? false
+    return (await subscriptionsOf(session)?.leave(addressOf(session))) ?? false
   } catch (problem) {
     session.host.report(problem)
     return true

@@ -1,4 +1,4 @@
-/** How an Updates object calls a session: endpoints that share it may keep their sessions in several classes. */
+/** How a Subscriptions object calls a session: endpoints that share it may keep their sessions in several classes. */
 
 /** Sessions of this class are called by their names alone. */
 const usualClass = 'McpSession'

@@ -4,7 +4,7 @@ import type { Server } from '../../worker/declarations/server.ts'
 import type { StateRpc } from '../../worker/declarations/state.ts'
 import type { Seals } from '../../worker/engine/call.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
-import type { UpdatesRpc } from '../rpc.ts'
+import type { SubscriptionsRpc } from '../rpc.ts'
 import type { Subscriptions } from './subscriptions.ts'
 
 /** What a session needs from the server it belongs to. */
@@ -20,7 +20,7 @@ export type SessionHost = {
   readonly className: string
   /** The subscriptions part of a session; `undefined`: no endpoint of the server has `subscriptions()`. */
   readonly Subscriptions: typeof Subscriptions | undefined
-  updatesAt(shard: number): UpdatesRpc
+  subscriptionsAt(shard: number): SubscriptionsRpc
   /**
    * Counts a round of a call by the limits of the endpoint that admitted it; `undefined`: it has none.
    *

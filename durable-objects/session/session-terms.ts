@@ -7,7 +7,7 @@ export type SessionTerms = {
   /** Milliseconds after which an idle session is over. */
   readonly ttl: number
   readonly log: ReplayLimits
-  /** The Updates object that it registers with; `undefined`: its client gets no changes. */
+  /** The Subscriptions object that it registers with; `undefined`: its client gets no changes. */
   readonly shard: number | undefined
 }
 

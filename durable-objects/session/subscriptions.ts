@@ -6,7 +6,7 @@ import { tooManyRequests } from '../../worker/protocol/errors.ts'
 import { principalKey } from '../../worker/protocol/principal.ts'
 import type { Params, Result } from '../../worker/protocol/types.ts'
 import type { SessionCall } from './pending-post.ts'
-import { addressOf, deregister, dropSubscriptionsWithout, subscribedScopes, updatesOf } from './registration.ts'
+import { addressOf, deregister, dropSubscriptionsWithout, subscribedScopes, subscriptionsOf } from './registration.ts'
 import type { SessionMethod, SessionParts } from './session-parts.ts'
 
 export class Subscriptions {
@@ -32,7 +32,7 @@ export class Subscriptions {
     const { shard: own } = lifetime.terms
     if (own === undefined || values.get('updatesShard') !== undefined) return true
     const { epoch } = lifetime
-    await host.updatesAt(own).subscribe(addressOf(this.#session), topicsFor(listChanges, scope))
+    await host.subscriptionsAt(own).subscribe(addressOf(this.#session), topicsFor(listChanges, scope))
     if (epoch !== lifetime.epoch) {
       await deregister(this.#session)
       return false
@@ -62,8 +62,8 @@ export class Subscriptions {
         values.put('subscribedScopes', [...new Set([...subscribedScopes(this.#session), ...scopes])])
       }
       const subscriber = { principal: principalKey(principal), address }
-      const updates = updatesOf(this.#session)
-      return !isThere || (await updates?.subscribe(addressOf(this.#session), topics, subscriber)) !== false
+      const shard = subscriptionsOf(this.#session)
+      return !isThere || (await shard?.subscribe(addressOf(this.#session), topics, subscriber)) !== false
     })
     if (hasRoom) return {}
     const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
@@ -73,7 +73,7 @@ export class Subscriptions {
   async #unsubscribe(params: Params, { principal }: SessionCall): Promise<Result> {
     if (this.#session.values.get('updatesShard') !== undefined) await this.listen(principal)
     const topics = topicsFor([{ resource: readText(params, 'uri') }], principal ?? {})
-    await updatesOf(this.#session)?.unsubscribe(addressOf(this.#session), topics)
+    await subscriptionsOf(this.#session)?.unsubscribe(addressOf(this.#session), topics)
     return {}
   }
 

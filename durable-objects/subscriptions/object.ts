@@ -1,7 +1,7 @@
 /**
  * Who wants to hear of changes.
  *
- * There is one such object, or as many as the option `updates.shards` says: each listener and each session belongs to one
+ * There is one such object, or as many as the option `shards` of `subscriptions()` says: each listener and each session belongs to one
  * of them. A change is published to the first, which hands it on to the next sixteen, and so on. Each writes it down
  * before it says that it has it.
  *
@@ -15,7 +15,7 @@
  * |-------------|----------------------------------------------------------------|--------------------------------|
  * | `shards`    | how many objects there are; first object                       | as the server: it only grows   |
  * | `enabledOverrides`    | what was enabled or disabled while the server ran; first object | as the server                 |
- * | `unannounced` | `Unannounced`: lists whose change by `turn` has not been published everywhere yet, by topic; first object | until it has |
+ * | `unannounced` | `Unannounced`: lists whose change by `setEnabled` has not been published everywhere yet, by topic; first object | until it has |
  * | `joined`    | the first object knows of this one                             | as the server                  |
  * | `listeners` | somebody listens, or did a moment ago                          | until nobody has for `keptFor` |
  * | `pruned`    | the last change that is not kept any more                      | as the server                  |
@@ -30,13 +30,13 @@ import { bounds } from '../../worker/protocol/bounds.ts'
 import { type ServerEvent, withTenant } from '../../worker/protocol/changes.ts'
 import { relayMessage } from '../../worker/protocol/relay-messages.ts'
 import { Keys } from '../keys.ts'
-import type { SessionRpc, Shards, Subscriber, UpdatesRpc } from '../rpc.ts'
+import type { SessionRpc, Shards, Subscriber, SubscriptionsRpc } from '../rpc.ts'
 import { Tables } from '../shared/tables.ts'
 import { ChangeLog, changesSchema, retentionMs } from './change-log.ts'
 import { Outbox } from './outbox.ts'
 
 /** How many may listen, and how they are spread. */
-export type UpdatesOptions = {
+export type SubscriptionsOptions = {
   /** Objects that listeners are spread over. Default 1; may be raised at any time, never lowered. */
   shards: number
   /** Streams of changes that one object holds. Default 10,000. */
@@ -52,8 +52,8 @@ export type UpdatesOptions = {
   storageBytes: number
 }
 
-export type UpdatesHost = {
-  readonly options: UpdatesOptions
+export type SubscriptionsHost = {
+  readonly options: SubscriptionsOptions
   readonly shards: Shards
   /** @param address see `sessionAddress` */
   session(address: string): SessionRpc
@@ -102,8 +102,8 @@ type Attachment = { topics: string[]; tenantKey?: string }
 
 const topicsIn = ({ topics, tenantKey }: Attachment): string[] => withTenant(topics, tenantKey)
 
-export class Updates extends Keys implements UpdatesRpc {
-  readonly #host: UpdatesHost
+export class SubscriptionsObject extends Keys implements SubscriptionsRpc {
+  readonly #host: SubscriptionsHost
   readonly #tables: Tables
   readonly #log: ChangeLog
   readonly #outbox = new Outbox()
@@ -118,7 +118,7 @@ export class Updates extends Keys implements UpdatesRpc {
   /** Milliseconds: since when nobody has listened. */
   #idleSince: number | undefined
 
-  constructor(ctx: DurableObjectState, env: never, host: UpdatesHost) {
+  constructor(ctx: DurableObjectState, env: never, host: SubscriptionsHost) {
     super(ctx, env)
     this.#host = host
     this.#tables = new Tables(ctx.storage.sql, 'subscriptions', schema)
@@ -188,10 +188,10 @@ export class Updates extends Keys implements UpdatesRpc {
     return left.some(({ topic }) => topic.startsWith(resourcePrefix))
   }
 
-  async turn(key: string, on: boolean, change?: ServerEvent, topics: readonly string[] = []): Promise<boolean> {
+  async setEnabled(key: string, on: boolean, change?: ServerEvent, topics: readonly string[] = []): Promise<boolean> {
     this.schema.check()
     this.schema.store()
-    const overrides = this.#turned
+    const overrides = this.#enabledOverrides
     const isChanged = overrides[key] !== on
     this.ctx.storage.kv.put('enabledOverrides', { ...overrides, [key]: on })
     if (!change) return isChanged
@@ -226,8 +226,8 @@ export class Updates extends Keys implements UpdatesRpc {
     else this.ctx.storage.kv.delete('unannounced')
   }
 
-  async turned(): Promise<Readonly<Record<string, boolean>>> {
-    return this.#turned
+  async enabledOverrides(): Promise<Readonly<Record<string, boolean>>> {
+    return this.#enabledOverrides
   }
 
   async join(shard: number): Promise<void> {
@@ -298,12 +298,12 @@ export class Updates extends Keys implements UpdatesRpc {
     if (this.#log.prune(now)) await this.#wakeBy(now + retentionMs)
   }
 
-  get #turned(): Readonly<Record<string, boolean>> {
+  get #enabledOverrides(): Readonly<Record<string, boolean>> {
     return this.ctx.storage.kv.get<Record<string, boolean>>('enabledOverrides') ?? {}
   }
 
   get #shard(): number {
-    return Number(/^updates (\d+)$/.exec(this.ctx.id.name ?? '')?.[1] ?? 0)
+    return Number(/^subscriptions (\d+)$/.exec(this.ctx.id.name ?? '')?.[1] ?? 0)
   }
 
   /** The first object has to know of the others before anybody relies on them. */

@@ -89,7 +89,7 @@ export type TaskRecord = TaskTerms & {
   due?: number | undefined
   /** Its handler waits for `due`. */
   asleep?: boolean
-  /** Shards of the Updates objects where somebody listens to it. */
+  /** Shards of the Subscriptions objects where somebody listens to it. */
   shards: readonly number[]
   /** Its status may not have reached its session or those who listen: how often the delivery has failed. Left out once it has. */
   undelivered?: number | undefined

@@ -24,4 +24,4 @@ const server = createServer({ name: 'conformance', version: '1.0.0', jsonSchema 
 
 const worker = serve(server, { plugins: [subscriptions(), tasks()] })
 export default worker
-export const { McpSession, McpUpdates, McpTask } = worker
+export const { McpSession, McpSubscriptions, McpTask } = worker

@@ -62,5 +62,5 @@ server.prompt(
 
 const worker = serve(server, { plugins: [page(), subscriptions()] })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 export { Notebook }

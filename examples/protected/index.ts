@@ -68,4 +68,4 @@ const worker = serve(server, {
   plugins: [page(), subscriptions()],
 })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

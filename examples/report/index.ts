@@ -63,5 +63,5 @@ async function collect(topic: string, chapter: string): Promise<string> {
 
 const worker = serve(server, { plugins: [page(), subscriptions(), tasks()] })
 export default worker
-export const { McpSession, McpUpdates, McpTask } = worker
+export const { McpSession, McpSubscriptions, McpTask } = worker
 export { McpState } from 'edgemcp/state'

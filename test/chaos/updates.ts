@@ -46,8 +46,8 @@ class Soak {
   /** Clients are to go. */
   #isOver = false
   #kills = 0
-  readonly #lost = { McpUpdates: 0, McpSession: 0 }
-  readonly #evicted = { McpUpdates: 0, McpSession: 0, not: 0 }
+  readonly #lost = { McpSubscriptions: 0, McpSession: 0 }
+  readonly #evicted = { McpSubscriptions: 0, McpSession: 0, not: 0 }
   #streams = 0
   #dismissed = 0
   #sessions = 0
@@ -108,8 +108,8 @@ class Soak {
     const [first, last] = [this.#samples[0], this.#samples.at(-1)] as [Sample, Sample]
     return [
       `${this.#streams} listen streams and ${this.#sessions} sessions, which returned ${this.#returns} times`,
-      `${this.#kills} kills; ${this.#lost.McpUpdates} Updates objects and ${this.#lost.McpSession} sessions were lost, ` +
-        `${this.#evicted.McpUpdates} and ${this.#evicted.McpSession} were evicted (${this.#evicted.not} were not)`,
+      `${this.#kills} kills; ${this.#lost.McpSubscriptions} Subscriptions objects and ${this.#lost.McpSession} sessions were lost, ` +
+        `${this.#evicted.McpSubscriptions} and ${this.#evicted.McpSession} were evicted (${this.#evicted.not} were not)`,
       `${book.announced} announcements in ${book.bursts} bursts, ${book.heard} times heard, ${book.fulfilled} times as was due, ` +
         `the last after ${(book.slowest / 1000).toFixed(1)} s`,
       `${listener + session} repeated (${listener} on listen streams, ${session} in sessions), all after a loss`,
@@ -258,8 +258,9 @@ class Soak {
       // Sometimes several in a row, sometimes nothing for a while.
       await this.#wait(often(0.5) ? between(0, 1_000) : between(2_000, 12_000))
       await this.#server.up
-      const kind = often(0.6) ? 'McpUpdates' : 'McpSession'
-      const names = kind === 'McpUpdates' ? shards : (await this.#server.holdings()).flatMap(({ sessions }) => sessions)
+      const kind = often(0.6) ? 'McpSubscriptions' : 'McpSession'
+      const names =
+        kind === 'McpSubscriptions' ? shards : (await this.#server.holdings()).flatMap(({ sessions }) => sessions)
       if (names.length === 0) continue
       const name = one(names)
       if (often(0.5)) {

@@ -99,8 +99,8 @@ type Mistake = {
   mends?: true
 }
 
-const sessions = 'export const { McpSession, McpUpdates, McpTask } = worker'
-const classes = '["McpSession", "McpUpdates", "McpTask", "McpState"]'
+const sessions = 'export const { McpSession, McpSubscriptions, McpTask } = worker'
+const classes = '["McpSession", "McpSubscriptions", "McpTask", "McpState"]'
 
 /** No sessions, no Durable Objects, and a question, whose state is sealed. */
 const keyless: Files = {
@@ -125,7 +125,7 @@ const server = createServer({ name: 'counting', version: '1.0.0' })
 server.tool('greet', { description: 'Greets'${tool} }, () => 'Hello')
 const worker = serve(server, { origins: [], plugins: [rateLimit({ ${limiter} })]${served} })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 `,
     [toml]:
       (inToml[toml] ?? '')
@@ -241,21 +241,21 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'a class that is not exported',
-    files: inMain(sessions, 'export const { McpUpdates, McpTask } = worker'),
+    files: inMain(sessions, 'export const { McpSubscriptions, McpTask } = worker'),
     found: ['class-not-exported', 'error', 'src/index.ts', 'const worker = serve('],
     fix: 'Add: export const { McpSession } = worker',
     mends: true,
   },
   {
     what: 'a class that is exported with a slip',
-    files: inMain(sessions, 'export const { McpSession: McpSesion, McpUpdates, McpTask } = worker'),
+    files: inMain(sessions, 'export const { McpSession: McpSesion, McpSubscriptions, McpTask } = worker'),
     found: ['class-not-exported', 'error', 'src/index.ts', 'McpSesion'],
     fix: 'Write McpSession.',
     mends: true,
   },
   {
     what: 'tasks that are not exported',
-    files: inMain('McpUpdates, McpTask }', 'McpUpdates }'),
+    files: inMain('McpSubscriptions, McpTask }', 'McpSubscriptions }'),
     found: ['class-not-exported', 'error', 'src/index.ts', 'const worker = serve('],
     fix: 'Add: export const { McpTask } = worker',
     mends: true,
@@ -297,9 +297,9 @@ const mistakes: Mistake[] = [
   },
   {
     what: 'a migration with a slip',
-    files: inConfig('"McpUpdates"', '"McpUpdate"'),
+    files: inConfig('"McpSubscriptions"', '"McpUpdate"'),
     found: ['class-missing', 'error', 'wrangler.toml', 'new_sqlite_classes'],
-    fix: 'Write McpUpdates',
+    fix: 'Write McpSubscriptions',
   },
   {
     what: 'a migration with a class that is not there',
@@ -311,7 +311,7 @@ const mistakes: Mistake[] = [
     what: 'classes without SQLite',
     files: inConfig(
       `new_sqlite_classes = ${classes}`,
-      'new_classes = ["McpSession"]\nnew_sqlite_classes = ["McpUpdates", "McpTask", "McpState"]',
+      'new_classes = ["McpSession"]\nnew_sqlite_classes = ["McpSubscriptions", "McpTask", "McpState"]',
     ),
     found: ['class-without-sqlite', 'error', 'wrangler.toml', 'new_classes'],
     fix: 'Write new_sqlite_classes.',
@@ -556,7 +556,7 @@ describe('all fixes of a project are applied, one after the other:', () => {
     ],
     [
       'two classes that no migration has, in JSON',
-      planted(inJson, 'wrangler.jsonc', '"McpSession", "McpUpdates", ', ''),
+      planted(inJson, 'wrangler.jsonc', '"McpSession", "McpSubscriptions", ', ''),
     ],
   ]
 
@@ -670,7 +670,7 @@ const admin = createServer({ name: 'admin', version: '1.0.0' })
 const notesWorker = serve(notes, { origins: [] })
 const adminWorker = serve(admin, { path: '/admin/mcp', origins: []${served} })
 export default first(own(notesWorker), own(adminWorker))
-export const { McpSession, McpUpdates } = notesWorker
+export const { McpSession, McpSubscriptions } = notesWorker
 ${exported}
 `,
   [toml]: (inToml[toml] ?? '').replace(', "McpTask", "McpState"', migrated).split('\n[vars]')[0] ?? '',
@@ -686,14 +686,14 @@ test('two servers that keep sessions in one class are found, and servers with cl
       problem:
         'The servers "notes" and "admin" keep sessions in one class, McpSession: session requests to the server that the class does not belong to are refused.',
       fix: expect.stringContaining(
-        "durableObjects: { names: { McpSession: 'AdminSession', McpUpdates: 'AdminUpdates' } }",
+        "durableObjects: { names: { McpSession: 'AdminSession', McpSubscriptions: 'AdminSubscriptions' } }",
       ),
     },
   ])
   const own = twoServers(
-    ", durableObjects: { names: { McpSession: 'AdminSession', McpUpdates: 'AdminUpdates' } }",
-    'export const { McpSession: AdminSession, McpUpdates: AdminUpdates } = adminWorker',
-    ', "AdminSession", "AdminUpdates"',
+    ", durableObjects: { names: { McpSession: 'AdminSession', McpSubscriptions: 'AdminSubscriptions' } }",
+    'export const { McpSession: AdminSession, McpSubscriptions: AdminSubscriptions } = adminWorker',
+    ', "AdminSession", "AdminSubscriptions"',
   )
   expect(await examined(own)).toEqual([])
   expect(await examined(twoServers(', sessions: false'))).toEqual([])

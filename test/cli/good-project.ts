@@ -42,7 +42,7 @@ const worker = serve(server, {
   auth: bearer({ issuer: ISSUER }),
 })
 export default worker
-export const { McpSession, McpUpdates, McpTask } = worker
+export const { McpSession, McpSubscriptions, McpTask } = worker
 export { McpState } from 'edgemcp/state'
 `
 
@@ -53,7 +53,7 @@ compatibility_flags = ["enable_request_signal"]
 
 [[migrations]]
 tag = "v1"
-new_sqlite_classes = ["McpSession", "McpUpdates", "McpTask", "McpState"]
+new_sqlite_classes = ["McpSession", "McpSubscriptions", "McpTask", "McpState"]
 
 [vars]
 ISSUER = "https://auth.example.com"
@@ -66,7 +66,7 @@ const jsonc = `{
   "compatibility_date": "2026-10-15",
   "compatibility_flags": ["enable_request_signal"],
   "vars": { "ISSUER": "https://auth.example.com" },
-  "migrations": [{ "tag": "v1", "new_sqlite_classes": ["McpSession", "McpUpdates", "McpTask", "McpState"] }],
+  "migrations": [{ "tag": "v1", "new_sqlite_classes": ["McpSession", "McpSubscriptions", "McpTask", "McpState"] }],
 }
 `
 

@@ -21,7 +21,8 @@ function costOf(bill: Bill, operation: string): Cost {
 
 /** Nothing but the request to the Worker. */
 const nothingElse = { feeds: 0, calls: 0, woken: 0, rowsRead: 0, rowsWritten: 0, alarmsSet: 0, alarmsRun: 0 }
-const requestsOf = ({ session, updates }: Cost) => session.calls + session.feeds + updates.calls + updates.feeds
+const requestsOf = ({ session, subscriptions }: Cost) =>
+  session.calls + session.feeds + subscriptions.calls + subscriptions.feeds
 
 test('every revision with sessions costs the same', () => {
   const [first, ...others] = bills.slice(0, sessionRevisions.length) as [Bill, ...Bill[]]
@@ -43,7 +44,7 @@ describe('a session', () => {
     'an expired session id',
   ])('needs no object for %s', (operation) => {
     const cost = costOf(sessions, operation)
-    expect(cost).toMatchObject({ http: 1, session: nothingElse, updates: nothingElse })
+    expect(cost).toMatchObject({ http: 1, session: nothingElse, subscriptions: nothingElse })
   })
 
   test('needs one request of its object for any other, and a second to open a stream', () => {
@@ -60,9 +61,9 @@ describe('a session', () => {
   })
 
   test('needs no further request for what is said on a stream', () => {
-    const { http, session, updates } = costOf(sessions, '… each further event')
+    const { http, session, subscriptions } = costOf(sessions, '… each further event')
     expect([http, session.calls, session.feeds, session.alarmsSet]).toEqual([0, 0, 0, 0])
-    expect(updates).toMatchObject(nothingElse)
+    expect(subscriptions).toMatchObject(nothingElse)
     const slowly = costOf(sessions, '`tools/call` with three progress events, slowly')
     expect(requestsOf(slowly)).toBe(2)
   })
@@ -91,8 +92,10 @@ describe('a session', () => {
     }
   })
 
-  test('needs the Updates object only to hear of changes, and to stop', () => {
-    const others = sessions.costs.filter(({ updates }) => updates.calls > 0).map(({ operation }) => operation)
+  test('needs the Subscriptions object only to hear of changes, and to stop', () => {
+    const others = sessions.costs
+      .filter(({ subscriptions }) => subscriptions.calls > 0)
+      .map(({ operation }) => operation)
     expect(others).toEqual([
       '`GET`, the stream opens',
       '… a change is published and reaches it',
@@ -114,12 +117,12 @@ test('a stream on which nothing happens costs nothing, and its objects sleep', (
     costs.filter(({ operation }) => /^… while /.test(operation)),
   )
   expect(idle).toHaveLength(4)
-  for (const cost of idle) expect(cost).toMatchObject({ http: 0, session: nothingElse, updates: nothingElse })
+  for (const cost of idle) expect(cost).toMatchObject({ http: 0, session: nothingElse, subscriptions: nothingElse })
 })
 
 test('no object is sent a message', () => {
-  for (const { session, updates } of bills.flatMap(({ costs }) => costs)) {
-    expect([session.messages, updates.messages]).toEqual([0, 0])
+  for (const { session, subscriptions } of bills.flatMap(({ costs }) => costs)) {
+    expect([session.messages, subscriptions.messages]).toEqual([0, 0])
   }
 })
 
@@ -134,7 +137,7 @@ describe('a stateless client', () => {
     const calls = stateless.costs.filter(({ operation, http }) => http > 0 && !operation.includes('listen'))
     expect(calls).toHaveLength(6)
     for (const cost of calls) {
-      expect(cost, cost.operation).toMatchObject({ http: 1, session: nothingElse, updates: nothingElse })
+      expect(cost, cost.operation).toMatchObject({ http: 1, session: nothingElse, subscriptions: nothingElse })
     }
   })
 
@@ -146,6 +149,6 @@ describe('a stateless client', () => {
   ])('needs one request of one object: %s', (operation, rowsWritten) => {
     const cost = costOf(stateless, operation)
     expect(requestsOf(cost)).toBe(1)
-    expect(cost).toMatchObject({ session: nothingElse, updates: { woken: 1, rowsWritten, alarmsSet: 0 } })
+    expect(cost).toMatchObject({ session: nothingElse, subscriptions: { woken: 1, rowsWritten, alarmsSet: 0 } })
   })
 })

@@ -60,7 +60,7 @@ server.tool(
 )
 const worker = serve(server)
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 `
 
 test('the package holds what is needed, and nothing else', () => {
@@ -118,7 +118,7 @@ test('it writes declarations with the options of tsc --init, of everything that 
      const worker = serve(server, { plugins: [tasks()] })
      export const served = worker
      export class McpSession extends worker.McpSession {}
-     export class McpUpdates extends worker.McpUpdates {}
+     export class McpSubscriptions extends worker.McpSubscriptions {}
      export class McpTask extends worker.McpTask {}`,
   )
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ name: 'declared', private: true, type: 'module' }))
@@ -131,7 +131,7 @@ test('it writes declarations with the options of tsc --init, of everything that 
   await tsc('-p', '.', '--rootDir', 'src', '--outDir', 'out', '--rewriteRelativeImportExtensions', ...types)
   const written = readFileSync(join(folder, 'out/index.d.ts'), 'utf8')
   expect(written).toContain('McpSession: import("edgemcp").SessionClass')
-  expect(written).toContain('McpUpdates: import("edgemcp").UpdatesClass')
+  expect(written).toContain('McpSubscriptions: import("edgemcp").SubscriptionsClass')
 })
 
 test('and deploys', async () => {

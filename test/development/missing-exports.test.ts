@@ -17,25 +17,25 @@ const printedBy = async (folder: string): Promise<string[]> => {
 
 test('a Worker without the classes is told once, at the first call, what to export and to declare', async () => {
   expect(await printedBy('test/serve/bare')).toEqual([
-    `edgemcp runs without sessions, streams and updates: this Worker has no Durable Object class McpSession and McpUpdates. Add to it
+    `edgemcp runs without sessions, streams and subscriptions: this Worker has no Durable Object class McpSession and McpSubscriptions. Add to it
 
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 
 and a migration of its own to the end of its wrangler.toml
 
 [[migrations]]
-tag = "add-McpSession-McpUpdates"
-new_sqlite_classes = ["McpSession", "McpUpdates"]`,
+tag = "add-McpSession-McpSubscriptions"
+new_sqlite_classes = ["McpSession", "McpSubscriptions"]`,
   ])
 })
 
 test('a Worker that exports the classes and does not declare them is told to declare them only', async () => {
   expect(await printedBy('test/development/undeclared')).toEqual([
-    `edgemcp runs without sessions, streams and updates: this Worker has no Durable Object class McpSession and McpUpdates. Add a migration of its own to the end of its wrangler.toml
+    `edgemcp runs without sessions, streams and subscriptions: this Worker has no Durable Object class McpSession and McpSubscriptions. Add a migration of its own to the end of its wrangler.toml
 
 [[migrations]]
-tag = "add-McpSession-McpUpdates"
-new_sqlite_classes = ["McpSession", "McpUpdates"]`,
+tag = "add-McpSession-McpSubscriptions"
+new_sqlite_classes = ["McpSession", "McpSubscriptions"]`,
   ])
 })
 

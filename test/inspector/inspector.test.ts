@@ -381,9 +381,9 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       const task = objects('McpTask').first()
       await task.locator('summary').first().click()
       await expect.poll(() => task.locator('.contents').innerText(), patience).toMatch(/brew[\s\S]*milk/)
-      await objects('McpUpdates').first().locator('summary').first().click()
+      await objects('McpSubscriptions').first().locator('summary').first().click()
       await expect
-        .poll(() => objects('McpUpdates').first().locator('.contents').innerText(), patience)
+        .poll(() => objects('McpSubscriptions').first().locator('.contents').innerText(), patience)
         .toContain('(not shown)')
       await page.getByRole('button', { name: 'Look again' }).click()
       await expect.poll(() => task.locator('.contents').innerText(), patience).toContain('milk')

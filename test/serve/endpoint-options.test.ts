@@ -76,7 +76,7 @@ test('sessions.log is that of the endpoint', async () => {
   expect((await replayOf('quick')).status).toBe(400)
 })
 
-describe('updates is that of the endpoint', () => {
+describe('subscriptions() is that of the endpoint', () => {
   test('when the class that keeps its sessions has none', async () => {
     await using session = await connect(at('telling'), { revision })
     await session.subscribe({ resourceSubscriptions: ['note://1'] })

@@ -17,8 +17,8 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]())
 
 /** Puts an object with one connection to sleep. Resolves to what checks, in the end, that it was another one that woke. */
-async function fallAsleep(kind: 'McpSession' | 'McpUpdates', name: string): Promise<() => Promise<void>> {
-  const inspect = (): Promise<Inventory> => (kind === 'McpSession' ? server.session(name) : server.updates())
+async function fallAsleep(kind: 'McpSession' | 'McpSubscriptions', name: string): Promise<() => Promise<void>> {
+  const inspect = (): Promise<Inventory> => (kind === 'McpSession' ? server.session(name) : server.subscriptions())
   const { sockets, instance } = await inspect()
   expect(sockets).toBe(1)
   // This waits for whatever keeps the object in memory, and gives up after half a minute.
@@ -60,7 +60,7 @@ test('an object that waits for a person sleeps, and the call ends on the same st
 test('the object behind streams of changes sleeps, and the next change arrives on the same stream', async () => {
   const client = await connect(server.url, { revision: '2026-07-28' })
   const watched = await client.subscribe({ resourceSubscriptions: ['note://2'] })
-  const isAnother = await fallAsleep('McpUpdates', 'updates')
+  const isAnother = await fallAsleep('McpSubscriptions', 'subscriptions')
   await touch('2')
   const { params } = await client.next('notifications/resources/updated')
   expect(params).toMatchObject({ uri: 'note://2' })
@@ -86,9 +86,9 @@ test('an object sleeps behind HTTP+SSE, while its client is idle and while it wa
 test('a thousand idle streams hear a change once, after their objects slept and after their objects were lost', async () => {
   // Idle means idle: no comment is due while this runs.
   await using server = await startServer('test/chaos/listening', { KEEP_ALIVE: '600000' })
-  const shards = ['updates', 'updates 1', 'updates 2']
+  const shards = ['subscriptions', 'subscriptions 1', 'subscriptions 2']
   const holding = async (shard: string): Promise<Holding> =>
-    (await fetch(new URL(`/objects/McpUpdates/${shard}`, server.url))).json()
+    (await fetch(new URL(`/objects/McpSubscriptions/${shard}`, server.url))).json()
   const publish = async (uri: string) => {
     const { status } = await fetch(new URL(`/publish?change=${uri}`, server.url), { method: 'POST' })
     expect(status).toBe(204)
@@ -105,14 +105,16 @@ test('a thousand idle streams hear a change once, after their objects slept and 
   const before = await Promise.all(shards.map((shard) => holding(shard)))
   expect(before.reduce((sum, { sockets }) => sum + sockets, 0)).toBe(1000)
   for (const name of shards) {
-    await server.harness.getWorker().evictDurableObject('McpUpdates', { name, webSockets: 'hibernate' })
+    await server.harness.getWorker().evictDurableObject('McpSubscriptions', { name, webSockets: 'hibernate' })
   }
   await publish(uris[0])
   await audience.everyoneHas(1000)
   const asleep = await Promise.all(shards.map((shard) => holding(shard)))
 
   for (const shard of shards) {
-    const { status } = await fetch(new URL(`/objects/McpUpdates/${shard}?do=abort`, server.url), { method: 'POST' })
+    const { status } = await fetch(new URL(`/objects/McpSubscriptions/${shard}?do=abort`, server.url), {
+      method: 'POST',
+    })
     expect(status).toBe(204)
   }
   // Nobody may have come back yet.

@@ -22,8 +22,8 @@ describe('a Worker that forgot to export the Durable Objects', () => {
     }
     const warnings = server.harness.getLogs().filter(({ message }) => message.includes('McpSession'))
     expect(warnings).toHaveLength(1)
-    expect(warnings[0]?.message).toContain('export const { McpSession, McpUpdates } = worker')
-    expect(warnings[0]?.message).toContain('new_sqlite_classes = ["McpSession", "McpUpdates"]')
+    expect(warnings[0]?.message).toContain('export const { McpSession, McpSubscriptions } = worker')
+    expect(warnings[0]?.message).toContain('new_sqlite_classes = ["McpSession", "McpSubscriptions"]')
   })
 
   test('says what is missing when a handler needs more', async () => {
@@ -38,7 +38,7 @@ describe('a Worker that forgot to export the Durable Objects', () => {
         ({ content }) => JSON.stringify(content),
         (problem) => problem.message,
       )
-      expect(said, `${revision} ${tool}`).toMatch(/McpSession|McpUpdates|EDGEMCP_KEYS/)
+      expect(said, `${revision} ${tool}`).toMatch(/McpSession|McpSubscriptions|EDGEMCP_KEYS/)
     }
     const client = await connect(server.url, { revision: '2025-11-25', answers })
     expect(await client.callTool('ask')).toMatchObject({ isError: true })

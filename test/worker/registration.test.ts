@@ -18,7 +18,7 @@ const terms = termsText({ streamAfterMs: 1000, ttl: week, log: defaultLogBounds,
 const server = createServer({ name: 'test', version: '1.0.0' })
 server.resource('note://1', { description: 'A note' }, () => 'a note')
 
-/** Runs a session of a server without `subscriptions()` on the storage of one that is registered with the Updates object 2. */
+/** Runs a session of a server without `subscriptions()` on the storage of one that is registered with the Subscriptions object 2. */
 async function registered(use: (session: Session, storage: DurableObjectStorage, left: string[]) => Promise<void>) {
   const name = crypto.randomUUID()
   const left: string[] = []
@@ -28,7 +28,7 @@ async function registered(use: (session: Session, storage: DurableObjectStorage,
     className: 'McpSession',
     Subscriptions: undefined,
     termsOf: () => terms,
-    updatesAt: (shard: number) => ({ leave: async (session: string) => left.push(`${shard} ${session}`) > 0 }),
+    subscriptionsAt: (shard: number) => ({ leave: async (session: string) => left.push(`${shard} ${session}`) > 0 }),
     seals: () => ({}),
     serverFor: () => server,
     enterOf: () => undefined,

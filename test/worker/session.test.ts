@@ -493,8 +493,9 @@ describe('a session that is over', () => {
     await scheduler.wait(100)
     await session().post(call('slow', { on: false }))
     expect(await valuesOf(stub)).toEqual(['ended'])
-    const updates = (exports as unknown as { McpUpdates: { getByName(name: string): DurableObjectStub } }).McpUpdates
-    const rows = await runInDurableObject(updates.getByName('updates'), (_, { storage: { sql } }) =>
+    const updates = (exports as unknown as { McpSubscriptions: { getByName(name: string): DurableObjectStub } })
+      .McpSubscriptions
+    const rows = await runInDurableObject(updates.getByName('subscriptions'), (_, { storage: { sql } }) =>
       sql.exec("SELECT * FROM subscriptions WHERE topic = 'resource:slow://1'").toArray(),
     )
     expect(rows).toEqual([])

@@ -9,16 +9,16 @@ import { createServer } from 'edgemcp'
 import { state } from 'edgemcp/state'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import type { RequestStateRpc, SessionRpc, UpdatesRpc } from '../../durable-objects/rpc.ts'
+import type { RequestStateRpc, SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import { Task } from '../../durable-objects/task/object.ts'
 import type { StateRpc } from '../../worker/declarations/state.ts'
 import { post, week } from './session-post.ts'
 import { taskHost } from './task-host.ts'
 
 type Namespace<Rpc> = { getByName(name: string): DurableObjectStub & Rpc }
-const { McpSession, McpUpdates, McpState } = exports as unknown as {
+const { McpSession, McpSubscriptions, McpState } = exports as unknown as {
   McpSession: Namespace<SessionRpc & RequestStateRpc>
-  McpUpdates: Namespace<UpdatesRpc>
+  McpSubscriptions: Namespace<SubscriptionsRpc>
   McpState: Namespace<StateRpc>
 }
 
@@ -186,14 +186,14 @@ describe('the stored data of schema version 1', () => {
     const session = McpSession.getByName(crypto.randomUUID())
     const sent = await opened(session)
     const name = session.id.name ?? ''
-    const updates = McpUpdates.getByName(crypto.randomUUID())
+    const updates = McpSubscriptions.getByName(crypto.randomUUID())
     await put(updates, subscriptions(name))
     await runInDurableObject(updates, (_, { storage }) => storage.setAlarm(Date.now()))
     await runDurableObjectAlarm(updates)
     await vi.waitFor(() => expect(sent()).toContain('notifications/tools/list_changed'))
     expect(sent()).toContain('"uri":"note://1"')
     expect(await updates.keys()).toEqual(keyRing)
-    expect(await updates.turned()).toEqual({ 'tools echo': false })
+    expect(await updates.enabledOverrides()).toEqual({ 'tools echo': false })
     expect(await updates.leave(name)).toBe(true)
   })
 

@@ -1,14 +1,14 @@
 import { evictDurableObject, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { expect, test, vi } from 'vitest'
-import type { SessionRpc, UpdatesRpc } from '../../durable-objects/rpc.ts'
-import { Updates } from '../../durable-objects/subscriptions/object.ts'
+import type { SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
+import { SubscriptionsObject } from '../../durable-objects/subscriptions/object.ts'
 import { post, week } from './session-post.ts'
 
 type Stub = DurableObjectStub & SessionRpc
-const { McpSession, McpUpdates } = exports as unknown as {
+const { McpSession, McpSubscriptions } = exports as unknown as {
   McpSession: { getByName(name: string): Stub }
-  McpUpdates: { getByName(name: string): DurableObjectStub & UpdatesRpc }
+  McpSubscriptions: { getByName(name: string): DurableObjectStub & SubscriptionsRpc }
 }
 
 test('a subscription made while a narrower token ends the older ones is kept', async () => {
@@ -19,8 +19,11 @@ test('a subscription made while a narrower token ends the older ones is kept', a
   await runInDurableObject(stub, (_, { storage }) => storage.kv.put('subscribedScopes', ['notes']))
   await evictDurableObject(stub)
   const { promise: mayLeave, resolve: leave } = Promise.withResolvers<void>()
-  const original = Updates.prototype.leave
-  const leaving = vi.spyOn(Updates.prototype, 'leave').mockImplementation(async function (this: Updates, session) {
+  const original = SubscriptionsObject.prototype.leave
+  const leaving = vi.spyOn(SubscriptionsObject.prototype, 'leave').mockImplementation(async function (
+    this: SubscriptionsObject,
+    session,
+  ) {
     await mayLeave
     return original.call(this, session)
   })
@@ -36,7 +39,7 @@ test('a subscription made while a narrower token ends the older ones is kept', a
   } finally {
     leaving.mockRestore()
   }
-  const topics = await runInDurableObject(McpUpdates.getByName('updates'), (_, { storage }) =>
+  const topics = await runInDurableObject(McpSubscriptions.getByName('subscriptions'), (_, { storage }) =>
     storage.sql
       .exec<{ topic: string }>('SELECT topic FROM subscriptions WHERE session = ?', name)
       .toArray()

@@ -65,7 +65,7 @@ export type ExtraSubscription = {
   /** The part of the filter that is honoured. */
   readonly filter: Params
   readonly topics: readonly string[]
-  /** Called once the stream is there. @param shard of the Updates objects, which it belongs to */
+  /** Called once the stream is there. @param shard of the Subscriptions objects, which it belongs to */
   onOpened(shard: number): Promise<void>
 }
 

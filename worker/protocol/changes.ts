@@ -57,6 +57,9 @@ export function tenantKey({ issuer, tenant }: Recipients): string | undefined {
 export const topicOf = (change: Change, scope: Recipients = {}): string =>
   `${tenantPrefix(tenantKey(scope))}${'list' in change ? change.list : `resource:${spelled(change.resource)}`}`
 
+/** Returns the name of the Durable Object of a shard of subscriptions. The first one is 0. */
+export const shardName = (shard: number): string => (shard === 0 ? 'subscriptions' : `subscriptions ${shard}`)
+
 /** Braces are those of a template. In the normal form of a URI they are encoded, so that no URI is a template's topic. */
 const spelled = (resource: string) =>
   resource

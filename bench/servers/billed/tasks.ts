@@ -2,6 +2,6 @@ import server, * as objects from '../../../test/tasks/server/index.ts'
 import { counted, countedWorker } from './counting.ts'
 
 export const McpSession = counted(objects.McpSession, ['post', 'end', 'changed', 'keep', 'kept', 'claim'])
-export const McpUpdates = counted(objects.McpUpdates, ['keys'])
+export const McpSubscriptions = counted(objects.McpSubscriptionsptions, ['keys'])
 export const McpTask = counted(objects.McpTask, ['start', 'get', 'update', 'cancel'])
 export default countedWorker(server)

@@ -97,9 +97,9 @@ function neededBy({ servers, sources, config, bundle }: Project): Map<string, Ne
   const serve = find(sources, /\b(?:const|let)\s+([\w$]+)\s*=\s*serve\s*\(/)
   for (const { names, sessions, has } of servers) {
     const whys = {
-      ...((sessions || has.updates) && {
+      ...((sessions || has.subscriptions) && {
         McpSession: 'Sessions and their streams are kept by an object',
-        McpUpdates: 'Keys and changes are kept by an object',
+        McpSubscriptions: 'Keys and changes are kept by an object',
       }),
       ...(has.tasks && { McpTask: 'Tasks are kept by an object' }),
     }
@@ -195,7 +195,7 @@ function twice(config: Config): Finding[] {
 function shared({ servers, sources, config }: Project): Finding[] {
   const serves = findAll(sources, /\bserve\s*\(/)
   const owners = new Map<string, string>()
-  return servers.flatMap(({ name, sessions, names, ownClasses: { session, updates } }, index) => {
+  return servers.flatMap(({ name, sessions, names, ownClasses: { session, subscriptions } }, index) => {
     if (!sessions) return []
     const className = names.McpSession ?? 'McpSession'
     const owner = owners.get(className) ?? name
@@ -210,8 +210,8 @@ function shared({ servers, sources, config }: Project): Finding[] {
       line: place?.line,
       problem: `The servers "${owner}" and "${name}" keep sessions in one class, ${className}: session requests to the server that the class does not belong to are refused.`,
       fix:
-        `Give serve() of "${name}" durableObjects: { names: { McpSession: '${session}', McpUpdates: '${updates}' } }, export what it returns with ` +
-        `export const { McpSession: ${session}, McpUpdates: ${updates} } = …, and declare both classes in a migration of their own.`,
+        `Give serve() of "${name}" durableObjects: { names: { McpSession: '${session}', McpSubscriptions: '${subscriptions}' } }, export what it returns with ` +
+        `export const { McpSession: ${session}, McpSubscriptions: ${subscriptions} } = …, and declare both classes in a migration of their own.`,
     }
   })
 }

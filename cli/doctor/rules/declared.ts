@@ -146,7 +146,7 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
     (switchable && locate(sources, switchable))
   const serve = find(sources, /\bserve\(\s*([\w$]+)\s*\)/)
   // Of several servers, it may be of one that has them.
-  if (announced && !servers.some((server) => server.has.updates)) {
+  if (announced && !servers.some((server) => server.has.subscriptions)) {
     findings.push({
       rule: 'notify-without-subscriptions',
       level: 'error',

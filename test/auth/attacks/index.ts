@@ -124,5 +124,5 @@ export default {
   fetch: (request: Request, bindings: unknown, ctx: ExecutionContext) =>
     (new URL(request.url).pathname.includes('/named/') ? named : worker).fetch(request, bindings, ctx),
 }
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 export { McpState } from 'edgemcp/state'

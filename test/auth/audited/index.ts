@@ -104,4 +104,4 @@ export default {
     return (pathname.startsWith('/behind') ? behind : worker).fetch(request, env, ctx)
   },
 } satisfies ExportedHandler
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

@@ -24,7 +24,7 @@ function shop(name: string) {
   return server
 }
 
-const names = { McpSession: 'TwoSession', McpUpdates: 'TwoUpdates', McpTask: 'TwoTask' }
+const names = { McpSession: 'TwoSession', McpSubscriptions: 'TwoSubscriptions', McpTask: 'TwoTask' }
 const euServer = shop('eu')
 const usServer = shop('us')
 
@@ -37,7 +37,7 @@ const again = serve(euServer, { path: '/again/mcp', plugins })
 const blue = serve(euServer, { path: '/blue/mcp', identity: 'both', plugins })
 const green = serve(euServer, { path: '/green/mcp', identity: 'both', plugins })
 
-export const { McpSession, McpUpdates, McpTask } = eu
-export const { McpSession: TwoSession, McpUpdates: TwoUpdates, McpTask: TwoTask } = us
+export const { McpSession, McpSubscriptions, McpTask } = eu
+export const { McpSession: TwoSession, McpSubscriptions: TwoSubscriptions, McpTask: TwoTask } = us
 export { McpState } from 'edgemcp/state'
 export default first(own(us), own(again), own(blue), own(green), eu)

@@ -52,4 +52,4 @@ const worker = serve(server, {
 })
 export default worker
 export { McpState }
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

@@ -4,4 +4,4 @@ import * as leaky from '../leaky/index.ts'
 
 const worker = withTestClock(leaky)
 export default worker.default
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

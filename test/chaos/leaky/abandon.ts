@@ -167,9 +167,9 @@ export async function settled(server: LeakyServer, abandoned: readonly Abandoned
       await setTimeout(100)
     }
   }
-  const { sockets, tables } = await server.updates({ alone: true })
+  const { sockets, tables } = await server.subscriptions({ alone: true })
   if (sockets > 0 || (tables.subscriptions ?? 0) > 0) {
-    throw new Error(`The Updates object still holds ${JSON.stringify({ sockets, tables })}`)
+    throw new Error(`The Subscriptions object still holds ${JSON.stringify({ sockets, tables })}`)
   }
 }
 

@@ -1,7 +1,7 @@
 /**
  * A server whose objects can be asked what they hold, and whose options come from its environment.
  *
- * `GET /objects/session/<name>` and `GET /objects/updates/updates` answer with an `Inventory`; with `?until=alone` when
+ * `GET /objects/session/<name>` and `GET /objects/subscriptions/subscriptions` answer with an `Inventory`; with `?until=alone` when
  * the object has no sockets any more. `POST` makes the object's alarm due now, if it has one.
  */
 import { env, exports } from 'cloudflare:workers'
@@ -90,7 +90,7 @@ export class McpSession extends worker.McpSession {
   }
 }
 
-export class McpUpdates extends worker.McpUpdates {
+export class McpSubscriptions extends worker.McpSubscriptions {
   readonly #instance = crypto.randomUUID()
 
   inspect(inspection: Inspection): Promise<Inventory> {
@@ -99,15 +99,15 @@ export class McpUpdates extends worker.McpUpdates {
 }
 
 type Namespace = { getByName(name: string): { inspect(inspection: Inspection): Promise<Inventory> } }
-const objects = exports as unknown as { McpSession: Namespace; McpUpdates: Namespace }
+const objects = exports as unknown as { McpSession: Namespace; McpSubscriptions: Namespace }
 
 export default {
   async fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response> {
     const { pathname, searchParams } = new URL(request.url)
-    const [, kind, name] = /^\/objects\/(session|updates)\/([\w-]+)$/.exec(pathname) ?? []
+    const [, kind, name] = /^\/objects\/(session|subscriptions)\/([\w-]+)$/.exec(pathname) ?? []
     if (!name) return worker.fetch(request, env, ctx)
-    const { McpSession, McpUpdates } = objects
-    const object = (kind === 'session' ? McpSession : McpUpdates).getByName(name)
+    const { McpSession, McpSubscriptions } = objects
+    const object = (kind === 'session' ? McpSession : McpSubscriptions).getByName(name)
     const inspection = { due: request.method === 'POST', alone: searchParams.get('until') === 'alone' }
     return Response.json(await object.inspect(inspection))
   },

@@ -18,8 +18,8 @@ const patience = 60_000
 export type LeakyServer = ServerWithObjects & {
   /** What a session's object holds. */
   session(name: string, when?: When): Promise<Inventory>
-  /** What the Updates object holds. */
-  updates(when?: When): Promise<Inventory>
+  /** What the Subscriptions object holds. */
+  subscriptions(when?: When): Promise<Inventory>
   /** Streams of a session that wait for an answer. */
   openStreams(name: string): Promise<number>
 }
@@ -39,7 +39,7 @@ export async function startLeaky(
   return {
     ...server,
     session: (name, when) => inspect(`session/${name}`, when),
-    updates: (when) => inspect('updates/updates', when),
+    subscriptions: (when) => inspect('subscriptions/subscriptions', when),
     async openStreams(name) {
       const storage = await server.harness.getWorker().getDurableObjectStorage('McpSession', { name })
       return (await storage.exec('SELECT id FROM streams WHERE unanswered > 0')).length

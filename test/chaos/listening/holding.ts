@@ -1,4 +1,4 @@
-/** What an Updates object holds. */
+/** What a Subscriptions object holds. */
 export type Holding = {
   /** Another one after the object was evicted or lost. */
   instance: string

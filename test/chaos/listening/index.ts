@@ -1,8 +1,8 @@
 /**
- * A server of things that change, with three Updates objects. `KEEP_ALIVE` of its environment: milliseconds between
+ * A server of things that change, with three Subscriptions objects. `KEEP_ALIVE` of its environment: milliseconds between
  * comments on a stream.
  *
- * `POST /publish?change=<tools, prompts, resources or a URI>` announces a change. `GET /objects/McpUpdates/<name>` answers
+ * `POST /publish?change=<tools, prompts, resources or a URI>` announces a change. `GET /objects/McpSubscriptions/<name>` answers
  * with a `Holding`. `POST` of it does something to the object first: `?do=abort` it is lost at once, `?do=age` what it has
  * logged is six minutes older and its alarm due; `/objects/McpSession/<name>` can be lost as well.
  */
@@ -30,7 +30,7 @@ export class McpSession extends worker.McpSession {
   }
 }
 
-export class McpUpdates extends worker.McpUpdates {
+export class McpSubscriptions extends worker.McpSubscriptions {
   readonly #instance = crypto.randomUUID()
 
   lose(): void {
@@ -66,7 +66,9 @@ export class McpUpdates extends worker.McpUpdates {
 
 type Objects = {
   McpSession: { getByName(name: string): { lose(): Promise<void> } }
-  McpUpdates: { getByName(name: string): { lose(): Promise<void>; age(): Promise<void>; holding(): Promise<Holding> } }
+  McpSubscriptions: {
+    getByName(name: string): { lose(): Promise<void>; age(): Promise<void>; holding(): Promise<Holding> }
+  }
 }
 const objects = exports as unknown as Objects
 
@@ -85,13 +87,14 @@ export default {
     const [, kind, name = ''] = /^\/objects\/(\w+)\/(.+)$/.exec(decodeURIComponent(pathname)) ?? []
     if (!kind) return worker.fetch(request, env, ctx)
     if (searchParams.get('do') === 'abort') {
-      const object = kind === 'McpSession' ? objects.McpSession.getByName(name) : objects.McpUpdates.getByName(name)
+      const object =
+        kind === 'McpSession' ? objects.McpSession.getByName(name) : objects.McpSubscriptions.getByName(name)
       // Nobody is left who could answer.
       await object.lose().catch(() => {})
       return new Response(null, { status: 204 })
     }
     try {
-      const object = objects.McpUpdates.getByName(name)
+      const object = objects.McpSubscriptions.getByName(name)
       if (searchParams.get('do') === 'age') await object.age()
       return Response.json(await object.holding())
     } catch (problem) {

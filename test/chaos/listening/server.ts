@@ -6,9 +6,9 @@ import { bodyOf } from '../session.ts'
 import type { Holding } from './holding.ts'
 import { send } from './wire.ts'
 
-type Kind = 'McpUpdates' | 'McpSession'
+type Kind = 'McpSubscriptions' | 'McpSession'
 
-export const shards = ['updates', 'updates 1', 'updates 2']
+export const shards = ['subscriptions', 'subscriptions 1', 'subscriptions 2']
 
 export class ListeningServer implements AsyncDisposable {
   /** Resolves when it is there. */
@@ -69,13 +69,13 @@ export class ListeningServer implements AsyncDisposable {
     return post(new URL(`/${kind}/${encodeURIComponent(name)}`, this.#control))
   }
 
-  /** What each Updates object holds. `isOlder`: after what it has logged has been made six minutes older. */
+  /** What each Subscriptions object holds. `isOlder`: after what it has logged has been made six minutes older. */
   holdings({ isOlder = false } = {}): Promise<Holding[]> {
     return Promise.all(shards.map((name) => this.#holding(name, isOlder)))
   }
 
   async #holding(name: string, isOlder: boolean): Promise<Holding> {
-    const url = new URL(`/objects/McpUpdates/${encodeURIComponent(name)}${isOlder ? '?do=age' : ''}`, this.url)
+    const url = new URL(`/objects/McpSubscriptions/${encodeURIComponent(name)}${isOlder ? '?do=age' : ''}`, this.url)
     let said = ''
     for (let tries = 1; tries <= 20; tries++) {
       await this.up

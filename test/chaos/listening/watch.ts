@@ -1,4 +1,4 @@
-/** Looks at what the Updates objects hold: never more than there is a reason for, and nothing in the end. */
+/** Looks at what the Subscriptions objects hold: never more than there is a reason for, and nothing in the end. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import type { Book } from './book.ts'
 import type { Holding } from './holding.ts'

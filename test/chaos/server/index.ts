@@ -5,4 +5,4 @@ import { workServer } from './work.ts'
 
 const worker = serve(workServer('1'), { plugins: [subscriptions({ listenersPerAddress: 10_000 })] })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

@@ -46,7 +46,7 @@ function isolate(): string {
 }
 
 const worker = serve(server, { plugins: [subscriptions()] })
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 export const McpPublisher = publishEntrypoint(server)
 
 export default {

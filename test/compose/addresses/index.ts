@@ -28,7 +28,7 @@ const tenants = new Set(['acme', 'globex'])
 const made: string[] = []
 const shared = named('shared')
 const limit = rateLimit()
-const names = { McpSession: 'TenantSession', McpUpdates: 'TenantUpdates' }
+const names = { McpSession: 'TenantSession', McpSubscriptions: 'TenantSubscriptions' }
 const workerFor = (tenant: string, path: string) => {
   if (!tenants.has(tenant)) return undefined
   made.push(`${tenant} ${path}`)
@@ -60,5 +60,5 @@ export default first(
     return pathname === '/problem' ? new Response(problemOf(searchParams)) : undefined
   },
 )
-export const { McpSession, McpUpdates } = notes
-export const { McpSession: TenantSession, McpUpdates: TenantUpdates } = tenantWorker
+export const { McpSession, McpSubscriptions } = notes
+export const { McpSession: TenantSession, McpSubscriptions: TenantSubscriptions } = tenantWorker

@@ -76,4 +76,4 @@ const told = (request: Request) =>
   new URL(request.url).pathname === '/problems' ? Response.json(problems()) : undefined
 
 export default first(own(worker), ...others, told as never)
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

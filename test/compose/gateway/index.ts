@@ -77,6 +77,6 @@ const others = Object.entries({ bare, outer, lonely }).map(([name, each]) =>
 )
 
 export default first(own(worker), own(mixedWorker), own(turnedWorker), ...others)
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 export const { McpTask: MixedTask } = mixedWorker
 export const { McpTask: TurnedTask } = turnedWorker

@@ -84,7 +84,7 @@ const authenticate = async (request: Request) => {
   return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
 }
 const mainWorker = serve(main, { auth: { authenticate }, plugins: [subscriptions(), tasks()] })
-const names = { McpSession: 'OtherSession', McpUpdates: 'OtherUpdates' }
+const names = { McpSession: 'OtherSession', McpSubscriptions: 'OtherSubscriptions' }
 const otherWorker = serve(weather, { path: '/other/mcp', durableObjects: { names } })
 
 const app = new Hono()
@@ -107,7 +107,7 @@ app.all('/rpc', async (context) => {
 })
 
 export default first(own(mainWorker), own(otherWorker), app)
-export const { McpSession, McpUpdates, McpTask } = mainWorker
-export const { McpSession: OtherSession, McpUpdates: OtherUpdates } = otherWorker
+export const { McpSession, McpSubscriptions, McpTask } = mainWorker
+export const { McpSession: OtherSession, McpSubscriptions: OtherSubscriptions } = otherWorker
 export const McpEntrypoint = rpcEntrypoint(mainWorker)
 export const McpUrlEntrypoint = rpcEntrypoint(mainWorker, { url: 'https://mcp.example.com/mcp' })

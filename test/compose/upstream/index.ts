@@ -66,4 +66,4 @@ const worker = serve(server, {
   },
 })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

@@ -294,5 +294,5 @@ export default {
   },
 }
 
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 export { McpState } from 'edgemcp/state'

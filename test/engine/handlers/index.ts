@@ -123,5 +123,5 @@ const principal = {
 }
 const worker = serve(server, { auth: { authenticate: async () => principal } })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 export { McpState }

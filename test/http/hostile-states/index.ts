@@ -91,7 +91,7 @@ const closed = serve(server, {
 })
 const open = serve(server, { limits, path: '/open', identity: 'states' })
 
-export const { McpUpdates } = closed
+export const { McpSubscriptions } = closed
 export { McpState } from 'edgemcp/state'
 
 export class McpSession extends closed.McpSession {

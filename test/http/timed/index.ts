@@ -4,4 +4,4 @@ import * as everything from '../../support/everything/index.ts'
 
 const worker = withTestClock(everything)
 export default worker.default
-export const { McpSession, McpUpdates, McpState } = worker
+export const { McpSession, McpSubscriptions, McpState } = worker

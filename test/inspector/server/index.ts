@@ -125,4 +125,4 @@ const worker = serve(server, {
   plugins: [subscriptions(), tasks()],
 })
 export default worker
-export const { McpSession, McpUpdates, McpTask } = worker
+export const { McpSession, McpSubscriptions, McpTask } = worker

@@ -91,4 +91,4 @@ export default {
   },
 } satisfies ExportedHandler
 export { McpState }
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

@@ -92,5 +92,5 @@ const auth = oauthProvider(({ user }: Props) => ({
 }))
 const worker = serve(server, { auth, plugins: [subscriptions()] })
 export default withProps(worker)
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 export { McpState } from 'edgemcp/state'

@@ -106,4 +106,4 @@ server.prompt(
 
 const worker = serve(server, { auth: bearer({ issuer: ISSUER }), plugins: [subscriptions()] })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

@@ -108,7 +108,7 @@ const worker = serve(server, {
     tasks(),
   ],
 })
-export const { McpSession, McpUpdates, McpTask } = worker
+export const { McpSession, McpSubscriptions, McpTask } = worker
 
 const observed = withTraceContext(worker)
 export default {

@@ -12,4 +12,4 @@ server.use(openApiTools(pets, { base: API, headers: () => ({ 'X-Key': 'secret' }
 
 const worker = serve(server)
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

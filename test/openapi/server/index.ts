@@ -13,4 +13,4 @@ server.use(openApiTools(parseOpenApi(pets), { base: 'http://127.0.0.1:9', prefix
 
 const worker = serve(server)
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

@@ -84,7 +84,7 @@ const misspelt: readonly Case[] = [
   [
     'serve: objects',
     () => served({ durableObjects: { names: { McpSessions: 'Mine' } } }),
-    'serve() has no class "McpSessions" to name in durableObjects.names: it has McpSession, McpUpdates and McpState',
+    'serve() has no class "McpSessions" to name in durableObjects.names: it has McpSession, McpSubscriptions and McpState',
   ],
   [
     'createServer',
@@ -132,7 +132,7 @@ const misspelt: readonly Case[] = [
     'forTenant() does not take "allowMissing" (did you mean "allowMissingClaim"?): it takes allowMissingClaim',
   ],
   [
-    'updates',
+    'subscriptions',
     () => subscriptions(loose({ shard: 2 })),
     'subscriptions() does not take "shard" (did you mean "shards"?): it takes shards, listeners, listenersEach, listenersPerAddress and storageBytes',
   ],
@@ -415,7 +415,7 @@ const wrong: readonly Case[] = [
     'serve() takes an object with path, auth, plugins, sessions, limits, identity, durableObjects, origins and hosts, not "/mcp"',
   ],
   [
-    'updates: shards',
+    'subscriptions: shards',
     () => subscriptions({ shards: 0 }),
     '"shards" of subscriptions() must be a whole number of 1 or more, not 0',
   ],

@@ -20,4 +20,4 @@ const worker = serve(server, {
   plugins: [subscriptions({ listeners: 5, listenersEach: 2, listenersPerAddress: 3, storageBytes: 2_000_000 })],
 })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

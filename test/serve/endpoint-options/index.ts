@@ -65,7 +65,7 @@ export class PatientSession extends keepsPatient.McpSession {
   }
 }
 export const HastySession = keepsHasty.McpSession
-export const { McpUpdates } = keepsHasty
+export const { McpSubscriptions } = keepsHasty
 
 const endpoints = (
   [

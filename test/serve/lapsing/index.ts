@@ -8,7 +8,7 @@ server.resource('note://{id}', { description: 'A note' }, ({ id }) => id)
 const worker = serve(server, { sessions: { ttl: 3000 }, plugins: [subscriptions()] })
 
 export const { McpSession } = worker
-export class McpUpdates extends worker.McpUpdates {
+export class McpSubscriptions extends worker.McpSubscriptions {
   registered(): { topic: string; session: string }[] {
     return this.ctx.storage.sql.exec<{ topic: string; session: string }>('SELECT * FROM subscriptions').toArray()
   }
@@ -17,7 +17,9 @@ export class McpUpdates extends worker.McpUpdates {
 export default {
   fetch(request, env, ctx) {
     if (new URL(request.url).pathname !== '/registered') return worker.fetch(request, env, ctx)
-    const { McpUpdates: updates } = ctx.exports as unknown as { McpUpdates: DurableObjectNamespace<McpUpdates> }
-    return updates.getByName('updates').registered().then(Response.json)
+    const { McpSubscriptions: updates } = ctx.exports as unknown as {
+      McpSubscriptions: DurableObjectNamespace<McpSubscriptions>
+    }
+    return updates.getByName('subscriptions').registered().then(Response.json)
   },
 } satisfies ExportedHandler

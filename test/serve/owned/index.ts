@@ -32,4 +32,4 @@ const worker = serve(server, {
   plugins: [subscriptions()],
 })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

@@ -13,4 +13,4 @@ const worker = serve(server, {
   durableObjects: { jurisdiction: 'eu', locationHint: 'weur' },
 })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

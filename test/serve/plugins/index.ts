@@ -182,4 +182,4 @@ export default first(
   own(guarded),
   worker,
 )
-export const { McpSession, McpUpdates, McpTask, PluginCounts } = worker
+export const { McpSession, McpSubscriptions, McpTask, PluginCounts } = worker

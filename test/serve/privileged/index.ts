@@ -84,7 +84,7 @@ export default {
     return pathname === '/audited' ? Response.json(events) : worker.fetch(request, env, ctx)
   },
 } satisfies ExportedHandler
-export const { McpUpdates, McpTask } = worker
+export const { McpSubscriptions, McpTask } = worker
 
 export class McpSession extends worker.McpSession {
   override async fetch(request: Request): Promise<Response> {

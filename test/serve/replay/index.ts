@@ -63,7 +63,7 @@ const note = server.resource('note://{id}', { name: 'note', description: 'A note
 
 const worker = serve(server, { limits: { keepAliveMs: 100 }, plugins: [subscriptions()] })
 export default worker
-export const { McpUpdates } = worker
+export const { McpSubscriptions } = worker
 
 let dials = 0
 

@@ -16,7 +16,7 @@ server.tool('wait', { description: 'Waits', task: true }, async (_, ctx) => {
 
 const worker = serve(server, { plugins: [subscriptions(), tasks()] })
 export default worker
-export const { McpUpdates } = worker
+export const { McpSubscriptions } = worker
 
 async function pretend({ storage, abort }: { storage: DurableObjectStorage; abort(): void }): Promise<never> {
   storage.kv.put('schema', 99)

@@ -12,4 +12,4 @@ const openWorker = serve(open)
 const guardedWorker = serve(guarded, { path: '/guarded/mcp' })
 
 export default first(own(openWorker), own(guardedWorker))
-export const { McpSession, McpUpdates } = guardedWorker
+export const { McpSession, McpSubscriptions } = guardedWorker

@@ -113,5 +113,5 @@ const worker = serve(server, {
   },
 })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 export { McpState } from 'edgemcp/state'

@@ -83,7 +83,7 @@ for (const single of [false, true]) {
 
 // A client that is gone is noticed soon. A slow machine must not turn a JSON response into an event stream.
 const worker = serve(server, { limits: { keepAliveMs: 200, streamAfterMs: 600_000 } })
-export const { McpUpdates } = worker
+export const { McpSubscriptions } = worker
 
 /** How often each object was born in this process. */
 const births = new Map<string, number>()

@@ -67,7 +67,7 @@ const lanes = [0, 1, 2, 3].map((lane) => {
       },
     },
     plugins: [subscriptions({ shards: 3 })],
-    durableObjects: { names: { McpSession: `Session${lane}`, McpUpdates: `Updates${lane}` } },
+    durableObjects: { names: { McpSession: `Session${lane}`, McpSubscriptions: `Subscriptions${lane}` } },
   })
 
   const announce = ({ list, uri, issuer = names, tenant }: Announcement): Promise<void> => {
@@ -80,7 +80,9 @@ const lanes = [0, 1, 2, 3].map((lane) => {
 })
 
 export const [Session0, Session1, Session2, Session3] = lanes.map(({ worker }) => worker.McpSession)
-export const [Updates0, Updates1, Updates2, Updates3] = lanes.map(({ worker }) => worker.McpUpdates)
+export const [Subscriptions0, Subscriptions1, Subscriptions2, Subscriptions3] = lanes.map(
+  ({ worker }) => worker.McpSubscriptions,
+)
 
 export default {
   /** `POST /<lane>/announce` says what has changed, all at once; everything else is one of the servers. */

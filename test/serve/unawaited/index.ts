@@ -19,4 +19,4 @@ export default {
   fetch: (request: Request, env: unknown, ctx: ExecutionContext) =>
     (new URL(request.url).pathname.startsWith('/unheard/') ? unheard : heard).fetch(request, env, ctx),
 }
-export const { McpSession, McpUpdates } = heard
+export const { McpSession, McpSubscriptions } = heard

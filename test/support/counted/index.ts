@@ -51,7 +51,13 @@ const worker = serve(server, {
   plugins: [subscriptions()],
 })
 
-const nothing = (): Tallies => ({ http: 0, session: { ...noTally }, updates: { ...noTally }, closed: 0, names: [] })
+const nothing = (): Tallies => ({
+  http: 0,
+  session: { ...noTally },
+  subscriptions: { ...noTally },
+  closed: 0,
+  names: [],
+})
 const tallies = nothing()
 
 export class McpSession extends worker.McpSession {
@@ -102,15 +108,15 @@ export class McpSession extends worker.McpSession {
   }
 }
 
-export class McpUpdates extends worker.McpUpdates {
+export class McpSubscriptions extends worker.McpSubscriptions {
   constructor(state: DurableObjectState, env: never) {
-    super(countStorage(state, tallies.updates), env)
-    tallies.updates.woken += 1
+    super(countStorage(state, tallies.subscriptions), env)
+    tallies.subscriptions.woken += 1
   }
 }
 
 countCalls(McpSession, worker.McpSession, tallies.session)
-countCalls(McpUpdates, worker.McpUpdates, tallies.updates)
+countCalls(McpSubscriptions, worker.McpSubscriptions, tallies.subscriptions)
 
 function session(name: string): Pick<McpSession, 'goOn' | 'left' | 'ring'> {
   const { McpSession: sessions } = exports as unknown as { McpSession: DurableObjectNamespace<never> }
@@ -120,9 +126,9 @@ function session(name: string): Pick<McpSession, 'goOn' | 'left' | 'ring'> {
 const uncounted: Record<string, (query: URLSearchParams) => unknown> = {
   '/counted': () => tallies,
   '/counted/reset': () => {
-    const { session, updates, ...rest } = nothing()
+    const { session, subscriptions, ...rest } = nothing()
     Object.assign(tallies.session, session)
-    Object.assign(tallies.updates, updates)
+    Object.assign(tallies.subscriptions, subscriptions)
     Object.assign(tallies, rest)
   },
   '/counted/left': (query) => session(query.get('session') as string).left(),

@@ -6,7 +6,7 @@ import type { TestServer } from '../server.ts'
 import type { Left, Tallies, Tally } from './tally.ts'
 
 /** What was counted while one operation ran. */
-export type Cost = { operation: string } & Pick<Tallies, 'http' | 'session' | 'updates'>
+export type Cost = { operation: string } & Pick<Tallies, 'http' | 'session' | 'subscriptions'>
 /** What a session's object keeps when it is left alone. */
 export type Leaving = { after: string; left: Left }
 /** The operations of one kind of client. */
@@ -52,8 +52,8 @@ export class Stage implements AsyncDisposable {
     await this.#tallies()
     await this.#ask('/reset')
     const result = await run()
-    const { http, session, updates } = await this.#tallies()
-    this.#bill.costs.push({ operation, http, session, updates })
+    const { http, session, subscriptions } = await this.#tallies()
+    this.#bill.costs.push({ operation, http, session, subscriptions })
     return result
   }
 
@@ -62,7 +62,10 @@ export class Stage implements AsyncDisposable {
     const less = this.#bill.costs.find((cost) => cost.operation === than) as Cost
     await this.count(operation, run)
     const more = this.#bill.costs.pop() as Cost
-    const further = { session: difference(more.session, less.session), updates: difference(more.updates, less.updates) }
+    const further = {
+      session: difference(more.session, less.session),
+      subscriptions: difference(more.subscriptions, less.subscriptions),
+    }
     this.#bill.costs.push({ operation, http: more.http - less.http, ...further })
   }
 
@@ -115,7 +118,7 @@ export class Stage implements AsyncDisposable {
   async #putToSleep(): Promise<void> {
     await this.#tallies()
     for (const name of this.#names) await evict(this.#server, 'McpSession', name, 'hibernate')
-    await evict(this.#server, 'McpUpdates', 'updates', 'hibernate')
+    await evict(this.#server, 'McpSubscriptions', 'subscriptions', 'hibernate')
   }
 
   // Requests

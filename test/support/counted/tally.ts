@@ -20,7 +20,7 @@ export type Tallies = {
   /** Requests to the Worker. */
   http: number
   session: Tally
-  updates: Tally
+  subscriptions: Tally
   /** Sockets whose closing has been dealt with: free, but waited for. */
   closed: number
   /** Names of the sessions whose objects were woken. */

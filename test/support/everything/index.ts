@@ -497,7 +497,7 @@ const worker = serve(server, {
   plugins: [page(), subscriptions()],
 })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 export { McpState } from 'edgemcp/state'
 
 import { subscriptions } from 'edgemcp/subscriptions'

@@ -78,7 +78,7 @@ export default first(
   byPath,
   () => new Response(null, { status: 404 }),
 )
-export const { McpSession, McpUpdates, McpTask } = serve(shared, {
+export const { McpSession, McpSubscriptions, McpTask } = serve(shared, {
   plugins: [subscriptions(), rateLimit(), ...withTasks],
 })
 export const { McpSession: BareSession } = serve(shared, { plugins: withTasks, durableObjects: { names: bareNames } })

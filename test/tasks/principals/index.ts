@@ -85,4 +85,4 @@ const auth = bearer({
 
 const worker = serve(server, { auth, plugins: [subscriptions(), tasks()] })
 export default worker
-export const { McpSession, McpUpdates, McpTask } = worker
+export const { McpSession, McpSubscriptions, McpTask } = worker

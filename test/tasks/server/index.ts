@@ -369,7 +369,7 @@ const worker = serve(server, {
   plugins: [subscriptions(), tasks()],
 })
 
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 
 /** An object with other members in the place of some of its own. */
 function instead<T extends object>(target: T, members: Record<string, unknown>): T {

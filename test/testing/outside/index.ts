@@ -3,4 +3,4 @@ import * as report from '../../../examples/report/index.ts'
 
 const worker = withTestClock(report)
 export default worker.default
-export const { McpSession, McpUpdates, McpTask, McpState } = worker
+export const { McpSession, McpSubscriptions, McpTask, McpState } = worker

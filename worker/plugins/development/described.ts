@@ -44,7 +44,7 @@ function descriptionOf(registry: Registry, served: Described) {
     has: {
       auth: !!auth,
       limit: limiter !== undefined,
-      updates: plugins.some(({ subscriptions }) => subscriptions),
+      subscriptions: plugins.some(({ subscriptions }) => subscriptions),
       page: has('page') || has('inspector'),
       tasks: has('tasks'),
     },

@@ -24,7 +24,7 @@ type Beside = {
   /** With the bindings whose writes are effects. */
   readonly env: object
   /** Of the classes that it needs. */
-  readonly names: { readonly session: string; readonly updates: string; readonly state: string }
+  readonly names: { readonly session: string; readonly subscriptions: string; readonly state: string }
   /** The class of all Durable Objects. */
   readonly base: { prototype: object }
 }
@@ -49,7 +49,7 @@ export function watch<O extends Guards & Described>(
   describe(registry, options, env)
   exposeStorage(base)
   warnOfMissingState(registry, limiter, names.state)
-  const classes = options.sessions === false ? [] : [names.session, names.updates]
+  const classes = options.sessions === false ? [] : [names.session, names.subscriptions]
   return {
     auth: auth && withMadeUp(auth, env),
     plugins: [watching(registry, env, hasTasks, classes), ...withInspector(plugins, env, auth)],

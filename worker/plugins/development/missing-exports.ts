@@ -9,6 +9,6 @@ export function warnOfMissingExports(names: readonly string[]): void {
   const exporting = unexported.length > 0 ? `to it\n\nexport const { ${unexported.join(', ')} } = worker\n\nand ` : ''
   const addition = exporting + migrationFor(missing)
   console.warn(
-    `edgemcp runs without sessions, streams and updates: this Worker has no Durable Object class ${missing.join(' and ')}. Add ${addition}`,
+    `edgemcp runs without sessions, streams and subscriptions: this Worker has no Durable Object class ${missing.join(' and ')}. Add ${addition}`,
   )
 }

@@ -15,18 +15,18 @@ export function warnOfSharedClass(registry: Registry, className: string, path: s
   const first = owner.registry.options.name
   // An endpoint that is made on demand may be made again.
   if (owner.registry === registry || (first === name && owner.path === path)) return
-  const { session, updates } = ownClasses(name)
+  const { session, subscriptions } = ownClasses(name)
   console.warn(
     `edgemcp serves "${first}" and "${name}" with one class of sessions, ${className}: session requests to the server that the class does not belong to are refused. ` +
-      `Give the second serve() the option\n\ndurableObjects: { names: { McpSession: '${session}', McpUpdates: '${updates}' } }\n\n` +
+      `Give the second serve() the option\n\ndurableObjects: { names: { McpSession: '${session}', McpSubscriptions: '${subscriptions}' } }\n\n` +
       'add to this Worker, with what that serve() returns in the place of worker\n\n' +
-      `export const { McpSession: ${session}, McpUpdates: ${updates} } = worker\n\nand ${migrationFor([session, updates])}`,
+      `export const { McpSession: ${session}, McpSubscriptions: ${subscriptions} } = worker\n\nand ${migrationFor([session, subscriptions])}`,
   )
 }
 
 /** Returns names for classes of its own, made of the name of a server. */
-export function ownClasses(serverName: string): { readonly session: string; readonly updates: string } {
+export function ownClasses(serverName: string): { readonly session: string; readonly subscriptions: string } {
   const words = serverName.replace(/^[^a-z]+/i, '').split(/[^a-z\d]+/i)
   const prefix = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('') || 'Other'
-  return { session: `${prefix}Session`, updates: `${prefix}Updates` }
+  return { session: `${prefix}Session`, subscriptions: `${prefix}Subscriptions` }
 }

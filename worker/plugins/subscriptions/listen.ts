@@ -6,9 +6,9 @@
 import type { Shards } from '../../../durable-objects/rpc.ts'
 import {
   anonymousListener,
+  type SubscriptionsOptions,
   tenantKeyHeader,
   topicsHeader,
-  type UpdatesOptions,
 } from '../../../durable-objects/subscriptions/object.ts'
 import type { Open, Registry } from '../../declarations/server.ts'
 import { hasResources } from '../../engine/methods/resources.ts'
@@ -46,7 +46,7 @@ export type ListenRequest = {
   /** Of the seals of the principal. */
   readonly open: Open
   readonly shards: Shards
-  readonly options: UpdatesOptions
+  readonly options: SubscriptionsOptions
 }
 
 /**
@@ -78,7 +78,7 @@ export async function listen({ message, principal, ...request }: ListenRequest):
   return {
     dial(after = '') {
       const query = new URLSearchParams({ listener, after, most })
-      return shards.at(shard).fetch(new Request(`https://updates/listen?${query}`, { headers }))
+      return shards.at(shard).fetch(new Request(`https://subscriptions/listen?${query}`, { headers }))
     },
     frame: (payload) => tagged(eventNotification(JSON.parse(payload) as ServerEvent)),
     firstFrame: tagged({

@@ -1,4 +1,4 @@
-import type { SessionRpc, TaskRpc, TaskView, UpdatesRpc } from '../../../durable-objects/rpc.ts'
+import type { SessionRpc, SubscriptionsRpc, TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
 import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
 import type { TaskCall, TaskTerms } from '../../../durable-objects/task/task-store.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
@@ -12,6 +12,7 @@ import { isVisible } from '../../engine/methods/lists.ts'
 import type { Method, MethodContext } from '../../engine/methods/method.ts'
 import { callTool, listTools } from '../../engine/methods/tools.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
+import { shardName } from '../../protocol/changes.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import { hasExperimentalTasks } from '../../protocol/revisions/experimental-tasks.ts'
@@ -52,7 +53,7 @@ const kinds: KindsOf<TasksOptions> = {
  * @example
  * const worker = serve(server, { plugins: [tasks()] })
  * export default worker
- * export const { McpSession, McpUpdates, McpTask } = worker
+ * export const { McpSession, McpSubscriptions, McpTask } = worker
  * server.tool('report', { description: 'Writes a report', task: true }, async (_, ctx) => {
  *   const pages = await ctx.once('pages', () => collect())
  *   await ctx.sleep('overnight', '8h')
@@ -150,7 +151,7 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
       // What is told under the same first topic in one breath is told once: a topic that nobody else has comes first.
       const topics = [crypto.randomUUID(), topicOf(name)]
       const shardOf = (shard: number) =>
-        object<UpdatesRpc>('McpUpdates', `updates${shard ? ` ${shard}` : ''}`).publish(notification, topics, 1)
+        object<SubscriptionsRpc>('McpSubscriptions', shardName(shard)).publish(notification, topics, 1)
       await Promise.all(shards.map(shardOf))
     },
     report,

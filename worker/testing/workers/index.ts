@@ -34,7 +34,9 @@ export const server: ServerUnderTest & { fetch(request: Request): Promise<Respon
   async advance(milliseconds) {
     // The storage of any object shows the runtime how to tell the time to all of them.
     const [name] = objects
-    const any = name ? stubOf(name) : (namespaces.McpUpdates ?? Object.values(namespaces)[0])?.getByName('updates')
+    const any = name
+      ? stubOf(name)
+      : (namespaces.McpSubscriptions ?? Object.values(namespaces)[0])?.getByName('subscriptions')
     if (any) await runInDurableObject(any, (_, { storage }) => translate(storage))
     await pass(milliseconds, async () => [...objects].map(alarmed))
   },
@@ -77,7 +79,7 @@ function namespace(className: string): Namespaces[string] {
 async function keyRing(): Promise<KeyRing> {
   const secret = (env as { EDGEMCP_KEYS?: string }).EDGEMCP_KEYS
   if (secret) return parseKeyRing(secret)
-  const minting = namespace('McpUpdates').getByName('updates') as unknown as { keys(): Promise<KeyRing> }
+  const minting = namespace('McpSubscriptions').getByName('subscriptions') as unknown as { keys(): Promise<KeyRing> }
   return minting.keys()
 }
 

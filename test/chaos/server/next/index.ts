@@ -8,4 +8,4 @@ server.tool('news', { description: 'Is new in this version' }, () => 'Good news'
 
 const worker = serve(server, { plugins: [subscriptions({ listenersPerAddress: 10_000 })] })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

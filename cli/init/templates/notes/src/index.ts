@@ -47,5 +47,5 @@ server.tool(
 
 const worker = serve(server, { plugins: [subscriptions()] })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker
 export { Notebook } from './notebook.ts'

@@ -23,4 +23,4 @@ const worker = serve(server, {
   origins: [],
 })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

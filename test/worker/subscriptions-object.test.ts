@@ -3,14 +3,18 @@ import { exports } from 'cloudflare:workers'
 import { createServer } from 'edgemcp'
 import { subscriptions as plugin } from 'edgemcp/subscriptions'
 import { describe, expect, type Mock, test, vi } from 'vitest'
-import type { UpdatesRpc } from '../../durable-objects/rpc.ts'
-import { topicsHeader, Updates, type UpdatesHost } from '../../durable-objects/subscriptions/object.ts'
+import type { SubscriptionsRpc } from '../../durable-objects/rpc.ts'
+import {
+  type SubscriptionsHost,
+  SubscriptionsObject,
+  topicsHeader,
+} from '../../durable-objects/subscriptions/object.ts'
 import { type Change, topicOf, topicsFor } from '../../worker/protocol/changes.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 
-type Stub = DurableObjectStub & UpdatesRpc
-const namespace = (exports as unknown as { McpUpdates: { getByName(name: string): Stub } }).McpUpdates
-const updates = () => namespace.getByName(crypto.randomUUID())
+type Stub = DurableObjectStub & SubscriptionsRpc
+const namespace = (exports as unknown as { McpSubscriptions: { getByName(name: string): Stub } }).McpSubscriptions
+const newShard = () => namespace.getByName(crypto.randomUUID())
 
 const tools: Change = { list: 'tools' }
 const note = (id: number | string): Change => ({ resource: `note://${id}` })
@@ -20,7 +24,7 @@ type Feed = { status: number; heard: { id: number; change: Change }[]; lastId: s
 
 async function listen(stub: Stub, topics: string[], query: Record<string, string> = {}): Promise<Feed> {
   const asking = { Upgrade: 'websocket', [topicsHeader]: JSON.stringify(topics) }
-  const request = new Request(`https://updates/listen?${new URLSearchParams(query)}`, { headers: asking })
+  const request = new Request(`https://subscriptions/listen?${new URLSearchParams(query)}`, { headers: asking })
   const { webSocket, status, headers } = await stub.fetch(request)
   const heard: Feed['heard'] = []
   webSocket?.addEventListener('message', ({ data }) => {
@@ -40,7 +44,7 @@ const aged = (stub: Stub) =>
 
 describe('a listener', () => {
   test('hears what it asked for, also after the object slept', async () => {
-    const stub = updates()
+    const stub = newShard()
     const [lists, first] = [await listen(stub, ['tools']), await listen(stub, ['resource:note://1', 'prompts'])]
     await publish(stub, tools)
     await evictDurableObject(stub, { webSockets: 'hibernate' })
@@ -53,7 +57,7 @@ describe('a listener', () => {
   })
 
   test('hears a change once, by however many of its topics', async () => {
-    const stub = updates()
+    const stub = newShard()
     const relay = await listen(stub, ['resource:note://1', 'resource:note://{id}', 'tools'])
     await stub.publish(note(1), ['resource:note://1', 'resource:note://{id}'])
     await publish(stub, tools)
@@ -61,7 +65,7 @@ describe('a listener', () => {
   })
 
   test('hears what changes again and again as often as it can make a difference', async () => {
-    const stub = updates()
+    const stub = newShard()
     const relay = await listen(stub, ['resource:note://1', 'resource:note://2'])
     for (let turn = 0; turn < 20; turn++) await publish(stub, note(1))
     await publish(stub, note(2))
@@ -75,7 +79,7 @@ describe('a listener', () => {
   })
 
   test('that was away hears what it missed, and nothing twice', async () => {
-    const stub = updates()
+    const stub = newShard()
     const before = await listen(stub, ['tools', 'resource:note://1'])
     await publish(stub, note(1))
     await hears(before, [note(1)])
@@ -93,7 +97,7 @@ describe('a listener', () => {
   })
 
   test('that was away for too long is told so', async () => {
-    const stub = updates()
+    const stub = newShard()
     const before = await listen(stub, ['tools'])
     await publish(stub, tools)
     await publish(stub, note(1))
@@ -106,7 +110,7 @@ describe('a listener', () => {
   })
 
   test('that comes back after nobody had listened for long is told so, and one that comes later is not', async () => {
-    const stub = updates()
+    const stub = newShard()
     const before = await listen(stub, ['tools'])
     before.socket?.close(1000)
     await evictDurableObject(stub, { webSockets: 'close' })
@@ -127,7 +131,7 @@ describe('a listener', () => {
     const name = crypto.randomUUID()
     const relay = await listen(namespace.getByName(name), ['resource:note://1', 'tools'])
     const lost = runInDurableObject(namespace.getByName(name), async (instance, state) => {
-      const object = instance as unknown as UpdatesRpc
+      const object = instance as unknown as SubscriptionsRpc
       for (const change of [note(1), note(1), tools]) await object.publish(change, [topicOf(change)])
       await state.storage.sync()
       state.abort('lost')
@@ -141,7 +145,7 @@ describe('a listener', () => {
   })
 
   test('that is one too many is refused, until another one goes', async () => {
-    const stub = updates()
+    const stub = newShard()
     const relays = await Promise.all(Array.from({ length: 100 }, () => listen(stub, ['tools'], { listener: 'ada' })))
     expect(relays.every(({ status }) => status === 101)).toBe(true)
     expect((await listen(stub, ['tools'], { listener: 'ada' })).status).toBe(429)
@@ -153,7 +157,7 @@ describe('a listener', () => {
 
 describe('a change', () => {
   test('that nobody listens to is not written down', async () => {
-    const stub = updates()
+    const stub = newShard()
     await publish(stub, tools)
     const tables = await runInDurableObject(stub, (_, { storage: { sql } }) =>
       sql.exec("SELECT name FROM sqlite_master WHERE name = 'changes'").toArray(),
@@ -162,7 +166,7 @@ describe('a change', () => {
   })
 
   test('of one tenant is heard by that tenant only', async () => {
-    const stub = updates()
+    const stub = newShard()
     const issuer = 'https://one.example'
     const topics = (tenant: string) => topicsFor([tools], { issuer, tenant })
     const acme = await listen(stub, topics('acme'))
@@ -176,9 +180,13 @@ describe('a change', () => {
   })
 
   test('reaches listeners of every shard, once the first knows of them', async () => {
-    const [hub, ...shards] = ['updates', 'updates 1', 'updates 16', 'updates 17', 'updates 40'].map((name) =>
-      namespace.getByName(name),
-    ) as [Stub, ...Stub[]]
+    const [hub, ...shards] = [
+      'subscriptions',
+      'subscriptions 1',
+      'subscriptions 16',
+      'subscriptions 17',
+      'subscriptions 40',
+    ].map((name) => namespace.getByName(name)) as [Stub, ...Stub[]]
     const topic = `resource:${crypto.randomUUID()}`
     const relays = await Promise.all(shards.map((shard) => listen(shard, [topic])))
     const change = { resource: topic.slice('resource:'.length) }
@@ -189,7 +197,7 @@ describe('a change', () => {
 })
 
 test('what has changed is forgotten, however long ago the last alarm was set', async () => {
-  const stub = updates()
+  const stub = newShard()
   await listen(stub, ['tools', 'resource:note://1', 'resource:note://2'])
   for (const change of [tools, note(1), note(2)]) await publish(stub, change)
   await runInDurableObject(
@@ -206,7 +214,7 @@ test('what has changed is forgotten, however long ago the last alarm was set', a
 
 describe('sessions', () => {
   test('that are gone are forgotten', async () => {
-    const stub = updates()
+    const stub = newShard()
     await stub.subscribe('a session that never was', ['resource:note://1'])
     expect(await rowsOf(stub, 'subscriptions')).toHaveLength(1)
     await publish(stub, note(1))
@@ -214,7 +222,7 @@ describe('sessions', () => {
   })
 
   test('that subscribe while a change waits to be told are told of it', async () => {
-    const stub = updates()
+    const stub = newShard()
     await listen(stub, ['resource:note://1'])
     await publish(stub, note(1))
     await publish(stub, note(1))
@@ -224,7 +232,7 @@ describe('sessions', () => {
   })
 
   test('of any number are told, in the end by alarms', async () => {
-    const stub = updates()
+    const stub = newShard()
     const names = Array.from({ length: 1_234 }, (_, index) => `${crypto.randomUUID()}-${index}`)
     for (const name of names) await stub.subscribe(name, ['tools'])
     await publish(stub, tools)
@@ -240,11 +248,15 @@ describe('sessions', () => {
 })
 
 test('a session that does not answer is called again, which is the same delivery', async () => {
-  await runInDurableObject(updates(), async (_, state) => {
+  await runInDurableObject(newShard(), async (_, state) => {
     const changed = vi.fn((..._: unknown[]) => new Promise<boolean>(() => {}))
     const report = vi.fn()
-    const host = { options: { storageBytes: 1e9 }, session: () => ({ changed }), report } as unknown as UpdatesHost
-    const instance = new Updates(state, {} as never, host)
+    const host = {
+      options: { storageBytes: 1e9 },
+      session: () => ({ changed }),
+      report,
+    } as unknown as SubscriptionsHost
+    const instance = new SubscriptionsObject(state, {} as never, host)
     await instance.subscribe('slow', ['tools'])
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] })
     try {
@@ -263,11 +275,11 @@ test('a session that does not answer is called again, which is the same delivery
 })
 
 test('a session whose object is lost while it is told is told again', async () => {
-  await runInDurableObject(updates(), async (_, state) => {
+  await runInDurableObject(newShard(), async (_, state) => {
     const changed = vi.fn(async () => true)
     changed.mockRejectedValueOnce(new Error('lost'))
-    const host = { options: { storageBytes: 1e9 }, session: () => ({ changed }) } as unknown as UpdatesHost
-    const instance = new Updates(state, {} as never, host)
+    const host = { options: { storageBytes: 1e9 }, session: () => ({ changed }) } as unknown as SubscriptionsHost
+    const instance = new SubscriptionsObject(state, {} as never, host)
     await instance.subscribe('unlucky', ['tools'])
     await instance.publish(tools, ['tools'])
     await vi.waitFor(() => expect(changed).toHaveBeenCalledTimes(2))
@@ -275,7 +287,7 @@ test('a session whose object is lost while it is told is told again', async () =
 })
 
 test('the key ring is minted once', async () => {
-  const stub = updates()
+  const stub = newShard()
   const [first, second] = await Promise.all([stub.keys(), stub.keys()])
   await evictDurableObject(stub)
   expect(second).toEqual(first)
@@ -284,15 +296,15 @@ test('the key ring is minted once', async () => {
 })
 
 test('an alarm that finds sessions being told leaves another alarm', async () => {
-  await runInDurableObject(updates(), async (_, state) => {
+  await runInDurableObject(newShard(), async (_, state) => {
     const told = Promise.withResolvers<boolean>()
     // Only what one object with one session uses.
     const host = {
       options: { storageBytes: 1e9 },
       session: () => ({ changed: () => told.promise }),
       report: () => {},
-    } as unknown as UpdatesHost
-    const instance = new Updates(state, {} as never, host)
+    } as unknown as SubscriptionsHost
+    const instance = new SubscriptionsObject(state, {} as never, host)
     await instance.subscribe('slow', ['tools'])
     await instance.publish(tools, ['tools'])
     // The alarm that publishing has set fires.
@@ -306,14 +318,18 @@ test('an alarm that finds sessions being told leaves another alarm', async () =>
 describe('what is enabled while an object with listeners is out of reach', () => {
   /** The first of two objects: publishing to the second one fails as often as this says. */
   const withFailures = (failures: number, use: (turned: Turned) => Promise<void>) =>
-    runInDurableObject(updates(), async (_, state) => {
-      const publish = vi.fn<UpdatesRpc['publish']>(async () => {})
+    runInDurableObject(newShard(), async (_, state) => {
+      const publish = vi.fn<SubscriptionsRpc['publish']>(async () => {})
       for (let failure = 0; failure < failures; failure++) publish.mockRejectedValueOnce(new Error('out of reach'))
-      const host = { options: {}, shards: { at: () => ({ publish }) }, report: () => {} } as unknown as UpdatesHost
+      const host = {
+        options: {},
+        shards: { at: () => ({ publish }) },
+        report: () => {},
+      } as unknown as SubscriptionsHost
       state.storage.kv.put('shards', 2)
-      const instance = () => new Updates(state, {} as never, host)
+      const instance = () => new SubscriptionsObject(state, {} as never, host)
       const { registry } = createServer({ name: 'turned', version: '1.0.0' })
-      plugin().subscriptions?.attach(registry as never, instance as never, 'McpUpdates' as never)
+      plugin().subscriptions?.attach(registry as never, instance as never, 'McpSubscriptions' as never)
       await use({
         publish,
         instance,
@@ -322,8 +338,8 @@ describe('what is enabled while an object with listeners is out of reach', () =>
       })
     })
   type Turned = {
-    publish: Mock<UpdatesRpc['publish']>
-    instance(): Updates
+    publish: Mock<SubscriptionsRpc['publish']>
+    instance(): SubscriptionsObject
     enable(): Promise<void>
     storage: DurableObjectStorage
   }
@@ -354,15 +370,15 @@ describe('what is enabled while an object with listeners is out of reach', () =>
 
 test('a server publishes to the objects of each of its endpoints, once for each class', async () => {
   const { registry } = createServer({ name: 'served-twice', version: '1.0.0' })
-  const shards = ['McpUpdates', 'OtherUpdates', 'OtherUpdates'].map((className) => {
-    const publish = vi.fn<UpdatesRpc['publish']>(async () => {})
-    const turn = vi.fn<UpdatesRpc['turn']>(async () => false)
-    plugin().subscriptions?.attach(registry as never, (() => ({ publish, turn })) as never, className as never)
-    return { publish, turn }
+  const shards = ['McpSubscriptions', 'OtherSubscriptions', 'OtherSubscriptions'].map((className) => {
+    const publish = vi.fn<SubscriptionsRpc['publish']>(async () => {})
+    const setEnabled = vi.fn<SubscriptionsRpc['setEnabled']>(async () => false)
+    plugin().subscriptions?.attach(registry as never, (() => ({ publish, setEnabled })) as never, className as never)
+    return { publish, setEnabled }
   })
   await registry.publish({ list: 'tools' })
   await registry.setEnabled('tools', 'hammer', true)
-  expect(shards.map(({ publish, turn }) => [publish.mock.calls.length, turn.mock.calls.length])).toEqual([
+  expect(shards.map(({ publish, setEnabled }) => [publish.mock.calls.length, setEnabled.mock.calls.length])).toEqual([
     [1, 1],
     [0, 0],
     [1, 1],

@@ -25,4 +25,4 @@ const worker = serve(server, {
   plugins: [subscriptions({ shards: Number(SHARDS), listeners: 20_000, listenersPerAddress: 20_000 })],
 })
 export default worker
-export const { McpSession, McpUpdates } = worker
+export const { McpSession, McpSubscriptions } = worker

@@ -29,7 +29,7 @@ const hop = 0.02
 /** Hours that a stream lasts until its client or the network ends it, and it is opened again. */
 const streamLife = 1
 
-// What `updates()` and docs/architecture.md say
+// What `subscriptions()` and docs/architecture.md say
 
 /** Listeners of one object: what is the most by default, and what is sooner told. */
 const [capacity, fewer] = [10_000, 1000]
@@ -93,13 +93,13 @@ function awakeFor(listeners: number): number {
 
 type Bill = { requests: number; read: number; written: number; awake: number; cpu: number; dollars: number }
 
-const billOf = ({ updates, ...cost }: Cost, times: number, awakeSeconds: number, cpuSeconds: number): Bill => ({
-  requests: (updates.calls + updates.feeds + updates.alarmsRun) * times,
-  read: updates.rowsRead * times,
-  written: updates.rowsWritten * times,
+const billOf = ({ subscriptions, ...cost }: Cost, times: number, awakeSeconds: number, cpuSeconds: number): Bill => ({
+  requests: (subscriptions.calls + subscriptions.feeds + subscriptions.alarmsRun) * times,
+  read: subscriptions.rowsRead * times,
+  written: subscriptions.rowsWritten * times,
   awake: awakeSeconds,
   cpu: cpuSeconds,
-  dollars: priceOf({ ...cost, updates }) * times + awakeSeconds * awake + cpuSeconds * cpu,
+  dollars: priceOf({ ...cost, subscriptions }) * times + awakeSeconds * awake + cpuSeconds * cpu,
 })
 
 /** One publication that everybody hears. */
@@ -113,13 +113,13 @@ function tidying(listeners: number, hourly: number): Bill {
   const { objects } = treeOf(listeners)
   const alarms = Math.min(hourly, mostAlarms)
   // It looks at all there is, twice. Setting it is a row, and so is the key that says what was deleted last.
-  const updates = {
+  const subscriptions = {
     ...noTally,
     alarmsRun: alarms,
     rowsRead: 2 * kept * hourly * alarms,
     rowsWritten: 2 * alarms + hourly,
   }
-  return billOf({ operation: '', http: 0, session: noTally, updates }, objects, 0, 0)
+  return billOf({ operation: '', http: 0, session: noTally, subscriptions }, objects, 0, 0)
 }
 
 /** Streams that are open for an hour. */
@@ -135,13 +135,13 @@ export function countedIn(document: string): Counted {
   const part = document.slice(document.indexOf('### Stateless'))
   const listen = rowOf(part, '`subscriptions/listen`')
   // The one row written is a key that says that somebody listens: the first listener of an object pays for all.
-  listen.updates.rowsWritten = 0
+  listen.subscriptions.rowsWritten = 0
   return { listen, publication: rowOf(part, '… a change is published and reaches it') }
 }
 
 /** The columns that are read by where they are. */
 const columns =
-  '| | HTTP | feeds | session | read | written | updates | read | written | woken | alarms set | run | $ |'
+  '| | HTTP | feeds | session | read | written | subscriptions | read | written | woken | alarms set | run | $ |'
 
 function rowOf(part: string, operation: string): Cost {
   const line = part.split('\n').find((text) => text.startsWith(`| ${operation} |`))
@@ -151,8 +151,8 @@ function rowOf(part: string, operation: string): Cost {
     .split('|')
     .slice(2)
     .map(Number) as [number, number, number, number, number, number, number, number, number, number, number]
-  const updates: Tally = { ...noTally, calls, feeds, rowsRead, rowsWritten, woken, alarmsSet, alarmsRun }
-  return { operation, http, session: noTally, updates }
+  const subscriptions: Tally = { ...noTally, calls, feeds, rowsRead, rowsWritten, woken, alarmsSet, alarmsRun }
+  return { operation, http, session: noTally, subscriptions }
 }
 
 // Telling

@@ -1,6 +1,6 @@
-import type { UpdatesRpc } from '../../../durable-objects/rpc.ts'
+import type { SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
 import { Subscriptions } from '../../../durable-objects/session/subscriptions.ts'
-import { Updates, type UpdatesOptions } from '../../../durable-objects/subscriptions/object.ts'
+import { SubscriptionsObject, type SubscriptionsOptions } from '../../../durable-objects/subscriptions/object.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { count } from '../../declarations/option-kinds.ts'
 import type { Registry } from '../../declarations/server.ts'
@@ -10,7 +10,7 @@ import { toggleKey } from '../../protocol/changes.ts'
 import { hash } from '../../protocol/hash.ts'
 import { listen } from './listen.ts'
 
-const kinds: KindsOf<UpdatesOptions> = {
+const kinds: KindsOf<SubscriptionsOptions> = {
   shards: count,
   listeners: count,
   listenersEach: count,
@@ -24,9 +24,9 @@ const kinds: KindsOf<UpdatesOptions> = {
  *
  * @throws Error when an option is not a whole number of at least 1
  */
-export function subscriptions(options: Partial<UpdatesOptions> = {}): Plugin {
+export function subscriptions(options: Partial<SubscriptionsOptions> = {}): Plugin {
   checkOptions('subscriptions()', options, kinds)
-  const all: UpdatesOptions = {
+  const all: SubscriptionsOptions = {
     shards: 1,
     listeners: 10_000,
     listenersEach: 100,
@@ -35,23 +35,26 @@ export function subscriptions(options: Partial<UpdatesOptions> = {}): Plugin {
     ...options,
   }
   const of = (name: string) => (name ? hash(name) : Math.floor(Math.random() * 2 ** 32)) % all.shards
-  return { name: 'subscriptions', subscriptions: { Updates, Subscriptions, options: all, of, listen, attach } }
+  return {
+    name: 'subscriptions',
+    subscriptions: { SubscriptionsObject, Subscriptions, options: all, of, listen, attach },
+  }
 }
 
 /** The first object of each class that a server publishes to, by the name of the class: endpoints of one server may have classes of their own. */
-const publishedTo = new WeakMap<Registry, Map<string, () => UpdatesRpc>>()
+const publishedTo = new WeakMap<Registry, Map<string, () => SubscriptionsRpc>>()
 
 /**
  * Lets a server publish changes and enable entries, through the first object of each class.
  *
  * @param className of the objects of this endpoint
  */
-function attach(registry: Registry, firstShard: () => UpdatesRpc, className: string): void {
+function attach(registry: Registry, firstShard: () => SubscriptionsRpc, className: string): void {
   const known = publishedTo.get(registry)
   if (known) return void known.set(className, firstShard)
   const classes = new Map([[className, firstShard]])
   publishedTo.set(registry, classes)
-  const toEach = async (publish: (shard: UpdatesRpc) => Promise<unknown>) => {
+  const toEach = async (publish: (shard: SubscriptionsRpc) => Promise<unknown>) => {
     await Promise.all([...classes.values()].map((shardOf) => publish(shardOf())))
   }
   registry.publish = (change, scope) => toEach((shard) => shard.publish(change, topicsAbout(registry, change, scope)))
@@ -60,7 +63,7 @@ function attach(registry: Registry, firstShard: () => UpdatesRpc, className: str
     const topics = topicsAbout(registry, change)
     await toEach(async (shard) => {
       // An object of an older release leaves it to its caller to publish the change.
-      if (await shard.turn(toggleKey(list, name), on, change, topics)) await shard.publish(change, topics)
+      if (await shard.setEnabled(toggleKey(list, name), on, change, topics)) await shard.publish(change, topics)
     })
   }
   let overrides: Promise<Readonly<Record<string, boolean>>> | undefined
@@ -68,7 +71,7 @@ function attach(registry: Registry, firstShard: () => UpdatesRpc, className: str
     // What is asked in one breath, for one list, is asked once; later it may be otherwise.
     if (!overrides) queueMicrotask(() => (overrides = undefined))
     // Each class has the same.
-    overrides ??= firstShard().turned()
+    overrides ??= firstShard().enabledOverrides()
     return overrides
   }
 }
