@@ -1,8 +1,8 @@
 /** What Workers and Durable Objects call each other with. Nothing here is code: `worker/` imports these types only. */
 
 import type { Admitted } from '../worker/declarations/endpoints.ts'
-import type { NegotiatedSession } from '../worker/engine/handshake.ts'
 import type { Answer } from '../worker/engine/journal.ts'
+import type { NegotiatedSession } from '../worker/engine/methods/method.ts'
 import type { ServerEvent } from '../worker/protocol/changes.ts'
 import type { ErrorKind } from '../worker/protocol/errors.ts'
 import type { Message } from '../worker/protocol/jsonrpc.ts'

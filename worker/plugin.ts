@@ -5,7 +5,7 @@ import type { Awaitable, Context } from './declarations/context.ts'
 import type { Interceptor } from './declarations/interceptor.ts'
 import type { ExtraSubscription, Open, Registry, Server } from './declarations/server.ts'
 import type { Seals } from './engine/call.ts'
-import { methods as protocolMethods } from './engine/methods/index.ts'
+import { callMethod } from './engine/methods/index.ts'
 import type { Method } from './engine/methods/method.ts'
 import type { McpError } from './protocol/errors.ts'
 import type { Principal } from './protocol/principal.ts'
@@ -247,7 +247,7 @@ export function withPlugins(declared: Registry, plugins: readonly AnyPlugin[], r
       const all = new Map(declared.methods)
       for (const wrap of added().methods)
         for (const [name, method] of Object.entries(wrap))
-          all.set(name, method((all.get(name) as Method | undefined) ?? protocolMethods[name]))
+          all.set(name, method((all.get(name) as Method | undefined) ?? callMethod(name)))
       return all
     },
   )

@@ -8,13 +8,13 @@ import type { ResultOutcome } from '../../worker/declarations/outcome.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
 import type { Journal } from '../../worker/engine/journal.ts'
-import { methods } from '../../worker/engine/methods/index.ts'
+import { callMethod } from '../../worker/engine/methods/index.ts'
 import type { Method } from '../../worker/engine/methods/method.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { progressToken } from '../../worker/protocol/meta.ts'
 
 export const methodOf = (_: unknown, { method, revision }: Call): Method | undefined =>
-  revision.requests.has(method) ? methods[method] : undefined
+  revision.requests.has(method) ? callMethod(method) : undefined
 
 /** Nothing comes before the handler is done. */
 const never = new Promise<never>(() => {})

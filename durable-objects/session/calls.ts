@@ -3,16 +3,20 @@
 import type { Registry } from '../../worker/declarations/server.ts'
 import { serializeResult } from '../../worker/engine/answer-text.ts'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
-import { initializeResult, type NegotiatedSession, parseInitialize } from '../../worker/engine/handshake.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
-import { hasResources } from '../../worker/engine/methods/resources.ts'
+import { methodIn } from '../../worker/engine/methods/index.ts'
+import type {
+  InitializeMethod,
+  NegotiatedSession,
+  ProtocolMethod,
+  SessionControls,
+} from '../../worker/engine/methods/method.ts'
 import { isSafeToRetry } from '../../worker/engine/retry-policy.ts'
 import { runCall } from '../../worker/engine/run.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { type Message, type RequestMessage, resultText } from '../../worker/protocol/jsonrpc.ts'
-import { isLogLevel } from '../../worker/protocol/meta.ts'
 import { revisionOf } from '../../worker/protocol/revisions/index.ts'
-import { logLevels, type Params, type RequestId, type Result } from '../../worker/protocol/types.ts'
+import type { RequestId, Result } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
 import { requestKey } from '../shared/call-ledger.ts'
 import { callOf, environmentOf } from './call-environment.ts'
@@ -21,7 +25,7 @@ import { askClient, cancelWaiting, endOverdue, takeAnswer } from './input-reques
 import type { PendingPost, SessionCall } from './pending-post.ts'
 import { hasSubscriptions } from './registration.ts'
 import { answer, drop, fail, recordCall, restOfPost } from './replies.ts'
-import type { SessionMethod, SessionParts } from './session-parts.ts'
+import type { SessionParts } from './session-parts.ts'
 
 /** Milliseconds until the alarm that holds the object awake for a call whose POST has been answered with a stream. */
 export const keepAwakeAfterMs = 20_000
@@ -46,19 +50,24 @@ export function startCall(
     if (session.running.has(requestKey(request.id)) || session.ledger.has(request.id)) {
       throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
     }
-    if (request.method === 'ping') {
+    const method = methodIn(post.revision, request.method)
+    if (method?.requires === 'connection') {
       const counted = count(session, { ...from, request }, post)
-      if (!counted) return succeed({})
+      if (!counted) return succeed(method.result)
       return void counted
         .then((release) => {
           release()
-          succeed({})
+          succeed(method.result)
         })
         .catch(refuse)
     }
-    if (request.method === 'initialize') return void initialize(session, post, request, from).then(succeed, refuse)
+    if (method?.requires === 'handshake') {
+      return void initialize(method, session, post, request, from).then(succeed, refuse)
+    }
     if (!negotiated) throw new McpError('invalid_request', 'The first request must be initialize')
-    checkMethod(session, registry, request.method, post)
+    if (!isOffered(session, registry, request.method, method)) {
+      throw new McpError('method_not_found', `Method not found: ${request.method}`)
+    }
     const scopes = scopesIn(from, request, registry)
     work(session, post, { ...from, request, handshake: negotiated, journal: emptyJournal, scopes })
   } catch (thrown) {
@@ -66,15 +75,19 @@ export function startCall(
   }
 }
 
-/** @throws McpError `method_not_found` */
-function checkMethod(session: SessionParts, registry: Registry, method: string, { revision }: PendingPost): void {
-  const isKnown = revision.requests.has(method) || registry.methods.has(method)
-  if (!isKnown || (method.endsWith('subscribe') && !(hasSubscriptions(session) && hasResources(registry)))) {
-    throw new McpError('method_not_found', `Method not found: ${method}`)
-  }
+/** @param method of the protocol, if its version has it. Whether a method of a call is offered is decided as the call begins */
+function isOffered(
+  session: SessionParts,
+  registry: Registry,
+  name: string,
+  method: ProtocolMethod | undefined,
+): boolean {
+  if (method?.requires === 'session') return method.offered(registry, { updates: hasSubscriptions(session) })
+  return method !== undefined || registry.methods.has(name)
 }
 
 async function initialize(
+  method: InitializeMethod,
   session: SessionParts,
   { revision }: PendingPost,
   request: RequestMessage,
@@ -83,12 +96,12 @@ async function initialize(
   if (from.handshake || session.values.get('handshake')) {
     throw new McpError('invalid_request', 'This session is initialized already')
   }
-  const negotiated = parseInitialize(request.params)
+  const negotiated = method.negotiate(request.params)
   session.values.put('handshake', negotiated)
   // What fails now is done when its client next subscribes or, if it never does, not missed.
   await session.subscriptions?.listen(from.principal).catch(session.host.report)
   const features = { updates: hasSubscriptions(session) }
-  return initializeResult(
+  return method.answer(
     session.host.serverFor(from.admitted).registry,
     revisionOf(negotiated.version) ?? revision,
     features,
@@ -96,18 +109,19 @@ async function initialize(
   )
 }
 
-async function setLevel(session: SessionParts, { level }: Params, { expires }: SessionCall): Promise<Result> {
-  if (!isLogLevel(level)) throw new McpError('invalid_params', `params.level must be one of ${logLevels.join(', ')}`)
-  session.lifetime.scheduleExpiry(expires)
-  session.values.put('logLevel', level)
-  return {}
-}
-
-/** A method that the session runs itself. */
-const ownMethod = (session: SessionParts, method: string): SessionMethod | undefined =>
-  method === 'logging/setLevel'
-    ? (params, call) => setLevel(session, params, call)
-    : session.subscriptions?.methods[method]
+/** @param signal when it is aborted, the call ends without a change */
+const controlsOf = (session: SessionParts, call: SessionCall, signal: AbortSignal): SessionControls => ({
+  setLogLevel(level) {
+    session.lifetime.scheduleExpiry(call.expires)
+    session.values.put('logLevel', level)
+  },
+  async subscribe(uri) {
+    await session.subscriptions?.subscribe(uri, call, signal)
+  },
+  async unsubscribe(uri) {
+    await session.subscriptions?.unsubscribe(uri, call)
+  },
+})
 
 /** Counts a round of a call, if the endpoint has limits. @param resumed what cancels a round of a call that goes on */
 function count(
@@ -153,10 +167,14 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
       if (entering) release = await entering
       if (abort.signal.aborted) return
       const server = session.host.serverFor(sessionCall.admitted)
-      const own = ownMethod(session, request.method)
-      const outcome = own
-        ? { type: 'result' as const, result: await own(call.params, sessionCall, abort.signal) }
-        : await runCall(server, call, sessionCall.journal, environment)
+      const method = methodIn(post.revision, request.method)
+      const outcome =
+        method?.requires === 'session'
+          ? {
+              type: 'result' as const,
+              result: await method.answer(call.params, controlsOf(session, sessionCall, abort.signal)),
+            }
+          : await runCall(server, call, sessionCall.journal, environment)
       if (abort.signal.aborted) return
       if (outcome.type === 'result') {
         const text = serializeResult(request.id, server.registry, call, outcome.result)

@@ -27,7 +27,7 @@
 
 import { DurableObject } from 'cloudflare:workers'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
-import type { NegotiatedSession } from '../../worker/engine/handshake.ts'
+import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import { isNotification, isRequest, isRequestId, isResponse } from '../../worker/protocol/jsonrpc.ts'

@@ -2,8 +2,8 @@
 
 import type { Admitted } from '../../worker/declarations/endpoints.ts'
 import { BatchAnswers } from '../../worker/engine/batch-answers.ts'
-import type { NegotiatedSession } from '../../worker/engine/handshake.ts'
 import type { Journal } from '../../worker/engine/journal.ts'
+import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'

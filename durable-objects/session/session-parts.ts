@@ -1,4 +1,3 @@
-import type { Params, Result } from '../../worker/protocol/types.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import type { EventLog } from '../shared/event-log.ts'
@@ -25,9 +24,6 @@ export type SessionParts = {
   /** The instance has not looked yet for calls that were running in the last one. */
   isNew: boolean
 }
-
-/** A method that the session runs itself. What it waits for may outlast the call. */
-export type SessionMethod = (params: Params, call: SessionCall, signal: AbortSignal) => Promise<Result>
 
 export type RunningCall = {
   readonly abort: AbortController

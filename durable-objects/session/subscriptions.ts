@@ -1,20 +1,13 @@
 /** Subscriptions of a session, for servers with `subscriptions()`: list changes, and the resources that its client has subscribed to. */
-import { readText } from '../../worker/engine/methods/method.ts'
-import { readSubscription } from '../../worker/engine/subscribing.ts'
+import { checkSubscription } from '../../worker/engine/topics.ts'
 import { listChanges, type Recipients, topicsFor } from '../../worker/protocol/changes.ts'
 import { tooManyRequests } from '../../worker/protocol/errors.ts'
 import { principalKey } from '../../worker/protocol/principal.ts'
-import type { Params, Result } from '../../worker/protocol/types.ts'
 import type { SessionCall } from './pending-post.ts'
 import { addressOf, deregister, dropSubscriptionsWithout, subscribedScopes, subscriptionsOf } from './registration.ts'
-import type { SessionMethod, SessionParts } from './session-parts.ts'
+import type { SessionParts } from './session-parts.ts'
 
 export class Subscriptions {
-  /** The methods that need `subscriptions()`. */
-  readonly methods: Readonly<Record<string, SessionMethod>> = {
-    'resources/subscribe': (params, call, signal) => this.#subscribe(params, call, signal),
-    'resources/unsubscribe': (params, call) => this.#unsubscribe(params, call),
-  }
   readonly #session: SessionParts
   /** Settles when the last change of subscriptions that was begun is done. */
   #changing: Promise<void> = Promise.resolve()
@@ -46,13 +39,17 @@ export class Subscriptions {
     return this.#oneByOne(() => dropSubscriptionsWithout(this.#session, scopes))
   }
 
-  async #subscribe(
-    params: Params,
+  /**
+   * @param signal when it is aborted, nothing is changed
+   * @throws McpError `resource_not_found` when this caller may not read the resource, `too_many_requests`
+   */
+  async subscribe(
+    uri: string,
     { principal, address, expires, scopes = [] }: SessionCall,
     signal: AbortSignal,
-  ): Promise<Result> {
+  ): Promise<void> {
     const { host, values, lifetime } = this.#session
-    const uri = await readSubscription(host.server.registry, { principal }, params)
+    await checkSubscription(host.server.registry, { principal }, uri)
     signal.throwIfAborted()
     lifetime.scheduleExpiry(expires)
     const topics = topicsFor([{ resource: uri }], principal ?? {})
@@ -65,16 +62,15 @@ export class Subscriptions {
       const shard = subscriptionsOf(this.#session)
       return !isThere || (await shard?.subscribe(addressOf(this.#session), topics, subscriber)) !== false
     })
-    if (hasRoom) return {}
+    if (hasRoom) return
     const problem = 'Too many subscriptions: unsubscribe from a resource, or wait 60 seconds, then try again'
     throw tooManyRequests(problem, 60, 'subscriptions')
   }
 
-  async #unsubscribe(params: Params, { principal }: SessionCall): Promise<Result> {
+  async unsubscribe(uri: string, { principal }: SessionCall): Promise<void> {
     if (this.#session.values.get('updatesShard') !== undefined) await this.listen(principal)
-    const topics = topicsFor([{ resource: readText(params, 'uri') }], principal ?? {})
+    const topics = topicsFor([{ resource: uri }], principal ?? {})
     await subscriptionsOf(this.#session)?.unsubscribe(addressOf(this.#session), topics)
-    return {}
   }
 
   /** Changes subscriptions one after the other, so that what is registered and the scopes it takes agree. */

@@ -11,8 +11,9 @@
  * | `questions` | `id`       | one question; the client sees the id `ask-<id>`, never reused  | until it is answered  |
  * |             | `call`, `key` | which question of which call                                |                       |
  */
-import type { NegotiatedSession } from '../../worker/engine/handshake.ts'
+
 import { type Answer, type Journal, withAnswers } from '../../worker/engine/journal.ts'
+import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import type { McpError } from '../../worker/protocol/errors.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'

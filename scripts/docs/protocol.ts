@@ -1,8 +1,8 @@
 /** What each revision knows, asked of the revisions themselves. */
+import { methods as protocolMethods } from '../../worker/engine/methods/index.ts'
 import { type ErrorKind, errorTable } from '../../worker/protocol/errors.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'
 import { revisions } from '../../worker/protocol/revisions/index.ts'
-import { needsSession } from '../../worker/protocol/session-methods.ts'
 import type { InputRequest, Notification, Params, Result } from '../../worker/protocol/types.ts'
 
 const columns = revisions.toReversed()
@@ -27,7 +27,10 @@ const transport: readonly Row[] = [
   ['sessions', ({ stateless }) => yes(!stateless)],
   ['requests that stand alone', ({ stateless }) => yes(stateless)],
   ['calls without a session id', () => yes(true)],
-  ['… of a method that changes a session', ({ requests }) => ([...requests].some(needsSession) ? 'refused' : '')],
+  [
+    '… of a method that changes a session',
+    ({ requests }) => ([...requests].some((name) => protocolMethods[name]?.requires === 'session') ? 'refused' : ''),
+  ],
   ['batches', ({ batching }) => yes(batching)],
   ['streams that may be left and polled', ({ polling }) => yes(polling)],
 ]

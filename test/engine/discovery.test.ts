@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import type { Server } from '../../worker/declarations/server.ts'
-import { initializeResult, parseInitialize } from '../../worker/engine/handshake.ts'
+import { initialize } from '../../worker/engine/methods/initialize.ts'
 import { revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
 import { newServer, refusal, result } from './stage.ts'
@@ -76,7 +76,7 @@ describe('a handshake', () => {
 
   test('keeps what both sides need', () => {
     const clientInfo = { ...params.clientInfo, title: 'C', icons: [] }
-    expect(parseInitialize({ ...params, clientInfo })).toEqual({
+    expect(initialize.negotiate({ ...params, clientInfo })).toEqual({
       version: '2025-06-18',
       capabilities: { roots: {} },
       client: { name: 'c', version: '1' },
@@ -84,8 +84,8 @@ describe('a handshake', () => {
   })
 
   test('settles on a revision with sessions', () => {
-    expect(parseInitialize({ ...params, protocolVersion: '2026-07-28' }).version).toBe('2025-11-25')
-    expect(parseInitialize({ ...params, protocolVersion: '1.0' }).version).toBe('2025-11-25')
+    expect(initialize.negotiate({ ...params, protocolVersion: '2026-07-28' }).version).toBe('2025-11-25')
+    expect(initialize.negotiate({ ...params, protocolVersion: '1.0' }).version).toBe('2025-11-25')
   })
 
   test.each<[string, Params | undefined, string]>([
@@ -101,7 +101,7 @@ describe('a handshake', () => {
       'params.clientInfo must be an object with name and version',
     ],
   ])('with %s is refused', (_, wrong, message) => {
-    expect(() => parseInitialize(wrong)).toThrow(expect.objectContaining({ kind: 'invalid_envelope', message }))
+    expect(() => initialize.negotiate(wrong)).toThrow(expect.objectContaining({ kind: 'invalid_envelope', message }))
   })
 
   test('leaves behind what nobody needs later, because the rest travels with every request', () => {
@@ -112,7 +112,7 @@ describe('a handshake', () => {
       extensions: { 'a/b': {} },
       experimental: { a: {} },
     }
-    expect(parseInitialize({ ...params, capabilities }).capabilities).toEqual({
+    expect(initialize.negotiate({ ...params, capabilities }).capabilities).toEqual({
       roots: {},
       sampling: {},
       elicitation: {},
@@ -125,7 +125,7 @@ describe('a handshake', () => {
     ['a capability', { capabilities: { extensions: { x: { y: 'x'.repeat(5000) } } } }],
   ])('with %s that is too large for a session id is refused', (_, large) => {
     const message = expect.stringMatching(/take \d+ bytes of the session id: this server accepts at most 4096$/)
-    expect(() => parseInitialize({ ...params, ...large })).toThrow(
+    expect(() => initialize.negotiate({ ...params, ...large })).toThrow(
       expect.objectContaining({ kind: 'invalid_envelope', message }),
     )
   })
@@ -133,7 +133,7 @@ describe('a handshake', () => {
   test('does not promise levels that nobody would remember', async () => {
     const { registry } = newServer()
     const answer = (updates: boolean) =>
-      initializeResult(registry, revisionOf('2025-11-25') as never, { updates }, undefined)
+      initialize.answer(registry, revisionOf('2025-11-25') as never, { updates }, undefined)
     expect((await answer(true)).capabilities).toEqual({ logging: {} })
     expect((await answer(false)).capabilities).toEqual({})
   })
@@ -153,7 +153,8 @@ describe('a handshake', () => {
           () => '',
         ),
     )
-    const answer = (date: string) => initializeResult(registry, revisionOf(date) as never, { updates: true }, undefined)
+    const answer = (date: string) =>
+      initialize.answer(registry, revisionOf(date) as never, { updates: true }, undefined)
     expect(await answer('2025-11-25')).toEqual({
       protocolVersion: '2025-11-25',
       capabilities: { logging: {}, completions: {}, prompts: { listChanged: true } },

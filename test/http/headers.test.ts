@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { methods } from '../../worker/engine/methods/index.ts'
+import { callMethod } from '../../worker/engine/methods/index.ts'
 import { checkMirroredParameters, checkStandardHeaders } from '../../worker/http/headers.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { HeaderParameter } from '../../worker/protocol/param-headers.ts'
@@ -131,7 +131,7 @@ describe('the headers of every request', () => {
     ['a name for a body with a number', { ...call, 'Mcp-Name': '5' }, 'tools/call', { name: 5 }],
   ])('%s', (_, headers, method, params, says) => {
     expect(
-      verdict(() => checkStandardHeaders(new Headers(headers), method, { ...params }, methods[method]?.named)),
+      verdict(() => checkStandardHeaders(new Headers(headers), method, { ...params }, callMethod(method)?.named)),
     ).toBe(says)
   })
 })

@@ -6,14 +6,15 @@ import type { Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
 import { CallContext } from './call-context.ts'
 import { abortOf, intercept } from './interceptors.ts'
-import { methods } from './methods/index.ts'
+import { callMethod } from './methods/index.ts'
 import type { Method, MethodContext } from './methods/method.ts'
 import { Round } from './round.ts'
 import { entryOf, insufficientScope, lackedScopes } from './scopes.ts'
 
-/** What answers a call, if this revision has it; an extension's own comes first. */
+/** What answers a call, if its protocol version has the method. Methods of plugins come first. */
 export const methodOf = (registry: Registry, { method, revision }: Call): Method | undefined =>
-  (registry.methods.get(method) as Method | undefined) ?? (revision.requests.has(method) ? methods[method] : undefined)
+  (registry.methods.get(method) as Method | undefined) ??
+  (revision.requests.has(method) ? callMethod(method) : undefined)
 
 /**
  * One step of a call: runs it until it is done or needs an answer that nobody has given yet. It never waits for a

@@ -7,14 +7,13 @@
 import type { Guarded } from '../declarations/caller.ts'
 import type { ForwardedEntry } from '../declarations/forwarded.ts'
 import type { Open, Registry } from '../declarations/server.ts'
-import { bounds } from '../protocol/bounds.ts'
 import { McpError } from '../protocol/errors.ts'
-import { isObject } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../protocol/uri.ts'
+import { methods } from './methods/index.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
-import type { Method } from './methods/method.ts'
+import type { Method, Target } from './methods/method.ts'
 import { findResource } from './methods/resources.ts'
 
 const none: readonly string[] = []
@@ -74,42 +73,20 @@ export function entryOf(registry: Registry, method: string, params: Params): Gua
 
 /** Everything that a request may be about, by the names in its params. */
 function entriesOf(registry: Registry, method: string, params: Params): readonly Guarded[] {
-  const entry = namedBy(method, params)
-  if (!entry) return []
-  const declared = declaredEntry(registry, entry)
-  return declared ? [declared] : forwardedEntries(registry, canonical(entry, method))
+  const target = methods[method]?.target?.(params)
+  if (!target) return []
+  const declared = declaredEntry(registry, target)
+  return declared ? [declared] : forwardedEntries(registry, forwardedName(target))
 }
 
 /** The entry under the spelling that is sent to the other server. See `proxy()`. */
-function canonical({ kind, name }: ForwardedEntry, method: string): ForwardedEntry {
-  if (kind !== 'resource') return { kind, name }
-  return { kind, name: method === 'completion/complete' ? canonicalTemplate(name) : canonicalUri(name) }
+function forwardedName({ kind, name }: Target): ForwardedEntry {
+  if (kind === 'resource') return { kind, name: canonicalUri(name) }
+  if (kind === 'template') return { kind: 'resource', name: canonicalTemplate(name) }
+  return { kind, name }
 }
 
-/** What a request names, here. */
-function namedBy(method: string, params: Params): ForwardedEntry | undefined {
-  switch (method) {
-    case 'tools/call':
-      return named('tool', params.name)
-    case 'prompts/get':
-      return named('prompt', params.name)
-    case 'completion/complete': {
-      const { type, name, uri } = isObject(params.ref) ? params.ref : {}
-      return type === 'ref/prompt' ? named('prompt', name) : named('resource', uri)
-    }
-    case 'resources/read':
-    case 'resources/subscribe':
-    case 'resources/unsubscribe':
-      return named('resource', params.uri)
-  }
-  return undefined
-}
-
-/** A name longer than the largest bound names nothing: audit logs look up messages that were refused for their size, too. */
-const named = (kind: ForwardedEntry['kind'], name: unknown): ForwardedEntry | undefined =>
-  typeof name === 'string' && name.length <= bounds.uriCharacters ? { kind, name } : undefined
-
-function declaredEntry(registry: Registry, { kind, name }: ForwardedEntry): Guarded | undefined {
+function declaredEntry(registry: Registry, { kind, name }: Target): Guarded | undefined {
   if (kind === 'tool') return registry.tools.get(name)
   if (kind === 'prompt') return registry.prompts.get(name)
   // A template by its own text, or what serves a URI.

@@ -4,7 +4,8 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
  */
 import type { Admission, PostedRefusals } from '../../durable-objects/rpc.ts'
-import { initializeResult, type NegotiatedSession, parseInitialize } from '../engine/handshake.ts'
+import { initialize } from '../engine/methods/initialize.ts'
+import type { NegotiatedSession } from '../engine/methods/method.ts'
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { asMcpError, McpError } from '../protocol/errors.ts'
@@ -37,9 +38,9 @@ export async function startSession(
   principal: Principal | undefined,
 ): Promise<Response> {
   try {
-    const negotiated = parseInitialize(message.params)
+    const negotiated = initialize.negotiate(message.params)
     const revision = revisionOf(negotiated.version) as Revision
-    const result = await initializeResult(
+    const result = await initialize.answer(
       host.server.registry,
       revision,
       { updates: host.listen !== undefined },

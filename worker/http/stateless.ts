@@ -6,6 +6,7 @@ import { BatchAnswers } from '../engine/batch-answers.ts'
 import type { Call, CallEnvironment } from '../engine/call.ts'
 import { emptyJournal } from '../engine/journal.ts'
 import { implementationOf } from '../engine/methods/discover.ts'
+import { methodIn } from '../engine/methods/index.ts'
 import { mirroredIn } from '../engine/methods/tools.ts'
 import { methodOf, runCall } from '../engine/run.ts'
 import { wait } from '../engine/wait.ts'
@@ -15,7 +16,6 @@ import { errorText, type Message, notificationText, type RequestMessage } from '
 import { type Envelope, serverInfoKey } from '../protocol/meta.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
-import { needsSession } from '../protocol/session-methods.ts'
 import type { Result } from '../protocol/types.ts'
 import type { IncomingRequest } from '../request-hooks.ts'
 import type { AcceptedTypes } from './accept.ts'
@@ -38,7 +38,7 @@ export async function serveStateless(
   try {
     const { registry } = host.server
     checkStandardHeaders(request.headers, call.method, call.params, methodOf(registry, call)?.named)
-    if (revision.requests.has(call.method) && call.method === 'subscriptions/listen' && host.listen) {
+    if (host.listen && methodIn(revision, call.method)?.requires === 'stream') {
       if (!accept.stream) throw new McpError('not_acceptable', 'Accept must include text/event-stream')
       const address = request.headers.get('CF-Connecting-IP') ?? undefined
       return await openSubscription(await host.listen(message, principal, address), host)
@@ -136,8 +136,9 @@ async function answer(
       addRefusal(incoming, message, counting)
       release = await counting
     }
-    if (message.method === 'ping' && revision.requests.has('ping')) return done({})
-    if (!revision.stateless && host.objects && needsSession(message.method)) {
+    const method = methodIn(revision, message.method)
+    if (method?.requires === 'connection') return done(method.result)
+    if (host.objects && method?.requires === 'session') {
       throw sessionRequired(`${message.method} changes a session`)
     }
     if (!revision.stateless) return await step({ journal: emptyJournal })

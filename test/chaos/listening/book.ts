@@ -17,7 +17,7 @@ export type Hearer = {
   /** It has subscribed to this, and must hear of it. */
   expects(topic: string): boolean
   /** It has subscribed to this, or had when something began. */
-  mayHear(topic: string, began: number): boolean
+  canSubscribe(topic: string, began: number): boolean
   /** Milliseconds: when it began to expect this. */
   since(topic: string): number
 }
@@ -85,7 +85,7 @@ export class Book implements Audience {
     this.heard += 1
     const burst = this.#latest.get(topic)
     if (!burst) return this.problem(`${hearer.name} heard of ${topic}, which nobody had announced`)
-    if (!hearer.mayHear(topic, burst.began))
+    if (!hearer.canSubscribe(topic, burst.began))
       this.problem(`${hearer.name} heard of ${topic}, and had not subscribed to it`)
     const times = (burst.heard.get(hearer) ?? 0) + 1
     burst.heard.set(hearer, times)

@@ -62,10 +62,10 @@ export class Listener implements Hearer {
   }
 
   expects(topic: string): boolean {
-    return this.#isLive && this.mayHear(topic)
+    return this.#isLive && this.canSubscribe(topic)
   }
 
-  mayHear(topic: string): boolean {
+  canSubscribe(topic: string): boolean {
     const { resourceSubscriptions: uris = [], ...lists } = this.#filter
     if (!topic.includes(':')) return `${topic}ListChanged` in lists
     return uris.includes(topic) || (topic.startsWith('note:') && uris.includes('note://{id}'))

@@ -60,7 +60,7 @@ export class Subscriber implements Hearer {
     return this.#sure.has(topic)
   }
 
-  mayHear(topic: string, began: number): boolean {
+  canSubscribe(topic: string, began: number): boolean {
     return this.#possible.has(topic) || (this.#until.get(topic) ?? 0) > began
   }
 

@@ -5,9 +5,10 @@ import type { Completions, Resource } from '../../declarations/resource.ts'
 import type { Registry } from '../../declarations/server.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Completion, Params } from '../../protocol/types.ts'
 import { isVisible } from './lists.ts'
-import { type Method, type MethodContext, readObject, readText, readTexts } from './method.ts'
+import { type Method, type MethodContext, readObject, readTarget, readText, readTexts } from './method.ts'
 import { findResource } from './resources.ts'
 
 export const completes = (registry: Registry) =>
@@ -17,6 +18,10 @@ export const completes = (registry: Registry) =>
 
 export const complete: Method = {
   offered: completes,
+  target({ ref }) {
+    const { type, name, uri } = isObject(ref) ? ref : {}
+    return type === 'ref/prompt' ? readTarget('prompt', name) : readTarget('template', uri)
+  },
   async answer(context) {
     const { params } = context.call
     const argument = readObject(params, 'argument')

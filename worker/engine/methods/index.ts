@@ -1,21 +1,45 @@
-/** Every method a client may call on the registry. One that is absent is `-32601`. */
+/**
+ * The methods of the protocol, by name. This is the one place that knows them: what a method `requires` decides who runs it. Which versions have
+ * a method is in `requests` of `Revision`: each version lists what it adds and lacks.
+ */
+import type { Revision } from '../../protocol/revision.ts'
 import { complete } from './completion.ts'
 import { discover } from './discover.ts'
-import type { Method } from './method.ts'
+import { initialize } from './initialize.ts'
+import { setLevel } from './logging.ts'
+import type { Method, ProtocolMethod } from './method.ts'
+import { ping } from './ping.ts'
 import { getPrompt, listPrompts } from './prompts.ts'
 import { listResources, listResourceTemplates, readResource } from './resources.ts'
+import { listen, subscribe, unsubscribe } from './subscribe.ts'
 import { callTool, listTools } from './tools.ts'
 
-export const methods: Readonly<Record<string, Method | undefined>> = {
+export const methods: Readonly<Record<string, ProtocolMethod | undefined>> = {
   // Without a prototype: a method named "constructor" is not there.
   __proto__: null as never,
+  initialize,
+  ping,
   'server/discover': discover,
   'tools/list': listTools,
   'tools/call': callTool,
   'resources/list': listResources,
   'resources/templates/list': listResourceTemplates,
   'resources/read': readResource,
+  'resources/subscribe': subscribe,
+  'resources/unsubscribe': unsubscribe,
   'prompts/list': listPrompts,
   'prompts/get': getPrompt,
   'completion/complete': complete,
+  'logging/setLevel': setLevel,
+  'subscriptions/listen': listen,
+}
+
+/** Returns the method of a protocol version; `undefined`: the version does not have it. */
+export const methodIn = ({ requests }: Revision, name: string): ProtocolMethod | undefined =>
+  requests.has(name) ? methods[name] : undefined
+
+/** Returns the method of this name if its requests are calls, in whichever protocol version. */
+export function callMethod(name: string): Method | undefined {
+  const method = methods[name]
+  return method && !method.requires ? method : undefined
 }

@@ -1,8 +1,11 @@
 import type { Context } from '../../declarations/context.ts'
 import type { Open, Registry, Server } from '../../declarations/server.ts'
+import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import type { Params, Result } from '../../protocol/types.ts'
+import type { Principal } from '../../protocol/principal.ts'
+import type { Revision } from '../../protocol/revision.ts'
+import type { ClientCapabilities, Implementation, LogLevel, Params, Result } from '../../protocol/types.ts'
 import type { Call, CallEnvironment, Outcome } from '../call.ts'
 
 export type MethodContext = {
@@ -16,9 +19,16 @@ export type MethodContext = {
   thrown?: unknown
 }
 
+/** What a request is about, by its name. A template is named by its text. */
+export type Target = { readonly kind: 'tool' | 'prompt' | 'resource' | 'template'; readonly name: string }
+
+/** A method whose request is a call: it runs in steps, within interceptors. */
 export interface Method {
+  readonly requires?: undefined
   /** The member of `params` that the header `Mcp-Name` repeats. */
   readonly named?: string
+  /** What the params name: the request needs its scopes. The params have not been validated. */
+  target?(params: Params): Target | undefined
   /** Does this server have anything that the method could be about? */
   offered(registry: Registry, environment: Pick<CallEnvironment, 'updates'>): boolean
   /** What a request for something that a handle stands for takes, with the seals of its principal. Handles of others take nothing. */
@@ -26,6 +36,62 @@ export interface Method {
   /** @throws McpError for everything the client is to be told as a JSON-RPC error */
   answer(context: MethodContext): Promise<Result>
 }
+
+/** A method that reads or changes a session. */
+export interface SessionMethod {
+  readonly requires: 'session'
+  readonly target?: Method['target']
+  readonly offered: Method['offered']
+  /** @throws McpError */
+  answer(params: Params, session: SessionControls): Promise<Result>
+}
+
+/** What methods change in the session of their request. */
+export interface SessionControls {
+  setLogLevel(level: LogLevel): void
+  /** @throws McpError `resource_not_found` when this caller may not read the resource, `too_many_requests` */
+  subscribe(uri: string): Promise<void>
+  unsubscribe(uri: string): Promise<void>
+}
+
+/** The method that begins a session. */
+export interface InitializeMethod {
+  readonly requires: 'handshake'
+  readonly target?: undefined
+  /** @throws McpError `invalid_envelope` for params that are invalid, or too large for the id of a session */
+  negotiate(params: Params | undefined): NegotiatedSession
+  answer(
+    registry: Registry,
+    revision: Revision,
+    environment: Pick<CallEnvironment, 'updates'>,
+    principal: Principal | undefined,
+  ): Promise<Result>
+}
+
+/** What client and server of a session agreed on. JSON. */
+export type NegotiatedSession = {
+  /** The revision's date. */
+  readonly version: string
+  /** As the client sent them. */
+  readonly capabilities: ClientCapabilities
+  readonly client: Implementation
+}
+
+/** A method that is answered with a stream of its own. */
+export interface ListenMethod {
+  readonly requires: 'stream'
+  readonly target?: undefined
+}
+
+/** A method that the end of a connection answers by itself, also before a session begins. */
+export interface PingMethod {
+  readonly requires: 'connection'
+  readonly target?: undefined
+  readonly result: Result
+}
+
+/** A method of the protocol. What it `requires` decides who runs it: nothing for a call. */
+export type ProtocolMethod = Method | SessionMethod | InitializeMethod | ListenMethod | PingMethod
 
 /** @throws McpError `invalid_params` */
 export function readText(params: Params, name: string, where = 'params'): string {
@@ -49,3 +115,7 @@ export function readTexts(params: Params, name: string, where = 'params'): Recor
   }
   return value as Record<string, string>
 }
+
+/** @param name as the client sent it. A name beyond the largest bound names nothing: audit logs have messages that were refused for their size, too */
+export const readTarget = (kind: Target['kind'], name: unknown): Target | undefined =>
+  typeof name === 'string' && name.length <= bounds.uriCharacters ? { kind, name } : undefined

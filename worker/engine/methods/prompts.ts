@@ -6,7 +6,7 @@ import type { Registry } from '../../declarations/server.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Result } from '../../protocol/types.ts'
 import { isVisible, listMethod } from './lists.ts'
-import { type Method, readText, readTexts } from './method.ts'
+import { type Method, readTarget, readText, readTexts } from './method.ts'
 
 const offered = (registry: Registry) => registry.prompts.size > 0
 
@@ -18,6 +18,7 @@ export const listPrompts: Method = {
 export const getPrompt: Method = {
   named: 'name',
   offered,
+  target: ({ name }) => readTarget('prompt', name),
   async answer({ server, call, context }) {
     const name = readText(call.params, 'name')
     const prompt = server.registry.prompts.get(name)

@@ -9,7 +9,7 @@ import { McpError } from '../../protocol/errors.ts'
 import type { ResourceItem, ResourceTemplateItem, Result } from '../../protocol/types.ts'
 import { normalizeUri, uriProblem } from '../../protocol/uri.ts'
 import { isPermitted, isVisible, listMethod, page, uncached, variesByCaller, visibleEntries } from './lists.ts'
-import { type Method, readText } from './method.ts'
+import { type Method, readTarget, readText } from './method.ts'
 
 export const hasResources = (registry: Registry) => registry.resources.size > 0 || registry.templates.size > 0
 
@@ -51,6 +51,7 @@ export const listResourceTemplates: Method = {
 export const readResource: Method = {
   named: 'uri',
   offered: hasResources,
+  target: ({ uri }) => readTarget('resource', uri),
   async answer({ server, call, context }) {
     const uri = readUri(readText(call.params, 'uri'))
     const match = await readable(server.registry, { principal: call.principal }, uri)

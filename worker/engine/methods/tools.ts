@@ -9,7 +9,7 @@ import type { HeaderParameter } from '../../protocol/param-headers.ts'
 import type { Result, ToolItem } from '../../protocol/types.ts'
 import type { Call } from '../call.ts'
 import { isVisible, listMethod } from './lists.ts'
-import { type Method, type MethodContext, readObject, readText } from './method.ts'
+import { type Method, type MethodContext, readObject, readTarget, readText } from './method.ts'
 
 const offered = (registry: Registry) => registry.tools.size > 0
 
@@ -22,6 +22,7 @@ export const listTools: Method = {
 export const callTool: Method = {
   named: 'name',
   offered,
+  target: ({ name }) => readTarget('tool', name),
   async answer(context) {
     const { server, call } = context
     const name = readText(call.params, 'name')

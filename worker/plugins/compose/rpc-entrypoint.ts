@@ -2,7 +2,7 @@ import { WorkerEntrypoint } from 'cloudflare:workers'
 import { checkOptions } from '../../declarations/check-options.ts'
 import { string } from '../../declarations/option-kinds.ts'
 import type { Registry } from '../../declarations/server.ts'
-import { methods } from '../../engine/methods/index.ts'
+import { callMethod } from '../../engine/methods/index.ts'
 import type { Method } from '../../engine/methods/method.ts'
 import { encodeHeader, parameterHeaders } from '../../protocol/param-headers.ts'
 import { newestStateless } from '../../protocol/revisions/index.ts'
@@ -36,7 +36,7 @@ const envelope = { capabilities: {}, client: { name: 'service binding', version:
 
 /** The headers that repeat what a method of an extension, or the schema of a tool, names: the server refuses requests without. */
 function headersOfServer(registry: Registry, method: string, params: Params): Record<string, string> {
-  const { named } = (registry.methods.get(method) ?? methods[method] ?? {}) as Partial<Method>
+  const { named } = (registry.methods.get(method) ?? callMethod(method) ?? {}) as Partial<Method>
   const name = named && params[named]
   const tool = method === 'tools/call' ? registry.tools.get(String(params.name)) : undefined
   return {

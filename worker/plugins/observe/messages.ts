@@ -1,6 +1,6 @@
 import { checkOptions } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
-import { methods } from '../../engine/methods/index.ts'
+import { callMethod } from '../../engine/methods/index.ts'
 import type { Plugin } from '../../plugin.ts'
 import { type ErrorKind, errorTable, type McpError } from '../../protocol/errors.ts'
 import { isRequest, isResponse, type Message } from '../../protocol/jsonrpc.ts'
@@ -105,7 +105,7 @@ const wasRefused = ({ rejection, request }: IncomingRequest, { status }: Respons
 
 /** Is this what `observe` tells of? */
 const isCall = (message: Message, { server }: ServerInfo): boolean =>
-  isRequest(message) && (server.registry.methods.has(message.method) || methods[message.method] !== undefined)
+  isRequest(message) && (server.registry.methods.has(message.method) || callMethod(message.method) !== undefined)
 
 function cameOf(
   { status, reason }: Pick<End, 'status' | 'reason'>,

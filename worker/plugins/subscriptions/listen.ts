@@ -12,7 +12,7 @@ import {
 } from '../../../durable-objects/subscriptions/object.ts'
 import type { Open, Registry } from '../../declarations/server.ts'
 import { hasResources } from '../../engine/methods/resources.ts'
-import { mayHear } from '../../engine/subscribing.ts'
+import { canSubscribe } from '../../engine/topics.ts'
 import type { SubscriptionStream } from '../../plugin.ts'
 import { networkOf } from '../../protocol/address.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
@@ -126,6 +126,6 @@ async function permitted(
     resources: hasResources(registry),
   })
   if (!resourceSubscriptions) return lists
-  const allowed = await Promise.all(resourceSubscriptions.map((uri) => mayHear(registry, { principal }, uri)))
+  const allowed = await Promise.all(resourceSubscriptions.map((uri) => canSubscribe(registry, { principal }, uri)))
   return { ...lists, resourceSubscriptions: resourceSubscriptions.filter((_, index) => allowed[index]) }
 }

@@ -4,7 +4,7 @@ import { SubscriptionsObject, type SubscriptionsOptions } from '../../../durable
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { count } from '../../declarations/option-kinds.ts'
 import type { Registry } from '../../declarations/server.ts'
-import { topicsAbout } from '../../engine/subscribing.ts'
+import { changeTopics } from '../../engine/topics.ts'
 import type { Plugin } from '../../plugin.ts'
 import { toggleKey } from '../../protocol/changes.ts'
 import { hash } from '../../protocol/hash.ts'
@@ -57,10 +57,10 @@ function attach(registry: Registry, firstShard: () => SubscriptionsRpc, classNam
   const toEach = async (publish: (shard: SubscriptionsRpc) => Promise<unknown>) => {
     await Promise.all([...classes.values()].map((shardOf) => publish(shardOf())))
   }
-  registry.publish = (change, scope) => toEach((shard) => shard.publish(change, topicsAbout(registry, change, scope)))
+  registry.publish = (change, scope) => toEach((shard) => shard.publish(change, changeTopics(registry, change, scope)))
   registry.setEnabled = async (list, name, on) => {
     const change = { list }
-    const topics = topicsAbout(registry, change)
+    const topics = changeTopics(registry, change)
     await toEach(async (shard) => {
       // An object of an older release leaves it to its caller to publish the change.
       if (await shard.setEnabled(toggleKey(list, name), on, change, topics)) await shard.publish(change, topics)

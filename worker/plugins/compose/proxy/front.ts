@@ -1,7 +1,7 @@
 /** What a server answers that stands before others. */
 
 import type { Registry } from '../../../declarations/server.ts'
-import { methods } from '../../../engine/methods/index.ts'
+import { callMethod } from '../../../engine/methods/index.ts'
 import type { Method, MethodContext } from '../../../engine/methods/method.ts'
 import type { Params, Result } from '../../../protocol/types.ts'
 import { callTool, complete, getPrompt, readResource } from './calls.ts'
@@ -42,7 +42,7 @@ export function mountUpstreams(registry: Registry, proxies: readonly Proxied[]):
   const all = [...proxies]
   behind.set(registry, all)
   for (const [name, relay] of Object.entries(relays)) {
-    const ownMethod = (registry.methods.get(name) ?? methods[name]) as Method
+    const ownMethod = (registry.methods.get(name) ?? callMethod(name)) as Method
     // Whether anything is offered is known when they have been asked.
     const method: Method = {
       ...ownMethod,

@@ -1,29 +1,21 @@
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle */
 
-import type { Registry } from '../declarations/server.ts'
-import { bounds } from '../protocol/bounds.ts'
-import { McpError } from '../protocol/errors.ts'
-import { isObject } from '../protocol/jsonrpc.ts'
-import { isImplementation } from '../protocol/meta.ts'
-import type { Principal } from '../protocol/principal.ts'
-import type { Revision } from '../protocol/revision.ts'
-import { negotiate } from '../protocol/revisions/index.ts'
-import type { ClientCapabilities, Implementation, Params, Result } from '../protocol/types.ts'
-import { utf8 } from '../protocol/utf8.ts'
-import type { CallEnvironment } from './call.ts'
-import { capabilitiesOf, implementationOf } from './methods/discover.ts'
+import type { Registry } from '../../declarations/server.ts'
+import { bounds } from '../../protocol/bounds.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import { isImplementation } from '../../protocol/meta.ts'
+import type { Principal } from '../../protocol/principal.ts'
+import type { Revision } from '../../protocol/revision.ts'
+import { negotiate } from '../../protocol/revisions/index.ts'
+import type { ClientCapabilities, Params, Result } from '../../protocol/types.ts'
+import { utf8 } from '../../protocol/utf8.ts'
+import type { CallEnvironment } from '../call.ts'
+import { capabilitiesOf, implementationOf } from './discover.ts'
+import type { InitializeMethod, NegotiatedSession } from './method.ts'
 
-/** What a session's two sides agreed on. JSON. */
-export type NegotiatedSession = {
-  /** The revision's date. */
-  readonly version: string
-  /** As the client sent them. */
-  readonly capabilities: ClientCapabilities
-  readonly client: Implementation
-}
-
-/** @throws McpError `invalid_envelope` when `initialize` is not what it must be */
-export function parseInitialize(params: Params | undefined): NegotiatedSession {
+/** @throws McpError `invalid_envelope` for params that are invalid, or too large for the id of a session */
+function negotiateSession(params: Params | undefined): NegotiatedSession {
   // Hosts in the wild leave capabilities out.
   const { protocolVersion, capabilities = {}, clientInfo } = params ?? {}
   if (typeof protocolVersion !== 'string') throw expected('protocolVersion', 'a string')
@@ -47,8 +39,7 @@ export function parseInitialize(params: Params | undefined): NegotiatedSession {
   return negotiated
 }
 
-/** What a server answers to `initialize`. */
-export async function initializeResult(
+async function initializeResult(
   registry: Registry,
   revision: Revision,
   environment: Pick<CallEnvironment, 'updates'>,
@@ -66,6 +57,12 @@ export async function initializeResult(
     serverInfo: revision.implementation(implementationOf(registry)),
     instructions,
   }
+}
+
+export const initialize: InitializeMethod = {
+  requires: 'handshake',
+  negotiate: negotiateSession,
+  answer: initializeResult,
 }
 
 const expected = (name: string, shape: string) => new McpError('invalid_envelope', `params.${name} must be ${shape}`)

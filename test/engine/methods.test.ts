@@ -1,0 +1,22 @@
+import { describe, expect, test } from 'vitest'
+import { methodIn, methods } from '../../worker/engine/methods/index.ts'
+import { newestStateless, revisions } from '../../worker/protocol/revisions/index.ts'
+
+describe('the methods of the protocol', () => {
+  test('are those of its versions', () => {
+    const names = new Set(revisions.flatMap(({ requests }) => [...requests]))
+    expect(Object.keys(methods).sort()).toEqual([...names].sort())
+  })
+
+  test('change a session in versions with sessions only', () => {
+    const changing = revisions.map((revision) =>
+      [...revision.requests].filter((name) => methodIn(revision, name)?.requires === 'session'),
+    )
+    const all = ['logging/setLevel', 'resources/subscribe', 'resources/unsubscribe']
+    expect(changing).toEqual(revisions.map(({ stateless }) => (stateless ? [] : all)))
+  })
+
+  test.each(['constructor', '__proto__', 'toString'])('do not include %s', (name) => {
+    expect([methods[name], methodIn(newestStateless, name)]).toEqual([undefined, undefined])
+  })
+})

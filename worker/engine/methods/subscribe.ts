@@ -1,0 +1,35 @@
+/**
+ * Subscriptions of sessions, and the streams of stateless clients that take their place.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions
+ */
+import { type ListenMethod, readTarget, readText, type SessionMethod } from './method.ts'
+import { hasResources, readUri } from './resources.ts'
+
+const offered: SessionMethod['offered'] = (registry, { updates }) => updates && hasResources(registry)
+
+const target: SessionMethod['target'] = ({ uri }) => readTarget('resource', uri)
+
+export const subscribe: SessionMethod = {
+  requires: 'session',
+  offered,
+  target,
+  async answer(params, session) {
+    await session.subscribe(readUri(readText(params, 'uri')))
+    return {}
+  },
+}
+
+export const unsubscribe: SessionMethod = {
+  requires: 'session',
+  offered,
+  target,
+  async answer(params, session) {
+    await session.unsubscribe(readText(params, 'uri'))
+    return {}
+  },
+}
+
+/** `subscriptions()` of `edgemcp/subscriptions` answers it, where a server has it. */
+export const listen: ListenMethod = { requires: 'stream' }
