@@ -7,9 +7,8 @@ import type { ServerEvent } from '../worker/protocol/changes.ts'
 import type { ErrorKind } from '../worker/protocol/errors.ts'
 import type { Message } from '../worker/protocol/jsonrpc.ts'
 import type { Principal } from '../worker/protocol/principal.ts'
-import type { InputRequest, Result } from '../worker/protocol/types.ts'
+import type { ClientCapabilities, Implementation, InputRequest, Params, Result } from '../worker/protocol/types.ts'
 import type { KeyRing } from '../worker/sealing/seal.ts'
-import type { End, TaskCall, TaskError, TaskRecord, TaskStatus, TaskTerms } from './task/task-store.ts'
 
 /** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
 export type Post = {
@@ -169,49 +168,106 @@ export interface KeysRpc {
   keys(): Promise<KeyRing>
 }
 
-/** What may be asked of a task. Nothing: there is no such task any more. */
+/** Calls of a task. A task that does not exist any more returns `undefined`. */
 export interface TaskRpc extends TaskListRpc {
   /**
-   * Begins, or goes on with, a call.
+   * Starts a call, or continues it.
    *
-   * @param who its object's name, what its client calls it, and the object of the session that is told of it, with the scopes that takes
-   * @param answers to what was asked before it was a task
-   * @param isResumed its client has heard of the call: without anything stored of it, it is not begun anew
+   * @param answers to what was asked before the call was a task
+   * @param isResumed its client has a `requestState` of the call: if nothing is stored of the call any more, it is not started again
    */
   start(
     call: TaskCall,
     terms: TaskTerms,
-    who: Pick<TaskRecord, 'name' | 'taskId' | 'session' | 'scopes'>,
+    references: TaskReferences,
     answers: Readonly<Record<string, Answer>>,
     isResumed: boolean,
   ): Promise<StartResult>
   get(): Promise<TaskView | undefined>
-  /** Waits a while, for as long as it runs. */
+  /** Waits a while for the end of the run, then returns the task. */
   settled(): Promise<TaskView | undefined>
-  /** Answers open questions; others are not asked. `error`: an answer is not valid, and none was taken. */
+  /** Answers open questions, and ignores other answers. `error`: an answer is not valid, and none was taken. */
   update(answers: Readonly<Record<string, Answer>>): Promise<{ task: TaskView } | { error: TaskError } | undefined>
-  /** Cancels it, unless it is over: `before` is how it was. */
+  /** Cancels the task, unless it is over. `before`: its status until now. */
   cancel(): Promise<{ before: TaskStatus; task: TaskView } | undefined>
-  /** From now on its status is told to those who listen there, as it is now and whenever it changes. */
+  /** From now on clients that listen at this shard get the status, as it is now and whenever it changes. */
   watch(shard: number): Promise<void>
 }
 
-/** What became of a call before it was time to make a task of it. */
+/** What is called, and for whom. */
+export type TaskCall = {
+  readonly params: Params
+  readonly capabilities: ClientCapabilities
+  readonly client: Implementation | undefined
+  /** The caller's principal, sealed by `worker/plugins/tasks/task-principal.ts`. `undefined`: the caller was not signed in. */
+  readonly principal: string | undefined
+  /** Of the endpoint that was called. */
+  readonly identity: string
+  /** The key of that endpoint: see `worker/declarations/endpoints.ts`. A Worker of an older release leaves it out. */
+  readonly endpoint?: string
+  /** Names of the plugins of that endpoint. A Worker of an older release leaves it out. */
+  readonly plugins?: readonly string[] | undefined
+}
+
+/** Milliseconds, except `retries`. */
+export type TaskTerms = {
+  /** How long the call waits for its result before it is a task. */
+  readonly after: number
+  readonly ttl: number
+  /** Between two requests of a client that polls. */
+  readonly poll: number
+  /** How often the handler may throw and is run again. */
+  readonly retries: number
+}
+
+/** How others refer to a task. */
+export type TaskReferences = {
+  /** Of its object. */
+  readonly name: string
+  /** The id that its client has. */
+  readonly taskId: string
+  /** The object of the session that gets its status. */
+  readonly session: string | undefined
+  /** What a token needs to read its status in that session. A Worker of an older release leaves it out. */
+  readonly scopes?: readonly string[]
+}
+
+export type TaskStatus = 'working' | 'input_required' | 'completed' | 'failed' | 'cancelled'
+
+export type TaskError = {
+  readonly kind: ErrorKind
+  readonly code: number
+  readonly message: string
+  readonly data?: unknown
+}
+
+/** What a task ended with: neither, if it was cancelled. */
+export type TaskEnd = { readonly result?: Result; readonly error?: TaskError }
+
+/** What a call ended with before it was a task, or the task. */
 export type StartResult =
   | { readonly task: TaskView }
   | { readonly done: Result }
   | { readonly error: TaskError }
   | { readonly inputRequests: Readonly<Record<string, InputRequest>> }
 
-export type TaskView = Pick<
-  TaskRecord,
-  'taskId' | 'status' | 'statusMessage' | 'createdAt' | 'lastUpdatedAt' | 'ttl' | 'poll' | 'due' | 'rounds'
-> &
-  End & {
-    readonly inputRequests?: Readonly<Record<string, InputRequest>>
-    /** The name of its tool, once it is over. */
-    readonly tool?: string
-  }
+/** A task as its client sees it. Times are milliseconds since 1970, `ttl` and `poll` milliseconds. */
+export type TaskView = TaskEnd & {
+  readonly taskId: string
+  readonly status: TaskStatus
+  readonly statusMessage?: string | undefined
+  readonly createdAt: number
+  readonly lastUpdatedAt: number
+  readonly ttl: number
+  readonly poll: number
+  /** When it goes on, or its questions have waited too long. */
+  readonly due?: number | undefined
+  /** How often it has asked. */
+  readonly rounds: number
+  readonly inputRequests?: Readonly<Record<string, InputRequest>>
+  /** The name of its tool, once it is over. */
+  readonly tool?: string
+}
 
 /** What may be asked of an object that keeps a list. */
 export interface TaskListRpc {

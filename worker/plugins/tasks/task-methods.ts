@@ -1,6 +1,5 @@
 /** What both ways of speaking of tasks have in common. */
-import type { TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
-import type { TaskCall, TaskError } from '../../../durable-objects/task/task-store.ts'
+import type { TaskCall, TaskError, TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
 import type { Open } from '../../declarations/server.ts'
 import type { Call, Seals } from '../../engine/call.ts'
 import type { Answer } from '../../engine/journal.ts'

@@ -2,8 +2,8 @@
  * The principal of a task. It is stored sealed, without its token and with those claims only that may be stored, and
  * `reauthorize` of the server's auth is asked before each run.
  */
+import type { TaskCall } from '../../../durable-objects/rpc.ts'
 import type { RunPrincipal } from '../../../durable-objects/task/object.ts'
-import type { TaskCall } from '../../../durable-objects/task/task-store.ts'
 import type { Admitted } from '../../declarations/endpoints.ts'
 import { type StoredPrincipals, storable } from '../../declarations/stored-principal.ts'
 import type { Seals } from '../../engine/call.ts'

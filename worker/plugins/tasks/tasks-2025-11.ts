@@ -3,8 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
-import type { TaskEnded, TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
-import type { TaskTerms } from '../../../durable-objects/task/task-store.ts'
+import type { TaskEnded, TaskRpc, TaskTerms, TaskView } from '../../../durable-objects/rpc.ts'
 import { toolError } from '../../declarations/content.ts'
 import type { Context } from '../../declarations/context.ts'
 import type { TaskOptions } from '../../declarations/tool.ts'

@@ -3,8 +3,7 @@
  *
  * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  */
-import type { TaskView } from '../../../durable-objects/rpc.ts'
-import type { TaskTerms } from '../../../durable-objects/task/task-store.ts'
+import type { TaskTerms, TaskView } from '../../../durable-objects/rpc.ts'
 import type { ExtraSubscription, Open } from '../../declarations/server.ts'
 import type { Call } from '../../engine/call.ts'
 import { longestWait } from '../../engine/journal.ts'

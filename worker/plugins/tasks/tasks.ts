@@ -1,6 +1,12 @@
-import type { SessionRpc, SubscriptionsRpc, TaskRpc, TaskView } from '../../../durable-objects/rpc.ts'
+import type {
+  SessionRpc,
+  SubscriptionsRpc,
+  TaskCall,
+  TaskRpc,
+  TaskTerms,
+  TaskView,
+} from '../../../durable-objects/rpc.ts'
 import { Task, type TaskHost } from '../../../durable-objects/task/object.ts'
-import type { TaskCall, TaskTerms } from '../../../durable-objects/task/task-store.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { toolError } from '../../declarations/content.ts'
 import { milliseconds } from '../../declarations/duration.ts'

@@ -1,0 +1,168 @@
+/** One run of a task's handler, from its start, with the journal of the runs before. */
+import type { Context } from '../../worker/declarations/context.ts'
+import type { Server } from '../../worker/declarations/server.ts'
+import type { Tool } from '../../worker/declarations/tool.ts'
+import type { Call, CallEnvironment, Outcome } from '../../worker/engine/call.ts'
+import type { Journal } from '../../worker/engine/journal.ts'
+import { run } from '../../worker/engine/run.ts'
+import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
+import { newestStateless as revision } from '../../worker/protocol/revisions/index.ts'
+import type { TaskCall } from '../rpc.ts'
+import type { RunPrincipal } from './task-host.ts'
+import type { TaskParts } from './task-parts.ts'
+import { TaskSleeps } from './task-sleeps.ts'
+import type { TaskRecord } from './task-store.ts'
+
+export type RunResult =
+  | { readonly outcome: Outcome }
+  | { readonly thrown: unknown }
+  /** The handler was not run: `reauthorize` threw. */
+  | { readonly reauthorizeError: unknown }
+
+/** How often, one after another, a run may be lost without an effect, a sleep or a question in between. */
+const maxLostRuns = 20
+
+type Parts = Pick<TaskParts, 'host' | 'storage' | 'store' | 'status'>
+
+/** Runs the handler until it is done, cannot go on without its client, or sleeps. */
+export async function runHandler(task: Parts, record: TaskRecord, signal: AbortSignal): Promise<RunResult> {
+  // Read before anything is awaited: what ends the task deletes it meanwhile.
+  const { call, journal } = task.store
+  if ((record.lostRuns ?? 0) > maxLostRuns) return { thrown: lostTooOften() }
+  let runPrincipal: RunPrincipal
+  try {
+    // A run that is lost at once must have been counted.
+    if (record.lostRuns) await task.storage.sync()
+    runPrincipal = await task.host.principalOf(call)
+  } catch (problem) {
+    return problem instanceof McpError ? { thrown: problem } : { reauthorizeError: problem }
+  }
+  return new HandlerRun(task, record, signal).run(call, journal, runPrincipal)
+}
+
+class HandlerRun {
+  readonly #task: Parts
+  readonly #record: TaskRecord
+  readonly #signal: AbortSignal
+  /** Ends the run before its handler does. */
+  readonly #ended = Promise.withResolvers<Outcome>()
+  readonly #sleeps: TaskSleeps
+  /** What the handler threw, unless it chose the error of the call. */
+  #thrown: { readonly problem: unknown } | undefined
+
+  constructor(task: Parts, record: TaskRecord, signal: AbortSignal) {
+    this.#task = task
+    this.#record = record
+    this.#signal = signal
+    // Only a step that runs awaits it.
+    this.#ended.promise.catch(() => {})
+    this.#sleeps = new TaskSleeps(signal, (untilMs) => this.#ended.resolve({ type: 'suspended', untilMs }))
+  }
+
+  async run(stored: TaskCall, journal: Journal, { principal, isCurrent }: RunPrincipal): Promise<RunResult> {
+    const { host } = this.#task
+    const { params, capabilities, client } = stored
+    const call: Call = {
+      method: 'tools/call',
+      params,
+      revision,
+      capabilities,
+      client,
+      principal,
+      session: undefined,
+      isTask: true,
+      logLevel: undefined,
+    }
+    try {
+      const server = withTool(host.serverOf(stored), String(params.name), (tool) => this.#wrap(tool, isCurrent))
+      const outcome = await run(server, call, journal, this.#environment(host.seals(principal, stored.identity)))
+      const canRetry = this.#record.failures < this.#record.retries
+      return this.#thrown && canRetry ? { thrown: this.#thrown.problem } : { outcome }
+    } catch (problem) {
+      return { thrown: asMcpError(problem, host.report) }
+    }
+  }
+
+  #wrap(tool: Tool, isCurrent: boolean): Tool {
+    return {
+      ...tool,
+      // Decided when the tool was called: the stored claims may be too few to decide again.
+      visibleTo: isCurrent ? tool.visibleTo : undefined,
+      handler: async (input, context) => {
+        try {
+          return await tool.handler(input, this.#contextOf(context))
+        } catch (problem) {
+          if (!(problem instanceof McpError)) this.#thrown = { problem }
+          throw problem
+        }
+      },
+    }
+  }
+
+  /** `once` keeps the task in memory and stores its result, and `progress` sets the status message. */
+  #contextOf(context: Context): Context {
+    const { once } = context
+    const taskContext: Pick<Context, 'once' | 'progress'> = {
+      once: (key, effect) => this.#sleeps.during(() => once(key, () => this.#storable(key, effect))),
+      progress: (progress, total, message) => {
+        const text = message ?? (total ? `${progress} of ${total}` : `${progress}`)
+        this.#task.status.setMessage(this.#record, text)
+      },
+    }
+    return Object.assign(context, taskContext)
+  }
+
+  /** Runs an effect. A result that cannot be stored ends the run with an error. */
+  async #storable<T>(key: string, effect: () => T | Promise<T>): Promise<T> {
+    const value = await effect()
+    const error = this.#task.store.effectProblem(key, value)
+    if (!error) return value
+    this.#ended.reject(error)
+    return new Promise<never>(() => {})
+  }
+
+  #environment(seals: CallEnvironment['seals']): CallEnvironment {
+    const { host, store } = this.#task
+    return {
+      signal: () => this.#signal,
+      seals,
+      state: { object: (name) => host.state(name), session: undefined },
+      updates: true,
+      notify: () => {},
+      effect: (key, value) => {
+        if (this.#signal.aborted) return
+        store.putEffect(key, value)
+        this.#markProgress()
+      },
+      now: Date.now,
+      sleep: (untilMs) => this.#sleeps.sleep(untilMs),
+      ended: this.#ended.promise,
+      disconnect: () => {},
+      completed: () => {},
+      report: host.report,
+    }
+  }
+
+  #markProgress(): void {
+    if (!this.#record.lostRuns) return
+    this.#record.lostRuns = 0
+    this.#task.store.save(this.#record)
+  }
+}
+
+const lostTooOften = () =>
+  new McpError(
+    'interrupted',
+    `The task was lost ${maxLostRuns} times without progress: do its work in smaller steps, each in ctx.once`,
+    { reason: 'interrupted', retryable: false },
+  )
+
+/** Returns a server with one tool wrapped, and without the methods of plugins: the run of a task starts no task. */
+function withTool({ registry }: Pick<Server, 'registry'>, name: string, wrap: (tool: Tool) => Tool): Server {
+  const tool = registry.tools.get(name)
+  const tools = new Map(registry.tools)
+  if (tool) tools.set(name, wrap(tool))
+  const overrides = { tools: { value: tools }, methods: { value: new Map() } }
+  // A run reads the registry of its server and nothing else.
+  return { registry: Object.create(registry, overrides) } as unknown as Server
+}

@@ -1,0 +1,96 @@
+/** What a run of the handler ends with is stored: a result, an error, questions, a sleep, or another attempt later. */
+import { InvalidInputResponse } from '../../worker/engine/invalid-input-response.ts'
+import { longestWait } from '../../worker/engine/journal.ts'
+import { McpError } from '../../worker/protocol/errors.ts'
+import type { TaskEnd, TaskStatus } from '../rpc.ts'
+import type { RunResult } from './handler-run.ts'
+import { isOver, schedule } from './lifetime.ts'
+import { errorOf } from './task-errors.ts'
+import type { TaskParts } from './task-parts.ts'
+import { removeProblemMessage, type TaskRecord } from './task-store.ts'
+
+/** How often `reauthorize` may throw, one time after another, before the task fails. */
+const maxReauthorizeAttempts = 10
+
+/** Stores what a run ended with. What cannot be stored ends the task, so that its handler is not run again. */
+export async function settleRun(task: TaskParts, record: TaskRecord, result: RunResult): Promise<void> {
+  try {
+    await storeOutcome(task, record, result)
+  } catch (problem) {
+    task.host.report(problem)
+    if (isOver(record)) throw problem
+    const reason = problem instanceof Error ? problem.message : String(problem)
+    const error =
+      problem instanceof McpError
+        ? problem
+        : new McpError('internal_error', `The outcome of a run cannot be stored: ${reason}`)
+    await finishTask(task, record, 'failed', { error: errorOf(error) })
+  }
+}
+
+/** Ends the task. @throws McpError when its end cannot be stored */
+export async function finishTask(
+  task: TaskParts,
+  record: TaskRecord,
+  status: TaskStatus,
+  end: TaskEnd = {},
+): Promise<void> {
+  task.store.finish(end)
+  removeProblemMessage(record)
+  task.status.setStatus(record, status)
+  await schedule(task, record)
+}
+
+async function storeOutcome(task: TaskParts, record: TaskRecord, result: RunResult): Promise<void> {
+  if ('reauthorizeError' in result) return retryReauthorize(task, record, result.reauthorizeError)
+  if (record.reauthorizeFailures) removeProblemMessage(record)
+  record.reauthorizeFailures = 0
+  if ('thrown' in result) return storeThrown(task, record, result.thrown)
+  const { outcome } = result
+  if (outcome.type === 'suspended') return suspendUntil(task, record, outcome.untilMs, true)
+  if (outcome.type === 'result') return finishTask(task, record, 'completed', { result: outcome.result })
+  task.store.ask(outcome.inputRequests, outcome.journal)
+  record.due = Date.now() + outcome.answerTimeoutMs
+  if (!record.announced) record.resumableUntil = Math.max(record.resumableUntil ?? 0, Date.now() + longestWait)
+  record.rounds += 1
+  task.status.setStatus(record, 'input_required')
+  await schedule(task, record)
+}
+
+async function storeThrown(task: TaskParts, record: TaskRecord, thrown: unknown): Promise<void> {
+  if (thrown instanceof InvalidInputResponse) return askAgain(task, record, thrown)
+  if (thrown instanceof McpError) return finishTask(task, record, 'failed', { error: errorOf(thrown) })
+  task.host.report(thrown)
+  record.failures += 1
+  // Each pause is twice the one before.
+  return suspendUntil(task, record, Date.now() + 1000 * 2 ** (record.failures - 1), false)
+}
+
+/** The handler could not use an answer: without it, its question is open again. */
+async function askAgain(task: TaskParts, record: TaskRecord, { key, message }: InvalidInputResponse): Promise<void> {
+  task.store.withdrawAnswer(key)
+  Object.assign(record, { statusMessage: message, hasProblemMessage: true })
+  await task.runs.start(record)
+}
+
+async function retryReauthorize(task: TaskParts, record: TaskRecord, problem: unknown): Promise<void> {
+  task.host.report(problem)
+  const failures = (record.reauthorizeFailures ?? 0) + 1
+  if (failures === maxReauthorizeAttempts) {
+    const message = `The task may not go on: reauthorize failed ${failures} times`
+    return finishTask(task, record, 'failed', { error: errorOf(new McpError('unavailable', message)) })
+  }
+  record.reauthorizeFailures = failures
+  const pauseMs = Math.min(1000 * 2 ** (failures - 1), 60_000)
+  const statusMessage = `reauthorize failed, and is called again in ${pauseMs / 1000} s`
+  Object.assign(record, { statusMessage, hasProblemMessage: true })
+  return suspendUntil(task, record, Date.now() + pauseMs, false)
+}
+
+/** @param isSuspended the handler sleeps, so that the end of the task runs it */
+async function suspendUntil(task: TaskParts, record: TaskRecord, due: number, isSuspended: boolean): Promise<void> {
+  Object.assign(record, { due, asleep: isSuspended, lostRuns: 0 })
+  task.store.save(record)
+  task.status.notifyWaiting()
+  await schedule(task, record)
+}

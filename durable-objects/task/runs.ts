@@ -1,0 +1,62 @@
+/** The runs of a task's handler: one at a time, each counted until its outcome is stored. */
+import type { RunResult } from './handler-run.ts'
+import type { TaskRecord, TaskStore } from './task-store.ts'
+
+/** What the other parts of a task do in a run. */
+export type RunSteps = {
+  /** Runs the handler from its start, with the journal. */
+  run(record: TaskRecord, signal: AbortSignal): Promise<RunResult>
+  /** Stores the outcome of a run. */
+  settle(record: TaskRecord, result: RunResult): Promise<void>
+  waitUntil(work: Promise<unknown>): void
+}
+
+export class Runs {
+  readonly #store: TaskStore
+  readonly #steps: RunSteps
+  #current: { readonly abort: AbortController; readonly ended: Promise<void> } | undefined
+  /** The last run that was started may have been lost before its outcome was stored. */
+  #isUnsettled: boolean
+
+  /** @param isUnsettled the task was stored by an earlier instance, which may have been lost in a run */
+  constructor(store: TaskStore, steps: RunSteps, isUnsettled: boolean) {
+    this.#store = store
+    this.#steps = steps
+    this.#isUnsettled = isUnsettled
+  }
+
+  get isRunning(): boolean {
+    return this.#current !== undefined
+  }
+
+  /** Starts a run, unless one goes on. Resolves when the outcome of the run is stored. */
+  start(record: TaskRecord): Promise<void> {
+    if (!this.#current) {
+      if (this.#isUnsettled) {
+        record.lostRuns = (record.lostRuns ?? 0) + 1
+        this.#store.save(record)
+      }
+      this.#isUnsettled = true
+      const abort = new AbortController()
+      this.#current = { abort, ended: this.#run(record, abort) }
+    }
+    return this.#current.ended
+  }
+
+  async #run(record: TaskRecord, abort: AbortController): Promise<void> {
+    const result = await this.#steps.run(record, abort.signal)
+    this.#current = undefined
+    // The task was cancelled or has expired: its outcome is stored already, or not needed.
+    if (abort.signal.aborted) return
+    // The next run repeats whatever of this one still goes on, or does not need it.
+    abort.abort(new Error('This run of the handler is over'))
+    await this.#steps.settle(record, result)
+    this.#isUnsettled = false
+  }
+
+  /** Aborts the signal of the handler. A handler that sleeps is run for it. */
+  stop(record: TaskRecord, reason: string): void {
+    if (this.#current) return this.#current.abort.abort(new Error(reason))
+    if (record.asleep) this.#steps.waitUntil(this.#steps.run(record, AbortSignal.abort(new Error(reason))))
+  }
+}

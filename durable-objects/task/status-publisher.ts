@@ -1,0 +1,134 @@
+/** The status of a task: stored, sent to its session and to clients that listen, and waited for. */
+import type { TaskStatus, TaskView } from '../rpc.ts'
+import { isOver, redeliveryOf } from './lifetime.ts'
+import type { TaskHost } from './task-host.ts'
+import type { TaskRecord, TaskStore } from './task-store.ts'
+
+/** Characters of a status message. */
+const maxStatusCharacters = 10_000
+/** Milliseconds between two status messages that are stored. */
+const statusSaveIntervalMs = 1000
+
+/** What the publisher needs of the other parts of a task. */
+export type StatusContext = {
+  /** False once the task was deleted. */
+  isCurrent(record: TaskRecord): boolean
+  isRunning(): boolean
+  /** Sets the alarm. */
+  schedule(record: TaskRecord): Promise<void>
+  waitUntil(work: Promise<unknown>): void
+}
+
+export class StatusPublisher {
+  readonly #host: TaskHost
+  readonly #store: TaskStore
+  readonly #context: StatusContext
+  #messageSavedAt = 0
+  /** Resolves when the status changes, or the handler falls asleep. */
+  #changed = Promise.withResolvers<void>()
+  /** Deliveries are made one after another, in the order of the changes. */
+  #delivered = Promise.resolve()
+  /** Deliveries of the status that have begun, and how many of them have ended. */
+  readonly #deliveries = { begun: 0, over: 0 }
+
+  constructor(host: TaskHost, store: TaskStore, context: StatusContext) {
+    this.#host = host
+    this.#store = store
+    this.#context = context
+  }
+
+  /** Resolves when the status changes, or the handler falls asleep. */
+  get changed(): Promise<void> {
+    return this.#changed.promise
+  }
+
+  /** Resolves `changed`. */
+  notifyWaiting(): void {
+    this.#changed.resolve()
+    this.#changed = Promise.withResolvers()
+  }
+
+  /** Stores and publishes a new status. */
+  setStatus(record: TaskRecord, status: TaskStatus): void {
+    Object.assign(record, { status, lastUpdatedAt: Date.now(), asleep: false, lostRuns: 0 })
+    // Stored with the status: if the instance is lost before the delivery, the next one delivers it.
+    if (hasReaders(record)) record.undelivered = 0
+    this.#store.save(record)
+    this.notifyWaiting()
+    this.publish(record)
+  }
+
+  /** Sets the status message: at once in memory, and now and then in storage. */
+  setMessage(record: TaskRecord, message: string): void {
+    if (isOver(record) || !this.#context.isCurrent(record)) return
+    Object.assign(record, { statusMessage: message.slice(0, maxStatusCharacters), hasProblemMessage: false })
+    record.lastUpdatedAt = Date.now()
+    if (record.lastUpdatedAt - this.#messageSavedAt < statusSaveIntervalMs) return
+    this.#messageSavedAt = record.lastUpdatedAt
+    this.#store.save(record)
+    if (record.shards.length > 0) this.publish(record)
+  }
+
+  /** Sends the status to the session of the task and to clients that listen. */
+  publish(record: TaskRecord): void {
+    if (!hasReaders(record)) return
+    const view = this.view(record)
+    // A record of an older release has no scopes: those that the tool has now hold.
+    if (record.session) record.scopes ??= this.#scopesOfTool
+    this.#deliveries.begun += 1
+    const delivery = this.#deliveries.begun
+    this.#delivered = this.#delivered
+      .then(() => this.#host.publishStatus(view, record))
+      .then(
+        () => this.#onDelivery(record, delivery),
+        (problem) => {
+          this.#host.report(problem)
+          return this.#onDelivery(record, delivery, (record.undelivered ?? 0) + 1)
+        },
+      )
+      .catch(this.#host.report)
+    this.#context.waitUntil(this.#delivered)
+  }
+
+  /** Publishes a status that may not have been delivered again, unless a delivery is under way. */
+  redeliver(record: TaskRecord): void {
+    const isUnderWay = this.#deliveries.begun > this.#deliveries.over
+    if (this.#context.isCurrent(record) && record.undelivered !== undefined && !isUnderWay) this.publish(record)
+  }
+
+  /** The task as its client sees it. */
+  view(record: TaskRecord): TaskView {
+    const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds } = record
+    const view = { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds }
+    if (status === 'input_required') return { ...view, inputRequests: this.#store.inputRequests }
+    return isOver(record) ? { ...view, tool: String(this.#store.call.params.name), ...this.#store.end } : view
+  }
+
+  /**
+   * A delivery has ended. A later one has the newer status, so only the last one decides.
+   *
+   * @param undelivered how often the delivery has failed; left out when it has not
+   */
+  async #onDelivery(record: TaskRecord, delivery: number, undelivered?: number): Promise<void> {
+    this.#deliveries.over = delivery
+    const isLast = delivery === this.#deliveries.begun
+    if (!isLast || !this.#context.isCurrent(record) || record.undelivered === undelivered) return
+    record.undelivered = undelivered
+    this.#store.save(record)
+    // While an alarm holds a run, no other alarm comes.
+    if (this.#context.isRunning() && undelivered !== undefined) {
+      setTimeout(() => this.redeliver(record), redeliveryOf(record) - Date.now())
+    }
+    // A run that goes on has an alarm, and sets the next one as it ends.
+    if (!this.#context.isRunning() || isOver(record)) await this.#context.schedule(record)
+  }
+
+  get #scopesOfTool(): readonly string[] | undefined {
+    const { call } = this.#store
+    return this.#host.serverOf(call).registry.tools.get(String(call.params.name))?.scopes
+  }
+}
+
+/** Whether a session gets the status, or a client listens to it. */
+const hasReaders = ({ announced, session, shards }: TaskRecord): boolean =>
+  announced && (session !== undefined || shards.length > 0)

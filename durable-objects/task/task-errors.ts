@@ -1,0 +1,22 @@
+import { McpError } from '../../worker/protocol/errors.ts'
+import { newestStateless } from '../../worker/protocol/revisions/index.ts'
+import type { TaskError } from '../rpc.ts'
+
+/** An error as it is stored. */
+export const errorOf = ({ kind, message, data }: McpError): TaskError => ({
+  kind,
+  code: newestStateless.error(kind).code,
+  message,
+  data,
+})
+
+/** A client has sent its answers after the call was deleted. */
+export const callExpired = (): McpError =>
+  new McpError('interrupted', 'The call is over: its answers came too late. Start it again', {
+    reason: 'lapsed',
+    retryable: false,
+  })
+
+/** A question has waited for longer than its timeout. */
+export const inputTimedOut = (): McpError =>
+  new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
