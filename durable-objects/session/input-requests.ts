@@ -79,7 +79,7 @@ export function cancelWaiting(session: Context, request: RequestId): void {
 
 /** Ends calls whose input requests the client did not answer in time. */
 export function endOverdue(session: Context): void {
-  endWaiting(session, session.ledger.overdue(Date.now()), 'Nobody answered in time')
+  endWaiting(session, session.ledger.overdue(Date.now()), 'Timed out waiting for input')
 }
 
 /** Ends calls that wait for answers. */

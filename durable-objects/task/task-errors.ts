@@ -19,4 +19,4 @@ export const callExpired = (): McpError =>
 
 /** A question has waited for longer than its timeout. */
 export const inputTimedOut = (): McpError =>
-  new McpError('interrupted', 'Nobody answered in time', { reason: 'timeout', retryable: true })
+  new McpError('interrupted', 'Timed out waiting for input', { reason: 'timeout', retryable: true })

@@ -179,7 +179,6 @@ export const exceptions: readonly { readonly area: string; readonly word: string
   { area: 'durable-objects', word: 'keep', reason: withFolder },
   { area: 'durable-objects', word: 'leave', reason: withFolder },
   { area: 'durable-objects', word: 'letters', reason: withFolder },
-  { area: 'durable-objects', word: 'Nobody', reason: textOfFolder },
   { area: 'durable-objects', word: 'note', reason: withFolder },
   { area: 'durable-objects', word: 'settle', reason: withFolder },
   { area: 'durable-objects', word: 'tell', reason: withFolder },

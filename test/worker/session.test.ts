@@ -141,7 +141,7 @@ describe('a stream', () => {
     expect(await stub.post({ ...post(''), messages: [asks] })).toEqual({ stream: 2 })
     const relay = await open(stub, 'stream=2')
     expect(await relay.closed).toBe(1000)
-    expect(relay.frames.at(-1)).toContain('Nobody answered in time')
+    expect(relay.frames.at(-1)).toContain('Timed out waiting for input')
     const params = { requestId: 1 }
     await stub.post({ ...post(''), messages: [{ jsonrpc: '2.0', method: 'notifications/cancelled', params }] })
   })
@@ -172,8 +172,8 @@ describe('a stream', () => {
     await runDurableObjectAlarm(stub)
     expect(await hasty.closed).toBe(1000)
     expect(hasty.frames.slice(-2)).toEqual([
-      'id: 2.2\ndata: {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"ask-2","reason":"Nobody answered in time"}}\n\n',
-      'id: 2.3\ndata: {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Nobody answered in time","data":{"reason":"timeout","retryable":true}}}\n\n',
+      'id: 2.2\ndata: {"jsonrpc":"2.0","method":"notifications/cancelled","params":{"requestId":"ask-2","reason":"Timed out waiting for input"}}\n\n',
+      'id: 2.3\ndata: {"jsonrpc":"2.0","id":2,"error":{"code":-32603,"message":"Timed out waiting for input","data":{"reason":"timeout","retryable":true}}}\n\n',
     ])
     const late = { jsonrpc: '2.0' as const, id: 'ask-2', result: { action: 'accept', content: { value: 'late' } } }
     expect(await stub.post({ ...post(''), messages: [late] })).toEqual({ status: 202 })

@@ -30,7 +30,7 @@ export type Column = Happening & {
 
 export const lost = 'its stream is lost'
 export const refused = 'error -32602: params.requestState is not valid for this request: start it again'
-export const timeout = 'error -32603, timeout: Nobody answered in time'
+export const timeout = 'error -32603, timeout: Timed out waiting for input'
 export const gone = 'error -32600: Session not found: send initialize again'
 
 export function due(row: Row, column: Column): Seen {
