@@ -5,6 +5,7 @@ import { doctor } from './doctor/doctor.ts'
 import { init } from './init/init.ts'
 import { openapi } from './openapi/openapi.ts'
 import { ownPackage } from './own-package.ts'
+import { skills } from './skills/skills.ts'
 
 const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Workers
 
@@ -16,6 +17,9 @@ const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Worker
       --json                     for programs
 
   npx edgemcp openapi <document> the operations of an OpenAPI document, in JSON or YAML, as a module
+      --out <file.ts>            where to write it; printed when left out
+
+  npx edgemcp skills <folder>    a folder of skills, each with a SKILL.md, as a module
       --out <file.ts>            where to write it; printed when left out
 `
 
@@ -41,6 +45,7 @@ const commands: Readonly<Record<string, Command>> = {
   init: { on: 'folder', options: ['template', 'yes'], run: init },
   doctor: { on: 'folder', options: ['json'], run: doctor },
   openapi: { on: 'document', options: ['out'], run: openapi },
+  skills: { on: 'folder', options: ['out'], run: skills },
 }
 
 /**
@@ -58,7 +63,7 @@ export async function main(args: readonly string[]): Promise<number> {
     if (values.version) return print(ownPackage().version)
     if (values.help || name === undefined) return print(usage)
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-    if (!command) throw new CliError(`There is no command "${name}": there are init, doctor and openapi.`)
+    if (!command) throw new CliError(`There is no command "${name}": there are init, doctor, openapi and skills.`)
     if (others.length > 0) throw new CliError(`One ${command.on} at a time: "${others[0]}" is one too many.`)
     const foreign = Object.keys(values).find((option) => !(command.options as readonly string[]).includes(option))
     if (foreign) throw new CliError(`${name} has no option --${foreign}: see npx edgemcp --help.`)

@@ -1,18 +1,16 @@
 /** `edgemcp openapi`: the operations of an OpenAPI document as a module, made once instead of whenever a Worker starts. */
-import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
-import { dirname } from 'node:path'
 import type { Operation } from '../../worker/plugins/openapi/operation.ts'
 import { parseOpenApi } from '../../worker/plugins/openapi/parse-openapi.ts'
 import { CliError } from '../cli-error.ts'
+import { checkFree, firstLine, literal, nameFor, writeModule } from '../generated-module.ts'
 import { readDocument } from './document.ts'
-import { mark, moduleOf, nameFor } from './module.ts'
 
 /** @throws Refusal when there is no document to read, or something else is where the module should be */
 export async function openapi(document: string | undefined, { out }: { out?: string | undefined }): Promise<number> {
   if (document === undefined) {
     throw new CliError('Name the document: npx edgemcp openapi pets.yaml --out src/pets.ts')
   }
-  if (out !== undefined) checkFree(out)
+  if (out !== undefined) checkFree('openapi', out)
   const operations = operationsIn(document)
   const name = nameFor(out ?? document)
   const written = moduleOf(operations, name, out === undefined ? [document] : [document, '--out', out])
@@ -20,8 +18,7 @@ export async function openapi(document: string | undefined, { out }: { out?: str
     process.stdout.write(written)
     return 0
   }
-  mkdirSync(dirname(out), { recursive: true })
-  writeFileSync(out, written)
+  writeModule('openapi', out, written)
   const count = operations.length === 1 ? 'one operation' : `${operations.length} operations`
   console.log(`Wrote ${out}: ${count}, for server.use(openApiTools(${name}, { base: 'https://…' })).`)
   return 0
@@ -46,14 +43,17 @@ function readOperations(document: string): Operation[] {
   }
 }
 
-/** Nothing is overwritten that was not made by this command. */
-function checkFree(out: string): void {
-  if (!/\.m?ts$/.test(out))
-    throw new CliError(`--out ${out}: what is written is TypeScript, so name a file that ends in .ts.`)
-  if (!existsSync(out)) return
-  if (statSync(out).isDirectory()) throw new CliError(`${out} is a folder: name a file in it.`)
-  if (readFileSync(out, 'utf8').startsWith(mark)) return
-  throw new CliError(
-    `${out} was not made by this command, and is not overwritten: name another file, or remove it first.`,
-  )
-}
+/**
+ * `as` gives each operation of the list its type: without it the compiler unites the types of all of them first, and refuses a list of some
+ * hundred operations as too complex (TS2590).
+ */
+const moduleOf = (operations: readonly Operation[], name: string, args: readonly string[]): string =>
+  [
+    firstLine('openapi', args),
+    "import type { Operation } from 'edgemcp/openapi'",
+    '',
+    `export const ${name}: readonly Operation[] = [`,
+    ...operations.map((operation) => `  ${literal(operation)} as Operation,`),
+    ']',
+    '',
+  ].join('\n')

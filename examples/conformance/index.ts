@@ -1,14 +1,15 @@
 /** A server with every fixture that the official conformance suite calls. */
 import { createServer, serve } from 'edgemcp'
 import { jsonSchema } from 'edgemcp/json-schema'
+import { skills } from 'edgemcp/skills'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
+import { gitSkills } from './git-skills.ts'
 import { inputRequired } from './input-required.ts'
 import { notifying } from './notifying.ts'
 import { prompts } from './prompts.ts'
 import { questions } from './questions.ts'
 import { resources } from './resources.ts'
-import { skills } from './skills.ts'
 import { tasks as taskTools } from './tasks.ts'
 import { tools } from './tools.ts'
 
@@ -20,7 +21,7 @@ const server = createServer({ name: 'conformance', version: '1.0.0', jsonSchema 
   .use(resources)
   .use(prompts)
   .use(taskTools)
-  .use(skills)
+  .use(skills(gitSkills))
 
 const worker = serve(server, { plugins: [subscriptions(), tasks()] })
 export default worker

@@ -123,7 +123,7 @@ test.each<[string, string[], string]>([
     ['init', 'a', '--template', 'nots'],
     'There is no template "nots": there are hello, notes, protected.',
   ],
-  ['a command that is none', ['deploy'], 'There is no command "deploy": there are init, doctor and openapi.'],
+  ['a command that is none', ['deploy'], 'There is no command "deploy": there are init, doctor, openapi and skills.'],
   ['an option of another command', ['init', 'a', '--json'], 'init has no option --json: see npx edgemcp --help.'],
   ['two folders', ['init', 'a', 'b'], 'One folder at a time: "b" is one too many.'],
 ])('%s is refused in a sentence', async (_, args, sentence) => {

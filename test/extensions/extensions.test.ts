@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { app } from '../../worker/plugins/apps/index.ts'
 import { extension } from '../../worker/plugins/extensions/index.ts'
-import { skills } from '../../worker/plugins/skills/index.ts'
+import { type Skill, skills } from '../../worker/plugins/skills/index.ts'
 import { connect } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { TaskClient } from '../tasks/client.ts'
@@ -151,20 +151,19 @@ describe('skills', () => {
     }
   })
 
+  const manual = { name: 'a', description: 'A' }
+  const skill: Skill = { folder: 'a', frontmatter: manual, files: [] }
+
   test.each([
-    ['a file outside of every skill', { 'lost.md': 'x' }, 'The file "lost.md" belongs to no skill'],
     [
-      'a manifest without frontmatter',
+      'files by their paths',
       { 'a/SKILL.md': '# A' },
-      'must begin with frontmatter that has a name and a description',
+      'skills() takes the list that "npx edgemcp skills <folder> --out <file.ts>" writes',
     ],
-    ['a manifest without a description', { 'a/SKILL.md': '---\nname: a\n---\n' }, 'a name and a description'],
-    [
-      'another name than the folder has',
-      { 'a/SKILL.md': '---\nname: b\ndescription: B\n---\n' },
-      'must lie in a folder of that name, not in "a"',
-    ],
-  ])('cannot be declared with %s', (_, files, message) => {
-    expect(() => skills(files as unknown as Record<string, string>)).toThrow(message)
+    ['a skill without frontmatter', [{ folder: 'a', files: [] }], 'skills() takes the list that "npx edgemcp skills'],
+    ['a null', [null], 'skills() takes the list that "npx edgemcp skills'],
+    ['two skills in one folder', [skill, skill], 'Two skills have the folder "a": rename one'],
+  ])('cannot be declared with %s', (_, list, message) => {
+    expect(() => skills(list as unknown as Skill[])).toThrow(message)
   })
 })

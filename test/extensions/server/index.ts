@@ -3,6 +3,7 @@ import { createServer, McpError, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
 import { extension } from 'edgemcp/extensions'
 import { skills } from 'edgemcp/skills'
+import { kitchen } from '../generated/kitchen.ts'
 
 const weather = extension('com.example/weather', {
   settings: { units: ['celsius'] },
@@ -18,20 +19,7 @@ const weather = extension('com.example/weather', {
   },
 })
 
-const manual = (name: string) =>
-  `---\nname: ${name}\ndescription: What ${name} is\nmetadata:\n  level: 3\n---\n\nRead me.\n`
-
-const server = createServer({ name: 'extensions', version: '1.0.0' })
-  .use(weather)
-  .use(
-    skills({
-      'baking/SKILL.md': manual('baking'),
-      'baking/recipes/bread.md': '# Bread',
-      'baking/recipes/grüße & co.txt': 'Hallo',
-      'baking/oven.png': new Uint8Array([137, 80, 78, 71]),
-      'more/brewing/SKILL.md': manual('brewing'),
-    }),
-  )
+const server = createServer({ name: 'extensions', version: '1.0.0' }).use(weather).use(skills(kitchen))
 
 const chart = app('ui://chart', {
   description: 'Draws a chart',

@@ -206,7 +206,7 @@ const misspelt: readonly Case[] = [
   ],
   [
     'skills',
-    () => skills({}, loose({ cache: {} })),
+    () => skills([], loose({ cache: {} })),
     'skills() does not take "cache" (did you mean "caching"?): it takes caching',
   ],
   [

@@ -1,22 +1,15 @@
-import { parse } from 'yaml'
 import { checkOptions } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module } from '../../declarations/server.ts'
 import { extension } from '../../engine/extension.ts'
+import { decodeBase64 } from '../../protocol/base64.ts'
 import { McpError } from '../../protocol/errors.ts'
-import { toHex } from '../../protocol/hex.ts'
-import type { Caching, Params } from '../../protocol/types.ts'
-import { utf8 } from '../../protocol/utf8.ts'
+import type { Caching } from '../../protocol/types.ts'
+import type { Skill } from './skill.ts'
 
 export type SkillsOptions = {
   /** How long clients may keep lists of skills, and for whom. Default: not at all. */
   caching?: Caching
-}
-
-type Entry = {
-  readonly uri: string
-  readonly frontmatter: Params
-  readonly resources: readonly { readonly uri: string; readonly digest: string; readonly size: number }[]
 }
 
 const manifest = 'SKILL.md'
@@ -39,45 +32,24 @@ const types: Readonly<Record<string, string>> = {
  * Skills, to plug in: folders of instructions that clients give to their models when they are needed.
  *
  * @example
- * import manual from './skills/git-help/SKILL.md'
- * server.use(skills({ 'git-help/SKILL.md': manual }))
+ * declare const mySkills: readonly Skill[] // of the module that `npx edgemcp skills` writes
+ * server.use(skills(mySkills))
  *
- * @param files by their paths: every folder with a `SKILL.md` is a skill, and what lies below it belongs to it
- * @throws Error with one sentence that names the file and the fix
+ * @param list as `npx edgemcp skills` writes it
+ * @throws Error when a value of the list is no skill, or two have one folder
  *
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
-export function skills(files: Readonly<Record<string, string | Uint8Array>>, options: SkillsOptions = {}): Module {
+export function skills(list: readonly Skill[], options: SkillsOptions = {}): Module {
   checkOptions('skills()', options, { caching: kind.caching })
+  checkSkills(list)
   const { caching = { ttlMs: 0, cacheScope: 'private' } } = options
-  const paths = Object.keys(files).sort()
-  const folders = paths.filter((path) => path.endsWith(`/${manifest}`)).map((path) => path.slice(0, -manifest.length))
-  const described = new Map(folders.map((folder) => [folder, frontmatterOf(folder, files[folder + manifest])]))
-  for (const path of paths) {
-    if (!folders.some((folder) => path.startsWith(folder))) {
-      throw new Error(`The file "${path}" belongs to no skill: put it below a folder that has a ${manifest}`)
-    }
-  }
-
-  let loading: Promise<Entry[]> | undefined
-  const entries = () => {
-    loading ??= Promise.all(folders.map(entryOf))
-    return loading
-  }
-
-  async function entryOf(folder: string): Promise<Entry> {
-    const mine = paths.filter((path) => path.startsWith(folder))
-    const resources = mine.map(async (path) => {
-      const bytes = bytesOf(files[path] as string | Uint8Array)
-      return {
-        uri: uriOf(path),
-        digest: `sha256:${toHex(await crypto.subtle.digest('SHA-256', bytes))}`,
-        size: bytes.byteLength,
-      }
-    })
-    const frontmatter = described.get(folder) as Params
-    return { uri: uriOf(folder + manifest), frontmatter, resources: await Promise.all(resources) }
-  }
+  const entries = list.map(({ folder, frontmatter, files }) => ({
+    uri: uriOf(`${folder}/${manifest}`),
+    frontmatter,
+    resources: files.map(({ path, digest, size }) => ({ uri: uriOf(`${folder}/${path}`), digest, size })),
+  }))
+  const paths = list.flatMap(({ folder, files }) => files.map(({ path }) => `${folder}/${path}`)).sort()
 
   /** The direct children of a folder; nothing for what is none. */
   function childrenOf(uri: unknown) {
@@ -92,27 +64,27 @@ export function skills(files: Readonly<Record<string, string | Uint8Array>>, opt
   }
 
   return (server) => {
-    for (const path of paths) {
-      const folder = folders.find((folder) => path.startsWith(folder)) as string
-      const { name, description } = described.get(folder) as { name: string; description: string }
-      const isManifest = path === folder + manifest
-      server.resource(
-        uriOf(path),
-        {
-          name: isManifest ? name : (path.split('/').at(-1) as string),
-          description: isManifest ? description : `Belongs to the skill ${name}`,
-          mimeType: typeOf(path),
-        },
-        () => files[path] as string | Uint8Array,
-      )
+    for (const { folder, frontmatter, files } of list) {
+      for (const file of files) {
+        const isManifest = file.path === manifest
+        server.resource(
+          uriOf(`${folder}/${file.path}`),
+          {
+            name: isManifest ? frontmatter.name : (file.path.split('/').at(-1) ?? file.path),
+            description: isManifest ? frontmatter.description : `Belongs to the skill ${frontmatter.name}`,
+            mimeType: typeOf(file.path),
+          },
+          () => ('text' in file ? file.text : decodeBase64(file.base64)),
+        )
+      }
     }
     server.use(
       extension('io.modelcontextprotocol/skills', {
         settings: { directoryRead: true },
         methods: {
-          'skills/list': async () => ({ skills: await entries(), ...caching }),
-          'skills/get': async ({ uri }) => {
-            const skill = (await entries()).find((entry) => entry.uri === uri)
+          'skills/list': () => ({ skills: entries, ...caching }),
+          'skills/get': ({ uri }) => {
+            const skill = entries.find((entry) => entry.uri === uri)
             if (!skill) throw new McpError('invalid_params', `Unknown skill: ${uri}`)
             return { skill, ...caching }
           },
@@ -132,20 +104,14 @@ const uriOf = (path: string) => `skill://${path.split('/').map(encodeURIComponen
 const typeOf = (path: string): string =>
   types[path.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'application/octet-stream'
 
-const bytesOf = (content: string | Uint8Array): Uint8Array<ArrayBuffer> =>
-  typeof content === 'string' ? new Uint8Array(utf8(content)) : new Uint8Array(content)
-
-function frontmatterOf(folder: string, content: string | Uint8Array | undefined): Params {
-  const path = folder + manifest
-  const [, yaml] = /^\ufeff?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(String(content)) ?? []
-  const found: unknown = yaml === undefined ? undefined : parse(yaml)
-  const { name, description } = (found ?? {}) as Params
-  if (typeof name !== 'string' || typeof description !== 'string' || name === '' || description === '') {
-    throw new Error(
-      `The file "${path}" must begin with frontmatter that has a name and a description, between two lines of ---`,
-    )
+/** @throws Error for what `npx edgemcp skills` does not write */
+function checkSkills(list: readonly Skill[]): void {
+  const isSkill = (value: Partial<Skill> | null) =>
+    typeof value?.folder === 'string' && typeof value.frontmatter?.name === 'string' && Array.isArray(value.files)
+  if (!Array.isArray(list) || !list.every(isSkill)) {
+    throw new Error('skills() takes the list that "npx edgemcp skills <folder> --out <file.ts>" writes')
   }
-  const last = folder.split('/').at(-2)
-  if (name !== last) throw new Error(`The skill "${name}" must lie in a folder of that name, not in "${last}"`)
-  return found as Params
+  const folders = list.map(({ folder }) => folder)
+  const twice = folders.find((folder, index) => folders.indexOf(folder) !== index)
+  if (twice !== undefined) throw new Error(`Two skills have the folder "${twice}": rename one`)
 }

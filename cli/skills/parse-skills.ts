@@ -1,0 +1,76 @@
+/** Folders of files as skills: their frontmatter is parsed and their digests are made before a Worker is built. */
+import { createHash } from 'node:crypto'
+import { parse } from 'yaml'
+import type { Skill, SkillFile } from '../../worker/plugins/skills/skill.ts'
+import { CliError } from '../cli-error.ts'
+
+const manifest = 'SKILL.md'
+
+/**
+ * @param files by their paths, with `/` between folders. Every folder with a `SKILL.md` is a skill, and what lies below it belongs to it
+ * @throws CliError that names the file and the fix
+ *
+ * @see https://modelcontextprotocol.io/seps/2640-skills-extension
+ */
+export function parseSkills(files: ReadonlyMap<string, Uint8Array>): Skill[] {
+  const paths = [...files.keys()].sort()
+  const folders = paths
+    .filter((path) => path.endsWith(`/${manifest}`))
+    .map((path) => path.slice(0, -manifest.length - 1))
+    .sort((a, b) => a.length - b.length)
+  // A skill may lie in the folder of another: a file belongs to the innermost.
+  const folderOf = (path: string) => folders.findLast((folder) => path.startsWith(`${folder}/`))
+  const lost = paths.find((path) => folderOf(path) === undefined)
+  if (lost !== undefined) {
+    throw new CliError(`The file "${lost}" belongs to no skill: put it below a folder that has a ${manifest}.`)
+  }
+  return folders.map((folder) => ({
+    folder,
+    frontmatter: frontmatterOf(folder, files.get(`${folder}/${manifest}`)),
+    files: [...files]
+      .filter(([path]) => folderOf(path) === folder)
+      .sort(([a], [b]) => (a < b ? -1 : 1))
+      .map(([path, bytes]) => fileOf(path.slice(folder.length + 1), bytes)),
+  }))
+}
+
+function fileOf(path: string, bytes: Uint8Array): SkillFile {
+  const digest = `sha256:${createHash('sha256').update(bytes).digest('hex')}`
+  const text = textOf(bytes)
+  const content = text === undefined ? { base64: Buffer.from(bytes).toString('base64') } : { text }
+  return { path, digest, size: bytes.byteLength, ...content }
+}
+
+/** `undefined` for bytes that are not the UTF-8 of a text: the text must give back the same bytes. */
+function textOf(bytes: Uint8Array): string | undefined {
+  try {
+    const text = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true }).decode(bytes)
+    return text.includes('\0') ? undefined : text
+  } catch {
+    return undefined
+  }
+}
+
+function frontmatterOf(folder: string, bytes: Uint8Array | undefined): Skill['frontmatter'] {
+  const path = `${folder}/${manifest}`
+  const [, yaml] = /^\ufeff?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(Buffer.from(bytes ?? []).toString()) ?? []
+  const { name, description, ...others } = yaml === undefined ? {} : parseYaml(path, yaml)
+  if (typeof name !== 'string' || typeof description !== 'string' || name === '' || description === '') {
+    throw new CliError(
+      `The file "${path}" must begin with frontmatter that has a name and a description, between two lines of ---.`,
+    )
+  }
+  const last = folder.split('/').at(-1)
+  if (name !== last) throw new CliError(`The skill "${name}" must lie in a folder of that name, not in "${last}".`)
+  return { name, description, ...others }
+}
+
+function parseYaml(path: string, yaml: string): Record<string, unknown> {
+  let parsed: unknown
+  try {
+    parsed = parse(yaml)
+  } catch (error) {
+    throw new CliError(`The frontmatter of "${path}" is not YAML: ${(error as Error).message.trim()}`)
+  }
+  return typeof parsed === 'object' && parsed !== null ? { ...parsed } : {}
+}

@@ -1,5 +1,0 @@
-/** As the rule in wrangler.toml bundles it. */
-declare module '*.md' {
-  const text: string
-  export default text
-}

@@ -1,0 +1,149 @@
+import { execFile } from 'node:child_process'
+import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import type { Skill } from '../../worker/plugins/skills/index.ts'
+
+const root = resolve(import.meta.dirname, '../..')
+let folder: string
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'edgemcp-skills-'))
+})
+afterEach(() => rmSync(folder, { recursive: true, force: true }))
+
+type Ended = { code: number; stdout: string; stderr: string }
+
+const edgemcp = (...args: string[]) =>
+  new Promise<Ended>((resolve) => {
+    const started = execFile(
+      process.execPath,
+      [join(root, 'cli/index.ts'), 'skills', ...args],
+      { cwd: folder },
+      (_, stdout, stderr) => resolve({ code: started.exitCode ?? -1, stdout, stderr: stderr.trim() }),
+    )
+  })
+
+function write(path: string, content: string | Uint8Array): void {
+  mkdirSync(dirname(join(folder, path)), { recursive: true })
+  writeFileSync(join(folder, path), content)
+}
+
+const manifest = (name: string) => `---\nname: ${name}\ndescription: What ${name} is\n---\n\nRead me.\n`
+
+/** The skills that a written module exports as `skills`. */
+const load = async (path: string): Promise<readonly Skill[]> =>
+  (await import(/* @vite-ignore */ pathToFileURL(join(folder, path)).href)).skills
+
+test.each([
+  ['test/extensions', 'generated/kitchen.ts'],
+  ['examples/conformance', 'git-skills.ts'],
+])('the module of %s is what the command writes', async (from, module) => {
+  cpSync(join(root, from, 'skills'), join(folder, 'skills'), { recursive: true })
+  const { code, stdout } = await edgemcp('skills', '--out', module)
+  expect(code).toBe(0)
+  expect(stdout).toMatch(/^Wrote \S+: (one skill|2 skills), for server\.use\(skills\(\w+\)\)\.\n$/)
+  expect(readFileSync(join(folder, module), 'utf8')).toBe(readFileSync(join(root, from, module), 'utf8'))
+})
+
+test('texts are texts, and other files are base64: both give back their bytes', async () => {
+  const files = {
+    'bom.txt': '\ufeffbegins with a byte order mark',
+    'empty.txt': '',
+    'nul.bin': 'a\0b',
+    'invalid.bin': new Uint8Array([0xff, 0xfe, 0x41]),
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: the text has what a template literal would evaluate
+    'deep/lines.md': 'one\r\ntwo\u2028three `${x}` </script>',
+  }
+  write('skills/a/SKILL.md', manifest('a'))
+  for (const [path, content] of Object.entries(files)) write(`skills/a/${path}`, content)
+  expect(await edgemcp('skills', '--out', 'skills.ts')).toMatchObject({ code: 0, stderr: '' })
+  const [skill] = await load('skills.ts')
+  expect(skill?.files.map(({ path }) => path)).toEqual(['SKILL.md', ...Object.keys(files).sort()])
+  for (const file of skill?.files ?? []) {
+    const bytes = 'text' in file ? Buffer.from(file.text) : Buffer.from(file.base64, 'base64')
+    expect([...bytes]).toEqual([...readFileSync(join(folder, 'skills/a', file.path))])
+    expect(file.size).toBe(bytes.length)
+  }
+  expect(skill?.files.filter((file) => 'base64' in file).map(({ path }) => path)).toEqual(['invalid.bin', 'nul.bin'])
+})
+
+test('a file belongs to the innermost skill, and hidden files to none', async () => {
+  write('skills/a/SKILL.md', manifest('a'))
+  write('skills/a/b/SKILL.md', manifest('b'))
+  write('skills/a/b/more.md', 'More')
+  write('skills/.DS_Store', 'x')
+  write('skills/a/.git/config', 'x')
+  await edgemcp('skills', '--out', 'skills.ts')
+  const files = (await load('skills.ts')).map((skill) => [skill.folder, skill.files.map(({ path }) => path)])
+  expect(files).toEqual([
+    ['a', ['SKILL.md']],
+    ['a/b', ['SKILL.md', 'more.md']],
+  ])
+})
+
+test('without --out the module is printed', async () => {
+  write('skills/a/SKILL.md', manifest('a'))
+  const { code, stdout } = await edgemcp('skills')
+  expect(code).toBe(0)
+  expect(stdout).toContain('export const skills: readonly Skill[] = [')
+})
+
+test.each<[string, Record<string, string>, string[], string]>([
+  ['no folder', {}, [], 'Name the folder: npx edgemcp skills skills --out src/skills.ts'],
+  ['a folder that is not there', {}, ['none'], 'none is no folder: name the one that has the folders of the skills.'],
+  [
+    'a folder without skills',
+    { 'skills/.keep': '' },
+    ['skills'],
+    'skills has no skill: a skill is a folder in it that has a SKILL.md.',
+  ],
+  [
+    'a file outside of every skill',
+    { 'skills/lost.md': 'x' },
+    ['skills'],
+    'The file "lost.md" belongs to no skill: put it below a folder that has a SKILL.md.',
+  ],
+  [
+    'a manifest without frontmatter',
+    { 'skills/a/SKILL.md': '# A' },
+    ['skills'],
+    'The file "a/SKILL.md" must begin with frontmatter that has a name and a description, between two lines of ---.',
+  ],
+  [
+    'a manifest without a description',
+    { 'skills/a/SKILL.md': '---\nname: a\n---\n' },
+    ['skills'],
+    'The file "a/SKILL.md" must begin with frontmatter that has a name and a description, between two lines of ---.',
+  ],
+  [
+    'frontmatter that is a list',
+    { 'skills/a/SKILL.md': '---\n- name\n---\n' },
+    ['skills'],
+    'The file "a/SKILL.md" must begin with frontmatter that has a name and a description, between two lines of ---.',
+  ],
+  [
+    'another name than the folder has',
+    { 'skills/a/SKILL.md': '---\nname: b\ndescription: B\n---\n' },
+    ['skills'],
+    'The skill "b" must lie in a folder of that name, not in "a".',
+  ],
+  [
+    'a module that somebody wrote',
+    { 'skills/a/SKILL.md': manifest('a'), 'mine.ts': 'export {}' },
+    ['skills', '--out', 'mine.ts'],
+    'mine.ts was not made by this command, and is not overwritten: name another file, or remove it first.',
+  ],
+])('%s is refused', async (_, files, args, message) => {
+  for (const [path, content] of Object.entries(files)) write(path, content)
+  expect(await edgemcp(...args)).toEqual({ code: 1, stdout: '', stderr: message })
+})
+
+test('frontmatter that is no YAML is refused with the place', async () => {
+  write('skills/a/SKILL.md', '---\nname: "a\n---\n')
+  const { code, stderr } = await edgemcp('skills')
+  expect(code).toBe(1)
+  expect(stderr).toMatch(/^The frontmatter of "a\/SKILL\.md" is not YAML: .+ at line 1/)
+})
