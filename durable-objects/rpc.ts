@@ -122,33 +122,34 @@ export interface RequestStateRpc {
  */
 export type Consumed = { is: 'first' | 'late' | 'lost' | 'working' | 'other' } | { is: 'answered'; text: string }
 
-/** What Workers, sessions and other objects of its kind may ask of it. */
+/** Calls of a subscriptions object, by Workers, sessions and other objects of its class. */
 export interface SubscriptionsRpc extends KeysRpc {
   /**
-   * Tells everyone who listens to one of the topics. Resolves when that is certain to happen.
+   * Publishes a change to every stream and session that wants one of the topics. Resolves when the delivery is certain.
    *
-   * @param shards how many objects it goes to: known to the first, told to the others
+   * @param shards how many objects it goes to: known to the first, which hands the number on
    */
   publish(change: ServerEvent, topics: readonly string[], shards?: number): Promise<void>
   /** False when the session, its caller or this object has too many subscriptions to resources to take another one. */
   subscribe(session: string, topics: readonly string[], subscriber?: Subscriber): Promise<boolean>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
-  /** Forgets a session. True when it was subscribed to resources. */
-  leave(session: string): Promise<boolean>
+  /** Removes a session. True when it was subscribed to resources. */
+  unsubscribeAll(session: string): Promise<boolean>
   /**
-   * Enables or disables what is in a list of the server, and publishes the change of that list when it was not so before: first object
+   * Enables or disables an entry of the server, and publishes the change of its list unless the entry was so before: first object
    * only. A Worker of an older release leaves the change out.
    *
    * @returns true when the caller has to publish the change
    */
-  setEnabled(key: string, on: boolean, change?: ServerEvent, topics?: readonly string[]): Promise<boolean>
-  /** What was enabled or disabled: first object only. */
+  setEnabled(key: string, isEnabled: boolean, change?: ServerEvent, topics?: readonly string[]): Promise<boolean>
+  /** Returns what was enabled or disabled: first object only. */
   enabledOverrides(): Promise<Readonly<Record<string, boolean>>>
-  /** The first object hears that there is another one. */
-  join(shard: number): Promise<void>
+  /** Tells the first object that there is another one. */
+  addShard(shard: number): Promise<void>
   /**
-   * Opens a relay of changes: each message has a `News` as JSON and its `seq` as id, see `relay-messages.ts`. `?topics=` is a JSON list,
-   * `?listener=` names whose it is, `?most=` says how many these may have, `?after=` goes on after a message. 410: it is not kept any more. 429: too many.
+   * Opens a relay of changes: each message has a `ServerEvent` as JSON and its `seq` as id, see `relay-messages.ts`. The topics are a JSON list
+   * in a header. `?listener=` names the caller, `?most=` says how many streams the caller may have, `?after=` continues after a message.
+   * 410: that message was deleted. 429: too many streams.
    */
   fetch(request: Request): Promise<Response>
 }
@@ -156,15 +157,15 @@ export interface SubscriptionsRpc extends KeysRpc {
 /** Who subscribes: `principal` is its `principalKey`, '' for a client without one. */
 export type Subscriber = { principal: string; address: string | undefined }
 
-/** The objects of a server that hear of changes. */
+/** The subscriptions objects of a server. */
 export type Shards = {
-  /** The one that a listener or a session belongs to, by a text that names it; any for nobody. */
+  /** The shard of a stream or a session, by a text that names it; any shard for ''. */
   of(name: string): number
   at(shard: number): SubscriptionsRpc
 }
 
 export interface KeysRpc {
-  /** The key ring, minted the first time somebody asks. */
+  /** Returns the key ring, which the first call mints. */
   keys(): Promise<KeyRing>
 }
 

@@ -32,7 +32,7 @@ export const subscribedScopes = (session: Context): string[] => session.values.g
 export async function dropSubscriptionsWithout(session: Context, scopes: readonly string[]): Promise<boolean> {
   if (holdsScopes(scopes, subscribedScopes(session))) return false
   // A failure fails the request: what is still registered must not be forgotten.
-  await subscriptionsOf(session)?.leave(addressOf(session))
+  await subscriptionsOf(session)?.unsubscribeAll(addressOf(session))
   session.log.eraseScoped('resource')
   session.values.delete('subscribedScopes')
   session.values.delete('updatesShard')
@@ -42,7 +42,7 @@ export async function dropSubscriptionsWithout(session: Context, scopes: readonl
 /** True when the session was subscribed to resources, or may have been. */
 export async function deregister(session: Context): Promise<boolean> {
   try {
-    return (await subscriptionsOf(session)?.leave(addressOf(session))) ?? false
+    return (await subscriptionsOf(session)?.unsubscribeAll(addressOf(session))) ?? false
   } catch (problem) {
     session.host.report(problem)
     return true

@@ -1,15 +1,8 @@
 /**
- * What has changed in the last minutes, for listeners whose connection was lost meanwhile and for sessions that have not
- * been told yet.
- *
- * | table     | column   | meaning                                                         | lifetime             |
- * |-----------|----------|-----------------------------------------------------------------|----------------------|
- * | `changes` | `seq`    | counts what was logged; grows, because the last one stays       | `keptFor`, the last one for good |
- * |           | `change` | a `Change` as JSON                                              |                      |
- * |           | `topics` | whom it is for, as JSON                                         |                      |
- * |           | `at`     | milliseconds: when it was told; NULL: it waits to be            |                      |
- * |           | `told`   | of the sessions, by name: who was told last; NULL: all have been |                      |
+ * The changes of the last minutes, for streams whose connection was lost meanwhile and for sessions that have not got them yet. The table
+ * is in `object.ts`.
  */
+import type { Schema } from '../shared/schema.ts'
 import type { Tables } from '../shared/tables.ts'
 
 export const changesSchema = `
@@ -18,7 +11,7 @@ export const changesSchema = `
   CREATE INDEX waiting ON changes (seq) WHERE at IS NULL;
 `
 
-/** Milliseconds for which a listener may be away without missing anything: at least. */
+/** Milliseconds for which a stream may be disconnected without missing anything: at least. */
 export const retentionMs = 5 * 60_000
 
 export type LoggedChange = { seq: number; change: string; topics: string; told: string }
@@ -26,17 +19,22 @@ export type LoggedChange = { seq: number; change: string; topics: string; told: 
 export class ChangeLog {
   readonly #tables: Tables
   readonly #kv: SyncKvStorage
+  readonly #schema: Schema
 
-  constructor(tables: Tables, kv: SyncKvStorage) {
+  constructor(tables: Tables, kv: SyncKvStorage, schema: Schema) {
     this.#tables = tables
     this.#kv = kv
+    this.#schema = schema
   }
 
   /**
-   * @param at milliseconds; `null`: it is told later
-   * @param hasSessions sessions are to be told
+   * Logs a change. Returns its number.
+   *
+   * @param at milliseconds since 1970; `null`: it is sent later
+   * @param hasSessions sessions have subscribed to it
    */
   append(change: string, topics: readonly string[], at: number | null, hasSessions: boolean): number {
+    this.#schema.store()
     this.#tables.create()
     const [row] = this.#tables.query<{ seq: number }>(
       'INSERT INTO changes (change, topics, at, told) VALUES (?, ?, ?, ?) RETURNING seq',
@@ -48,18 +46,18 @@ export class ChangeLog {
     return (row as { seq: number }).seq
   }
 
-  /** The last one; 0 before the first. */
+  /** The number of the last change; 0 before the first. */
   get last(): number {
     return this.#tables.query<{ last: number | null }>('SELECT max(seq) AS last FROM changes')[0]?.last ?? 0
   }
 
-  /** What was logged after one; `undefined` when some of it is not kept any more. */
+  /** Returns the changes after a number; `undefined` when some of them were deleted. */
   after(seq: number): LoggedChange[] | undefined {
     if (seq < (this.#kv.get<number>('pruned') ?? 0) || seq > this.last) return undefined
     return this.#tables.query<LoggedChange>('SELECT * FROM changes WHERE seq > ? ORDER BY seq', seq)
   }
 
-  /** The first one that sessions are still to be told of, but for these. */
+  /** Returns the first change that has to be delivered to sessions, except these. */
   undelivered(without: Iterable<number>): LoggedChange | undefined {
     const [row] = this.#tables.query<LoggedChange>(
       `SELECT * FROM changes WHERE told IS NOT NULL AND seq NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT 1`,
@@ -68,20 +66,20 @@ export class ChangeLog {
     return row
   }
 
-  /** @param last the session that was told last; `null`: there are no more */
+  /** @param last the last session that it was delivered to; `null`: to all */
   markDelivered(seq: number, last: string | null): void {
     this.#tables.query('UPDATE changes SET told = ? WHERE seq = ?', last, seq)
   }
 
-  /** What waits to be told. */
+  /** The changes that wait to be sent. */
   get waiting(): LoggedChange[] {
     return this.#tables.query<LoggedChange>('SELECT * FROM changes WHERE at IS NULL ORDER BY seq')
   }
 
   /**
-   * Moves what waited behind what has been told meanwhile, so that numbers only grow for whoever hears them. Returns where.
+   * Moves a change that waited behind those that were sent meanwhile, so that a stream gets growing numbers. Returns its new number.
    *
-   * @param hasSessions by now: they may have come while it waited
+   * @param hasSessions by now: sessions may have subscribed while it waited
    */
   requeue(seq: number, now: number, hasSessions: boolean): number {
     const [row] = this.#tables.query<{ seq: number }>(
@@ -93,7 +91,7 @@ export class ChangeLog {
     return (row as { seq: number }).seq
   }
 
-  /** Forgets what is old. True when there is something left to forget later. */
+  /** Deletes old changes. True when changes are left that have to be deleted later. */
   prune(now: number): boolean {
     const last = this.last
     const old = this.#tables.query<{ seq: number }>(
@@ -105,7 +103,7 @@ export class ChangeLog {
     return this.#tables.query('SELECT 1 FROM changes WHERE seq < ? LIMIT 1', last).length > 0
   }
 
-  /** From now on something may be missing: whoever comes back is told so. */
+  /** From now on changes may be missing: a stream that comes back is ended. */
   markGap(now: number): void {
     this.#kv.put('pruned', this.append('{}', [], now, false))
   }

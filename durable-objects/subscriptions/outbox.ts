@@ -1,44 +1,44 @@
-/** What is told to many listeners, in order: some at a time, so that neither the first nor anything else waits for all. */
+/** Messages for many sockets, sent in order, some at a time: neither the first socket nor other work waits for all. */
 
-/** Listeners that are told in one turn of the object. */
+/** Messages that are sent in one turn of the object. */
 const batchSize = 250
-/** Frames that may be on their way before a publisher has to wait. */
+/** Messages that may be queued before a publisher has to wait. */
 const maxQueued = 16
 
 export class Outbox {
-  readonly #letters: { frame: string; sockets: readonly WebSocket[] }[] = []
+  readonly #queue: { message: string; sockets: readonly WebSocket[] }[] = []
   #isBusy = false
   #done = Promise.resolve()
 
-  /** Those who listen now. */
-  send(frame: string, sockets: readonly WebSocket[]): void {
-    this.#letters.push({ frame, sockets })
+  /** Queues a message for sockets. */
+  send(message: string, sockets: readonly WebSocket[]): void {
+    this.#queue.push({ message, sockets })
     if (this.#isBusy) return
     this.#isBusy = true
     this.#done = this.#deliver()
   }
 
-  /** Resolves at once, unless so much is on its way that it would fill the memory. */
+  /** Resolves at once, unless so much is queued that it would fill the memory. */
   async waitForCapacity(): Promise<void> {
-    if (this.#letters.length > maxQueued) await this.#done
+    if (this.#queue.length > maxQueued) await this.#done
   }
 
   async #deliver(): Promise<void> {
     let left = batchSize
-    for (let letter = this.#letters[0]; letter; letter = this.#letters[0]) {
-      for (const socket of letter.sockets) {
+    for (let next = this.#queue[0]; next; next = this.#queue[0]) {
+      for (const socket of next.sockets) {
         if (left-- === 0) {
-          // What was sent goes out now.
+          // The runtime sends what was written so far.
           await new Promise((resolve) => setTimeout(resolve))
           left = batchSize - 1
         }
         try {
-          if (socket.readyState === WebSocket.OPEN) socket.send(letter.frame)
+          if (socket.readyState === WebSocket.OPEN) socket.send(next.message)
         } catch {
-          // One that goes at this moment does not keep it from the others.
+          // A socket that closes at this moment must not keep the message from the others.
         }
       }
-      this.#letters.shift()
+      this.#queue.shift()
     }
     this.#isBusy = false
   }

@@ -31,7 +31,7 @@ export class TaskSleeps {
       return wait(waitMs, this.#signal).finally(() => this.#moments.delete(moment))
     }
     this.#isLong = true
-    setTimeout(() => this.#leave())
+    setTimeout(() => this.#suspendWhenIdle())
     // An effect that runs meanwhile keeps the task in memory, perhaps until then: it may even wait for this.
     return new Promise<void>((resolve) => {
       const onOver = () => {
@@ -50,11 +50,11 @@ export class TaskSleeps {
       return await effect()
     } finally {
       this.#effects -= 1
-      if (this.#isLong) setTimeout(() => this.#leave())
+      if (this.#isLong) setTimeout(() => this.#suspendWhenIdle())
     }
   }
 
-  #leave(): void {
+  #suspendWhenIdle(): void {
     if (this.#effects > 0 || !this.#isLong || this.#moments.size === 0) return
     this.#suspend(Math.min(...[...this.#moments].map(({ untilMs }) => untilMs)))
   }

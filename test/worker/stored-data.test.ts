@@ -194,7 +194,7 @@ describe('the stored data of schema version 1', () => {
     expect(sent()).toContain('"uri":"note://1"')
     expect(await updates.keys()).toEqual(keyRing)
     expect(await updates.enabledOverrides()).toEqual({ 'tools echo': false })
-    expect(await updates.leave(name)).toBe(true)
+    expect(await updates.unsubscribeAll(name)).toBe(true)
   })
 
   test('of a state: its values and tables are read', async () => {

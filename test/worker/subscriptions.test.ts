@@ -19,8 +19,8 @@ test('a subscription made while a narrower token ends the older ones is kept', a
   await runInDurableObject(stub, (_, { storage }) => storage.kv.put('subscribedScopes', ['notes']))
   await evictDurableObject(stub)
   const { promise: mayLeave, resolve: leave } = Promise.withResolvers<void>()
-  const original = SubscriptionsObject.prototype.leave
-  const leaving = vi.spyOn(SubscriptionsObject.prototype, 'leave').mockImplementation(async function (
+  const original = SubscriptionsObject.prototype.unsubscribeAll
+  const leaving = vi.spyOn(SubscriptionsObject.prototype, 'unsubscribeAll').mockImplementation(async function (
     this: SubscriptionsObject,
     session,
   ) {

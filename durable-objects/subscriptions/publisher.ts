@@ -1,0 +1,120 @@
+/** Publishes changes at one object: logs them, coalesces them, sends them to sockets, and delivers them to sessions. */
+import type { ServerEvent } from '../../worker/protocol/changes.ts'
+import { relayMessage } from '../../worker/protocol/relay-messages.ts'
+import type { Alarms } from '../shared/alarms.ts'
+import { type ChangeLog, retentionMs } from './change-log.ts'
+import type { Listeners } from './listeners.ts'
+import { Outbox } from './outbox.ts'
+import { deliverToSession } from './session-delivery.ts'
+import type { SessionSubscriptions } from './session-subscriptions.ts'
+import type { SubscriptionsHost } from './subscriptions-host.ts'
+
+/** Milliseconds in which a repeated change is sent only once more. */
+const coalesceMs = 100
+/** Sessions that are called at once, and how many such batches are sent before another event gets a turn. */
+const [sessionsPerBatch, batchesPerTurn] = [100, 5]
+/** Milliseconds after which an alarm continues what was left undone. */
+export const retryAfterMs = 10_000
+/** Topics whose last change is remembered, for coalescing. */
+const maxRecentTopics = 10_000
+
+export type PublisherParts = {
+  readonly host: SubscriptionsHost
+  readonly log: ChangeLog
+  readonly listeners: Listeners
+  readonly sessions: SessionSubscriptions
+  readonly alarms: Alarms
+  waitUntil(work: Promise<unknown>): void
+}
+
+export class Publisher {
+  readonly #parts: PublisherParts
+  readonly #outbox = new Outbox()
+  /** Milliseconds since 1970: when a change was last sent, by its first topic. */
+  readonly #sentAt = new Map<string, number>()
+  /** Changes that are sent in a moment, by their first topic: their number in the log. */
+  readonly #waiting = new Map<string, number>()
+  #isDelivering = false
+  #isNew = true
+
+  constructor(parts: PublisherParts) {
+    this.#parts = parts
+  }
+
+  /** Logs a change, if a client wants it, and sends it now or in a moment. */
+  publish(change: string, topics: readonly string[]): void {
+    const { log, listeners, sessions, alarms } = this.#parts
+    const now = Date.now()
+    this.recover()
+    const [key = ''] = topics
+    if (this.#waiting.has(key)) return
+    const hasSessions = sessions.hasAny(topics)
+    if (!listeners.needLog(now) && !hasSessions) return
+    const remainingMs = (this.#sentAt.get(key) ?? 0) + coalesceMs - now
+    const waits = remainingMs > 0
+    const seq = log.append(change, topics, waits ? null : now, hasSessions)
+    void alarms.add(now + (hasSessions || waits ? retryAfterMs : retentionMs))
+    if (!waits) return this.#send(seq, change, topics)
+    this.#waiting.set(key, seq)
+    setTimeout(() => {
+      this.#waiting.delete(key)
+      this.#sendWaiting(seq, change, topics)
+    }, remainingMs)
+  }
+
+  /** Resolves at once, unless so much is on its way to sockets that it would fill the memory. */
+  waitForCapacity(): Promise<void> {
+    return this.#outbox.waitForCapacity()
+  }
+
+  /** Whether a logged change is sent in a moment. */
+  isWaiting(seq: number): boolean {
+    return [...this.#waiting.values()].includes(seq)
+  }
+
+  /** Sends what waited when the last instance was lost. */
+  recover(): void {
+    if (!this.#isNew) return
+    this.#isNew = false
+    for (const { seq, change, topics } of this.#parts.log.waiting) this.#sendWaiting(seq, change, JSON.parse(topics))
+  }
+
+  #sendWaiting(seq: number, change: string, topics: readonly string[]): void {
+    const { log, sessions } = this.#parts
+    this.#send(log.requeue(seq, Date.now(), sessions.hasAny(topics)), change, topics)
+  }
+
+  #send(seq: number, change: string, topics: readonly string[]): void {
+    if (this.#sentAt.size > maxRecentTopics) this.#sentAt.clear()
+    this.#sentAt.set(topics[0] ?? '', Date.now())
+    this.#outbox.send(changeMessage(seq, change), this.#parts.listeners.to(topics))
+    this.#parts.waitUntil(this.deliverToSessions())
+  }
+
+  /** Delivers changes to the sessions that have not got them yet, some at a time. */
+  async deliverToSessions(): Promise<void> {
+    if (this.#isDelivering) return
+    this.#isDelivering = true
+    const { log, sessions, alarms } = this.#parts
+    try {
+      for (let batch = 0; batch < batchesPerTurn; batch++) {
+        const row = log.undelivered(this.#waiting.values())
+        if (!row) return
+        const addresses = sessions.of(JSON.parse(row.topics), row.told, sessionsPerBatch)
+        await Promise.all(addresses.map((address) => this.#deliver(address, JSON.parse(row.change))))
+        log.markDelivered(row.seq, addresses.length < sessionsPerBatch ? null : (addresses.at(-1) as string))
+      }
+      await alarms.add(Date.now())
+    } finally {
+      this.#isDelivering = false
+    }
+  }
+
+  async #deliver(address: string, change: ServerEvent): Promise<void> {
+    const isThere = await deliverToSession(this.#parts.host, address, change)
+    if (!isThere) this.#parts.sessions.removeAll(address)
+  }
+}
+
+/** A logged change as a socket gets it. */
+export const changeMessage = (seq: number, change: string): string => relayMessage(change, String(seq))

@@ -1,0 +1,35 @@
+import type { ServerEvent } from '../../worker/protocol/changes.ts'
+import type { SubscriptionsHost } from './subscriptions-host.ts'
+
+/** How often a session that does not answer is called, and for how many milliseconds each call is waited for. */
+const [attempts, deliveryTimeoutMs] = [4, 5_000]
+
+/**
+ * Sends a change to a session. A call that hangs is repeated, because the object of the session may be lost: a session that is only slow
+ * gets the change once.
+ *
+ * @returns false when the session is over. A failure of the last attempt is reported, so that it does not keep the change from others
+ */
+export async function deliverToSession(
+  { session, report }: Pick<SubscriptionsHost, 'session' | 'report'>,
+  address: string,
+  change: ServerEvent,
+): Promise<boolean> {
+  const delivery = crypto.randomUUID()
+  for (let attempt = 1; ; attempt++) {
+    const { promise: late, reject } = Promise.withResolvers<never>()
+    const timer = setTimeout(() => reject(new Error(`The session ${address} does not answer`)), deliveryTimeoutMs)
+    try {
+      return await Promise.race([session(address).changed(change, undefined, undefined, delivery), late])
+    } catch (problem) {
+      if (attempt === attempts) {
+        report(problem)
+        return true
+      }
+    } finally {
+      clearTimeout(timer)
+    }
+    // An object that was lost is available again at once.
+    await new Promise((resolve) => setTimeout(resolve, 50 * attempt))
+  }
+}

@@ -1,0 +1,101 @@
+/** The subscriptions of sessions: rows, by topic and by the address of the session. */
+import { networkOf } from '../../worker/protocol/address.ts'
+import { bounds } from '../../worker/protocol/bounds.ts'
+import type { Subscriber } from '../rpc.ts'
+import type { Tables } from '../shared/tables.ts'
+import type { SubscriptionsOptions } from './subscriptions-host.ts'
+
+export const subscriptionsSchema = `
+  CREATE TABLE subscriptions (topic TEXT, session TEXT, PRIMARY KEY (topic, session)) WITHOUT ROWID;
+  CREATE INDEX by_session ON subscriptions (session);
+`
+
+/** How `?listener=` starts for a client without a principal; its network follows. */
+export const anonymousListener = 'address '
+
+/** How the topics of resources start that are for everyone: each subscription to a resource has one. */
+const resourcePrefix = 'resource:'
+/** How the row starts that names the caller of a session: no topic does. */
+const callerPrefix = 'caller:'
+const addressPrefix = `${callerPrefix}${anonymousListener}`
+
+/** `undefined` where there is neither a principal nor an address. */
+const callerTopic = ({ principal, address }: Subscriber): string | undefined =>
+  principal ? callerPrefix + principal : address ? addressPrefix + networkOf(address) : undefined
+
+export class SessionSubscriptions {
+  readonly #tables: Tables
+  readonly #sql: SqlStorage
+  readonly #options: SubscriptionsOptions
+
+  constructor(tables: Tables, sql: SqlStorage, options: SubscriptionsOptions) {
+    this.#tables = tables
+    this.#sql = sql
+    this.#options = options
+  }
+
+  /** Adds the topics of a session. False, and nothing is added, when there are too many subscriptions to resources. */
+  add(session: string, topics: readonly string[], subscriber: Subscriber | undefined): boolean {
+    this.#tables.create()
+    const resource = topics.find((topic) => topic.startsWith(resourcePrefix))
+    const caller = subscriber && resource !== undefined ? callerTopic(subscriber) : undefined
+    if (resource !== undefined && !this.#hasRoom(session, resource, caller)) return false
+    for (const topic of caller === undefined ? topics : [...topics, caller]) {
+      this.#tables.query('INSERT OR IGNORE INTO subscriptions (topic, session) VALUES (?, ?)', topic, session)
+    }
+    return true
+  }
+
+  /** Each URI has one topic for everyone, and may have another one for a tenant. */
+  #hasRoom(session: string, topic: string, caller: string | undefined): boolean {
+    const { storageBytes, listenersEach, listenersPerAddress } = this.#options
+    const { databaseSize } = this.#sql
+    if (databaseSize >= storageBytes) return false
+    // The second half of the storage is shared out, so that no caller takes all of it.
+    if (caller !== undefined && databaseSize >= storageBytes / 2) {
+      const limit = caller.startsWith(addressPrefix) ? listenersPerAddress : listenersEach
+      const others = 'SELECT 1 FROM subscriptions WHERE topic = ? AND session <> ? LIMIT 1 OFFSET ?'
+      if (this.#tables.query(others, caller, session, limit - 1).length > 0) return false
+    }
+    const [taken = { count: 0, characters: 0 }] = this.#tables.query<{ count: number; characters: number }>(
+      `SELECT COUNT(*) AS count, COALESCE(SUM(LENGTH(topic) - ${resourcePrefix.length}), 0) AS characters
+       FROM subscriptions WHERE session = ? AND topic >= '${resourcePrefix}' AND topic < 'resource;' AND topic <> ?`,
+      session,
+      topic,
+    )
+    const characters = taken.characters + topic.length - resourcePrefix.length
+    return taken.count < bounds.sessionSubscriptions && characters <= bounds.sessionSubscriptionCharacters
+  }
+
+  remove(session: string, topics: readonly string[]): void {
+    for (const topic of topics) {
+      this.#tables.query('DELETE FROM subscriptions WHERE topic = ? AND session = ?', topic, session)
+    }
+  }
+
+  /** Removes a session. True when it was subscribed to resources. */
+  removeAll(session: string): boolean {
+    const removed = this.#tables.query<{ topic: string }>(
+      'DELETE FROM subscriptions WHERE session = ? RETURNING topic',
+      session,
+    )
+    return removed.some(({ topic }) => topic.startsWith(resourcePrefix))
+  }
+
+  hasAny(topics: readonly string[]): boolean {
+    return this.of(topics, '', 1).length > 0
+  }
+
+  /** Returns the sessions that subscribed to one of the topics, in the order of their addresses. @param after the last one of the page before */
+  of(topics: readonly string[], after: string, limit: number): string[] {
+    return this.#tables
+      .query<{ session: string }>(
+        `SELECT DISTINCT session FROM subscriptions WHERE topic IN (SELECT value FROM json_each(?)) AND session > ?
+         ORDER BY session LIMIT ?`,
+        JSON.stringify(topics),
+        after,
+        limit,
+      )
+      .map(({ session }) => session)
+  }
+}

@@ -1,0 +1,48 @@
+/** The objects that subscriptions are spread over: a change goes from the first to the next sixteen, and so on. */
+import type { ServerEvent } from '../../worker/protocol/changes.ts'
+import type { Shards } from '../rpc.ts'
+import type { Schema } from '../shared/schema.ts'
+
+/** How many objects one hands a change on to. */
+const fanOut = 16
+
+export class ShardTree {
+  readonly #index: number
+  readonly #kv: SyncKvStorage
+  readonly #schema: Schema
+  readonly #shards: Shards
+
+  /** @param name of this object, see `shardName` */
+  constructor(name: string | undefined, kv: SyncKvStorage, schema: Schema, shards: Shards) {
+    this.#index = Number(/^subscriptions (\d+)$/.exec(name ?? '')?.[1] ?? 0)
+    this.#kv = kv
+    this.#schema = schema
+    this.#shards = shards
+  }
+
+  /** Makes this object known to the first, before a stream or a session relies on it. */
+  async join(): Promise<void> {
+    if (this.#index === 0 || this.#kv.get('joined')) return
+    await this.#shards.at(0).addShard(this.#index)
+    this.#schema.store()
+    this.#kv.put('joined', true)
+  }
+
+  /** First object only: counts another one. */
+  add(shard: number): void {
+    this.#schema.store()
+    if (shard >= this.count) this.#kv.put('shards', shard + 1)
+  }
+
+  /** How many objects there are, as far as this one knows. */
+  get count(): number {
+    return this.#kv.get<number>('shards') ?? 1
+  }
+
+  /** Publishes a change at the objects below this one. @param count how many objects there are */
+  async publishBelow(change: ServerEvent, topics: readonly string[], count: number): Promise<void> {
+    const first = this.#index * fanOut + 1
+    const below = Array.from({ length: Math.min(fanOut, count - first) }, (_, offset) => first + offset)
+    await Promise.all(below.map((shard) => this.#shards.at(shard).publish(change, topics, count)))
+  }
+}
