@@ -1,5 +1,6 @@
 /** What a plugin adds to an endpoint. */
 
+import type { Changes } from './declarations/change-hub.ts'
 import { checkNames } from './declarations/check-options.ts'
 import type { Awaitable, Context } from './declarations/context.ts'
 import type { Interceptor } from './declarations/interceptor.ts'
@@ -68,6 +69,12 @@ export interface SubscriptionStream {
   onOpened?(): Promise<void>
 }
 
+/** What a plugin provides to an endpoint. */
+export interface Provided {
+  /** Delivers the change notifications of the server, and keeps which of its entries are enabled. */
+  readonly changes?: Changes
+}
+
 /** How change notifications reach clients: what `subscriptions()` of `edgemcp/subscriptions` brings. */
 export interface SubscriptionsFeature {
   readonly SubscriptionsObject: new (ctx: never, env: never, host: never) => object
@@ -79,7 +86,6 @@ export interface SubscriptionsFeature {
   /** The shard of the objects that a session or a listener belongs to. */
   of(name: string): number
   listen(...args: never[]): Promise<SubscriptionStream>
-  attach(...args: never[]): void
 }
 
 /**
@@ -109,6 +115,8 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
   readonly limiter?: Limiter
   /** Delivers change notifications. An endpoint has one at most. */
   readonly subscriptions?: SubscriptionsFeature
+  /** Called once by `serve()`. */
+  provide?(runtime: Runtime): Provided
   /** Reads a filter of its own from the params of `subscriptions/listen`; `undefined` when there is none. */
   subscriptionTopics?(
     params: Params,
@@ -147,6 +155,7 @@ const memberNames = Object.keys({
   routes: 0,
   limiter: 0,
   subscriptions: 0,
+  provide: 0,
   subscriptionTopics: 0,
   objects: 0,
   instrument: 0,
@@ -222,8 +231,6 @@ function cachedBy<K, V>(keyOf: () => K, make: () => V): () => V {
   }
 }
 
-type Members = { -readonly [Name in keyof Registry]?: () => NonNullable<Registry[Name]> }
-
 /**
  * What a server declares, with what the plugins of one endpoint add. What is declared after `serve()` is in it too.
  *
@@ -237,47 +244,68 @@ export function withPlugins(declared: Registry, plugins: readonly AnyPlugin[], r
       methods: plugins.map((plugin) => plugin.methods?.(runtime()) ?? {}),
     }),
   )
-  const interceptors = cachedBy(
-    () => declared.interceptors.length,
-    () => [...added().interceptors, ...declared.interceptors],
+  const merged = cachedBy(
+    () => declared.version,
+    () => ({
+      interceptors: [...added().interceptors, ...declared.interceptors],
+      methods: wrapMethods(declared, added().methods),
+      extensions: mergeExtensions(declared, plugins),
+      capabilities: mergeCapabilities(declared, plugins),
+    }),
   )
-  const methods = cachedBy(
-    () => declared.methods.size,
-    () => {
-      const all = new Map(declared.methods)
-      for (const wrap of added().methods)
-        for (const [name, method] of Object.entries(wrap))
-          all.set(name, method((all.get(name) as Method | undefined) ?? callMethod(name)))
-      return all
-    },
-  )
-  const extensions = plugins.flatMap((plugin) => plugin.extensions ?? [])
-  const capabilities = plugins.flatMap((plugin) => plugin.capabilities ?? [])
+  const { options, tools, resources, templates, prompts, forwarded } = declared
   const [topics] = plugins.flatMap(({ subscriptionTopics }) => subscriptionTopics ?? [])
   const [instrument] = plugins.flatMap((plugin) => plugin.instrument ?? [])
-  const members: Members = {
-    interceptors,
-    methods,
-    listTextCache: cachedBy(
-      () => declared.listTextCache,
-      () => new Map<string, string>(),
-    ),
-    ...(extensions.length > 0 && {
-      extensions: () => Object.assign({} as Record<string, Params>, declared.extensions, ...extensions),
-    }),
-    ...(capabilities.length > 0 && {
-      capabilities: () => async (revision, principal) => {
-        const own = [declared.capabilities ?? (() => ({})), ...capabilities]
-        return Object.assign({} as Params, ...(await Promise.all(own.map((read) => read(revision, principal)))))
-      },
-    }),
-    ...(topics && {
-      subscriptionFilters: () => (params, open, principal) => topics(params, open, principal, runtime()),
-    }),
-    ...(instrument && { instrument: () => instrument }),
+  return {
+    options,
+    tools,
+    resources,
+    templates,
+    prompts,
+    forwarded,
+    get version() {
+      return declared.version
+    },
+    get experimental() {
+      return declared.experimental
+    },
+    get interceptors() {
+      return merged().interceptors
+    },
+    get methods() {
+      return merged().methods
+    },
+    get extensions() {
+      return merged().extensions
+    },
+    get capabilities() {
+      return merged().capabilities
+    },
+    subscriptionFilters: topics && ((params, open, principal) => topics(params, open, principal, runtime())),
+    instrument,
   }
-  return Object.create(
-    declared,
-    Object.fromEntries(Object.entries(members).map(([name, get]) => [name, { get, enumerable: true }])),
-  ) as Registry
+}
+
+type MethodWrappers = Readonly<Record<string, (inner: Method | undefined) => Method>>
+
+function wrapMethods(declared: Registry, wrappers: readonly MethodWrappers[]): ReadonlyMap<string, unknown> {
+  const methods = new Map(declared.methods)
+  for (const [name, wrap] of wrappers.flatMap((each) => Object.entries(each))) {
+    // Each is an engine's `Method`.
+    methods.set(name, wrap((methods.get(name) as Method | undefined) ?? callMethod(name)))
+  }
+  return methods
+}
+
+function mergeExtensions(declared: Registry, plugins: readonly AnyPlugin[]): Registry['extensions'] {
+  const extensions = plugins.flatMap((plugin) => plugin.extensions ?? [])
+  return extensions.length > 0 ? Object.assign({}, declared.extensions, ...extensions) : declared.extensions
+}
+
+function mergeCapabilities(declared: Registry, plugins: readonly AnyPlugin[]): Registry['capabilities'] {
+  const capabilities = plugins.flatMap((plugin) => plugin.capabilities ?? [])
+  if (capabilities.length === 0) return declared.capabilities
+  const all = [declared.capabilities ?? [], capabilities].flat()
+  return async (revision, principal) =>
+    Object.assign({}, ...(await Promise.all(all.map((read) => read(revision, principal)))))
 }

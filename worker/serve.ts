@@ -4,7 +4,7 @@ import { env, waitUntil } from 'cloudflare:workers'
 import { IttyRouter } from 'itty-router/IttyRouter'
 import { Keys } from '../durable-objects/keys.ts'
 import type { Placement } from '../durable-objects/placement.ts'
-import type { SessionRpc, Shards, SubscriptionsRpc } from '../durable-objects/rpc.ts'
+import type { SessionRpc, Shards } from '../durable-objects/rpc.ts'
 import { Session } from '../durable-objects/session/object.ts'
 import { readSessionAddress } from '../durable-objects/session/session-address.ts'
 import type { SessionHost } from '../durable-objects/session/session-host.ts'
@@ -18,8 +18,9 @@ import type {
 } from '../durable-objects/subscriptions/object.ts'
 import type { CallAttempt } from './declarations/call-attempt.ts'
 import { checkNames } from './declarations/check-options.ts'
+import { draftOf } from './declarations/declarations.ts'
 import { admittedBy, endpointKey, enterFor, registerEndpoint, serverFor } from './declarations/endpoints.ts'
-import type { Registry, Server } from './declarations/server.ts'
+import type { Server } from './declarations/server.ts'
 import type { StateRpc } from './declarations/state.ts'
 import { lackedScopes, scopesOf } from './engine/scopes.ts'
 import { checkPolicy } from './http/check-policy.ts'
@@ -97,7 +98,6 @@ type Subscriptions = {
   readonly options: SubscriptionsOptions
   readonly of: Shards['of']
   readonly listen: (request: ListenRequest) => Promise<SubscriptionStream>
-  attach(registry: Registry, firstShard: () => SubscriptionsRpc, className: string): void
 }
 
 // Interfaces, so that declaration files of Workers that export these classes can name them.
@@ -172,9 +172,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   }
   const state = (name: string): StateRpc => objectOf('McpState', name)
   const keyed = keys(() => shards.at(0).keys())
-  subscriptions?.attach(server.registry, () => shards.at(0), nameOf('McpSubscriptions'))
   sessionSubscriptions ??= subscriptions?.Subscriptions
-  server.registry.complete = (work) => waitUntil(work.catch(report))
   const isWhole = () => options.sessions !== false && hasClass(sessionClass) && hasClass(nameOf('McpSubscriptions'))
   const paths = pathsOf(options.path ?? '/mcp')
   const identity = JSON.stringify(
@@ -206,6 +204,13 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     report,
   }
   const registry = withPlugins(server.registry, plugins, () => runtime)
+  const { changes: hub } = draftOf(server)
+  hub.completeWith(runtime.waitUntil)
+  for (const plugin of plugins) {
+    const { changes } = plugin.provide?.(runtime) ?? {}
+    // Endpoints that have one class in common deliver through the same objects.
+    if (changes) hub.connect(`${plugin.name} ${nameOf('McpSubscriptions')}`, changes)
+  }
   const served: Server = Object.create(server, { registry: { value: registry, enumerable: true } })
   auth?.validate?.(served)
   validateWith(plugins, served)

@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { createServer } from '../../worker/declarations/server.ts'
 import { mount } from '../../worker/plugins/compose/mount.ts'
 import { toggleKey } from '../../worker/protocol/changes.ts'
+import { deliverChanges } from '../support/changes.ts'
 
 const part = () => {
   const server = createServer({ name: 'part', version: '1.0.0' })
@@ -45,11 +46,13 @@ describe('what is enabled and disabled in a mounted server', () => {
     server.use(mount(alpha.server, { prefix: 'alpha_' })).use(mount(beta.server, { prefix: 'beta_' }))
     const own = server.tool('danger', { description: 'Its own', enabled: false }, () => 'own')
     const turned: Record<string, boolean> = {}
+    deliverChanges(server, {
+      async setEnabled(list, name, isEnabled) {
+        turned[toggleKey(list, name)] = isEnabled
+      },
+      enabledOverrides: async () => turned,
+    })
     const { registry } = server
-    registry.setEnabled = async (list, name, on) => {
-      turned[toggleKey(list, name)] = on
-    }
-    registry.enabledOverrides = async () => turned
     const enabled = async () => {
       const entries = [...registry.tools, ...registry.prompts, ...registry.resources]
       const on = await Promise.all(

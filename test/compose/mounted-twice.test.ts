@@ -1,13 +1,14 @@
 import { expect, test, vi } from 'vitest'
 import { createServer } from '../../worker/declarations/server.ts'
 import { mount } from '../../worker/plugins/compose/mount.ts'
+import { deliverChanges } from '../support/changes.ts'
 
 test('what a server announces that is mounted in two others reaches the clients of both', async () => {
   const part = createServer({ name: 'part', version: '1.0.0' })
   const outers = ['one', 'two'].map((name) => {
     const server = createServer({ name, version: '1.0.0' }).use(mount(part, { prefix: `${name}_` }))
     const publish = vi.fn(async () => {})
-    server.registry.publish = publish
+    deliverChanges(server, { publish })
     return publish
   })
   await part.notify.toolsChanged()

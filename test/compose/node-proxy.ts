@@ -1,5 +1,6 @@
 /** proxy() in Node: the same parts, with a fetch of the test's own. The harness of Workers follows redirects by itself. */
 
+import { draftOf } from '../../worker/declarations/declarations.ts'
 import type { Module } from '../../worker/declarations/server.ts'
 import { mountUpstreams } from '../../worker/plugins/compose/proxy/front.ts'
 import { Proxied, type ProxiedOptions } from '../../worker/plugins/compose/proxy/proxied.ts'
@@ -7,7 +8,7 @@ import { Remote, type RemotePlatform } from '../../worker/plugins/compose/proxy/
 
 export const nodeProxy =
   (url: string, fetch: RemotePlatform['fetch'] = globalThis.fetch, options: Partial<ProxiedOptions> = {}): Module =>
-  ({ registry }) => {
+  (server) => {
     const remote = new Remote(url, { fetch, waitUntil: () => {} })
     const all = {
       prefix: '',
@@ -18,5 +19,5 @@ export const nodeProxy =
       scopes: [],
       ...options,
     }
-    mountUpstreams(registry, [new Proxied(remote, all)])
+    mountUpstreams(draftOf(server), [new Proxied(remote, all)])
   }

@@ -1,5 +1,8 @@
 /** Scopes of what several other servers may have: which of them has it is known only when it is asked. */
+
 import { expect, test } from 'vitest'
+import { draftOf } from '../../worker/declarations/declarations.ts'
+import { addForwarded } from '../../worker/declarations/extend.ts'
 import type { Forwarded } from '../../worker/declarations/forwarded.ts'
 import { createServer } from '../../worker/declarations/server.ts'
 import { scopesOf } from '../../worker/engine/scopes.ts'
@@ -11,8 +14,8 @@ const forwarding = (prefix: string, scopes: readonly string[]): Forwarded => ({
   scopes,
   scopesOf: () => scopes,
 })
-const { registry } = createServer({ name: 'gateway', version: '1.0.0' })
-registry.forwarded.push(forwarding('', ['x']), forwarding('', ['y']), forwarding('other_', ['z']))
+const registry = draftOf(createServer({ name: 'gateway', version: '1.0.0' }))
+addForwarded(registry, [forwarding('', ['x']), forwarding('', ['y']), forwarding('other_', ['z'])])
 
 const call = { method: 'tools/call', params: { name: 'slow' } }
 const open = async () => undefined

@@ -4,6 +4,7 @@ import type { Caller } from '../../worker/declarations/caller.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Result } from '../../worker/protocol/types.ts'
+import { deliverChanges } from '../support/changes.ts'
 import { memorySeals, newServer, play, refusal, result, type Setting, textOf } from './stage.ts'
 
 const description = 'd'
@@ -346,7 +347,8 @@ describe('what can be enabled and disabled', () => {
       server.tool(name, { description, enabled: name !== 'b' }, () => name)
     }
     expect(await names(server)).toEqual(['a', 'c'])
-    server.registry.enabledOverrides = async () => ({ 'tools b': true, 'tools a': false, 'prompts c': false })
+    const overrides = { 'tools b': true, 'tools a': false, 'prompts c': false }
+    deliverChanges(server, { enabledOverrides: async () => overrides })
     expect(await names(server)).toEqual(['b', 'c'])
     await expect(result(server, 'tools/call', { name: 'a' })).rejects.toMatchObject({ kind: 'invalid_params' })
     expect(textOf(await result(server, 'tools/call', { name: 'b' }))).toBe('b')
@@ -372,7 +374,7 @@ describe('what can be enabled and disabled', () => {
       await expect(turn()).rejects.toThrow('Change notifications are disabled')
     }
     const turned: unknown[] = []
-    server.registry.setEnabled = async (...those) => void turned.push(those)
+    deliverChanges(server, { setEnabled: async (...those) => void turned.push(those) })
     await loose.disable()
     await server.resource('note://{id}', { description, enabled: true }, () => '').enable()
     expect(turned).toEqual([

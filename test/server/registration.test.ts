@@ -1,10 +1,10 @@
 import * as v from 'valibot'
 import { afterEach, describe, expect, test, vi } from 'vitest'
-
 import * as z from 'zod'
 import { jsonSchema } from '../../worker/declarations/json-schema/index.ts'
 import { createServer, type Server } from '../../worker/declarations/server.ts'
 import type { Caching } from '../../worker/protocol/types.ts'
+import { deliverChanges } from '../support/changes.ts'
 
 const newServer = () => createServer({ name: 'test', version: '1', jsonSchema })
 const description = 'd'
@@ -713,7 +713,7 @@ describe('a resource knows its URIs', () => {
   test('and tells of their changes', async () => {
     const server = newServer()
     const heard: unknown[] = []
-    server.registry.publish = async (change) => void heard.push(change)
+    deliverChanges(server, { publish: async (change) => void heard.push(change) })
     await server.resource('a:b', { description }, text).updated()
     await server.resource('note://{id}', { description }, text).updated({ id: '1' })
     await server.notify.resourceUpdated('c:d')
@@ -815,7 +815,7 @@ describe('modules', () => {
       },
       { prefix: 'a_' },
     )
-    server.registry.publish = async (change) => void heard.push(change)
+    deliverChanges(server, { publish: async (change) => void heard.push(change) })
     await changed?.()
     expect(heard).toEqual([{ list: 'tools' }])
   })

@@ -9,6 +9,10 @@ import {
   SubscriptionsObject,
   topicsHeader,
 } from '../../durable-objects/subscriptions/object.ts'
+import type { Changes } from '../../worker/declarations/change-hub.ts'
+import { draftOf } from '../../worker/declarations/declarations.ts'
+import type { Registry } from '../../worker/declarations/server.ts'
+import type { Runtime } from '../../worker/plugin.ts'
 import { type Change, topicOf, topicsFor } from '../../worker/protocol/changes.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 
@@ -315,6 +319,12 @@ test('an alarm that finds sessions being told leaves another alarm', async () =>
   })
 })
 
+/** The changes that `subscriptions()` provides to an endpoint. @param object makes the first object of its class */
+function changesOf(declarations: Registry, object: () => object): Changes {
+  const runtime = { declarations, object } as unknown as Runtime
+  return plugin().provide?.(runtime).changes as Changes
+}
+
 describe('what is enabled while an object with listeners is out of reach', () => {
   /** The first of two objects: publishing to the second one fails as often as this says. */
   const withFailures = (failures: number, use: (turned: Turned) => Promise<void>) =>
@@ -329,11 +339,11 @@ describe('what is enabled while an object with listeners is out of reach', () =>
       state.storage.kv.put('shards', 2)
       const instance = () => new SubscriptionsObject(state, {} as never, host)
       const { registry } = createServer({ name: 'turned', version: '1.0.0' })
-      plugin().subscriptions?.attach(registry as never, instance as never, 'McpSubscriptions' as never)
+      const changes = changesOf(registry, instance)
       await use({
         publish,
         instance,
-        enable: () => registry.setEnabled('tools', 'hammer', true),
+        enable: () => changes.setEnabled('tools', 'hammer', true),
         storage: state.storage,
       })
     })
@@ -369,15 +379,19 @@ describe('what is enabled while an object with listeners is out of reach', () =>
 })
 
 test('a server publishes to the objects of each of its endpoints, once for each class', async () => {
-  const { registry } = createServer({ name: 'served-twice', version: '1.0.0' })
+  const server = createServer({ name: 'served-twice', version: '1.0.0' })
+  const { changes } = draftOf(server)
   const shards = ['McpSubscriptions', 'OtherSubscriptions', 'OtherSubscriptions'].map((className) => {
     const publish = vi.fn<SubscriptionsRpc['publish']>(async () => {})
     const setEnabled = vi.fn<SubscriptionsRpc['setEnabled']>(async () => false)
-    plugin().subscriptions?.attach(registry as never, (() => ({ publish, setEnabled })) as never, className as never)
+    changes.connect(
+      className,
+      changesOf(server.registry, () => ({ publish, setEnabled })),
+    )
     return { publish, setEnabled }
   })
-  await registry.publish({ list: 'tools' })
-  await registry.setEnabled('tools', 'hammer', true)
+  await changes.publish({ list: 'tools' })
+  await changes.setEnabled('tools', 'hammer', true)
   expect(shards.map(({ publish, setEnabled }) => [publish.mock.calls.length, setEnabled.mock.calls.length])).toEqual([
     [1, 1],
     [0, 0],

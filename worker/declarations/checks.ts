@@ -122,9 +122,6 @@ function checkCommon(owner: string, { description }: Described, handler: unknown
   if (typeof handler !== 'function') throw new Error(`${owner} needs a handler as its third argument`)
 }
 
-export const noUpdates =
-  'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()'
-
 /** @param maker such as `image()` */
 export const checkBase64 = (maker: string, data: unknown): void =>
   checkValue(maker, 'data', data, [

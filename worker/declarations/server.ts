@@ -1,17 +1,22 @@
 import { type Change, type List, type Recipients, toggleKey } from '../protocol/changes.ts'
-import type { Principal } from '../protocol/principal.ts'
-import type { Revision } from '../protocol/revision.ts'
 import type { Caching, Implementation, Params } from '../protocol/types.ts'
 import type { TemplateVariables } from '../protocol/uri-template.ts'
 import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
 import { checks } from './checking.ts'
-import type { Awaitable, Context } from './context.ts'
+import {
+  type Declarations,
+  DeclarationsDraft,
+  draftOf,
+  type EntryKind,
+  type EntryOf,
+  registerDraft,
+} from './declarations.ts'
 import { checkDefinition } from './definition.ts'
+import { addInterceptors } from './extend.ts'
 import { readForm } from './form.ts'
-import type { Forwarded } from './forwarded.ts'
 import type { Interceptor } from './interceptor.ts'
 import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
-import { defineResource, type Resource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
+import { defineResource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
 import type { JsonSchemaReader, Schema } from './schema.ts'
 import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
 
@@ -60,66 +65,25 @@ type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? 
 /** Opens what was sealed at this endpoint for this purpose and for the caller; `undefined` for anything else. */
 export type Open = (purpose: string, sealed: string) => Promise<unknown>
 
-/** What a stream is asked for that an extension tells of. */
-export type ExtraSubscription = {
-  /** The part of the filter that is honoured. */
-  readonly filter: Params
-  readonly topics: readonly string[]
-  /** Called once the stream is there. @param shard of the Subscriptions objects, which it belongs to */
-  onOpened(shard: number): Promise<void>
-}
-
-/** Everything that was registered, in order. */
-export type Registry = {
-  readonly options: ServerOptions
-  readonly tools: Map<string, Tool>
-  readonly resources: Map<string, Resource>
-  readonly templates: Map<string, Resource>
-  readonly prompts: Map<string, Prompt>
-  /** Servers whose tools, resources and prompts this server has as well. */
-  readonly forwarded: Forwarded[]
-  /** Experimental capabilities to declare, by name: those of the options, and those of mounted servers. */
-  experimental?: Readonly<Record<string, Params>> | undefined
-  /** Settings of extensions, by name: what is offered besides the protocol itself. */
-  extensions?: Record<string, Params>
-  /** What a session's server can do besides, where a revision has words of its own for what is an extension to others. */
-  capabilities?: (revision: Revision, principal: Principal | undefined) => Awaitable<Params>
-  /** What streams of changes may be asked for besides, by what `subscriptions/listen` says. */
-  subscriptionFilters?: (
-    params: Params,
-    open: Open,
-    principal: Principal | undefined,
-  ) => Promise<ExtraSubscription | undefined>
-  /** What extensions answer, by method: each an engine's `Method`. They come before the protocol's own. */
-  readonly methods: Map<string, unknown>
-  /** Around every step of every call; the first one is outermost. */
-  readonly interceptors: Interceptor[]
-  /** Replaces the context of a handler: see `Plugin.instrument`. */
-  instrument?: (context: Context) => { readonly context: Context; end(): void }
-  /** Lists that are the same for everybody, as texts, by method and revision. */
-  listTextCache: Map<string, string>
-  /** Sees to it that work is completed that nobody may await, and reports its failure. */
-  complete?: (work: Promise<void>) => void
-  publish: (change: Change, recipients?: Recipients) => Promise<void>
-  /** Enables or disables what is in a list. */
-  setEnabled: (list: List, name: string, on: boolean) => Promise<void>
-  /** What was enabled or disabled, by list and name; nothing else was. */
-  enabledOverrides: () => Promise<Readonly<Record<string, boolean>>>
-}
+export type { Declarations as Registry, ExtraSubscription } from './declarations.ts'
 
 /** What a developer declares: tools, resources and prompts, each once, for every revision of the protocol. */
 export class Server {
-  readonly registry: Registry
+  /** What has been declared so far. */
+  readonly registry: Declarations
   /** Sends change notifications, from anywhere in the application. */
   readonly notify: ChangeNotifier
   /** Goes before the names of the tools and prompts that are declared here: a module's, where `use` was given one. Default: none. */
   readonly prefix: string
 
-  constructor(options: ServerOptions, shared?: { registry: Registry; prefix: string }) {
+  /** @param shared the declarations that it adds to, and its prefix, if it is a part of another server */
+  constructor(options: ServerOptions, shared?: { readonly draft: DeclarationsDraft; readonly prefix: string }) {
+    checks?.checkServerOptions(options)
     this.prefix = shared?.prefix ?? ''
-    this.registry = shared?.registry ?? newRegistry(options)
-    const publish = (change: Change, recipients?: Recipients) =>
-      this.#complete(this.registry.publish(change, recipients))
+    const draft = shared?.draft ?? new DeclarationsDraft(options)
+    this.registry = draft
+    registerDraft(this, draft)
+    const publish = (change: Change, recipients?: Recipients) => draft.changes.publish(change, recipients)
     this.notify = {
       toolsChanged: (recipients) => publish({ list: 'tools' }, recipients),
       promptsChanged: (recipients) => publish({ list: 'prompts' }, recipients),
@@ -158,7 +122,7 @@ export class Server {
       this.registry.options.jsonSchema,
     )
     checks?.checkToolSchemas(tool)
-    return this.#add('tools', 'tool', tool.item.name, tool, definition)
+    return addEntry(draftOf(this), 'tools', 'tool', tool.item.name, tool, definition)
   }
 
   /**
@@ -176,7 +140,14 @@ export class Server {
     checks?.checkResource(uri, definition, handler)
     const resource = defineResource(uri, definition as unknown as ResourceDefinition<string>, handler)
     checks?.checkTemplate(uri, resource)
-    const registration = this.#add(resource.template ? 'templates' : 'resources', 'resource', uri, resource, definition)
+    const registration = addEntry(
+      draftOf(this),
+      resource.template ? 'templates' : 'resources',
+      'resource',
+      uri,
+      resource,
+      definition,
+    )
     const { template } = resource
     const expand = (variables: object | undefined) =>
       template ? template.uri((variables ?? {}) as Record<string, string>) : uri
@@ -208,7 +179,7 @@ export class Server {
       this.registry.options.jsonSchema,
     )
     checks?.checkPromptArguments(prompt)
-    return this.#add('prompts', 'prompt', prompt.item.name, prompt, definition)
+    return addEntry(draftOf(this), 'prompts', 'prompt', prompt.item.name, prompt, definition)
   }
 
   /**
@@ -231,8 +202,9 @@ export class Server {
   use(module: Module, options: { prefix?: string } = {}): this {
     checks?.checkModule(module, options)
     const { prefix = '' } = options
-    const { registry } = this
-    const part = prefix ? new Server(registry.options, { registry, prefix: this.prefix + prefix }) : this
+    const part = prefix
+      ? new Server(this.registry.options, { draft: draftOf(this), prefix: this.prefix + prefix })
+      : this
     const returned: unknown = module(part)
     if (returned instanceof Promise) {
       // It was given no `next`, for example.
@@ -260,78 +232,48 @@ export class Server {
    */
   intercept(interceptor: Interceptor): this {
     checks?.checkInterceptor(interceptor)
-    this.registry.interceptors.push(interceptor)
+    addInterceptors(draftOf(this), [interceptor])
     return this
-  }
-
-  /** Work that goes on, and whose failure is reported, also when the handler that began it does not await it. */
-  #complete(work: Promise<void>): Promise<void> {
-    this.registry.complete?.(work)
-    return work
-  }
-
-  #add<K extends 'tools' | 'resources' | 'templates' | 'prompts'>(
-    kind: K,
-    word: string,
-    name: string,
-    entry: Registry[K] extends Map<string, infer E> ? E : never,
-    { visibleTo, enabled, scopes, listWithoutScopes, rateLimit }: AccessOptions,
-  ): Registration {
-    const entries = this.registry[kind] as Map<string, typeof entry>
-    if (entries.has(name)) refuseTwice(word, name)
-    const list: List = kind === 'templates' ? 'resources' : kind
-    const isOn = async (caller: Caller) => {
-      const on = (await this.registry.enabledOverrides())[toggleKey(list, name)] ?? enabled === true
-      return on && (visibleTo ? visibleTo(caller) : true)
-    }
-    this.registry.listTextCache = new Map()
-    const access: Guarded = {
-      scopes,
-      listWithoutScopes,
-      rateLimit,
-      enabled,
-      visibleTo: enabled === undefined ? visibleTo : isOn,
-    }
-    // The type of an entry follows from `kind`, which TypeScript cannot relate to a spread.
-    entries.set(name, { ...(entry as Guarded), ...access } as typeof entry)
-    const turn = async (on: boolean) => {
-      if (enabled === undefined) {
-        throw new Error(`The ${word} "${name}" cannot be enabled or disabled: declare it with enabled: true`)
-      }
-      await this.#complete(this.registry.setEnabled(list, name, on))
-    }
-    return { enable: () => turn(true), disable: () => turn(false), remove: () => turn(false) }
   }
 }
 
 checks?.refuseMethodsOfSdk(Server.prototype)
 
+function addEntry<K extends EntryKind>(
+  draft: DeclarationsDraft,
+  kind: K,
+  word: string,
+  name: string,
+  entry: EntryOf<K>,
+  { visibleTo, enabled, scopes, listWithoutScopes, rateLimit }: AccessOptions,
+): Registration {
+  if (draft[kind].has(name)) refuseTwice(word, name)
+  const list: List = kind === 'templates' ? 'resources' : kind
+  const isVisible = async (caller: Caller) => {
+    const isEnabled = (await draft.changes.enabledOverrides())[toggleKey(list, name)] ?? enabled === true
+    return isEnabled && (visibleTo ? visibleTo(caller) : true)
+  }
+  const access: Guarded = {
+    scopes,
+    listWithoutScopes,
+    rateLimit,
+    enabled,
+    visibleTo: enabled === undefined ? visibleTo : isVisible,
+  }
+  // The type of an entry follows from `kind`, which TypeScript cannot relate to a spread.
+  draft.addEntry(kind, name, { ...(entry as Guarded), ...access } as EntryOf<K>)
+  const setEnabled = async (isEnabled: boolean) => {
+    if (enabled === undefined) {
+      throw new Error(`The ${word} "${name}" cannot be enabled or disabled: declare it with enabled: true`)
+    }
+    await draft.changes.setEnabled(list, name, isEnabled)
+  }
+  return { enable: () => setEnabled(true), disable: () => setEnabled(false), remove: () => setEnabled(false) }
+}
+
 function refuseTwice(word: string, name: string): never {
   const fix = word === 'resource' ? 'give one another URI' : 'rename one, or plug its module in with a prefix'
   throw new Error(`The ${word} "${name}" is registered twice: ${fix}`)
-}
-
-async function subscriptionsDisabled(): Promise<never> {
-  throw new Error(checks?.noUpdates ?? 'Nobody hears of changes')
-}
-
-function newRegistry(options: ServerOptions): Registry {
-  checks?.checkServerOptions(options)
-  return {
-    options,
-    tools: new Map(),
-    resources: new Map(),
-    templates: new Map(),
-    prompts: new Map(),
-    forwarded: [],
-    experimental: options.experimental,
-    methods: new Map(),
-    listTextCache: new Map(),
-    interceptors: [],
-    publish: subscriptionsDisabled,
-    setEnabled: subscriptionsDisabled,
-    enabledOverrides: async () => ({}),
-  }
 }
 
 /**

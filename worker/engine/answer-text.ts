@@ -6,17 +6,31 @@ import { cacheableResults } from './methods/lists.ts'
 /** The text of an answer. A list that everybody sees is written once for each revision. */
 export function serializeResult(
   id: RequestId,
-  { listTextCache: listTexts, tools }: Registry,
+  registry: Registry,
   { method, params, revision }: Call,
   result: Result,
   sign = (result: Result) => result,
 ): string {
   const key = cacheableResults.has(result) && method + revision.date
-  let text = key && listTexts.get(key)
+  const texts = key ? listTextsOf(registry) : undefined
+  let text = key && texts?.get(key)
   if (!text) {
-    const { outputSchema } = (method === 'tools/call' && tools.get(String(params.name))?.item) || {}
+    const { outputSchema } = (method === 'tools/call' && registry.tools.get(String(params.name))?.item) || {}
     text = JSON.stringify(sign(revision.result(method, result, { outputSchema })))
-    if (key) listTexts.set(key, text)
+    if (key) texts?.set(key, text)
   }
   return `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${text}}`
+}
+
+type ListTexts = { readonly version: number; readonly texts: Map<string, string> }
+
+/** Lists that are the same for every caller, as texts, by method and protocol version. */
+const listTexts = new WeakMap<Registry, ListTexts>()
+
+function listTextsOf(registry: Registry): Map<string, string> {
+  const cached = listTexts.get(registry)
+  if (cached?.version === registry.version) return cached.texts
+  const texts = new Map<string, string>()
+  listTexts.set(registry, { version: registry.version, texts })
+  return texts
 }

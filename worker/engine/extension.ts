@@ -1,5 +1,7 @@
 import { checkOptions, type KindsOf } from '../declarations/check-options.ts'
 import type { Awaitable, Context } from '../declarations/context.ts'
+import { draftOf } from '../declarations/declarations.ts'
+import { addExtensions, addMethod } from '../declarations/extend.ts'
 import * as kind from '../declarations/option-kinds.ts'
 import type { Module } from '../declarations/server.ts'
 import type { Params, Result } from '../protocol/types.ts'
@@ -33,15 +35,16 @@ export function extension(name: string, options: Extension): Module {
   if (!/^[a-z][\w-]*(?:\.[a-z][\w-]*)*\/[a-z0-9][\w.-]*$/i.test(name)) {
     throw new Error(`The extension "${name}" needs a prefix that is yours, such as "com.example/${name}"`)
   }
-  return ({ registry }) => {
-    registry.extensions = { ...registry.extensions, [name]: settings }
+  return (server) => {
+    const draft = draftOf(server)
+    addExtensions(draft, { [name]: settings })
     for (const [method, handler] of Object.entries(methods)) {
       const answering: Method = {
         ...(named[method] !== undefined && { named: named[method] }),
         offered: () => true,
         answer: async ({ call, context }) => handler(call.params, context),
       }
-      registry.methods.set(method, answering)
+      addMethod(draft, method, answering)
     }
   }
 }

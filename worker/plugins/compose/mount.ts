@@ -1,5 +1,8 @@
+import type { ChangeHub, Changes } from '../../declarations/change-hub.ts'
 import { checkOptions, checkValue } from '../../declarations/check-options.ts'
 import { checks } from '../../declarations/checking.ts'
+import { type DeclarationsDraft, draftOf, type EntryKind, type EntryOf } from '../../declarations/declarations.ts'
+import { addExperimental, addExtensions, addInterceptors, addMethod } from '../../declarations/extend.ts'
 import type { CallInfo, Interceptor } from '../../declarations/interceptor.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module, Registry, Server } from '../../declarations/server.ts'
@@ -26,51 +29,58 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
   checkValue('mount()', 'server', mounted, kind.server)
   checkOptions('mount()', options, { prefix: kind.string })
   return (server) => {
-    const { registry, prefix: outer } = server
+    const draft = draftOf(server)
     const part = mounted.registry
-    const prefix = outer + (options.prefix ?? '')
+    const prefix = server.prefix + (options.prefix ?? '')
     const interceptors = withPrefix(prefix, part.interceptors)
     const ownEntries = new Set<object>()
     for (const kind of ['tools', 'prompts'] as const) {
       for (const [name, entry] of part[kind]) {
         if (kind === 'tools') checks?.checkToolName(prefix + name)
-        const renamed = { ...entry, item: { ...entry.item, name: prefix + name } }
-        add(registry[kind] as Map<string, object>, prefix + name, renamed)
+        // A tool stays a tool and a prompt a prompt, which TypeScript cannot relate to a spread.
+        const renamed = { ...entry, item: { ...entry.item, name: prefix + name } } as EntryOf<typeof kind>
+        add(draft, kind, prefix + name, renamed)
         ownEntries.add(renamed)
       }
     }
     for (const kind of ['resources', 'templates'] as const) {
       for (const [uri, entry] of part[kind]) {
-        add(registry[kind], uri, entry)
+        add(draft, kind, uri, entry)
         ownEntries.add(entry)
       }
     }
     const isOwn = ({ method, params }: CallInfo) => {
-      const entry = entryOf(registry, method, params)
+      const entry = entryOf(draft, method, params)
       return entry !== undefined && ownEntries.has(entry)
     }
-    registry.interceptors.push(...interceptors.map((interceptor) => onlyFor(isOwn, interceptor)))
+    addInterceptors(
+      draft,
+      interceptors.map((interceptor) => onlyFor(isOwn, interceptor)),
+    )
     const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix, interceptors))
-    if (proxies.length > 0) mountUpstreams(registry, proxies)
-    for (const [name, method] of part.methods) if (!registry.methods.has(name)) registry.methods.set(name, method)
-    registry.extensions = { ...part.extensions, ...registry.extensions }
-    if (part.experimental) registry.experimental = { ...part.experimental, ...registry.experimental }
-    registry.listTextCache = new Map()
-    // What it announces, and switches on and off, is this server's to tell.
-    const mounts = mountedIn.get(part) ?? []
-    mountedIn.set(part, [...mounts, registry])
-    part.publish = async (change, scope) => {
-      await Promise.all((mountedIn.get(part) ?? []).map((outer) => outer.publish(change, scope)))
-    }
-    const named = (list: List, name: string) => (list === 'resources' ? name : prefix + name)
-    part.setEnabled = (list, name, on) => registry.setEnabled(list, named(list, name), on)
-    // It asks by its own names, without the prefix.
-    part.enabledOverrides = async () => {
-      const overrides = await registry.enabledOverrides()
+    if (proxies.length > 0) mountUpstreams(draft, proxies)
+    for (const [name, method] of part.methods) if (!draft.methods.has(name)) addMethod(draft, name, method)
+    addExtensions(draft, { ...part.extensions, ...draft.extensions })
+    if (part.experimental) addExperimental(draft, part.experimental)
+    draftOf(mounted).changes.connect({}, changesThrough(draft.changes, part, prefix))
+  }
+}
+
+/** The server that it is mounted in delivers the changes of a server, under the names that its entries have there. */
+function changesThrough(outer: ChangeHub, part: Registry, prefix: string): Changes {
+  const outerName = (list: List, name: string) => (list === 'resources' ? name : prefix + name)
+  return {
+    get isConnected() {
+      return outer.isConnected
+    },
+    publish: (change, recipients) => outer.publish(change, recipients),
+    setEnabled: (list, name, isEnabled) => outer.setEnabled(list, outerName(list, name), isEnabled),
+    async enabledOverrides() {
+      const overrides = await outer.enabledOverrides()
       const ownNames = (list: List, names: Iterable<string>) =>
         [...names].flatMap((name) => {
-          const on = overrides[toggleKey(list, named(list, name))]
-          return on === undefined ? [] : [[toggleKey(list, name), on] as const]
+          const isEnabled = overrides[toggleKey(list, outerName(list, name))]
+          return isEnabled === undefined ? [] : [[toggleKey(list, name), isEnabled] as const]
         })
       return Object.fromEntries([
         ...ownNames('tools', part.tools.keys()),
@@ -78,12 +88,9 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
         ...ownNames('resources', part.resources.keys()),
         ...ownNames('resources', part.templates.keys()),
       ])
-    }
+    },
   }
 }
-
-/** The servers that each server is mounted in. */
-const mountedIn = new WeakMap<Registry, readonly Registry[]>()
 
 /** Leaves other calls alone. */
 const onlyFor =
@@ -91,7 +98,7 @@ const onlyFor =
   (call, next) =>
     isOwn(call) ? interceptor(call, next) : next()
 
-function add<E>(entries: Map<string, E>, name: string, entry: E): void {
-  if (entries.has(name)) throw new Error(`"${name}" is declared by both servers: mount one with a prefix`)
-  entries.set(name, entry)
+function add<K extends EntryKind>(draft: DeclarationsDraft, kind: K, name: string, entry: EntryOf<K>): void {
+  if (draft[kind].has(name)) throw new Error(`"${name}" is declared by both servers: mount one with a prefix`)
+  draft.addEntry(kind, name, entry)
 }

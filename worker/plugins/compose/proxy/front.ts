@@ -1,5 +1,7 @@
 /** What a server answers that stands before others. */
 
+import type { DeclarationsDraft } from '../../../declarations/declarations.ts'
+import { addCapabilities, addForwarded, addMethod } from '../../../declarations/extend.ts'
 import type { Registry } from '../../../declarations/server.ts'
 import { callMethod } from '../../../engine/methods/index.ts'
 import type { Method, MethodContext } from '../../../engine/methods/method.ts'
@@ -35,27 +37,25 @@ const relays: Readonly<Record<string, Relay>> = {
 }
 
 /** Puts a server before these, and before those that it stands before already. */
-export function mountUpstreams(registry: Registry, proxies: readonly Proxied[]): void {
-  registry.forwarded.push(...proxies)
-  const cached = behind.get(registry)
+export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxied[]): void {
+  addForwarded(draft, proxies)
+  const cached = behind.get(draft)
   if (cached) return void cached.push(...proxies)
   const all = [...proxies]
-  behind.set(registry, all)
+  behind.set(draft, all)
   for (const [name, relay] of Object.entries(relays)) {
-    const ownMethod = (registry.methods.get(name) ?? callMethod(name)) as Method
+    const ownMethod = (draft.methods.get(name) ?? callMethod(name)) as Method
     // Whether anything is offered is known when they have been asked.
     const method: Method = {
       ...ownMethod,
       offered: () => true,
       answer: (context) => relayUntilOver(relay, context, ownMethod, all),
     }
-    registry.methods.set(name, method)
+    addMethod(draft, name, method)
   }
-  const { capabilities } = registry
-  registry.capabilities = async (revision, principal) => ({
-    ...revision.server(await upstreamCapabilities(registry, all, principal)),
-    ...(await capabilities?.(revision, principal)),
-  })
+  addCapabilities(draft, async (revision, principal) =>
+    revision.server(await upstreamCapabilities(draft, all, principal)),
+  )
 }
 
 /** A call without a principal and without a session has upstream sessions of its own, which end with it. */

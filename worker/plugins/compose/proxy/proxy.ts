@@ -1,5 +1,6 @@
 import { waitUntil } from 'cloudflare:workers'
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
+import { draftOf } from '../../../declarations/declarations.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
 import type { Module } from '../../../declarations/server.ts'
 import { isSecureUrl } from '../../../protocol/secure-url.ts'
@@ -58,5 +59,8 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
     sharedSessions,
     scopes,
   })
-  return ({ registry, prefix: outer }) => mountUpstreams(registry, [outer ? proxied.within(outer, []) : proxied])
+  return (server) => {
+    const { prefix: outer } = server
+    mountUpstreams(draftOf(server), [outer ? proxied.within(outer, []) : proxied])
+  }
 }

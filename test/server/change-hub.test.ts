@@ -1,0 +1,59 @@
+import { describe, expect, test, vi } from 'vitest'
+import { ChangeHub, type Changes } from '../../worker/declarations/change-hub.ts'
+import { draftOf } from '../../worker/declarations/declarations.ts'
+import { createServer } from '../../worker/declarations/server.ts'
+
+const change = { list: 'tools' } as const
+const delivering = () => ({
+  publish: vi.fn<Changes['publish']>(async () => {}),
+  setEnabled: vi.fn<Changes['setEnabled']>(async () => {}),
+  enabledOverrides: vi.fn<Changes['enabledOverrides']>(async () => ({})),
+})
+
+describe('changes of a server', () => {
+  test('are delivered by each endpoint, and by one of those with the same key', async () => {
+    const hub = new ChangeHub()
+    const [first, replaced, second] = [delivering(), delivering(), delivering()]
+    hub.connect('a', replaced)
+    hub.connect('a', first)
+    hub.connect('b', second)
+    await hub.publish(change, { tenant: 'acme', issuer: 'https://issuer.example' })
+    await hub.setEnabled('tools', 'hammer', false)
+    expect(
+      [first, replaced, second].map(({ publish, setEnabled }) => [publish.mock.calls, setEnabled.mock.calls]),
+    ).toEqual([
+      [[[change, { tenant: 'acme', issuer: 'https://issuer.example' }]], [['tools', 'hammer', false]]],
+      [[], []],
+      [[[change, { tenant: 'acme', issuer: 'https://issuer.example' }]], [['tools', 'hammer', false]]],
+    ])
+  })
+
+  test('are an error that names the fix when nothing delivers them', async () => {
+    const hub = new ChangeHub()
+    hub.connect('a', { ...delivering(), isConnected: false })
+    const problem =
+      'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()'
+    await expect(hub.publish(change)).rejects.toThrow(problem)
+    await expect(hub.setEnabled('tools', 'hammer', true)).rejects.toThrow(problem)
+    expect(await hub.enabledOverrides()).toEqual({})
+  })
+
+  test('are completed, and their failures reported, when the application does not await them', async () => {
+    const hub = new ChangeHub()
+    const completed: Promise<void>[] = []
+    hub.completeWith((work) => completed.push(work))
+    hub.connect('a', { ...delivering(), publish: () => Promise.reject(new Error('out of reach')) })
+    const published = hub.publish(change)
+    expect(completed).toEqual([published])
+    await expect(published).rejects.toThrow('out of reach')
+  })
+})
+
+test('a plugin cannot declare anything on the server that it is given', () => {
+  const server = createServer({ name: 'n', version: '1' })
+  const served = Object.create(server)
+  expect(() => served.tool('t', { description: 'd' }, () => '')).toThrow(
+    'A plugin cannot declare anything on a server that is served',
+  )
+  expect(draftOf(server).tools.size).toBe(0)
+})

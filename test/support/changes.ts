@@ -1,0 +1,13 @@
+import type { Changes } from '../../worker/declarations/change-hub.ts'
+import { draftOf } from '../../worker/declarations/declarations.ts'
+import type { Server } from '../../worker/declarations/server.ts'
+
+/** Delivers the changes of a server as `serve()` with `subscriptions()` does, but to these functions. */
+export function deliverChanges(server: Server, changes: Partial<Changes>): void {
+  draftOf(server).changes.connect('test', {
+    publish: async () => {},
+    setEnabled: async () => {},
+    enabledOverrides: async () => ({}),
+    ...changes,
+  })
+}

@@ -1,0 +1,73 @@
+/** Change notifications of a server, and entries that are enabled and disabled while it runs. */
+import type { Change, List, Recipients } from '../protocol/changes.ts'
+
+/** Delivers change notifications, and keeps what is enabled: what `subscriptions()` of `edgemcp/subscriptions` provides to an endpoint. */
+export interface Changes {
+  /** Whether anything is delivered. Default `true`. */
+  readonly isConnected?: boolean
+  /** Resolves once the delivery is certain. */
+  publish(change: Change, recipients?: Recipients): Promise<void>
+  /** Enables or disables an entry, and publishes that its list has changed. */
+  setEnabled(list: List, name: string, isEnabled: boolean): Promise<void>
+  /** The entries that were enabled or disabled, by `toggleKey`. */
+  enabledOverrides(): Promise<Readonly<Record<string, boolean>>>
+}
+
+/** The changes of one server, which may have several endpoints, and be mounted in other servers: each of them delivers. */
+export class ChangeHub implements Changes {
+  readonly #connected = new Map<unknown, Changes>()
+  #waitUntil: ((work: Promise<void>) => void) | undefined
+
+  /**
+   * Delivers through these from now on.
+   *
+   * @param key of several with the same key, the last one delivers
+   */
+  connect(key: unknown, changes: Changes): void {
+    this.#connected.set(key, changes)
+  }
+
+  /** @param waitUntil gets each delivery: it goes on, and its failure is reported, also when the application does not await it */
+  completeWith(waitUntil: (work: Promise<void>) => void): void {
+    this.#waitUntil = waitUntil
+  }
+
+  get isConnected(): boolean {
+    return this.#delivering().length > 0
+  }
+
+  publish(change: Change, recipients?: Recipients): Promise<void> {
+    return this.#deliver((changes) => changes.publish(change, recipients))
+  }
+
+  setEnabled(list: List, name: string, isEnabled: boolean): Promise<void> {
+    return this.#deliver((changes) => changes.setEnabled(list, name, isEnabled))
+  }
+
+  async enabledOverrides(): Promise<Readonly<Record<string, boolean>>> {
+    const [first] = this.#delivering()
+    // Each of them has been told of all changes.
+    return (await first?.enabledOverrides()) ?? {}
+  }
+
+  /** @throws Error when nothing delivers */
+  #deliver(deliver: (changes: Changes) => Promise<void>): Promise<void> {
+    const work = this.#deliverToEach(deliver)
+    this.#waitUntil?.(work)
+    return work
+  }
+
+  async #deliverToEach(deliver: (changes: Changes) => Promise<void>): Promise<void> {
+    const delivering = this.#delivering()
+    if (delivering.length === 0) {
+      throw new Error(
+        'Change notifications are disabled: add subscriptions() of "edgemcp/subscriptions" to the plugins of serve()',
+      )
+    }
+    await Promise.all(delivering.map(deliver))
+  }
+
+  #delivering(): Changes[] {
+    return [...this.#connected.values()].filter(({ isConnected = true }) => isConnected)
+  }
+}

@@ -1,0 +1,105 @@
+/** What a server declares. */
+import type { Principal } from '../protocol/principal.ts'
+import type { Revision } from '../protocol/revision.ts'
+import type { Params } from '../protocol/types.ts'
+import { ChangeHub } from './change-hub.ts'
+import type { Awaitable, Context } from './context.ts'
+import type { Forwarded } from './forwarded.ts'
+import type { Interceptor } from './interceptor.ts'
+import type { Prompt } from './prompt.ts'
+import type { Resource } from './resource.ts'
+import type { Open, ServerOptions } from './server.ts'
+import type { Tool } from './tool.ts'
+
+/** What `subscriptions/listen` is asked for beyond the changes of lists and resources. */
+export type ExtraSubscription = {
+  /** The part of the filter that is honoured. */
+  readonly filter: Params
+  readonly topics: readonly string[]
+  /** Called once the stream is there. @param shard of the Subscriptions objects, which it belongs to */
+  onOpened(shard: number): Promise<void>
+}
+
+/** Capabilities that a server declares in `initialize`, where a version has names of its own for what is an extension in others. */
+export type ReadCapabilities = (revision: Revision, principal: Principal | undefined) => Awaitable<Params>
+
+/** Everything that a server declares, in the order of its declaration, with what the plugins of an endpoint add. Nothing outside this folder writes it. */
+export interface Declarations {
+  readonly options: ServerOptions
+  readonly tools: ReadonlyMap<string, Tool>
+  readonly resources: ReadonlyMap<string, Resource>
+  readonly templates: ReadonlyMap<string, Resource>
+  readonly prompts: ReadonlyMap<string, Prompt>
+  /** Servers whose tools, resources and prompts this server has as well. */
+  readonly forwarded: readonly Forwarded[]
+  /** Experimental capabilities to declare, by name: those of the options, and those of mounted servers. */
+  readonly experimental: Readonly<Record<string, Params>> | undefined
+  /** Settings of extensions, by name; `undefined`: there are none. */
+  readonly extensions: Readonly<Record<string, Params>> | undefined
+  readonly capabilities: ReadCapabilities | undefined
+  /** What extensions answer, by method: each an engine's `Method`. They come before those of the protocol. */
+  readonly methods: ReadonlyMap<string, unknown>
+  /** Run around every step of every call, the first one outermost. */
+  readonly interceptors: readonly Interceptor[]
+  /** Grows with each declaration, so that what is computed from declarations can be cached. */
+  readonly version: number
+  /** Reads what streams may be asked for besides: see `Plugin.subscriptionTopics`. */
+  readonly subscriptionFilters?:
+    | ((params: Params, open: Open, principal: Principal | undefined) => Promise<ExtraSubscription | undefined>)
+    | undefined
+  /** Replaces the context of a handler: see `Plugin.instrument`. */
+  readonly instrument?: ((context: Context) => { readonly context: Context; end(): void }) | undefined
+}
+
+/** The lists of a server that have entries. */
+export type EntryKind = 'tools' | 'resources' | 'templates' | 'prompts'
+
+/** An entry of a list: a tool, a resource, a template of resources, or a prompt. */
+export type EntryOf<K extends EntryKind> = Declarations[K] extends ReadonlyMap<string, infer E> ? E : never
+
+/** Declarations in the making. Only a `Server`, and the functions of `extend.ts`, add to them. */
+export class DeclarationsDraft implements Declarations {
+  readonly options: ServerOptions
+  readonly tools = new Map<string, Tool>()
+  readonly resources = new Map<string, Resource>()
+  readonly templates = new Map<string, Resource>()
+  readonly prompts = new Map<string, Prompt>()
+  readonly forwarded: Forwarded[] = []
+  readonly methods = new Map<string, unknown>()
+  readonly interceptors: Interceptor[] = []
+  readonly changes = new ChangeHub()
+  experimental: Declarations['experimental']
+  extensions: Declarations['extensions']
+  capabilities: ReadCapabilities | undefined
+  version = 0
+
+  constructor(options: ServerOptions) {
+    this.options = options
+    this.experimental = options.experimental
+  }
+
+  addEntry<K extends EntryKind>(kind: K, name: string, entry: EntryOf<K>): void {
+    // The type of an entry follows from `kind`, which TypeScript cannot relate to one of four maps.
+    const entries = this[kind] as Map<string, EntryOf<K>>
+    entries.set(name, entry)
+    this.version += 1
+  }
+}
+
+const drafts = new WeakMap<object, DeclarationsDraft>()
+
+/** Lets `draftOf` find the draft of a server. */
+export const registerDraft = (server: object, draft: DeclarationsDraft): void => void drafts.set(server, draft)
+
+/**
+ * Returns the declarations of a server, for a module that adds to them while `server.use()` runs it.
+ *
+ * @throws Error for the server that a plugin is given: it is read-only
+ */
+export function draftOf(server: object): DeclarationsDraft {
+  const draft = drafts.get(server)
+  if (draft) return draft
+  throw new Error(
+    'A plugin cannot declare anything on a server that is served: declare it in a module, for server.use()',
+  )
+}
