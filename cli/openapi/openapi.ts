@@ -20,7 +20,7 @@ export async function openapi(document: string | undefined, { out }: { out?: str
   }
   writeModule('openapi', out, written)
   const count = operations.length === 1 ? 'one operation' : `${operations.length} operations`
-  console.log(`Wrote ${out}: ${count}, for server.use(openApiTools(${name}, { base: 'https://…' })).`)
+  console.log(`Wrote ${out}: ${count}, for server.use(openApiTools(${name}, { baseUrl: 'https://…' })).`)
   return 0
 }
 

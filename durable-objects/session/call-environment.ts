@@ -55,7 +55,7 @@ export function environmentOf(
     notify: send,
     now: Date.now,
     sleep: (untilMs) => wait(untilMs - Date.now(), signal),
-    disconnect: (retry) => {
+    closeStream: (retry) => {
       if (!signal.aborted) release(session, post, expires, retry)
     },
     completed(question, sentCount) {

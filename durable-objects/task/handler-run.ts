@@ -137,7 +137,7 @@ class HandlerRun {
       now: Date.now,
       sleep: (untilMs) => this.#sleeps.sleep(untilMs),
       ended: this.#ended.promise,
-      disconnect: () => {},
+      closeStream: () => {},
       completed: () => {},
       report: host.report,
     }

@@ -8,7 +8,7 @@ const server = createServer({ name: 'basket', title: 'Basket', version: '1.0.0',
 const prices: Record<string, number> = { bread: 3, milk: 1, tea: 5 }
 const week = 7 * 24 * 60 * 60_000
 
-const basket = state('basket', { scope: 'handle', ttl: week }, (store: Store<Record<string, number>>) => ({
+const basket = state('basket', { per: 'handle', ttl: week }, (store: Store<Record<string, number>>) => ({
   add(item: string, count: number) {
     store.put(item, (store.get(item) ?? 0) + count)
     return store.entries()

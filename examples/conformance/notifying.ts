@@ -36,7 +36,7 @@ export function notifying(server: Server): void {
   })
 
   server.tool('test_reconnection', { description: 'Ends the connection before it answers' }, async (_, ctx) => {
-    ctx.disconnect(100)
+    ctx.closeStream({ retryMs: 100 })
     await scheduler.wait(50)
     return 'Answered after the connection ended'
   })

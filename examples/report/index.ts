@@ -10,7 +10,7 @@ const server = createServer({ name: 'report', title: 'Reports', version: '1.0.0'
 const week = 7 * 24 * 60 * 60_000
 const chapters = ['Where it comes from', 'How it is made', 'Who buys it', 'What it costs', 'What is next']
 
-const reports = state('reports', { scope: 'handle', ttl: week }, (store: Store<Record<string, string>>) => ({
+const reports = state('reports', { per: 'handle', ttl: week }, (store: Store<Record<string, string>>) => ({
   save: (text: string) => store.put('text', text),
   text: () => store.get('text'),
 }))

@@ -664,12 +664,12 @@ test.each(sample(counters, counters.length))(
 /** Two servers of one Worker. */
 const twoServers = (served: string, exported = '', migrated = ''): Files => ({
   [main]: `import { createServer, serve } from 'edgemcp'
-import { first, own } from 'edgemcp/compose'
+import { combine } from 'edgemcp/compose'
 const notes = createServer({ name: 'notes', version: '1.0.0' })
 const admin = createServer({ name: 'admin', version: '1.0.0' })
 const notesWorker = serve(notes, { origins: [] })
 const adminWorker = serve(admin, { path: '/admin/mcp', origins: []${served} })
-export default first(own(notesWorker), own(adminWorker))
+export default combine(notesWorker, adminWorker)
 export const { McpSession, McpSubscriptions } = notesWorker
 ${exported}
 `,

@@ -20,7 +20,7 @@ const { ISSUER } = env as { ISSUER: string }
 
 const server = createServer({ name: 'good', version: '1.0.0' })
 
-const basket = state('basket', { scope: 'handle', ttl: 60_000 }, (store) => ({ add: () => store.put('bread', 1) }))
+const basket = state('basket', { per: 'handle', ttl: 60_000 }, (store) => ({ add: () => store.put('bread', 1) }))
 
 const note = server.resource('note://{id}', { description: 'A note', scopes: ['notes:read'] }, ({ id }) => id)
 

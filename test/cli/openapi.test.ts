@@ -37,7 +37,7 @@ test('the module that test/openapi serves is what the command writes', async () 
   const { code, said } = await edgemcp(['../pets.json', '--out', 'pets.ts'], join(folder, 'generated'))
   expect({ code, said }).toEqual({
     code: 0,
-    said: "Wrote pets.ts: 4 operations, for server.use(openApiTools(pets, { base: 'https://…' })).\n",
+    said: "Wrote pets.ts: 4 operations, for server.use(openApiTools(pets, { baseUrl: 'https://…' })).\n",
   })
   expect(written('generated/pets.ts')).toBe(readFileSync(join(root, 'test/openapi/generated/pets.ts'), 'utf8'))
 })

@@ -305,9 +305,9 @@ describe('a handler that is run again', () => {
 
   test('sends its client away once', async () => {
     const server = doing(async (ctx) => {
-      ctx.disconnect(20)
+      ctx.closeStream({ retryMs: 20 })
       await question(ctx, 'a')
-      ctx.disconnect()
+      ctx.closeStream()
     })
     const first = await play(server, 'tools/call', call)
     expect(first.disconnected).toEqual([20])
@@ -325,7 +325,7 @@ describe('after its call is over', () => {
       late = gate.promise.then(() => {
         ctx.progress(1)
         ctx.log('error', 'late')
-        ctx.disconnect(1)
+        ctx.closeStream({ retryMs: 1 })
       })
       return 'done'
     })

@@ -100,7 +100,7 @@ export async function play(server: Server, method: string, params: Params, setti
     notify: (notification) => void played.said.push(notification),
     now: Date.now,
     sleep: setting.sleep ?? (async () => {}),
-    disconnect: (retry) => void played.disconnected.push(retry),
+    closeStream: (retry) => void played.disconnected.push(retry),
     completed: (key) => void played.completed.push(key),
     report(problem) {
       played.reported.push(problem)

@@ -321,6 +321,6 @@ describe('an operation that is written by hand', () => {
       'openApiTools(): "a" has a body, which a GET request cannot have: set hasBody to false, or use another method',
     ],
   ])('with %s is refused', (_, more, problem) => {
-    expect(() => newServer().use(openApiTools([written(more)], { base: 'https://api.example' }))).toThrow(problem)
+    expect(() => newServer().use(openApiTools([written(more)], { baseUrl: 'https://api.example' }))).toThrow(problem)
   })
 })

@@ -55,7 +55,7 @@ test.each([200, 500])('an answer of more than 16 MiB is cancelled, with status %
   const base = await listen((_, response) => {
     pipeline(Readable.from(endless()), response.writeHead(status), () => ended.resolve())
   })
-  const answered = await result(serverOf([], { base }), 'tools/call', { name: 'mail', arguments: {} })
+  const answered = await result(serverOf([], { baseUrl: base }), 'tools/call', { name: 'mail', arguments: {} })
   expect(textOf(answered)).toBe(
     `GET /mail: HTTP ${status} with a body of more than 16777216 bytes, which openApiTools() does not read: ask for a smaller part`,
   )
@@ -65,7 +65,7 @@ test.each([200, 500])('an answer of more than 16 MiB is cancelled, with status %
 
 test('the developer’s value of a header wins over an argument’s, in any spelling', async () => {
   const headers = (principal?: Principal) => ({ 'x-user-id': principal?.subject ?? 'nobody' })
-  const server = serverOf([header('X-User-Id'), header('X-Other')], { base: await echo(), headers })
+  const server = serverOf([header('X-User-Id'), header('X-Other')], { baseUrl: await echo(), headers })
   const args = { 'X-User-Id': 'victim', 'X-Other': 'other' }
   const answered = await result(server, 'tools/call', { name: 'mail', arguments: args }, { principal: ada })
   expect(sentBy(answered)).toMatchObject({ 'x-user-id': 'ada', 'x-other': 'other' })
@@ -74,7 +74,7 @@ test('the developer’s value of a header wins over an argument’s, in any spel
 test('a header that the developer sets by its name is no argument', async () => {
   const headers = { 'x-user-id': (principal?: Principal) => principal?.subject, 'X-Key': 'secret' }
   const server = serverOf([header('X-User-Id', true), header('X-KEY'), header('X-Other', true)], {
-    base: await echo(),
+    baseUrl: await echo(),
     headers,
   })
   const [tool] = (await result(server, 'tools/list')).tools as { inputSchema: object }[]
@@ -116,7 +116,7 @@ test.each(reserved)('the header %s is no argument, whoever wrote the list of ope
     input: { type: 'object', properties: { a: { type: 'string' } }, required: ['a'] },
   }
   const base = await echo()
-  const server = newServer().use(openApiTools([written as never], { base }))
+  const server = newServer().use(openApiTools([written as never], { baseUrl: base }))
   const answered = await result(server, 'tools/call', { name: 'mail', arguments: { a: 'made-up' } })
   expect(Object.values(sentBy(answered))).not.toContain('made-up')
 })
@@ -128,7 +128,7 @@ test.each([301, 302, 303, 307, 308])('a redirect %i to another origin is not fol
     response.end('"elsewhere"')
   })
   const base = await listen((_, response) => response.writeHead(status, { Location: `${elsewhere}/x?key=1` }).end())
-  const server = serverOf([], { base, headers: { 'X-Key': 'secret', Authorization: 'Bearer secret' } })
+  const server = serverOf([], { baseUrl: base, headers: { 'X-Key': 'secret', Authorization: 'Bearer secret' } })
   for (const [name, method] of Object.entries({ mail: 'GET', send: 'POST' })) {
     expect(await result(server, 'tools/call', { name, arguments: {} })).toMatchObject({
       isError: true,
@@ -149,7 +149,7 @@ test('a redirect of GET to the same origin is followed, and not for ever', async
     if (request.url === '/end') return void response.end(JSON.stringify(request.headers))
     response.writeHead(302, { Location: request.url === '/mail' && hops > 1 ? '/mail' : '/end' }).end()
   })
-  const server = serverOf([], { base, headers: { 'X-Key': 'secret' } })
+  const server = serverOf([], { baseUrl: base, headers: { 'X-Key': 'secret' } })
   const call = () => result(server, 'tools/call', { name: 'mail', arguments: {} })
   expect(sentBy(await call())).toMatchObject({ 'x-key': 'secret' })
   expect(textOf(await call())).toContain('redirects to')
@@ -157,19 +157,19 @@ test('a redirect of GET to the same origin is followed, and not for ever', async
 })
 
 test.each(['http://api.example/v1', 'ftp://127.0.0.1', 'api.example', ''])('the base "%s" is refused', (base) => {
-  expect(() => serverOf([], { base })).toThrow(
-    `openApiTools(): the base "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
+  expect(() => serverOf([], { baseUrl: base })).toThrow(
+    `openApiTools(): the baseUrl "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
   )
 })
 
 test('scopes are those of all operations, or of each', async () => {
   const base = await echo()
-  const all = serverOf([], { base, scopes: ['mail:read'] })
+  const all = serverOf([], { baseUrl: base, scopes: ['mail:read'] })
   expect(await refusal(all, 'tools/call', { name: 'mail' }, { principal: ada })).toMatchObject({
     kind: 'insufficient_scope',
     data: { scopes: ['mail:read'] },
   })
-  const each = serverOf([], { base, scopes: ({ method }) => (method === 'GET' ? [] : ['mail:write']) })
+  const each = serverOf([], { baseUrl: base, scopes: ({ method }) => (method === 'GET' ? [] : ['mail:write']) })
   expect(await result(each, 'tools/call', { name: 'mail', arguments: {} }, { principal: ada })).toHaveProperty(
     'content',
   )
@@ -177,14 +177,14 @@ test('scopes are those of all operations, or of each', async () => {
     data: { scopes: ['mail:write'] },
   })
   expect(findUnscoped(each)).toEqual([])
-  expect(findUnscoped(serverOf([], { base }))).toEqual(['the tool "mail"', 'the tool "send"'])
+  expect(findUnscoped(serverOf([], { baseUrl: base }))).toEqual(['the tool "mail"', 'the tool "send"'])
 })
 
 test.each(['https://api.example/v1?key=SECRET', 'https://api.example/#part', 'https://me:secret@api.example'])(
   'the base "%s", which is more than an origin and a path, is refused',
   (base) => {
-    expect(() => serverOf([], { base })).toThrow(
-      `openApiTools(): the base "${base}" must have no query, fragment or credentials: send keys by "headers"`,
+    expect(() => serverOf([], { baseUrl: base })).toThrow(
+      `openApiTools(): the baseUrl "${base}" must have no query, fragment or credentials: send keys by "headers"`,
     )
   },
 )
@@ -196,7 +196,7 @@ test.each(['@evil.example/x', '.evil.example/x', ':9/x', 'x'])(
     expect(() => parseOpenApi(document)).toThrow(`GET ${path}: a path begins with "/"`)
     const [operation] = parseOpenApi({ openapi: '3.1.0', paths: { '/x': { get: { operationId: 'mail' } } } })
     const list = [{ ...operation, path } as Operation]
-    expect(() => newServer().use(openApiTools(list, { base: 'https://api.example' }))).toThrow(
+    expect(() => newServer().use(openApiTools(list, { baseUrl: 'https://api.example' }))).toThrow(
       `openApiTools(): the path "${path}" of "mail" must begin with "/"`,
     )
   },
@@ -208,20 +208,20 @@ const credentials =
   'X-Envoy-External-Address Forwarded-For X-Forwarded X-Host X-HTTP-Host-Override Traceparent X_Forwarded_For'
 
 test.each(credentials.split(' '))('the header %s of credentials and addresses is no argument', async (name) => {
-  const server = serverOf([header(name)], { base: 'https://api.example' })
+  const server = serverOf([header(name)], { baseUrl: 'https://api.example' })
   expect(JSON.stringify((await result(server, 'tools/list')).tools)).not.toContain(name)
 })
 
 test.each(['Idempotency-Key', 'If-None-Match', 'X-Request-Id', 'X-Tokens-Per-Page', 'Accept-Language'])(
   'the header %s is an argument',
   async (name) => {
-    const server = serverOf([header(name)], { base: 'https://api.example' })
+    const server = serverOf([header(name)], { baseUrl: 'https://api.example' })
     expect(JSON.stringify((await result(server, 'tools/list')).tools)).toContain(name)
   },
 )
 
 test('a header that the developer sets is no argument in a spelling with underscores', async () => {
-  const server = serverOf([header('X_Customer')], { base: 'https://api.example', headers: { 'X-Customer': 'ada' } })
+  const server = serverOf([header('X_Customer')], { baseUrl: 'https://api.example', headers: { 'X-Customer': 'ada' } })
   expect(JSON.stringify((await result(server, 'tools/list')).tools)).not.toContain('X_Customer')
 })
 
@@ -233,7 +233,7 @@ test('a body is sent as the type of JSON that the document names', async () => {
     },
   })
   for (const type of ['application/merge-patch+json', 'application/json; charset=utf-8', 'application/json']) {
-    const server = newServer().use(openApiTools(parseOpenApi(document(type)), { base: await echo() }))
+    const server = newServer().use(openApiTools(parseOpenApi(document(type)), { baseUrl: await echo() }))
     const answered = await result(server, 'tools/call', { name: 'mail', arguments: { body: { a: null } } })
     expect(sentBy(answered)['content-type']).toBe(type.replace('; charset=utf-8', ''))
   }
@@ -265,7 +265,7 @@ test('a property that only responses have is no argument, whether it is required
     },
   }
   const server = newServer().use(
-    openApiTools(parseOpenApi(document), { base: await listen((request, response) => void request.pipe(response)) }),
+    openApiTools(parseOpenApi(document), { baseUrl: await listen((request, response) => void request.pipe(response)) }),
   )
   const answered = await result(server, 'tools/call', { name: 'add', arguments: { body: { name: 'Rex' } } })
   expect(textOf(answered)).toBe('{"name":"Rex"}')
@@ -276,7 +276,7 @@ describe('a parameter with a list', () => {
   const sent = async (path: string, parameter: object) => {
     const base = await listen((request, response) => response.end(request.url))
     const document = { openapi: '3.1.0', paths: { [path]: { get: { operationId: 'get', parameters: [parameter] } } } }
-    const server = newServer().use(openApiTools(parseOpenApi(document), { base }))
+    const server = newServer().use(openApiTools(parseOpenApi(document), { baseUrl: base }))
     return textOf(await result(server, 'tools/call', { name: 'get', arguments: { ids: [1, 2] } }))
   }
 

@@ -153,7 +153,7 @@ describe('state of a session', () => {
       code: -32603,
       message:
         'The state "session_list" cannot be found: this client has no session: ' +
-        'use the scope "user", or "handle" and pass the handle around',
+        'use per: "user", or per: "handle" and pass the handle around',
     })
   })
 

@@ -5,7 +5,7 @@ import { bounds } from '../../worker/protocol/bounds.ts'
 
 type Declare = (name: string, options: object, operations?: (store: never) => object) => unknown
 const declare = state as unknown as Declare
-const forever = { scope: 'user', ttl: Number.POSITIVE_INFINITY }
+const forever = { per: 'user', ttl: Number.POSITIVE_INFINITY }
 
 describe('a declaration that cannot work is refused at start-up', () => {
   test.each([
@@ -13,22 +13,18 @@ describe('a declaration that cannot work is refused at start-up', () => {
     ['a b', forever, 'The state "a b" needs a name'],
     ['x'.repeat(65), forever, 'needs a name'],
     [
-      'scope',
-      { scope: 'environment' },
-      'The state "scope" has the scope "environment": use "session", "user", "tenant" or "handle"',
+      'owner',
+      { per: 'environment' },
+      'The state "owner" is per "environment": use per: "session", "user", "tenant" or "handle"',
     ],
-    ['none', {}, 'has the scope "undefined"'],
-    ['session', { scope: 'session', ttl: 5 }, 'The state "session" is gone with its session: leave out ttl'],
-    [
-      'user',
-      { scope: 'user' },
-      'The state "user" needs a ttl: milliseconds after its last use, or Infinity to keep it',
-    ],
-    ['zero', { scope: 'tenant', ttl: 0 }, 'The state "zero" needs a ttl'],
-    ['nan', { scope: 'tenant', ttl: Number.NaN }, 'The state "nan" needs a ttl'],
-    ['text', { scope: 'tenant', ttl: '1d' }, 'The state "text" needs a ttl'],
-    ['handle', { scope: 'handle' }, 'The state "handle" needs a ttl: milliseconds until its handles lapse'],
-    ['eternal', { scope: 'handle', ttl: Number.POSITIVE_INFINITY }, 'The state "eternal" needs a ttl'],
+    ['none', {}, 'is per "undefined"'],
+    ['session', { per: 'session', ttl: 5 }, 'The state "session" is gone with its session: leave out ttl'],
+    ['user', { per: 'user' }, 'The state "user" needs a ttl: milliseconds after its last use, or Infinity to keep it'],
+    ['zero', { per: 'tenant', ttl: 0 }, 'The state "zero" needs a ttl'],
+    ['nan', { per: 'tenant', ttl: Number.NaN }, 'The state "nan" needs a ttl'],
+    ['text', { per: 'tenant', ttl: '1d' }, 'The state "text" needs a ttl'],
+    ['handle', { per: 'handle' }, 'The state "handle" needs a ttl: milliseconds until its handles lapse'],
+    ['eternal', { per: 'handle', ttl: Number.POSITIVE_INFINITY }, 'The state "eternal" needs a ttl'],
   ])('%s', (name, options, message) => {
     expect(() => declare(name, options)).toThrow(message)
   })
@@ -64,7 +60,7 @@ test('a state is found by whose it is, and by nothing else', async () => {
     ...more,
   })
   const person = { issuer: 'https://a.example', subject: 'ada', scopes: [], claims: {} }
-  const mine = state('mine', { scope: 'user', ttl: 1000 })
+  const mine = state('mine', { per: 'user', ttl: 1000 })
   for (const principal of [
     person,
     { ...person, client: 'another', scopes: ['all'], claims: { more: true } },
@@ -76,7 +72,7 @@ test('a state is found by whose it is, and by nothing else', async () => {
   }
   expect(found[1]).toBe(found[0])
   expect(new Set(found).size).toBe(4)
-  const ours = state('ours', { scope: 'tenant', ttl: 1000 })
+  const ours = state('ours', { per: 'tenant', ttl: 1000 })
   found.length = 0
   for (const principal of [
     { ...person, tenant: 'acme' },
@@ -103,7 +99,7 @@ test('a handle longer than any is not opened', async () => {
       return undefined
     },
   }
-  const carts = state('carts', { scope: 'handle', ttl: 1000 })
+  const carts = state('carts', { per: 'handle', ttl: 1000 })
   const unknown = { kind: 'unknown_handle' }
   await expect(carts.open(access, 'a'.repeat(bounds.handleCharacters)).get('a')).rejects.toMatchObject(unknown)
   expect(opened).toHaveLength(1)

@@ -109,8 +109,8 @@ export async function rest(ctx: Context) {
   ctx.progress(1)
   ctx.progress(1, 2, 'half')
   ctx.log('info', { a: 1 }, 'me')
-  ctx.disconnect()
-  ctx.disconnect(5000)
+  ctx.closeStream()
+  ctx.closeStream({ retryMs: 5000 })
   // @ts-expect-error no such level
   ctx.log('loud', 'text')
   // @ts-expect-error no such feature

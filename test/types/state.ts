@@ -5,17 +5,17 @@ import { type Equal, is } from './equal.ts'
 const server = createServer({ name: 'types', version: '1.0.0' })
 const day = 24 * 60 * 60_000
 
-const visits = state('visits', { scope: 'user', ttl: day }, (store: Store<{ count: number; last: Date }>) => ({
+const visits = state('visits', { per: 'user', ttl: day }, (store: Store<{ count: number; last: Date }>) => ({
   add(by: number) {
     store.put('count', (store.get('count') ?? 0) + by)
     return { count: store.get('count'), last: store.get('last') }
   },
   reset: () => store.delete('last'),
 }))
-const basket = state('basket', { scope: 'handle', ttl: day }, (store: Store<Record<string, number>>) => ({
+const basket = state('basket', { per: 'handle', ttl: day }, (store: Store<Record<string, number>>) => ({
   all: () => store.sql<{ name: string }>('SELECT name FROM items'),
 }))
-const prefs = state<{ theme: 'dark' | 'light' }>('prefs', { scope: 'session' })
+const prefs = state<{ theme: 'dark' | 'light' }>('prefs', { per: 'session' })
 
 server.tool('t', { description: 'd' }, async (_, ctx) => {
   const mine = ctx.state(visits)
@@ -49,13 +49,13 @@ server.tool('t', { description: 'd' }, async (_, ctx) => {
 })
 
 // @ts-expect-error whose life is nobody else's needs its own
-state('user', { scope: 'user' })
+state('user', { per: 'user' })
 // @ts-expect-error a session has a life
-state('session', { scope: 'session', ttl: day })
+state('session', { per: 'session', ttl: day })
 // @ts-expect-error there is no such scope
 state('environment', { scope: 'environment', ttl: day })
 
-state('keys', { scope: 'user', ttl: day }, (store: Store<{ count: number }>) => ({
+state('keys', { per: 'user', ttl: day }, (store: Store<{ count: number }>) => ({
   // @ts-expect-error there is no such key
   get: () => store.get('total'),
   // @ts-expect-error it is a number

@@ -34,9 +34,9 @@ const operations = (store: Store<Record<string, unknown>>) => ({
   },
 })
 const tables = ['CREATE TABLE things (name TEXT, count INTEGER)', 'CREATE INDEX by_count ON things (count)']
-state('test_kept', { scope: 'user', ttl: Number.POSITIVE_INFINITY, tables }, operations)
-state('test_day', { scope: 'user', ttl: day, tables }, operations)
-state('test_handle', { scope: 'handle', ttl: day, tables }, operations)
+state('test_kept', { per: 'user', ttl: Number.POSITIVE_INFINITY, tables }, operations)
+state('test_day', { per: 'user', ttl: day, tables }, operations)
+state('test_handle', { per: 'handle', ttl: day, tables }, operations)
 
 const run = async (stub: Stub, name: string, operation: string, ...args: unknown[]) =>
   stub.run({ state: name, operation, args, expires: undefined })

@@ -198,7 +198,7 @@ describe('the stored data of schema version 1', () => {
   })
 
   test('of a state: its values and tables are read', async () => {
-    state('test_stored', { scope: 'user', ttl: 86_400_000, tables: ['CREATE TABLE things (name TEXT)'] }, (store) => ({
+    state('test_stored', { per: 'user', ttl: 86_400_000, tables: ['CREATE TABLE things (name TEXT)'] }, (store) => ({
       read: () => [store.get('a'), store.sql('SELECT name FROM things')],
     }))
     const stub = McpState.getByName(crypto.randomUUID())

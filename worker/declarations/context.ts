@@ -209,8 +209,10 @@ export interface Context {
   log(level: LogLevel, data: unknown, logger?: string): void
 
   /**
-   * Ends the connection, not the call: a client that polls comes back for the rest after `retry` milliseconds. Does
-   * nothing where a revision knows no polling.
+   * Ends the event stream of this call, and not the call: a client of 2025-11-25 resumes it after `retryMs` milliseconds and gets the rest. Default: when the
+   * client chooses. Does nothing for other clients, because they would lose the result.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
    */
-  disconnect(retry?: number): void
+  closeStream(options?: { retryMs?: number }): void
 }

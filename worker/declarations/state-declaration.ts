@@ -1,4 +1,4 @@
-/** What a state is: its scope, its tables, how long it is kept, and what may be done with it. */
+/** What a state is: whose it is, its tables, how long it is kept, and what may be done with it. */
 
 /** Values by key, and tables, of one state. For use inside operations. */
 export interface Store<V extends object = Record<string, unknown>> {
@@ -20,13 +20,14 @@ export interface Store<V extends object = Record<string, unknown>> {
 /** What a column may hold. */
 export type SqlValue = ArrayBuffer | string | number | null
 
-export type Scope = 'session' | 'user' | 'tenant' | 'handle'
+/** What a state exists once for. */
+export type StateOwner = 'session' | 'user' | 'tenant' | 'handle'
 
 export type Operations = Record<string, (...args: never[]) => unknown>
 
 export type Declaration = {
   readonly name: string
-  readonly scope: Scope
+  readonly per: StateOwner
   /** Milliseconds; `undefined`: it lapses with what it belongs to, or never. */
   readonly ttl: number | undefined
   readonly tables: readonly string[]

@@ -136,9 +136,9 @@ export class CallContext implements Context {
 
   readonly createHandle: Context['createHandle'] = (of) => this.#round.guard.after(() => of.mint(this.#stateAccess()))
 
-  readonly disconnect: Context['disconnect'] = (retry) => {
+  readonly closeStream: Context['closeStream'] = ({ retryMs } = {}) => {
     this.#round.guard.check()
-    if (this.#round.countNotification() !== undefined) this[environmentKey].disconnect(retry)
+    if (this.#round.countNotification() !== undefined) this[environmentKey].closeStream(retryMs)
   }
 
   async #elicit<T>(key: string, message: string, schema: Schema, options?: AskOptions): Promise<FormResult<T>> {

@@ -68,7 +68,7 @@ export interface CallEnvironment {
   sleep(untilMs: number): Promise<void>
   /** Ends the round before its handler does: with the suspension of a task, or with an error. */
   readonly ended?: Promise<Outcome>
-  disconnect(retry: number | undefined): void
+  closeStream(retryMs: number | undefined): void
   /** What the client was asked under this key happens elsewhere, and is done. @param said see `notify` */
   completed(key: string, said: number): void
   /** Somebody should look at this; the client is not told. */

@@ -125,7 +125,7 @@ async function answer(
     },
     now: Date.now,
     sleep: (untilMs) => wait(untilMs - Date.now(), stream.signal()),
-    disconnect: () => {},
+    closeStream: () => {},
     completed: () => {},
     report: host.report,
   }

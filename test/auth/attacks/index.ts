@@ -29,8 +29,8 @@ server.tool('ask', { description: 'Asks', scopes: ['notes:read'] }, async (_, ct
   return answer.action === 'accept' ? answer.content.word : answer.action
 })
 
-const diary = state<{ entry: string }>('diary', { scope: 'user', ttl: 60_000 })
-const basket = state('basket', { scope: 'handle', ttl: 60_000 }, (store: Store<{ count: number }>) => ({
+const diary = state<{ entry: string }>('diary', { per: 'user', ttl: 60_000 })
+const basket = state('basket', { per: 'handle', ttl: 60_000 }, (store: Store<{ count: number }>) => ({
   add() {
     const count = (store.get('count') ?? 0) + 1
     store.put('count', count)

@@ -2,12 +2,12 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { bearer, forTenant } from 'edgemcp/auth'
-import { first, own } from 'edgemcp/compose'
+import { combine } from 'edgemcp/compose'
 import { state } from 'edgemcp/state'
 import * as z from 'zod'
 
 const { ISSUER } = env as unknown as { ISSUER: string }
-const diary = state('diary', { scope: 'user', ttl: 86_400_000 })
+const diary = state('diary', { per: 'user', ttl: 86_400_000 })
 
 const named = (name: string) => {
   const server = createServer({ name, version: '1.0.0' })
@@ -44,4 +44,4 @@ const lenient = serve(named('lenient'), {
 const shared = serve(named('shared'), { path: '/shared/mcp', auth: organisations, sessions: false })
 
 export { McpState } from 'edgemcp/state'
-export default first(own(alpha), own(beta), own(acme), own(globex), own(ownIssuer), own(lenient), shared)
+export default combine(alpha, beta, acme, globex, ownIssuer, lenient, shared)

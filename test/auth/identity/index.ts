@@ -1,12 +1,12 @@
 /** Servers of one Worker that share a key ring and have tools of the same names. */
 import { createServer, serve } from 'edgemcp'
-import { first, own } from 'edgemcp/compose'
+import { combine } from 'edgemcp/compose'
 import { state } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
-const basket = state('basket', { scope: 'handle', ttl: 86_400_000 })
+const basket = state('basket', { per: 'handle', ttl: 86_400_000 })
 
 function shop(name: string) {
   const server = createServer({ name, version: '1.0.0', pageSize: 2 })
@@ -40,4 +40,4 @@ const green = serve(euServer, { path: '/green/mcp', identity: 'both', plugins })
 export const { McpSession, McpSubscriptions, McpTask } = eu
 export const { McpSession: TwoSession, McpSubscriptions: TwoSubscriptions, McpTask: TwoTask } = us
 export { McpState } from 'edgemcp/state'
-export default first(own(us), own(again), own(blue), own(green), eu)
+export default combine(us, again, blue, green, eu)

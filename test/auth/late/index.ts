@@ -1,7 +1,7 @@
 /** Servers whose tools are declared after serve() was called. */
 import { createServer, serve } from 'edgemcp'
 import { bearer } from 'edgemcp/auth'
-import { first, own } from 'edgemcp/compose'
+import { combine } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { McpState } from 'edgemcp/state'
 
@@ -20,5 +20,5 @@ const complete = serve(careful, {
 })
 careful.tool('scoped', { description: 'Says what it takes', scopes: [], rateLimit: { quota: '1/h' } }, () => 'done')
 
-export default first(own(strict), own(complete), () => new Response(null, { status: 404 }))
+export default combine(strict, complete, () => new Response(null, { status: 404 }))
 export { McpState }

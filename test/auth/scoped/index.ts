@@ -7,8 +7,8 @@ import * as z from 'zod'
 
 const server = createServer({ name: 'scoped', version: '1.0.0' })
 
-const carts = state<{ item: string }>('carts', { scope: 'handle', ttl: 60_000, scopes: ['carts'] })
-const prefs = state<{ color: string }>('prefs', { scope: 'user', ttl: 60_000, scopes: ['prefs'] })
+const carts = state<{ item: string }>('carts', { per: 'handle', ttl: 60_000, scopes: ['carts'] })
+const prefs = state<{ color: string }>('prefs', { per: 'user', ttl: 60_000, scopes: ['prefs'] })
 
 server.tool('make_cart', { description: 'Makes a cart', scopes: [] }, (_, ctx) => ctx.createHandle(carts))
 server.tool(

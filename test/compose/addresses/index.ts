@@ -1,7 +1,7 @@
 /** Servers that are chosen by host, and by tenant: in the host, and in the path. */
 import { type Auth, createServer, serve } from 'edgemcp'
 import { bearer, forTenant } from 'edgemcp/auth'
-import { first, own, routeByHost, routeByTenant } from 'edgemcp/compose'
+import { combine, routeByHost, routeByTenant, routeHandler } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
 
 const named = (name: string) => {
@@ -50,8 +50,8 @@ function problemOf(asked: URLSearchParams): string {
   }
 }
 
-export default first(
-  routeByHost({ 'notes.localhost': own(notes), 'Weather.localhost': weather }),
+export default combine(
+  routeByHost({ 'notes.localhost': routeHandler(notes), 'Weather.localhost': weather }),
   routeByTenant('{tenant}.tenants.localhost', workerFor),
   routeByTenant('/{tenant}/mcp', workerFor),
   (request: Request) => {

@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, type Principal, serve } from 'edgemcp'
 import { bearer, findUnscoped } from 'edgemcp/auth'
-import { first, mount, own, proxy } from 'edgemcp/compose'
+import { combine, mount, proxy } from 'edgemcp/compose'
 
 const { UPSTREAM, OTHER } = env as unknown as Record<'UPSTREAM' | 'OTHER', string>
 
@@ -70,10 +70,10 @@ const problems = () => ({
 
 const worker = serve(apart, { auth })
 const others = Object.entries({ shared, scoped, guarded, ambiguous }).map(([name, server]) =>
-  own(serve(server, { auth, path: `/${name}/mcp`, sessions: false })),
+  serve(server, { auth, path: `/${name}/mcp`, sessions: false }),
 )
 const told = (request: Request) =>
   new URL(request.url).pathname === '/problems' ? Response.json(problems()) : undefined
 
-export default first(own(worker), ...others, told as never)
+export default combine(worker, ...others, told as never)
 export const { McpSession, McpSubscriptions } = worker

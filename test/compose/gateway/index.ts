@@ -1,7 +1,7 @@
 /** Servers that stand before others. */
 import { env } from 'cloudflare:workers'
 import { createServer, McpError, type Server, serve } from 'edgemcp'
-import { first, mount, own, proxy } from 'edgemcp/compose'
+import { combine, mount, proxy } from 'edgemcp/compose'
 import { tasks } from 'edgemcp/tasks'
 
 const { NEWER, OLDER, BARE, SILENT } = env as unknown as Record<'NEWER' | 'OLDER' | 'BARE' | 'SILENT', string>
@@ -73,10 +73,10 @@ const withTasks = (name: string, server: Server, task: string) =>
 const mixedWorker = withTasks('mixed', mixed, 'MixedTask')
 const turnedWorker = withTasks('turned', turned, 'TurnedTask')
 const others = Object.entries({ bare, outer, lonely }).map(([name, each]) =>
-  own(serve(each, { path: `/${name}/mcp`, sessions: false })),
+  serve(each, { path: `/${name}/mcp`, sessions: false }),
 )
 
-export default first(own(worker), own(mixedWorker), own(turnedWorker), ...others)
+export default combine(worker, mixedWorker, turnedWorker, ...others)
 export const { McpSession, McpSubscriptions } = worker
 export const { McpTask: MixedTask } = mixedWorker
 export const { McpTask: TurnedTask } = turnedWorker

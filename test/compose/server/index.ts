@@ -1,7 +1,7 @@
 /** Two servers in one Worker, beside an application; one of them has a third as its part. */
 import { exports } from 'cloudflare:workers'
 import { createServer, McpError, serve } from 'edgemcp'
-import { first, type McpRpc, mount, own, rpcEntrypoint } from 'edgemcp/compose'
+import { combine, type McpRpc, mount, rpcEntrypoint } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
 import { subscriptions } from 'edgemcp/subscriptions'
 import { tasks } from 'edgemcp/tasks'
@@ -35,7 +35,7 @@ const main = createServer({ name: 'main', version: '1.0.0' })
 const seen: string[] = []
 main.use(mount(weather, { prefix: 'weather_' }))
 main.tool('echo', { description: 'Says it', inputSchema: z.object({ text: z.string() }) }, ({ text }) => text)
-main.tool('ask', { description: 'Asks' }, async (_, ctx) => {
+main.tool('ask', { description: 'FetchHandler' }, async (_, ctx) => {
   const answer = await ctx.elicit('name', 'Name?', z.object({ name: z.string() }))
   return `Hello, ${answer.content?.name}`
 })
@@ -106,7 +106,7 @@ app.all('/rpc', async (context) => {
   }
 })
 
-export default first(own(mainWorker), own(otherWorker), app)
+export default combine(mainWorker, otherWorker, app)
 export const { McpSession, McpSubscriptions, McpTask } = mainWorker
 export const { McpSession: OtherSession, McpSubscriptions: OtherSubscriptions } = otherWorker
 export const McpEntrypoint = rpcEntrypoint(mainWorker)

@@ -3,7 +3,7 @@ import { createServer, serve } from 'edgemcp'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { state } from 'edgemcp/state'
 
-const basket = state('basket', { scope: 'handle', ttl: 60_000 }, (store) => ({ add: () => store.put('bread', 1) }))
+const basket = state('basket', { per: 'handle', ttl: 60_000 }, (store) => ({ add: () => store.put('bread', 1) }))
 
 const server = createServer({ name: 'counting', version: '1.0.0' })
 server.tool('greet', { description: 'Greets', rateLimit: { quota: '5/d', rate: '3/m' } }, () => 'Hello')

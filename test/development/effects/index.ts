@@ -58,8 +58,8 @@ server.tool('write_everywhere', { description: 'Writes, then asks' }, async (_, 
   return 'done'
 })
 
-const values = state<{ a: number }>('values', { scope: 'handle', ttl: day })
-const visits = state('visits', { scope: 'handle', ttl: day }, (store: Store<{ count: number }>) => ({
+const values = state<{ a: number }>('values', { per: 'handle', ttl: day })
+const visits = state('visits', { per: 'handle', ttl: day }, (store: Store<{ count: number }>) => ({
   add: () => store.put('count', (store.get('count') ?? 0) + 1),
   put: () => store.get('count'),
 }))

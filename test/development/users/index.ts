@@ -1,7 +1,7 @@
 /** Endpoints whose bearer() reads more from a token than its own `scope`. */
 import { createServer, serve } from 'edgemcp'
 import { bearer, forTenant } from 'edgemcp/auth'
-import { first, own } from 'edgemcp/compose'
+import { combine } from 'edgemcp/compose'
 
 const server = createServer({ name: 'users', version: '1.0.0' })
 server.tool('who', { description: 'Who asks', scopes: [] }, (_, { principal }) =>
@@ -23,4 +23,4 @@ const workers = Object.entries(auths).map(([name, auth]) =>
   serve(server, { path: `/${name}/mcp`, auth, sessions: false }),
 )
 
-export default first(...workers.map((worker) => own(worker)))
+export default combine(...workers.map((worker) => worker))

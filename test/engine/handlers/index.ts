@@ -5,7 +5,7 @@ import * as z from 'zod'
 
 const server = createServer({ name: 'handlers', version: '1.0.0' })
 
-const deletions = state('deletions', { scope: 'user', ttl: 60_000 })
+const deletions = state('deletions', { per: 'user', ttl: 60_000 })
 
 const json = z.object({ json: z.string() })
 

@@ -70,7 +70,7 @@ server.tool('ask_page', { description: 'Sends a person to a page' }, async (_, c
 server.prompt('ask', { description: 'Asks for a word' }, (_, ctx) => says(ctx))
 server.resource('ask://{name}', { name: 'ask', description: 'Asks for a word' }, (_, ctx) => says(ctx))
 
-const basket = state('basket', { scope: 'handle', ttl: 60_000 })
+const basket = state('basket', { per: 'handle', ttl: 60_000 })
 server.tool('new_handle', { description: 'Makes a handle' }, (_, ctx) => ctx.createHandle(basket))
 
 // A slow machine must not turn a JSON response into an event stream.

@@ -22,7 +22,7 @@ server.tool('order', { description: 'Orders something', inputSchema: Item }, asy
   return answer.action === 'accept' ? `Ordered ${answer.content.amount} of ${item}.` : 'Nothing was ordered.'
 })
 
-const counter = state('counter', { scope: 'session' }, (store: Store<{ count: number }>) => ({
+const counter = state('counter', { per: 'session' }, (store: Store<{ count: number }>) => ({
   add() {
     const count = (store.get('count') ?? 0) + 1
     store.put('count', count)
@@ -38,7 +38,7 @@ server.tool('whoami', { description: 'Says who asks' }, (_, ctx) => ctx.principa
 server.tool('where', { description: 'Says where the desk is' }, () => (env as Env).DESK)
 
 const tables = ['CREATE TABLE notes (id INTEGER PRIMARY KEY, text TEXT)']
-const notes = state('notes', { scope: 'user', ttl: Number.POSITIVE_INFINITY, tables }, (store: Store) => ({
+const notes = state('notes', { per: 'user', ttl: Number.POSITIVE_INFINITY, tables }, (store: Store) => ({
   add(text: string) {
     store.sql('INSERT INTO notes (text) VALUES (?)', text)
     const [{ notes } = { notes: 0 }] = store.sql<{ notes: number }>('SELECT count(*) AS notes FROM notes')

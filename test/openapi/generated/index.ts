@@ -8,7 +8,7 @@ import { pets } from './pets.ts'
 const { API } = env as unknown as { API: string }
 
 const server = createServer({ name: 'pets', version: '1.0.0', jsonSchema })
-server.use(openApiTools(pets, { base: API, headers: () => ({ 'X-Key': 'secret' }) }))
+server.use(openApiTools(pets, { baseUrl: API, headers: () => ({ 'X-Key': 'secret' }) }))
 
 const worker = serve(server)
 export default worker

@@ -8,8 +8,8 @@ import pets from '../pets.json'
 const { API } = env as unknown as { API: string }
 
 const server = createServer({ name: 'pets', version: '1.0.0', jsonSchema })
-server.use(openApiTools(parseOpenApi(pets), { base: API, prefix: 'pets_', headers: () => ({ 'X-Key': 'secret' }) }))
-server.use(openApiTools(parseOpenApi(pets), { base: 'http://127.0.0.1:9', prefix: 'nobody_' }))
+server.use(openApiTools(parseOpenApi(pets), { baseUrl: API, prefix: 'pets_', headers: () => ({ 'X-Key': 'secret' }) }))
+server.use(openApiTools(parseOpenApi(pets), { baseUrl: 'http://127.0.0.1:9', prefix: 'nobody_' }))
 
 const worker = serve(server)
 export default worker

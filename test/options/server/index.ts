@@ -160,8 +160,8 @@ const misspelt: readonly Case[] = [
   ],
   [
     'openApiTools',
-    () => openApiTools([], loose({ base, scope: ['pets'] })),
-    'openApiTools() does not take "scope" (did you mean "scopes"?): it takes base, headers, prefix and scopes',
+    () => openApiTools([], loose({ baseUrl: base, scope: ['pets'] })),
+    'openApiTools() does not take "scope" (did you mean "scopes"?): it takes baseUrl, headers, prefix and scopes',
   ],
   [
     'parseOpenApi',
@@ -186,8 +186,8 @@ const misspelt: readonly Case[] = [
   ],
   [
     'state',
-    () => state('misspelt', loose({ scope: 'user', ttl: 1, table: [] })),
-    'state() does not take "table" (did you mean "tables"?): it takes scope, ttl, tables and scopes',
+    () => state('misspelt', loose({ per: 'user', ttl: 1, table: [] })),
+    'state() does not take "table" (did you mean "tables"?): it takes per, ttl, tables and scopes',
   ],
   [
     'app',
@@ -475,21 +475,21 @@ const wrong: readonly Case[] = [
   [
     'state: nothing',
     () => state('nothing', loose()),
-    'state() takes an object with scope, ttl, tables and scopes, not undefined',
+    'state() takes an object with per, ttl, tables and scopes, not undefined',
   ],
   [
     'state: tables',
-    () => state('tabled', loose({ scope: 'user', ttl: 1, tables: 'CREATE' })),
+    () => state('tabled', loose({ per: 'user', ttl: 1, tables: 'CREATE' })),
     '"tables" of state() must be a list of strings, not "CREATE"',
   ],
   [
     'openApiTools: nothing',
     () => openApiTools([], loose()),
-    'openApiTools() takes an object with base, headers, prefix and scopes, not undefined',
+    'openApiTools() takes an object with baseUrl, headers, prefix and scopes, not undefined',
   ],
   [
     'openApiTools: a document',
-    () => openApiTools(loose(document), { base }),
+    () => openApiTools(loose(document), { baseUrl: base }),
     '"list" of openApiTools() must be a list such as parseOpenApi(document) returns, not an object',
   ],
   [

@@ -1,7 +1,7 @@
 /** One server at several addresses with options of their own. The classes that keep their sessions are those of other endpoints. */
 
 import { createServer, type ServeOptions, serve } from 'edgemcp'
-import { first, own } from 'edgemcp/compose'
+import { combine } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -88,6 +88,6 @@ const endpoints = (
     ['long', { durableObjects: { names: patient }, plugins: [rateLimit({ time: minute })] }],
     ['unlimited', { durableObjects: { names: patient } }],
   ] satisfies [string, ServeOptions][]
-).map(([name, options]) => own(serve(server, { path: `/${name}/mcp`, ...options })))
+).map(([name, options]) => serve(server, { path: `/${name}/mcp`, ...options }))
 
-export default first(...endpoints, () => new Response(null, { status: 404 }))
+export default combine(...endpoints, () => new Response(null, { status: 404 }))

@@ -1,7 +1,7 @@
 /** A server with plugins of its own, and the same server at another endpoint without them. */
 import { DurableObject } from 'cloudflare:workers'
 import { createServer, McpError, type Outcome, type Plugin, serve } from 'edgemcp'
-import { first, own } from 'edgemcp/compose'
+import { combine } from 'edgemcp/compose'
 import { tasks } from 'edgemcp/tasks'
 import * as z from 'zod'
 
@@ -176,10 +176,10 @@ const guarded = serve(server, {
   ],
 })
 
-export default first(
+export default combine(
   (request: Request) => (new URL(request.url).pathname === '/problems' ? Response.json(found) : undefined),
-  own(plain),
-  own(guarded),
+  plain,
+  guarded,
   worker,
 )
 export const { McpSession, McpSubscriptions, McpTask, PluginCounts } = worker

@@ -23,7 +23,7 @@ async function act({ name, steps }: z.infer<typeof script>, ctx: Context): Promi
     if (step === 'log') ctx.log('info', `${name} ${index}`)
     if (step === 'ask') await ask(`${index}`)
     if (step === 'ask together') await Promise.all([ask(`${index}a`), ask(`${index}b`)])
-    if (step === 'leave') ctx.disconnect(10)
+    if (step === 'leave') ctx.closeStream({ retryMs: 10 })
     if (step === 'wait') {
       waits += 1
       if ((released.get(name) ?? 0) < waits) await new Promise<void>((resolve) => waiting.set(name, resolve))

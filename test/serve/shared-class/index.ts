@@ -1,6 +1,6 @@
 /** Two servers of one Worker, one open and one for few, which have been given the same Durable Object classes by mistake. */
 import { createServer, serve } from 'edgemcp'
-import { first, own } from 'edgemcp/compose'
+import { combine } from 'edgemcp/compose'
 
 const open = createServer({ name: 'open', version: '1.0.0' })
 open.tool('list', { description: 'Lists notes' }, () => 'no notes')
@@ -11,5 +11,5 @@ guarded.tool('remove', { description: 'Removes all notes' }, () => 'removed')
 const openWorker = serve(open)
 const guardedWorker = serve(guarded, { path: '/guarded/mcp' })
 
-export default first(own(openWorker), own(guardedWorker))
+export default combine(openWorker, guardedWorker)
 export const { McpSession, McpSubscriptions } = guardedWorker

@@ -15,12 +15,12 @@ const list = (store: Store<Record<string, string>>) => ({
 })
 
 const lists = {
-  session: state('session_list', { scope: 'session' }, list),
-  user: state('user_list', { scope: 'user', ttl: Number.POSITIVE_INFINITY }, list),
-  tenant: state('tenant_list', { scope: 'tenant', ttl: 60_000 }, list),
+  session: state('session_list', { per: 'session' }, list),
+  user: state('user_list', { per: 'user', ttl: Number.POSITIVE_INFINITY }, list),
+  tenant: state('tenant_list', { per: 'tenant', ttl: 60_000 }, list),
 }
-const basket = state('basket', { scope: 'handle', ttl: 60_000 }, list)
-const shortLived = state('short', { scope: 'handle', ttl: 5000 }, list)
+const basket = state('basket', { per: 'handle', ttl: 60_000 }, list)
+const shortLived = state('short', { per: 'handle', ttl: 5000 }, list)
 
 for (const scope of ['session', 'user', 'tenant'] as const) {
   server.tool(
@@ -66,7 +66,7 @@ server.tool(
 const ledger = state(
   'ledger',
   {
-    scope: 'user',
+    per: 'user',
     ttl: 60_000,
     tables: ['CREATE TABLE entries (amount INTEGER)', 'CREATE INDEX by_amount ON entries (amount)'],
   },
@@ -90,7 +90,7 @@ server.tool(
 )
 server.tool('entries', { description: 'Lists' }, async (_, ctx) => JSON.stringify(await ctx.state(ledger).entries()))
 
-const prefs = state<{ theme: 'dark' | 'light' }>('prefs', { scope: 'user', ttl: 60_000 })
+const prefs = state<{ theme: 'dark' | 'light' }>('prefs', { per: 'user', ttl: 60_000 })
 server.tool(
   'prefer',
   { description: 'Sets', inputSchema: z.object({ theme: z.enum(['dark', 'light']) }) },

@@ -327,7 +327,7 @@ server.tool(
   ({ key, steps, away }, ctx) => {
     const run = (runs.get(key) ?? 0) + 1
     runs.set(key, run)
-    if (away) ctx.disconnect(20)
+    if (away) ctx.closeStream({ retryMs: 20 })
     for (let step = 1; step <= steps; step++) ctx.progress(step)
     if (run === 1) return new Promise<never>(() => {})
     ctx.progress(steps + 1)
@@ -345,7 +345,7 @@ server.tool(
     new Promise<string>((resolve) => {
       ctx.signal.addEventListener('abort', async () => {
         try {
-          if (how === 'disconnect') ctx.disconnect()
+          if (how === 'disconnect') ctx.closeStream()
           else await ctx.state(cart).put('a', 1)
           clung.push('went on')
         } catch (problem) {
@@ -355,7 +355,7 @@ server.tool(
       })
     }),
 )
-const cart = state<{ a: number }>('everything_cart', { scope: 'session' })
+const cart = state<{ a: number }>('everything_cart', { per: 'session' })
 const clung: string[] = []
 server.tool('clung', { description: 'What became of those that clung' }, () => clung.splice(0).join())
 
@@ -381,7 +381,7 @@ server.tool(
 )
 
 server.tool('disconnect', { description: 'Sends the client away before it answers' }, async (_, ctx) => {
-  ctx.disconnect(20)
+  ctx.closeStream({ retryMs: 20 })
   return 'You came back'
 })
 

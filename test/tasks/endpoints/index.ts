@@ -1,7 +1,7 @@
 /** One server at the addresses of several tenants, each with an auth of its own, and a server with mounted parts. */
 import { createServer, serve } from 'edgemcp'
 import { bearer, forTenant } from 'edgemcp/auth'
-import { first, mount, own, proxy, routeByTenant } from 'edgemcp/compose'
+import { combine, mount, proxy, routeByTenant } from 'edgemcp/compose'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { McpState } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
@@ -70,14 +70,7 @@ const nested = serve(gateway, {
   durableObjects: { names: gatewayNames },
 })
 
-export default first(
-  own(refusing),
-  own(keeping),
-  own(nested),
-  sameIdentity,
-  byPath,
-  () => new Response(null, { status: 404 }),
-)
+export default combine(refusing, keeping, nested, sameIdentity, byPath, () => new Response(null, { status: 404 }))
 export const { McpSession, McpSubscriptions, McpTask } = serve(shared, {
   plugins: [subscriptions(), rateLimit(), ...withTasks],
 })

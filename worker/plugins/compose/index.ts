@@ -13,4 +13,4 @@ export {
   type RpcOptions,
   rpcEntrypoint,
 } from './rpc-entrypoint.ts'
-export { type Asks, type Elsewhere, first, own } from './workers.ts'
+export { combine, type FetchHandler, routeHandler, type WorkerOrHandler } from './workers.ts'

@@ -1,16 +1,16 @@
-import { type Asks, askWorker, type Elsewhere } from './workers.ts'
+import { type FetchHandler, handlerOf, type WorkerOrHandler } from './workers.ts'
 
 /**
- * Several Workers in one, each for a name of its own; `undefined` for all other names. For `first`.
+ * Routes requests to Workers by their host. Returns `undefined` for all other hosts. For `combine`.
  *
  * @param workers by host, such as `notes.example.com`; with a port, such as `localhost:8787`, for this port only
  * @throws Error for what is no host
  *
  * @example
- * export default first(routeByHost({ 'notes.example.com': notes, 'weather.example.com': weather }), app)
+ * export default combine(routeByHost({ 'notes.example.com': notes, 'weather.example.com': weather }), app)
  */
-export function routeByHost(workers: Readonly<Record<string, Elsewhere>>): Asks {
-  const byHost = new Map(Object.entries(workers).map(([host, worker]) => [readHost(host), askWorker(worker)]))
+export function routeByHost(workers: Readonly<Record<string, WorkerOrHandler>>): FetchHandler {
+  const byHost = new Map(Object.entries(workers).map(([host, worker]) => [readHost(host), handlerOf(worker)]))
   return (request, env, ctx) => {
     const { host, hostname } = new URL(request.url)
     return (byHost.get(host) ?? byHost.get(hostname))?.(request, env, ctx)

@@ -1,17 +1,17 @@
 import type { Awaitable } from '../../declarations/context.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { protectedResource } from '../../protocol/well-known.ts'
-import { type Asks, askWorker, type Elsewhere } from './workers.ts'
+import { type FetchHandler, handlerOf, type WorkerOrHandler } from './workers.ts'
 
 /** @param path of the tenant's endpoint, for `serve`. @returns `undefined`: there is no such tenant */
-export type TenantWorker = (tenant: string, path: string) => Awaitable<Elsewhere | undefined>
+export type TenantWorker = (tenant: string, path: string) => Awaitable<WorkerOrHandler | undefined>
 
 /** Tenants whose Workers are kept. The one that was asked least recently is put away first, and made again when it is asked. */
 const mostKept = 1000
 
 /**
- * A Worker for each tenant, made when it is first asked for, and kept; `undefined` for what names no tenant, and for tenants that
- * there are not. For `first`; `forTenant` of `edgemcp/auth` goes with it. A tenant is named with letters, digits, `-` and `_`.
+ * Routes requests to a Worker of their tenant, which is made at the first request and kept. Returns `undefined` for requests that name no tenant, and for tenants
+ * that do not exist. For `combine`, together with `forTenant` of `edgemcp/auth`. A tenant is named with letters, digits, `-` and `_`.
  *
  * @param pattern a host, such as `{tenant}.example.com`, or the path of an endpoint, such as `/{tenant}/mcp`
  * @throws Error for a pattern without a tenant, or with one in the last part of a path
@@ -21,10 +21,10 @@ const mostKept = 1000
  *   return ['acme', 'globex'].includes(tenant) ? serve(server, { path, auth }) : undefined
  * })
  */
-export function routeByTenant(pattern: string, workerFor: TenantWorker): Asks {
+export function routeByTenant(pattern: string, workerFor: TenantWorker): FetchHandler {
   const isPath = pattern.startsWith('/')
   const expression = readPattern(pattern, isPath)
-  const kept = new BoundedMap<string, Asks>({ maxEntries: mostKept })
+  const kept = new BoundedMap<string, FetchHandler>({ maxEntries: mostKept })
   return async (request, env, ctx) => {
     const { hostname, pathname } = new URL(request.url)
     const tenant = expression.exec(isPath ? pathname : hostname)?.[1]
@@ -33,10 +33,10 @@ export function routeByTenant(pattern: string, workerFor: TenantWorker): Asks {
     return ask?.(request, env, ctx)
   }
 
-  async function build(tenant: string): Promise<Asks | undefined> {
+  async function build(tenant: string): Promise<FetchHandler | undefined> {
     const worker = await workerFor(tenant, isPath ? pattern.replace(place, tenant) : '/mcp')
     if (!worker) return undefined
-    const ask = askWorker(worker)
+    const ask = handlerOf(worker)
     kept.set(tenant, ask)
     return ask
   }

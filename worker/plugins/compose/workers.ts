@@ -1,48 +1,53 @@
 import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
 import type { ServedWorker } from '../../served-worker.ts'
 
-export type Asks = (request: Request, env: unknown, ctx: ExecutionContext) => unknown
+/** Answers a request; `undefined`: the request is for another handler. */
+export type FetchHandler = (request: Request, env: unknown, ctx: ExecutionContext) => unknown
 
-/** Anything with a `fetch`, such as a Hono app, or a function. `undefined`: it is somebody else's. */
-export type Elsewhere = Asks | { fetch: Asks }
+/** Anything with a `fetch`, such as a Hono app, or a function. */
+export type WorkerOrHandler = FetchHandler | { fetch: FetchHandler }
 
-/** How it is asked, whatever it is. */
-export const askWorker = (worker: Elsewhere): Asks =>
+/** The handler of a Worker that gets every request. */
+export const handlerOf = (worker: WorkerOrHandler): FetchHandler =>
   typeof worker === 'function' ? worker : worker.fetch.bind(worker)
 
 /**
- * A Worker that leaves alone what is not its own: the answer to requests for its endpoints and for what its `auth` publishes;
- * `undefined` for all others. For itty-router, and for whatever looks at paths itself.
+ * Handles the requests for a server's own paths: its endpoints, and what its `auth` publishes. Returns `undefined` for all others. For
+ * itty-router, and for handlers of your own; `combine()` does this itself.
  *
  * @example
- * router.all('*', own(worker))
+ * router.all('*', routeHandler(worker))
  */
-export const own =
-  (worker: ServedWorker) =>
+export const routeHandler =
+  (worker: Pick<ServedWorker, 'fetch' | 'paths'>) =>
   async (request: Request, env: unknown, ctx: ExecutionContext): Promise<Response | undefined> => {
     const { pathname } = new URL(request.url)
     const endpoints = Object.values(worker.paths)
     if (endpoints.includes(pathname)) return worker.fetch(request, env, ctx)
     const isPublic = pathname === authorizationServer || ['', ...endpoints].includes(resourceIn(pathname))
     const response = isPublic ? await worker.fetch(request, env, ctx) : undefined
-    // It has no auth: another may have some.
+    // This server has no auth. Another may have one.
     return response?.status === 404 ? undefined : response
   }
 
-/** What a description is of, by where that is. */
+/** The path of the resource that a metadata path describes. */
 const resourceIn = (path: string) => (path.startsWith(protectedResource) ? path.slice(protectedResource.length) : path)
 
 /**
- * One Worker of several: each request is answered by the first that has an answer.
+ * Combines Workers to one. The first that has an answer answers: one that `serve()` returned for its own paths and for what its `auth` publishes,
+ * any other unless it returns `undefined`. A request that none answers gets 404.
  *
  * @example
- * export default first(own(notes), own(weather), app)
+ * export default combine(notes, weather, app)
  */
-export function first(...workers: readonly Elsewhere[]): Required<Pick<ExportedHandler, 'fetch'>> {
+export function combine(
+  ...workers: readonly (WorkerOrHandler | Pick<ServedWorker, 'fetch' | 'paths'>)[]
+): Required<Pick<ExportedHandler, 'fetch'>> {
+  const handlers = workers.map((worker) => ('paths' in worker ? routeHandler(worker) : handlerOf(worker)))
   return {
     async fetch(request, env, ctx) {
-      for (const worker of workers) {
-        const response = await askWorker(worker)(request as unknown as Request, env, ctx)
+      for (const handle of handlers) {
+        const response = await handle(request as unknown as Request, env, ctx)
         if (response) return response as Response
       }
       return new Response('Not found\n', { status: 404 })

@@ -16,7 +16,7 @@ type HeaderValue = string | undefined
 
 export type OpenApiToolsOptions = {
   /** The address of the API, to which paths are added: https, or http on this machine. */
-  base: string
+  baseUrl: string
   /**
    * Sent with each request, such as credentials. A caller's own token is not passed on. They win over what the model sets: a header
    * that is named here is no argument at all; of a function, whose names nobody knows before, the value wins.
@@ -32,7 +32,7 @@ export type OpenApiToolsOptions = {
 
 const kinds: KindsOf<OpenApiToolsOptions> = {
   // Checked below, as a URL.
-  base: kind.anything,
+  baseUrl: kind.anything,
   headers: [(value) => Object(value) === value, 'an object or a function'],
   prefix: kind.string,
   scopes: kind.scopesOrFunction,
@@ -45,24 +45,24 @@ const maxErrorCharacters = 1000
  * Operations of an HTTP API as tools. The server needs the checker for plain JSON Schemas, of `edgemcp/json-schema`.
  *
  * @param list of `parseOpenApi`, or written by `npx edgemcp openapi`
- * @throws Error when the base is neither https nor http on this machine
+ * @throws Error when `baseUrl` is neither https nor http on this machine
  * @example
  * import pets from './pets.json'
- * server.use(openApiTools(parseOpenApi(pets), { base: 'https://api.example/v1', scopes: ['pets'] }))
+ * server.use(openApiTools(parseOpenApi(pets), { baseUrl: 'https://api.example/v1', scopes: ['pets'] }))
  */
 export function openApiTools(list: readonly Operation[], options: OpenApiToolsOptions): Module {
   checkValue('openApiTools()', 'list', list, [Array.isArray, 'a list such as parseOpenApi(document) returns'])
   checkOptions('openApiTools()', options, kinds)
-  const { base, headers = {}, prefix = '', scopes } = options
-  if (!isSecureUrl(base)) {
+  const { baseUrl, headers = {}, prefix = '', scopes } = options
+  if (!isSecureUrl(baseUrl)) {
     throw new Error(
-      `openApiTools(): the base "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
+      `openApiTools(): the baseUrl "${baseUrl}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
     )
   }
-  const { search, hash, username, password } = new URL(base)
+  const { search, hash, username, password } = new URL(baseUrl)
   if (search || hash || username || password) {
     throw new Error(
-      `openApiTools(): the base "${base}" must have no query, fragment or credentials: send keys by "headers"`,
+      `openApiTools(): the baseUrl "${baseUrl}" must have no query, fragment or credentials: send keys by "headers"`,
     )
   }
   const names = new Set(typeof headers === 'function' ? [] : Object.keys(headers).map(headerKey))
@@ -82,7 +82,7 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
         scopes: typeof scopes === 'function' ? scopes(declared) : scopes,
       }
       server.tool(prefix + name, definition, (args, ctx) =>
-        call(operation, base, args as Params, headersFor(headers, ctx.principal), ctx),
+        call(operation, baseUrl, args as Params, headersFor(headers, ctx.principal), ctx),
       )
     }
   }
@@ -123,12 +123,12 @@ function headersFor(
 
 async function call(
   { method, path, parameters, hasBody, bodyType = 'application/json' }: Operation,
-  base: string,
+  baseUrl: string,
   args: Params,
   headers: readonly [name: string, value: string][],
   ctx: Context,
 ) {
-  const url = new URL(base.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
+  const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
   for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
     const values = [args[argument] ?? []].flat()

@@ -39,7 +39,7 @@ export function takeEach(store: Pick<Store, 'get' | 'put'>, counted: readonly Co
 
 declare({
   name,
-  scope: 'user',
+  per: 'user',
   // Longer than every window.
   ttl: 2 * 86_400_000,
   tables: [],

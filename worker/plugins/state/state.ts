@@ -1,7 +1,7 @@
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { HandleState, KeyedState, StateAccess, StateCall } from '../../declarations/state.ts'
-import { declare, type Operations, type Scope, type Store } from '../../declarations/state-declaration.ts'
+import { declare, type Operations, type StateOwner, type Store } from '../../declarations/state-declaration.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 
@@ -16,21 +16,21 @@ type Common = {
 }
 
 /** Of the session: gone with it. */
-export type SessionStateOptions = Common & { scope: 'session'; ttl?: undefined }
+export type SessionStateOptions = Common & { per: 'session'; ttl?: undefined }
 
 /**
  * State of a user, or of a tenant: the same from every client, session and revision. A user who acts for several tenants has
  * separate state in each of them.
  */
 export type UserStateOptions = Common & {
-  scope: 'user' | 'tenant'
+  per: 'user' | 'tenant'
   /** Milliseconds after its last use at which it is deleted; `Infinity` keeps it until `deleteAll()`. */
   ttl: number
 }
 
 /** Found by a handle, which is an ordinary text: a result of one tool and an argument of another. */
 export type HandleStateOptions = Common & {
-  scope: 'handle'
+  per: 'handle'
   /** Milliseconds after the handle was made at which it is worth nothing, and its state is deleted. */
   ttl: number
 }
@@ -57,7 +57,7 @@ type Values = Record<string, unknown>
 
 const kinds: KindsOf<SessionStateOptions | UserStateOptions | HandleStateOptions> = {
   // Checked by `checkLife`.
-  scope: kind.anything,
+  per: kind.anything,
   ttl: kind.anything,
   tables: kind.strings,
   scopes: kind.strings,
@@ -70,7 +70,7 @@ const kinds: KindsOf<SessionStateOptions | UserStateOptions | HandleStateOptions
  * or, when it throws, not at all. They are synchronous, and take and return anything that can be cloned.
  *
  * @example
- * const visits = state('visits', { scope: 'user', ttl: Infinity }, (store: Store<{ count: number }>) => ({
+ * const visits = state('visits', { per: 'user', ttl: Infinity }, (store: Store<{ count: number }>) => ({
  *   add() {
  *     const count = (store.get('count') ?? 0) + 1
  *     store.put('count', count)
@@ -102,10 +102,10 @@ export function state(
   operations: (store: Store) => object = keyValue,
 ): unknown {
   checkOptions('state()', options, kinds)
-  const { scope, ttl, tables = [], scopes = [] } = options
-  checkLife(name, scope, ttl)
+  const { per, ttl, tables = [], scopes = [] } = options
+  checkLife(name, per, ttl)
   const lasts = ttl === Number.POSITIVE_INFINITY ? undefined : ttl
-  declare({ name, scope, ttl: lasts, tables, operations: operations as (store: Store) => Operations })
+  declare({ name, per, ttl: lasts, tables, operations: operations as (store: Store) => Operations })
   const names = namesOf(name, operations)
   const purpose = `state:${name}`
 
@@ -118,7 +118,7 @@ export function state(
 
     open(access: StateAccess, handle?: string) {
       permit(access)
-      const place = scope === 'handle' ? () => handled(access, handle) : scoped(name, scope, access)
+      const place = per === 'handle' ? () => handled(access, handle) : scoped(name, per, access)
       const call = async (operation: string, args: unknown[]) => {
         const { object, expires } = await place()
         return run(access, object, { state: name, operation, args, expires })
@@ -127,7 +127,7 @@ export function state(
         ...Object.fromEntries(names.map((operation) => [operation, (...args: unknown[]) => call(operation, args)])),
         async deleteAll() {
           const { object, expires } = await place()
-          await access.object(object).forget(scope === 'handle' ? expires : undefined)
+          await access.object(object).forget(per === 'handle' ? expires : undefined)
         },
       }
     },
@@ -146,7 +146,7 @@ export function state(
     const opened = isHandle ? await access.open(purpose, handle) : undefined
     if (typeof opened !== 'string') throw unknownHandle(name)
     const expires = Number.parseInt(opened, 36)
-    return { object: JSON.stringify([name, scope, opened]), expires }
+    return { object: JSON.stringify([name, per, opened]), expires }
   }
 
   async function run(access: StateAccess, object: string, call: StateCall): Promise<unknown> {
@@ -161,13 +161,13 @@ export function state(
 type Place = { object: string; expires: number | undefined }
 
 /** The one state of this declaration that a call may have. */
-function scoped(name: string, scope: Exclude<Scope, 'handle'>, access: StateAccess): () => Place {
-  const object = (...owner: string[]) => JSON.stringify([name, scope, ...owner])
+function scoped(name: string, per: Exclude<StateOwner, 'handle'>, access: StateAccess): () => Place {
+  const object = (...owner: string[]) => JSON.stringify([name, per, ...owner])
   const { principal, session } = access
-  switch (scope) {
+  switch (per) {
     case 'session': {
       if (!session) {
-        throw lacks(name, 'this client has no session: use the scope "user", or "handle" and pass the handle around')
+        throw lacks(name, 'this client has no session: use per: "user", or per: "handle" and pass the handle around')
       }
       const place = { object: object(session.name), expires: session.expires }
       return () => {
@@ -176,7 +176,7 @@ function scoped(name: string, scope: Exclude<Scope, 'handle'>, access: StateAcce
       }
     }
     case 'user':
-      if (!principal) throw lacks(name, 'nobody is signed in: give serve an auth, or use the scope "handle"')
+      if (!principal) throw lacks(name, 'nobody is signed in: give serve an auth, or use per: "handle"')
       return () => {
         const { issuer, subject, tenant } = principal
         const owner = tenant === undefined ? [issuer, subject] : [issuer, subject, tenant]
@@ -184,7 +184,7 @@ function scoped(name: string, scope: Exclude<Scope, 'handle'>, access: StateAcce
       }
     case 'tenant': {
       const tenant = principal?.tenant
-      if (!tenant) throw lacks(name, 'who is signed in has no tenant: let auth say which, or use the scope "user"')
+      if (!tenant) throw lacks(name, 'who is signed in has no tenant: let auth say which, or use per: "user"')
       return () => ({ object: object(principal.issuer, tenant), expires: undefined })
     }
   }
@@ -205,9 +205,9 @@ function keyValue(store: Store<Values>) {
   }
 }
 
-function checkLife(name: string, scope: unknown, ttl: unknown): void {
+function checkLife(name: string, per: unknown, ttl: unknown): void {
   const isTime = typeof ttl === 'number' && ttl > 0
-  switch (scope) {
+  switch (per) {
     case 'session':
       if (ttl !== undefined) throw new Error(`The state "${name}" is gone with its session: leave out ttl`)
       return
@@ -223,7 +223,7 @@ function checkLife(name: string, scope: unknown, ttl: unknown): void {
       }
       return
     default:
-      throw new Error(`The state "${name}" has the scope "${scope}": use "session", "user", "tenant" or "handle"`)
+      throw new Error(`The state "${name}" is per "${per}": use per: "session", "user", "tenant" or "handle"`)
   }
 }
 
