@@ -9,7 +9,7 @@ import { build } from 'esbuild'
 const root = resolve(import.meta.dirname, '..')
 
 /** Kilobytes of 1,000 bytes, after gzip. */
-const budget = 49.5
+const budget = 52
 
 const schemaLibraries = ['zod', 'valibot', '@valibot/to-json-schema', 'arktype']
 const hello = "import * as hello from './examples/hello/index.ts'; export { hello }"
@@ -45,7 +45,7 @@ for (const { name, source, external, isCounted } of bundles) {
     write: false,
     format: 'esm',
     target: 'es2024',
-    // As a deployment defines it: what only helps developers is left out.
+    // As a deployment defines it: what only helps in development is left out.
     define: { 'globalThis.process.env.NODE_ENV': '"production"' },
     conditions: ['workerd', 'worker', 'browser'],
     external: ['cloudflare:*', 'node:*', ...external],

@@ -1,4 +1,4 @@
-/** Checks of what `serve()` is given. A deployment's bundle has none of them, but for the names of the options: see `serve.ts`. */
+/** Checks what `serve()` is given. */
 import type { ReplayLimits } from '../durable-objects/shared/event-log.ts'
 import { checkOptions, checkValue, isObject, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'

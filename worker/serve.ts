@@ -17,7 +17,6 @@ import type {
   SubscriptionsOptions,
 } from '../durable-objects/subscriptions/object.ts'
 import type { CallAttempt } from './declarations/call-attempt.ts'
-import { checkNames } from './declarations/check-options.ts'
 import { draftOf } from './declarations/declarations.ts'
 import { admittedBy, endpointKey, enterFor, registerEndpoint, serverFor } from './declarations/endpoints.ts'
 import type { Server } from './declarations/server.ts'
@@ -121,19 +120,6 @@ export interface McpWorker extends ServedWorker {
 /** The subscriptions of sessions, once an endpoint has `subscriptions()`: one class may keep the sessions of several endpoints. */
 let sessionSubscriptions: typeof SessionSubscriptions | undefined
 
-/** A misspelt name could leave a server open, so they are compared in deployments, too. */
-const optionNames = Object.keys({
-  path: 0,
-  auth: 0,
-  plugins: 0,
-  sessions: 0,
-  limits: 0,
-  identity: 0,
-  durableObjects: 0,
-  origins: 0,
-  hosts: 0,
-} satisfies Record<keyof ServeOptions, 0>)
-
 /**
  * Serves a server to every MCP client there is.
  *
@@ -146,8 +132,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   server: Server,
   options: ServeOptions<P> = {},
 ): McpWorker & ClassesOf<P> {
-  if (globalThis.process?.env?.NODE_ENV !== 'production') checkServe(server, options)
-  checkNames('serve()', options, optionNames)
+  checkServe(server, options)
   const { names = {}, ...placement } = options.durableObjects ?? {}
   const plugins: AnyPlugin[] = [...(options.plugins ?? [])]
   checkPlugins(plugins, names)

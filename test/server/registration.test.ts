@@ -29,130 +29,107 @@ async function declareIn(
   return use(createServer({ name: 'test', version: '1', jsonSchema }) as unknown as Parameters<typeof use>[0])
 }
 
-describe('habits of the official SDK are answered with what to write here', () => {
-  const declare = (use: Parameters<typeof declareIn>[1]) => declareIn('development', use)
-  const input = z.object({ a: z.string() })
+describe.each(['development', 'production'] as const)(
+  'habits of the official SDK are answered with what to write here, in %s',
+  (mode) => {
+    const declare = (use: Parameters<typeof declareIn>[1]) => declareIn(mode, use)
+    const input = z.object({ a: z.string() })
 
-  test.each<[string, Parameters<typeof declare>[0], string]>([
-    [
-      'parameters',
-      (s) => s.tool('t', { description, parameters: input }, text),
-      'tool "t" does not take "parameters": write "inputSchema"',
-    ],
-    ['input', (s) => s.tool('t', { description, input }, text), 'tool "t" does not take "input": write "inputSchema"'],
-    [
-      'output',
-      (s) => s.tool('t', { description, output: input }, text),
-      'tool "t" does not take "output": write "outputSchema"',
-    ],
-    [
-      'args',
-      (s) => s.prompt('p', { description, args: input }, text),
-      'prompt "p" does not take "args": write "argsSchema"',
-    ],
-    [
-      'a member of no name that is known',
-      (s) => s.tool('t', { description, inptuSchema: input }, text),
-      'tool "t" does not take "inptuSchema" (did you mean "inputSchema"?): it takes title, description, icons, _meta, inputSchema, outputSchema, annotations, singleUse, task, scopes, rateLimit, listWithoutScopes, visibleTo and enabled',
-    ],
-    [
-      'a handler in the definition',
-      (s) => s.tool('t', { description, handler: text }, text),
-      'tool "t" does not take "handler": give the handler as the third argument',
-    ],
-    [
-      'a resource with a member of tools',
-      (s) => s.resource('a://b', { description, inputSchema: input }, text),
-      'resource "a://b" does not take "inputSchema": it takes name, title, description, icons, _meta, mimeType, size, annotations, caching, authorize, list, complete, scopes, rateLimit, listWithoutScopes, visibleTo and enabled',
-    ],
-    [
-      'tool(name, description, shape, handler)',
-      (s) => s.tool('t', 'A tool', { a: z.string() }, text),
-      'The tool "t" has "A tool" where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
-    ],
-    [
-      'tool(name, handler)',
-      (s) => s.tool('t', text),
-      'The tool "t" has a function where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
-    ],
-    [
-      'prompt(name, shape, handler) with a text',
-      (s) => s.prompt('p', 'A prompt', text),
-      'The prompt "p" has "A prompt" where its definition belongs: write server.prompt("p", { description: "…", argsSchema: z.object({ … }) }, handler)',
-    ],
-    [
-      'resource(name, uri, handler)',
-      (s) => s.resource('notes', 'note://1', text),
-      'The resource "notes" has "note://1" where its definition belongs: write server.resource("note://1", { name: "notes", description: "…" }, handler)',
-    ],
-    [
-      'no definition',
-      (s) => s.tool('t'),
-      'The tool "t" has undefined where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
-    ],
-    [
-      'registerTool',
-      (s) => s.registerTool?.('t', {}, text),
-      'server.registerTool() is of the official SDK: write server.tool(name, { description, inputSchema: schema }, handler)',
-    ],
-    [
-      'registerResource',
-      (s) => s.registerResource?.('n', 'a://b', {}, text),
-      'server.registerResource() is of the official SDK: write server.resource(uri, { name, description }, handler)',
-    ],
-    [
-      'registerPrompt',
-      (s) => s.registerPrompt?.('p', {}, text),
-      'server.registerPrompt() is of the official SDK: write server.prompt(name, { description, argsSchema: schema }, handler)',
-    ],
-    [
-      'setRequestHandler',
-      (s) => s.setRequestHandler?.({}, text),
-      'server.setRequestHandler() is of the official SDK: declare tools, resources and prompts instead, or use server.intercept(fn) to run code around every call',
-    ],
-    [
-      'connect',
-      (s) => s.connect?.({}),
-      'server.connect() is of the official SDK: write export default serve(server), which takes the place of a transport',
-    ],
-  ])('%s', async (_, use, problem) => {
-    await expect(declare(use)).rejects.toThrow(problem)
-  })
+    test.each<[string, Parameters<typeof declare>[0], string]>([
+      [
+        'parameters',
+        (s) => s.tool('t', { description, parameters: input }, text),
+        'tool "t" does not take "parameters": write "inputSchema"',
+      ],
+      [
+        'input',
+        (s) => s.tool('t', { description, input }, text),
+        'tool "t" does not take "input": write "inputSchema"',
+      ],
+      [
+        'output',
+        (s) => s.tool('t', { description, output: input }, text),
+        'tool "t" does not take "output": write "outputSchema"',
+      ],
+      [
+        'args',
+        (s) => s.prompt('p', { description, args: input }, text),
+        'prompt "p" does not take "args": write "argsSchema"',
+      ],
+      [
+        'a member of no name that is known',
+        (s) => s.tool('t', { description, inptuSchema: input }, text),
+        'tool "t" does not take "inptuSchema" (did you mean "inputSchema"?): it takes title, description, icons, _meta, inputSchema, outputSchema, annotations, singleUse, task, scopes, rateLimit, listWithoutScopes, visibleTo and enabled',
+      ],
+      [
+        'a handler in the definition',
+        (s) => s.tool('t', { description, handler: text }, text),
+        'tool "t" does not take "handler": give the handler as the third argument',
+      ],
+      [
+        'a resource with a member of tools',
+        (s) => s.resource('a://b', { description, inputSchema: input }, text),
+        'resource "a://b" does not take "inputSchema": it takes name, title, description, icons, _meta, mimeType, size, annotations, caching, authorize, list, complete, scopes, rateLimit, listWithoutScopes, visibleTo and enabled',
+      ],
+      [
+        'tool(name, description, shape, handler)',
+        (s) => s.tool('t', 'A tool', { a: z.string() }, text),
+        'The tool "t" has "A tool" where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
+      ],
+      [
+        'tool(name, handler)',
+        (s) => s.tool('t', text),
+        'The tool "t" has a function where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
+      ],
+      [
+        'prompt(name, shape, handler) with a text',
+        (s) => s.prompt('p', 'A prompt', text),
+        'The prompt "p" has "A prompt" where its definition belongs: write server.prompt("p", { description: "…", argsSchema: z.object({ … }) }, handler)',
+      ],
+      [
+        'resource(name, uri, handler)',
+        (s) => s.resource('notes', 'note://1', text),
+        'The resource "notes" has "note://1" where its definition belongs: write server.resource("note://1", { name: "notes", description: "…" }, handler)',
+      ],
+      [
+        'no definition',
+        (s) => s.tool('t'),
+        'The tool "t" has undefined where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
+      ],
+      [
+        'registerTool',
+        (s) => s.registerTool?.('t', {}, text),
+        'server.registerTool() is of the official SDK: write server.tool(name, { description, inputSchema: schema }, handler)',
+      ],
+      [
+        'registerResource',
+        (s) => s.registerResource?.('n', 'a://b', {}, text),
+        'server.registerResource() is of the official SDK: write server.resource(uri, { name, description }, handler)',
+      ],
+      [
+        'registerPrompt',
+        (s) => s.registerPrompt?.('p', {}, text),
+        'server.registerPrompt() is of the official SDK: write server.prompt(name, { description, argsSchema: schema }, handler)',
+      ],
+      [
+        'setRequestHandler',
+        (s) => s.setRequestHandler?.({}, text),
+        'server.setRequestHandler() is of the official SDK: declare tools, resources and prompts instead, or use server.intercept(fn) to run code around every call',
+      ],
+      [
+        'connect',
+        (s) => s.connect?.({}),
+        'server.connect() is of the official SDK: write export default serve(server), which takes the place of a transport',
+      ],
+    ])('%s', async (_, use, problem) => {
+      await expect(declare(use)).rejects.toThrow(problem)
+    })
 
-  test('an undefined member is no member', async () => {
-    await expect(declare((s) => s.tool('t', { description, inputSchema: undefined }, text))).resolves.toBeDefined()
-  })
-})
-
-describe('a deployment compares the names of members', () => {
-  const itemNames = 'title, description, icons, _meta'
-  const callerNames = 'scopes, rateLimit, listWithoutScopes, visibleTo and enabled'
-
-  test.each<[string, Parameters<typeof declareIn>[1], string]>([
-    [
-      'a member of no name that is known',
-      (s) => s.tool('t', { description, inptu: z.object({}) }, text),
-      `tool "t" does not take "inptu": it takes ${itemNames}, inputSchema, outputSchema, annotations, singleUse, task, ${callerNames}`,
-    ],
-    [
-      'a name of another library',
-      (s) => s.prompt('p', { description, args: z.object({}) }, text),
-      `prompt "p" does not take "args": it takes ${itemNames}, argsSchema, complete, ${callerNames}`,
-    ],
-    [
-      'no definition',
-      (s) => s.resource('a://b', text),
-      `resource "a://b" takes an object with name, ${itemNames}, mimeType, size, annotations, caching, authorize, list, complete, ${callerNames}, not a function`,
-    ],
-  ])('%s', async (_, use, problem) => {
-    await expect(declareIn('production', use)).rejects.toThrow(new Error(problem))
-  })
-
-  test('and takes all that development takes', async () => {
-    const use: Parameters<typeof declareIn>[1] = (s) => s.tool('t', { description, inputSchema: undefined }, text)
-    await expect(declareIn('production', use)).resolves.toBeDefined()
-  })
-})
+    test('an undefined member is no member', async () => {
+      await expect(declare((s) => s.tool('t', { description, inputSchema: undefined }, text))).resolves.toBeDefined()
+    })
+  },
+)
 
 describe('a member of a definition with a wrong value is refused', () => {
   const visibleTo = 'a function of the caller; to enable and disable it while the server runs, write enabled: false'

@@ -1,7 +1,4 @@
-/**
- * What is wrong with a declaration, in one sentence that names the fix. Whoever writes a server
- * meets these in development and in tests. A deployment's bundle has none of them: see `server.ts`.
- */
+/** Checks what a server declares, beyond the members of definitions: see `check-definition.ts`. An error names the fix. */
 
 import { isObject } from '../protocol/jsonrpc.ts'
 import { type Annotation, annotation, type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
@@ -11,8 +8,6 @@ import type { Prompt } from './prompt.ts'
 import type { Resource } from './resource.ts'
 import type { ServerOptions } from './server.ts'
 import type { Tool } from './tool.ts'
-
-export { checkDefinitionValues, refuseMethodsOfSdk } from './definition-advice.ts'
 
 const kinds: KindsOf<ServerOptions> = {
   name: kind.required(kind.name),

@@ -19,7 +19,7 @@ import type {
   ResourceLink,
   TextContent,
 } from '../protocol/types.ts'
-import { checks } from './checking.ts'
+import { checkBase64 } from './checks.ts'
 import { type Issues, issuesText, type Validator } from './schema.ts'
 
 export const text = (value: string): TextContent => ({ type: 'text', text: value })
@@ -322,6 +322,6 @@ export const resourceNotFound = (uri: string): McpError =>
 
 /** @param maker for errors, such as `image()` */
 function asBase64(data: string | Uint8Array, maker: string): string {
-  checks?.checkBase64(maker, data)
+  checkBase64(maker, data)
   return typeof data === 'string' ? data : encodeBase64(data)
 }

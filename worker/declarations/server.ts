@@ -2,7 +2,18 @@ import { type Change, type List, type Recipients, toggleKey } from '../protocol/
 import type { Caching, Implementation, Params } from '../protocol/types.ts'
 import type { TemplateVariables } from '../protocol/uri-template.ts'
 import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
-import { checks } from './checking.ts'
+import { checkDefinition, refuseMethodsOfSdk } from './check-definition.ts'
+import {
+  checkInterceptor,
+  checkModule,
+  checkPrompt,
+  checkPromptArguments,
+  checkResource,
+  checkServerOptions,
+  checkTemplate,
+  checkTool,
+  checkToolSchemas,
+} from './checks.ts'
 import {
   type Declarations,
   DeclarationsDraft,
@@ -11,7 +22,6 @@ import {
   type EntryOf,
   registerDraft,
 } from './declarations.ts'
-import { checkDefinition } from './definition.ts'
 import { addInterceptors } from './extend.ts'
 import { readForm } from './form.ts'
 import type { Interceptor } from './interceptor.ts'
@@ -78,7 +88,7 @@ export class Server {
 
   /** @param shared the declarations that it adds to, and its prefix, if it is a part of another server */
   constructor(options: ServerOptions, shared?: { readonly draft: DeclarationsDraft; readonly prefix: string }) {
-    checks?.checkServerOptions(options)
+    checkServerOptions(options)
     this.prefix = shared?.prefix ?? ''
     const draft = shared?.draft ?? new DeclarationsDraft(options)
     this.registry = draft
@@ -112,16 +122,15 @@ export class Server {
     definition: ToolDefinition<I, O>,
     handler: ToolHandler<I, O>,
   ): Registration {
-    checks?.checkDefinitionValues('tool', this.prefix + name, definition)
     checkDefinition('tool', this.prefix + name, definition)
-    checks?.checkTool(this.prefix + name, definition, handler)
+    checkTool(this.prefix + name, definition, handler)
     const tool = defineTool(
       this.prefix + name,
       definition,
       handler as Tool['handler'],
       this.registry.options.jsonSchema,
     )
-    checks?.checkToolSchemas(tool)
+    checkToolSchemas(tool)
     return addEntry(draftOf(this), 'tools', 'tool', tool.item.name, tool, definition)
   }
 
@@ -135,11 +144,10 @@ export class Server {
     definition: ResourceDefinition<U>,
     handler: ResourceHandler<U>,
   ): ResourceHandle<U> {
-    checks?.checkDefinitionValues('resource', uri, definition)
     checkDefinition('resource', uri, definition)
-    checks?.checkResource(uri, definition, handler)
+    checkResource(uri, definition, handler)
     const resource = defineResource(uri, definition as unknown as ResourceDefinition<string>, handler)
-    checks?.checkTemplate(uri, resource)
+    checkTemplate(uri, resource)
     const registration = addEntry(
       draftOf(this),
       resource.template ? 'templates' : 'resources',
@@ -169,16 +177,15 @@ export class Server {
     definition: PromptDefinition<A>,
     handler: PromptHandler<A>,
   ): Registration {
-    checks?.checkDefinitionValues('prompt', this.prefix + name, definition)
     checkDefinition('prompt', this.prefix + name, definition)
-    checks?.checkPrompt(this.prefix + name, definition, handler)
+    checkPrompt(this.prefix + name, definition, handler)
     const prompt = definePrompt(
       this.prefix + name,
       definition as unknown as PromptDefinition<Schema | undefined>,
       handler as Prompt['handler'],
       this.registry.options.jsonSchema,
     )
-    checks?.checkPromptArguments(prompt)
+    checkPromptArguments(prompt)
     return addEntry(draftOf(this), 'prompts', 'prompt', prompt.item.name, prompt, definition)
   }
 
@@ -200,7 +207,7 @@ export class Server {
    * @throws Error for a module that is async, and for an interceptor
    */
   use(module: Module, options: { prefix?: string } = {}): this {
-    checks?.checkModule(module, options)
+    checkModule(module, options)
     const { prefix = '' } = options
     const part = prefix
       ? new Server(this.registry.options, { draft: draftOf(this), prefix: this.prefix + prefix })
@@ -231,13 +238,13 @@ export class Server {
    * })
    */
   intercept(interceptor: Interceptor): this {
-    checks?.checkInterceptor(interceptor)
+    checkInterceptor(interceptor)
     addInterceptors(draftOf(this), [interceptor])
     return this
   }
 }
 
-checks?.refuseMethodsOfSdk(Server.prototype)
+refuseMethodsOfSdk(Server.prototype)
 
 function addEntry<K extends EntryKind>(
   draft: DeclarationsDraft,

@@ -1,5 +1,5 @@
-import { checks } from './checking.ts'
 import type { Policy } from './guard.ts'
+import { checkBrowserPolicy } from './policy-checks.ts'
 
 export type BrowserOptions = {
   /** Origins of the pages that may call, such as `https://app.example.com`. */
@@ -27,7 +27,7 @@ export const policies = {
 
   /** These pages, and the server's own. @throws Error that says what to write instead */
   browser(options: BrowserOptions): Policy {
-    checks?.checkBrowserPolicy(options)
+    checkBrowserPolicy(options)
     const { origins, hosts = [] } = options
     return { origins, hosts }
   },

@@ -1,4 +1,4 @@
-/** Checks of the options of policies. A deployment's bundle has none of them. */
+/** Checks of the options of policies. */
 import { checkOptions, type KindsOf } from '../declarations/check-options.ts'
 import { required, strings } from '../declarations/option-kinds.ts'
 import { checkPolicy } from './check-policy.ts'

@@ -534,8 +534,8 @@ const wrong: readonly Case[] = [
   ],
 ]
 
-/** Seen before a deployment, which does not carry these sentences. */
-const seenInDevelopment: readonly Case[] = [
+/** Origins and hosts that would never match. */
+const broken: readonly Case[] = [
   [
     'origins: a page',
     () => served({ origins: ['https://a.example/x'] }),
@@ -593,15 +593,8 @@ const messageOf = (run: () => unknown): string => {
   }
 }
 
-/** A deployment compares the names of the options of serve() only, without advice, and leaves out those of createServer(), its methods and policies. */
-const inDeployment = ([title, run, expected]: Case): readonly Case[] => {
-  if (!/\b(serve|createServer|server\.\w+|policies\.browser)\(\)/.test(expected)) return [[title, run, expected]]
-  const isOfName = /^serve\(\) (does not take "[^".]+"|takes an object)/.test(expected)
-  return isOfName ? [[title, run, expected.replace(/ \(did you mean ".*?"\?\)/, '')]] : []
-}
-
-/** What a deployment refuses as development does: it would be ignored, or fail later. */
-const always: readonly Case[] = [
+/** What cannot work. */
+const impossible: readonly Case[] = [
   [
     'server.tool: twice',
     () => {
@@ -633,14 +626,10 @@ const always: readonly Case[] = [
   ],
 ]
 
-const isDeployment = process.env.NODE_ENV === 'production'
-const cases = [...misspelt, ...wrong, ...right]
-const answer = [...always, ...(isDeployment ? cases.flatMap(inDeployment) : [...cases, ...seenInDevelopment])].map(
-  ([title, run, expected]) => ({
-    title,
-    expected,
-    said: messageOf(run),
-  }),
-)
+const answer = [...impossible, ...misspelt, ...wrong, ...right, ...broken].map(([title, run, expected]) => ({
+  title,
+  expected,
+  said: messageOf(run),
+}))
 
 export default { fetch: () => Response.json(answer) }

@@ -1,6 +1,6 @@
 import type { ChangeHub, Changes } from '../../declarations/change-hub.ts'
 import { checkOptions, checkValue } from '../../declarations/check-options.ts'
-import { checks } from '../../declarations/checking.ts'
+import { checkToolName } from '../../declarations/checks.ts'
 import { type DeclarationsDraft, draftOf, type EntryKind, type EntryOf } from '../../declarations/declarations.ts'
 import { addExperimental, addExtensions, addInterceptors, addMethod } from '../../declarations/extend.ts'
 import type { CallInfo, Interceptor } from '../../declarations/interceptor.ts'
@@ -36,7 +36,7 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     const ownEntries = new Set<object>()
     for (const kind of ['tools', 'prompts'] as const) {
       for (const [name, entry] of part[kind]) {
-        if (kind === 'tools') checks?.checkToolName(prefix + name)
+        if (kind === 'tools') checkToolName(prefix + name)
         // A tool stays a tool and a prompt a prompt, which TypeScript cannot relate to a spread.
         const renamed = { ...entry, item: { ...entry.item, name: prefix + name } } as EntryOf<typeof kind>
         add(draft, kind, prefix + name, renamed)

@@ -1,18 +1,16 @@
-/**
- * Checks of definitions that propose the correct name, and of the values of their members. A deployment's bundle has none of them: it
- * compares the names only.
- */
+/** Checks definitions of tools, resources and prompts: the names of their members, and the values. An error proposes the correct name. */
 
 import type { Annotations, ToolAnnotations } from '../protocol/types.ts'
 import type { AccessOptions, RateLimit } from './caller.ts'
 import { checkOptions, isObject, type Kind, type KindsOf, preview } from './check-options.ts'
-import type { Declared } from './definition.ts'
 import * as kind from './option-kinds.ts'
 import type { PromptDefinition } from './prompt.ts'
 import type { ResourceDefinition } from './resource.ts'
 import type { Schema } from './schema.ts'
 import type { Server } from './server.ts'
 import type { TaskOptions, ToolDefinition } from './tool.ts'
+
+type Declared = 'tool' | 'resource' | 'prompt'
 
 const matching = (pattern: RegExp, expected: string): Kind => [
   (value) => typeof value === 'string' && pattern.test(value),
@@ -38,7 +36,7 @@ const visibility: KindsOf<AccessOptions> = {
     kind.fn[0],
     'a function of the caller; to enable and disable it while the server runs, write enabled: false',
   ],
-  // See `checkDefinition`.
+  // `checkDefinition` says what to write instead.
   enabled: kind.anything,
 }
 
@@ -146,11 +144,16 @@ export function refuseMethodsOfSdk(prototype: Server): void {
 }
 
 /** @throws Error for a definition that is no object, and for a member with an unknown name or a wrong value */
-export function checkDefinitionValues(declared: Declared, name: string, definition: unknown): void {
+export function checkDefinition(declared: Declared, name: string, definition: unknown): void {
+  const owner = `${declared} "${name}"`
   if (!isObject(definition)) {
-    throw new Error(
-      `The ${declared} "${name}" has ${preview(definition)} where its definition belongs: ${call(declared, name, definition)}`,
-    )
+    const fix = call(declared, name, definition)
+    throw new Error(`The ${declared} "${name}" has ${preview(definition)} where its definition belongs: ${fix}`)
   }
-  checkOptions(`${declared} "${name}"`, definition, kinds[declared], { ...handlers, ...renamed[declared] })
+  checkOptions(owner, definition, kinds[declared], { ...handlers, ...renamed[declared] })
+  const { enabled } = definition
+  if (enabled === undefined || typeof enabled === 'boolean') return
+  throw new Error(
+    `"enabled" of ${owner} must be true or false, not ${preview(enabled)}: to decide by caller, write visibleTo`,
+  )
 }
