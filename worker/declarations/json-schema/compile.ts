@@ -15,14 +15,14 @@ class InvalidSchema extends Error {}
 const nowhere = 'schema:/'
 
 /**
- * Where a check is.
+ * What checks of one value have in common.
  *
- * @param bases the schema resources on the way here, the outermost first: a dynamic reference searches them
+ * @param bases the schema resources on the way to a check, the outermost first: a dynamic reference searches them
  */
 const emptyScope = (...bases: readonly string[]) => ({
   bases,
-  /** What references found. Without it, alternatives in a recursive schema would take exponential time. */
-  found: new Map<Check, Map<unknown, Issues>>(),
+  /** Results of references. Without them, alternatives in a recursive schema would take exponential time. */
+  results: new Map<Check, Map<unknown, Issues>>(),
 })
 
 /**
@@ -32,53 +32,57 @@ const emptyScope = (...bases: readonly string[]) => ({
  * @returns the check: what is wrong with a value, which is nothing when it fits
  * @throws Error with one sentence when a keyword makes no sense or a reference leads nowhere
  */
-export function compile(schema: JsonSchema, owner: string): (value: unknown) => Issues {
-  const checks = new Map<unknown, Check>([
+export const compile = (schema: JsonSchema, owner: string): ((value: unknown) => Issues) =>
+  new SchemaCompiler(schema, owner).compile()
+
+class SchemaCompiler {
+  readonly #schema: JsonSchema
+  readonly #owner: string
+  readonly #checks = new Map<unknown, Check>([
     [true, accept],
     [false, refuse],
   ])
-  // By URI: the schemas that have a name.
-  const named = new Map<string, unknown>([[`${nowhere}#`, schema]])
-  const dynamic = new Set<string>()
-  const unresolved: (() => void)[] = []
-  let scope = emptyScope()
+  /** Schemas with a name, by URI. */
+  readonly #named: Map<string, unknown>
+  /** URIs of dynamic anchors. */
+  readonly #dynamic = new Set<string>()
+  /** Resolve references, once every schema has been read. */
+  readonly #references: (() => void)[] = []
+  #scope = emptyScope()
 
-  const root = attempt(
-    () => read(schema, nowhere),
-    () => 'has an $id that is no URI',
-  )
-  // What a reference leads to may refer to more.
-  for (const resolve of unresolved) resolve()
-  return (value) => {
-    scope = emptyScope()
-    return root(value)
+  constructor(schema: JsonSchema, owner: string) {
+    this.#schema = schema
+    this.#owner = owner
+    this.#named = new Map([[`${nowhere}#`, schema]])
   }
 
-  function read(schema: unknown, outerBase: string): Check {
-    const known = checks.get(schema)
+  compile(): (value: unknown) => Issues {
+    const check = this.#attempt(
+      () => this.#read(this.#schema, nowhere),
+      () => 'has an $id that is no URI',
+    )
+    // The schema that a reference leads to may have more references.
+    for (const resolve of this.#references) resolve()
+    return (value) => {
+      this.#scope = emptyScope()
+      return check(value)
+    }
+  }
+
+  /** @param outerBase the URI that references in the schema around it start from */
+  #read(schema: unknown, outerBase: string): Check {
+    const known = this.#checks.get(schema)
     if (known) return known
     if (!isObject(schema)) throw new TypeError()
     const steps: Check[] = []
-    const collects = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
-    const check: Check = (value, seen) => {
-      const own = seen || collects ? new Set<string | number>() : undefined
-      const outer = scope
-      if (dynamic.size > 0 && !scope.bases.includes(base)) scope = emptyScope(...scope.bases, base)
-      let issues = none
-      for (const step of steps) {
-        issues = step(value, own)
-        if (issues.length > 0) break
-      }
-      scope = outer
-      if (seen && own && issues.length === 0) for (const key of own) seen.add(key)
-      return issues
-    }
-    checks.set(schema, check)
-    const base = name(schema, outerBase)
+    const base = this.#name(schema, outerBase)
+    const check = this.#runSteps(steps, schema, base)
+    // Before its parts are read, because they may refer to it.
+    this.#checks.set(schema, check)
     const place = {
       schema,
-      read: (part: unknown) => read(part, base),
-      refer: (reference: string, isDynamic: boolean) => refer(reference, base, isDynamic),
+      read: (part: unknown) => this.#read(part, base),
+      refer: (reference: string, isDynamic: boolean) => this.#refer(reference, base, isDynamic),
     }
     for (const [is, keywords] of groups) {
       const compiled: Check<never>[] = []
@@ -86,53 +90,65 @@ export function compile(schema: JsonSchema, owner: string): (value: unknown) => 
         const parameter = schema[keyword]
         if (parameter === undefined) continue
         const problem = () => `makes no sense at ${keyword}: ${JSON.stringify(parameter)}`
-        compiled.push(attempt(() => make(parameter, place), problem))
+        compiled.push(this.#attempt(() => make(parameter, place), problem))
       }
       const step = all(compiled)
+      // `is` has told the type of the value, which TypeScript cannot relate to the keywords of a group.
       if (compiled.length > 0) steps.push((value, seen) => (is(value) ? step(value as never, seen) : none))
     }
     return check
   }
 
-  /** Notes what a schema is called. Returns the URI that references in it start from. */
-  function name(schema: Params, outerBase: string): string {
+  /** The check of a schema: its steps, until one finds an issue. */
+  #runSteps(steps: readonly Check[], schema: Params, base: string): Check {
+    const collects = schema.unevaluatedProperties !== undefined || schema.unevaluatedItems !== undefined
+    return (value, seen) => {
+      const own = seen || collects ? new Set<string | number>() : undefined
+      const outer = this.#scope
+      if (this.#dynamic.size > 0 && !outer.bases.includes(base)) this.#scope = emptyScope(...outer.bases, base)
+      let issues = none
+      for (const step of steps) {
+        issues = step(value, own)
+        if (issues.length > 0) break
+      }
+      this.#scope = outer
+      if (seen && own && issues.length === 0) for (const key of own) seen.add(key)
+      return issues
+    }
+  }
+
+  /** Registers the names of a schema. Returns the URI that references in it start from. */
+  #name(schema: Params, outerBase: string): string {
     const { $id, $anchor, $dynamicAnchor, $recursiveAnchor } = schema
     // In draft 7, an $id with nothing before its # is an anchor.
     const [path, anchor] = String($id ?? '').split('#')
     const base = locate(path, outerBase)
-    if (path) named.set(`${base}#`, schema)
-    for (const name of [anchor, $anchor, $dynamicAnchor]) if (name) named.set(`${base}#${name}`, schema)
-    if ($dynamicAnchor) dynamic.add(`${base}#${$dynamicAnchor}`)
-    if ($recursiveAnchor) dynamic.add(`${base}#`)
+    if (path) this.#named.set(`${base}#`, schema)
+    for (const name of [anchor, $anchor, $dynamicAnchor]) if (name) this.#named.set(`${base}#${name}`, schema)
+    if ($dynamicAnchor) this.#dynamic.add(`${base}#${$dynamicAnchor}`)
+    if ($recursiveAnchor) this.#dynamic.add(`${base}#`)
     return base
   }
 
-  function refer(reference: string, base: string, isDynamic: boolean): Check {
+  /** The check of a reference, which is resolved later: the schema that it leads to may not have been read yet. */
+  #refer(reference: string, base: string, isDynamic: boolean): Check {
     let target = refuse
     let anchor = ''
     const resolve = () => {
       const [path, fragment = ''] = reference.split('#')
       const resource = locate(path, base)
-      const [name, ...steps] = decodeURIComponent(fragment).split('/')
-      let found = named.get(`${resource}#${name}`)
-      for (const step of steps) {
-        const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
-        found = Object.hasOwn(Object(found), key) ? (found as Params)[key] : undefined
-      }
-      target = read(found, resource)
-      if (isDynamic && dynamic.has(`${resource}#${fragment}`)) anchor = `#${fragment}`
+      target = this.#read(this.#find(resource, fragment), resource)
+      if (isDynamic && this.#dynamic.has(`${resource}#${fragment}`)) anchor = `#${fragment}`
     }
-    unresolved.push(() =>
-      attempt(
-        resolve,
-        () => `refers to ${reference}, which is not in it: put that schema under $defs and refer to it there`,
-      ),
-    )
+    const problem = () =>
+      `refers to ${reference}, which is not in it: put that schema under $defs and refer to it there`
+    this.#references.push(() => this.#attempt(resolve, problem))
     return (value, seen) => {
-      const outermost = anchor && scope.bases.find((base) => dynamic.has(base + anchor))
-      const check = checks.get(named.get(outermost + anchor)) ?? target
-      const results = scope.found.get(check) ?? new Map<unknown, Issues>()
-      scope.found.set(check, results)
+      const scope = this.#scope
+      const outermost = anchor && scope.bases.find((base) => this.#dynamic.has(base + anchor))
+      const check = this.#checks.get(this.#named.get(outermost + anchor)) ?? target
+      const results = scope.results.get(check) ?? new Map<unknown, Issues>()
+      scope.results.set(check, results)
       let issues = results.get(value)
       if (!issues || (seen && issues !== circle)) {
         results.set(value, circle)
@@ -143,11 +159,24 @@ export function compile(schema: JsonSchema, owner: string): (value: unknown) => 
     }
   }
 
-  function attempt<T>(make: () => T, problem: () => string): T {
+  /** The schema under a fragment: an anchor, or a JSON Pointer. */
+  #find(resource: string, fragment: string): unknown {
+    const [name, ...steps] = decodeURIComponent(fragment).split('/')
+    let schema = this.#named.get(`${resource}#${name}`)
+    for (const step of steps) {
+      const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
+      // A member of an object, or an entry of a list.
+      schema = Object.hasOwn(Object(schema), key) ? (schema as Params)[key] : undefined
+    }
+    return schema
+  }
+
+  /** @throws InvalidSchema when this fails */
+  #attempt<T>(make: () => T, problem: () => string): T {
     try {
       return make()
     } catch (cause) {
-      throw cause instanceof InvalidSchema ? cause : new InvalidSchema(`The ${owner} ${problem()}`)
+      throw cause instanceof InvalidSchema ? cause : new InvalidSchema(`The ${this.#owner} ${problem()}`)
     }
   }
 }
