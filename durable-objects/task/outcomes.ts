@@ -1,6 +1,6 @@
 /** What a run of the handler ends with is stored: a result, an error, questions, a sleep, or another attempt later. */
 import { InvalidInputResponse } from '../../worker/engine/invalid-input-response.ts'
-import { longestWait } from '../../worker/engine/journal.ts'
+import { maxAnswerTimeoutMs } from '../../worker/engine/journal.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { TaskEnd, TaskStatus } from '../rpc.ts'
 import type { RunResult } from './handler-run.ts'
@@ -51,7 +51,7 @@ async function storeOutcome(task: TaskParts, record: TaskRecord, result: RunResu
   if (outcome.type === 'result') return finishTask(task, record, 'completed', { result: outcome.result })
   task.store.ask(outcome.inputRequests, outcome.journal)
   record.due = Date.now() + outcome.answerTimeoutMs
-  if (!record.announced) record.resumableUntil = Math.max(record.resumableUntil ?? 0, Date.now() + longestWait)
+  if (!record.announced) record.resumableUntil = Math.max(record.resumableUntil ?? 0, Date.now() + maxAnswerTimeoutMs)
   record.rounds += 1
   task.status.setStatus(record, 'input_required')
   await schedule(task, record)

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import * as z from 'zod'
 import { toolError } from '../../worker/declarations/content.ts'
 import type { Server } from '../../worker/declarations/server.ts'
-import { mirroredIn } from '../../worker/engine/methods/tools.ts'
+import { mirroredParameters } from '../../worker/engine/methods/tools.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { revisions } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
@@ -124,7 +124,7 @@ describe('the arguments that headers mirror', () => {
   server.tool('plain', { description }, () => '')
   const mirrored = async (method: string, params: Params) =>
     (
-      await mirroredIn(server.registry, {
+      await mirroredParameters(server.registry, {
         method,
         params,
         revision: revisions[0] as never,

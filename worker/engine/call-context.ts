@@ -20,7 +20,7 @@ import type { InputRequest, Params } from '../protocol/types.ts'
 import { logLevels } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
 import { checkElicit, checkElicitUrl, checkInputRequests, checkRoots, checkSample } from './check-arguments.ts'
-import { can } from './features.ts'
+import { supportsFeature } from './features.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
 import { readFormResult, readRootsResult, readSamplingResult, readUrlResult } from './read-input-response.ts'
 import { pageUrl, problemOf, rootsRequest, samplingParams } from './request-input.ts'
@@ -63,7 +63,7 @@ export class CallContext implements Context {
     return this[environmentKey].signal()
   }
 
-  readonly supports: Context['supports'] = (feature) => can(this.#call.capabilities, feature)
+  readonly supports: Context['supports'] = (feature) => supportsFeature(this.#call.capabilities, feature)
 
   readonly elicit: Context['elicit'] = (key, message, schema, options) =>
     this.#round.guard.promise(`ctx.elicit("${key}", …)`, () => this.#elicit(key, message, schema, options))

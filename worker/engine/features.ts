@@ -5,22 +5,22 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import type { ClientCapabilities, InputRequest, Params } from '../protocol/types.ts'
 
 /** Where a feature stands among the capabilities: under a name, in a mode of its own or not. */
-const placeOf = (feature: ClientFeature) =>
+const capabilityOf = (feature: ClientFeature) =>
   (feature === 'elicitation' ? ['elicitation', 'form'] : feature.split('.')) as [keyof ClientCapabilities, string?]
 
-export function can(capabilities: ClientCapabilities, feature: ClientFeature): boolean {
-  const [name, mode] = placeOf(feature)
+export function supportsFeature(capabilities: ClientCapabilities, feature: ClientFeature): boolean {
+  const [name, mode] = capabilityOf(feature)
   const declared = capabilities[name] as Params | undefined
   return isObject(declared) && (mode === undefined || isObject(declared[mode]))
 }
 
-export function requirementOf(feature: ClientFeature): ClientCapabilities {
-  const [name, mode] = placeOf(feature)
+export function requiredCapabilities(feature: ClientFeature): ClientCapabilities {
+  const [name, mode] = capabilityOf(feature)
   return { [name]: mode ? { [mode]: {} } : {} }
 }
 
 /** What a client must support to be asked this. */
-export function featuresOf({ method, params = {} }: InputRequest): ClientFeature[] {
+export function requiredFeatures({ method, params = {} }: InputRequest): ClientFeature[] {
   if (method === 'roots/list') return ['roots']
   if (method === 'elicitation/create') return [params.mode === 'url' ? 'elicitation.url' : 'elicitation']
   const { tools, toolChoice, includeContext = 'none', messages } = params

@@ -4,7 +4,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
 export type { Answer, Journal } from '../declarations/outcome.ts'
 
 /** Milliseconds that anybody may take for an answer, whoever keeps the journal meanwhile. */
-export const longestWait = 24 * 60 * 60_000
+export const maxAnswerTimeoutMs = 24 * 60 * 60_000
 
 export const emptyJournal: Journal = {
   answers: {},

@@ -6,7 +6,7 @@ import { isLoopback } from '../protocol/loopback.ts'
 import { sha256 } from '../protocol/sha256.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import type { Call } from './call.ts'
-import { can, featuresOf, requirementOf } from './features.ts'
+import { requiredCapabilities, requiredFeatures, supportsFeature } from './features.ts'
 import { toolImbalance } from './tool-balance.ts'
 
 /** The input request of `ctx.roots`. */
@@ -22,7 +22,7 @@ export function samplingParams({ prompt, messages, ...rest }: SamplingRequest): 
 
 /** Returns why the client of a call cannot be sent an input request; `undefined`: it can. */
 export function problemOf({ capabilities, revision }: Call, key: string, request: InputRequest): Error | undefined {
-  const missing = featuresOf(request).find((feature) => !can(capabilities, feature))
+  const missing = requiredFeatures(request).find((feature) => !supportsFeature(capabilities, feature))
   if (missing) return unsupported(missing)
   if (!revision.ask(request)) {
     const problem = `Revision ${revision.date} has no words for the question "${key}"`
@@ -36,7 +36,7 @@ export function problemOf({ capabilities, revision }: Call, key: string, request
 
 const unsupported = (feature: ClientFeature) =>
   new McpError('missing_client_capability', `This needs a client that supports ${feature}`, {
-    requiredCapabilities: requirementOf(feature),
+    requiredCapabilities: requiredCapabilities(feature),
   })
 
 /** @throws Error for a page that a client must not open: one that is not https, or has credentials */

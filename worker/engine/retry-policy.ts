@@ -10,5 +10,5 @@ export function isSafeToRetry({ tools }: Registry, { method, params }: RequestMe
 }
 
 /** Must a round of this call be answered once, however often it is sent? */
-export const isSingle = ({ tools }: Registry, { method, params }: { method: string; params: Params }): boolean =>
+export const isSingleUse = ({ tools }: Registry, { method, params }: { method: string; params: Params }): boolean =>
   method === 'tools/call' && tools.get(String(params.name))?.singleUse === true

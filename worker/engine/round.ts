@@ -7,7 +7,7 @@ import type { CallEnvironment, Outcome } from './call.ts'
 import { checkOnce } from './check-arguments.ts'
 import { AwaitGuard } from './input-promise.ts'
 import { InvalidInputResponse } from './invalid-input-response.ts'
-import { type Answer, type Journal, longestWait } from './journal.ts'
+import { type Answer, type Journal, maxAnswerTimeoutMs } from './journal.ts'
 import { fingerprint } from './request-input.ts'
 
 /** How many rounds with input requests a call may have. */
@@ -39,7 +39,7 @@ export class Round {
   readonly #consumedKeys = new Set<string>()
   /** Effects that run. Their results are part of the journal of this round. */
   readonly #running = new Set<Promise<unknown>>()
-  #answerTimeoutMs = longestWait
+  #answerTimeoutMs = maxAnswerTimeoutMs
   #isClosed = false
   #hasRefused = false
   /** The key of the effect that is being started. */

@@ -38,7 +38,7 @@ export async function run(
     if (params === call.params) return runMethod(server, method, call, journal, environment, signal)
     const changed = { ...call, params, clientParams: call.params }
     // An interceptor has changed the params.
-    checkSubstitute(registry, call, changed)
+    checkChangedCall(registry, call, changed)
     await checkScopes(registry, changed, environment)
     return runMethod(server, method, changed, journal, environment, signal)
   }
@@ -58,7 +58,7 @@ export async function runCall(...args: Parameters<typeof run>): Promise<ResultOu
  *
  * @throws Error when an interceptor calls something else that has any
  */
-function checkSubstitute(registry: Registry, call: Call, changed: Call): void {
+function checkChangedCall(registry: Registry, call: Call, changed: Call): void {
   const entry = entryOf(registry, changed.method, changed.params)
   if (!entry || entry === entryOf(registry, call.method, call.params)) return
   if (!entry.rateLimit && !('singleUse' in entry && entry.singleUse)) return

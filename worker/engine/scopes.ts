@@ -18,7 +18,7 @@ import { findResource } from './methods/resources.ts'
 
 const none: readonly string[] = []
 
-type Asked = { readonly method: string; readonly params?: Params }
+type NamedRequest = { readonly method: string; readonly params?: Params }
 
 /**
  * All scopes of what a request is about, if the caller lacks one of them. What is hidden from it needs none: it is not there.
@@ -28,10 +28,10 @@ type Asked = { readonly method: string; readonly params?: Params }
 export async function lackedScopes(
   registry: Registry,
   principal: Principal | undefined,
-  intercepted: Asked,
+  intercepted: NamedRequest,
   open: Open,
 ): Promise<readonly string[]> {
-  const [entry, ...others] = await guardedBy(registry, intercepted, open)
+  const [entry, ...others] = await entriesOfRequest(registry, intercepted, open)
   // Of several servers the one that has it decides, when it is asked.
   if (!entry || others.length > 0 || isPermitted(entry, { principal })) return none
   return (await isVisible(entry, { principal })) ? (entry.scopes ?? none) : none
@@ -46,20 +46,24 @@ export async function lackedScopes(
  */
 export async function scopesOf(
   registry: Registry,
-  intercepted: Asked,
+  intercepted: NamedRequest,
   open: Open,
   principal?: Principal,
 ): Promise<readonly string[]> {
-  const entries = await guardedBy(registry, intercepted, open)
+  const entries = await entriesOfRequest(registry, intercepted, open)
   const permitted = principal ? entries.filter((entry) => isPermitted(entry, { principal })) : []
-  return anyOf(permitted.length > 0 ? permitted : entries).scopes ?? none
+  return mergeScopes(permitted.length > 0 ? permitted : entries).scopes ?? none
 }
 
 /** Everything that a request may be about, also through a handle. */
-async function guardedBy(registry: Registry, { method, params = {} }: Asked, open: Open): Promise<readonly Guarded[]> {
+async function entriesOfRequest(
+  registry: Registry,
+  { method, params = {} }: NamedRequest,
+  open: Open,
+): Promise<readonly Guarded[]> {
   // Each is an engine's `Method`.
   const scopes = await (registry.methods.get(method) as Method | undefined)?.scopes?.(params, open)
-  return scopes ? [{ visibleTo: undefined, scopes }] : entriesOf(registry, method, params)
+  return scopes ? [{ visibleTo: undefined, scopes }] : namedEntries(registry, method, params)
 }
 
 /**
@@ -67,12 +71,12 @@ async function guardedBy(registry: Registry, { method, params = {} }: Asked, ope
  * takes the scopes of all of them.
  */
 export function entryOf(registry: Registry, method: string, params: Params): Guarded | undefined {
-  const [first, ...others] = entriesOf(registry, method, params)
-  return first && others.length > 0 ? anyOf([first, ...others]) : first
+  const [first, ...others] = namedEntries(registry, method, params)
+  return first && others.length > 0 ? mergeScopes([first, ...others]) : first
 }
 
 /** Everything that a request may be about, by the names in its params. */
-function entriesOf(registry: Registry, method: string, params: Params): readonly Guarded[] {
+function namedEntries(registry: Registry, method: string, params: Params): readonly Guarded[] {
   const target = methods[method]?.target?.(params)
   if (!target) return []
   const declared = declaredEntry(registry, target)
@@ -103,7 +107,7 @@ function forwardedEntries({ forwarded }: Registry, { kind, name }: ForwardedEntr
 }
 
 /** Takes the scopes of all entries. */
-const anyOf = (entries: readonly Guarded[]): Guarded => ({
+const mergeScopes = (entries: readonly Guarded[]): Guarded => ({
   visibleTo: undefined,
   scopes: [...new Set(entries.flatMap(({ scopes = none }) => scopes))],
 })

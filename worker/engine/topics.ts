@@ -5,7 +5,7 @@ import type { Registry } from '../declarations/server.ts'
 import { type Change, type Recipients, topicOf } from '../protocol/changes.ts'
 import { uriProblem } from '../protocol/uri.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
-import { findResource, readable } from './methods/resources.ts'
+import { findReadable, findResource } from './methods/resources.ts'
 
 /** Whether a caller may subscribe to a resource, or to those of a template: it has to be allowed to read them. */
 export async function canSubscribe(registry: Registry, caller: Caller, uri: string): Promise<boolean> {
@@ -15,7 +15,7 @@ export async function canSubscribe(registry: Registry, caller: Caller, uri: stri
   if (!template && uriProblem(uri) !== undefined) return false
   return template
     ? isPermitted(template, caller) && isVisible(template, caller)
-    : (await readable(registry, caller, uri)) !== undefined
+    : (await findReadable(registry, caller, uri)) !== undefined
 }
 
 /** @throws McpError `resource_not_found` when the caller may not subscribe */

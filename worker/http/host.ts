@@ -2,7 +2,7 @@
 import type { RequestStateRpc, SessionRpc } from '../../durable-objects/rpc.ts'
 import type { Admitted } from '../declarations/endpoints.ts'
 import type { Seals } from '../engine/call.ts'
-import { longestWait } from '../engine/journal.ts'
+import { maxAnswerTimeoutMs } from '../engine/journal.ts'
 import type { SubscriptionStream } from '../plugin.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
@@ -51,7 +51,7 @@ export const sealsOf = (
   principal: Principal | undefined,
 ): Seals => ({
   identity,
-  seal: async (purpose, value, lifetimeMs = longestWait) =>
+  seal: async (purpose, value, lifetimeMs = maxAnswerTimeoutMs) =>
     (await sealer()).seal(purpose, principal, value, lifetimeMs),
   open: async (purpose, sealed) => (await sealer()).open(purpose, principal, sealed),
 })

@@ -5,8 +5,8 @@
  */
 import type { RequestStateRpc } from '../../durable-objects/rpc.ts'
 import type { Call, Outcome, Seals } from '../engine/call.ts'
-import { emptyJournal, isJournal, type Journal, longestWait, withAnswers } from '../engine/journal.ts'
-import { isSingle } from '../engine/retry-policy.ts'
+import { emptyJournal, isJournal, type Journal, maxAnswerTimeoutMs, withAnswers } from '../engine/journal.ts'
+import { isSingleUse } from '../engine/retry-policy.ts'
 import { encodeBase64 } from '../protocol/base64.ts'
 import { McpError } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
@@ -47,7 +47,7 @@ export async function readRound(call: Call, seals: Seals, host: Host): Promise<R
   const { requestState, inputResponses = {} } = call.params
   if (!withRounds.has(call.method)) return { journal: emptyJournal }
   if (!isObject(inputResponses)) throw new McpError('invalid_params', 'params.inputResponses must be an object')
-  const single = isSingle(host.server.registry, call)
+  const single = isSingleUse(host.server.registry, call)
   if (requestState === undefined) {
     // What nobody asked for could be used any number of times.
     return { journal: single ? emptyJournal : answeredBy(emptyJournal, inputResponses) }
@@ -90,16 +90,16 @@ export async function sealRound(
 ): Promise<string> {
   // Asked again is not asked anew: two states with names of their own would be used twice.
   const name = round.answers ? undefined : round.name
-  const isOnce = isSingle(host.server.registry, call)
+  const isOnce = isSingleUse(host.server.registry, call)
   const sealedState: SealedState = isOnce
     ? { name: name ?? crypto.randomUUID(), answerBy: Date.now() + answerTimeoutMs }
     : {}
   // An outcome is kept for `longestWait` after its answer.
-  const lifeMs = isOnce ? answerTimeoutMs + longestWait : answerTimeoutMs
+  const lifeMs = isOnce ? answerTimeoutMs + maxAnswerTimeoutMs : answerTimeoutMs
   const text = JSON.stringify(journal)
   if (text.length > mostCarried) {
     sealedState.kept = crypto.randomUUID()
-    await host.round(sealedState.kept).put(text, Date.now() + Math.max(lifeMs, longestWait))
+    await host.round(sealedState.kept).put(text, Date.now() + Math.max(lifeMs, maxAnswerTimeoutMs))
   } else sealedState.journal = journal
   return seals.seal(await purposeOf(call), sealedState, lifeMs)
 }
@@ -127,7 +127,7 @@ async function claimAndAnswer(
   work: () => Promise<Answer>,
   report: Host['report'],
 ): Promise<Answer> {
-  const expires = Date.now() + longestWait
+  const expires = Date.now() + maxAnswerTimeoutMs
   const claim = await round.consume(await digest(distinct(answers)), expires, isLate)
   switch (claim.is) {
     case 'first': {

@@ -7,7 +7,7 @@ import type { Call, CallEnvironment } from '../engine/call.ts'
 import { emptyJournal } from '../engine/journal.ts'
 import { implementationOf } from '../engine/methods/discover.ts'
 import { methodIn } from '../engine/methods/index.ts'
-import { mirroredIn } from '../engine/methods/tools.ts'
+import { mirroredParameters } from '../engine/methods/tools.ts'
 import { methodOf, runCall } from '../engine/run.ts'
 import { wait } from '../engine/wait.ts'
 import type { SubscriptionStream } from '../plugin.ts'
@@ -43,7 +43,7 @@ export async function serveStateless(
       const address = request.headers.get('CF-Connecting-IP') ?? undefined
       return await openSubscription(await host.listen(message, principal, address), host)
     }
-    checkMirroredParameters(request.headers, await mirroredIn(registry, call), call.params.arguments)
+    checkMirroredParameters(request.headers, await mirroredParameters(registry, call), call.params.arguments)
   } catch (thrown) {
     return errorResponse(asMcpError(thrown, host.report), message.id)
   }

@@ -11,13 +11,13 @@ import { isVisible } from './lists.ts'
 import { type Method, type MethodContext, readObject, readTarget, readText, readTexts } from './method.ts'
 import { findResource } from './resources.ts'
 
-export const completes = (registry: Registry) =>
+export const hasCompletions = (registry: Registry) =>
   [registry.prompts, registry.templates].some((entries) =>
     [...entries.values()].some((entry) => Object.keys(entry.complete).length > 0),
   )
 
 export const complete: Method = {
-  offered: completes,
+  offered: hasCompletions,
   target({ ref }) {
     const { type, name, uri } = isObject(ref) ? ref : {}
     return type === 'ref/prompt' ? readTarget('prompt', name) : readTarget('template', uri)
@@ -28,19 +28,21 @@ export const complete: Method = {
     const name = readText(argument, 'name', 'params.argument')
     const prefix = readText(argument, 'value', 'params.argument')
     const variables = readTexts(readObject(params, 'context'), 'arguments', 'params.context')
-    const { names, completers, owner, resource } = await referred(context, readObject(params, 'ref'))
+    const { names, completers, owner, resource } = await readReference(context, readObject(params, 'ref'))
     if (!names.includes(name)) throw new McpError('invalid_params', `${owner} has no argument "${name}"`)
     const completer = Object.hasOwn(completers, name) ? completers[name] : undefined
     if (!completer) return { completion: { values: [], hasMore: false } }
     const caller = { principal: context.call.principal }
-    const completion = await complement(completer, prefix, variables, caller)
+    const completion = await runCompleter(completer, prefix, variables, caller)
     return {
-      completion: resource ? await readableOnly(completion, resource, { name, known: variables }, caller) : completion,
+      completion: resource
+        ? await omitUnreadable(completion, resource, { name, known: variables }, caller)
+        : completion,
     }
   },
 }
 
-async function complement(
+async function runCompleter(
   completer: NonNullable<Completions<Record<string, string>>[string]>,
   prefix: string,
   variables: Record<string, string>,
@@ -56,7 +58,7 @@ async function complement(
 }
 
 /** Leaves out values of resources that the caller may not read, where all variables of the template are known. */
-async function readableOnly(
+async function omitUnreadable(
   completion: Completion,
   { template, authorize }: Resource,
   { name, known: context }: { name: string; known: Record<string, string> },
@@ -80,7 +82,7 @@ type Found = readonly string[] | { values: readonly string[]; total?: number; ha
 const isList = (match: Found): match is readonly string[] => Array.isArray(match)
 
 /** What a reference points at: the names it may complete, and how. */
-async function referred({ server, call }: MethodContext, ref: Params) {
+async function readReference({ server, call }: MethodContext, ref: Params) {
   const caller = { principal: call.principal }
   if (ref.type === 'ref/prompt') {
     const name = readText(ref, 'name', 'params.ref')

@@ -4,7 +4,7 @@ import type { Registry } from '../../declarations/server.ts'
 import { supportedVersions } from '../../protocol/revisions/index.ts'
 import type { Implementation, ServerCapabilities } from '../../protocol/types.ts'
 import type { CallEnvironment } from '../call.ts'
-import { completes } from './completion.ts'
+import { hasCompletions } from './completion.ts'
 import { uncached } from './lists.ts'
 import type { Method } from './method.ts'
 import { hasResources } from './resources.ts'
@@ -26,7 +26,7 @@ export const discover: Method = {
 export function capabilitiesOf(registry: Registry, { updates }: Pick<CallEnvironment, 'updates'>): ServerCapabilities {
   return {
     logging: {},
-    ...(completes(registry) && { completions: {} }),
+    ...(hasCompletions(registry) && { completions: {} }),
     ...(registry.tools.size > 0 && { tools: { listChanged: updates } }),
     ...(hasResources(registry) && { resources: { subscribe: updates, listChanged: updates } }),
     extensions: registry.extensions,

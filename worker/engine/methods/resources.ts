@@ -54,7 +54,7 @@ export const readResource: Method = {
   target: ({ uri }) => readTarget('resource', uri),
   async answer({ server, call, context }) {
     const uri = readUri(readText(call.params, 'uri'))
-    const match = await readable(server.registry, { principal: call.principal }, uri)
+    const match = await findReadable(server.registry, { principal: call.principal }, uri)
     if (!match) throw resourceNotFound(uri)
     const { resource, variables } = match
     const value = await resource.handler(variables, Object.assign(context, { uri }))
@@ -67,7 +67,7 @@ export const readResource: Method = {
 
 /** What serves a URI: a fixed resource first, then the first template that expands to it. */
 export function findResource(registry: Registry, uri: string) {
-  const fixed = registry.resources.get(uri) ?? spelledLike(registry, uri)
+  const fixed = registry.resources.get(uri) ?? findEquivalent(registry, uri)
   if (fixed) return { resource: fixed, variables: {} }
   for (const resource of registry.templates.values()) {
     const variables = resource.template?.match(uri)
@@ -77,7 +77,7 @@ export function findResource(registry: Registry, uri: string) {
 }
 
 /** A fixed resource whose URI is another spelling of this one, as `note://%31` is of `note://1`. */
-function spelledLike({ resources }: Registry, uri: string): Resource | undefined {
+function findEquivalent({ resources }: Registry, uri: string): Resource | undefined {
   if (!uri.isWellFormed() || uri.length > bounds.uriCharacters) return undefined
   const requestedUri = normalizeUri(uri)
   for (const [declared, resource] of resources) {
@@ -88,7 +88,7 @@ function spelledLike({ resources }: Registry, uri: string): Resource | undefined
 }
 
 /** What serves a URI, if this caller may read it. */
-export async function readable(registry: Registry, caller: Caller, uri: string) {
+export async function findReadable(registry: Registry, caller: Caller, uri: string) {
   const match = findResource(registry, uri)
   if (!match || !isPermitted(match.resource, caller) || !(await isVisible(match.resource, caller))) return undefined
   const { authorize } = match.resource

@@ -35,11 +35,11 @@ export const callTool: Method = {
     const checked = tool.input ? await tool.input.check(args) : { value: {} }
     // The model can correct itself, so it is told as a result.
     if ('issues' in checked) return toolError(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`) as Result
-    return (await work(tool, checked.value, context)) as Result
+    return (await runHandler(tool, checked.value, context)) as Result
   },
 }
 
-async function work(tool: Tool, input: unknown, methodContext: MethodContext) {
+async function runHandler(tool: Tool, input: unknown, methodContext: MethodContext) {
   const { call, environment, context } = methodContext
   try {
     return await callToolResult(await tool.handler(input, context), tool.output, tool.item.name)
@@ -63,7 +63,7 @@ async function work(tool: Tool, input: unknown, methodContext: MethodContext) {
 }
 
 /** The arguments that a call must repeat in headers; none for anything but a tool that this caller may use. */
-export async function mirroredIn(registry: Registry, call: Call): Promise<readonly HeaderParameter[]> {
+export async function mirroredParameters(registry: Registry, call: Call): Promise<readonly HeaderParameter[]> {
   const tool = call.method === 'tools/call' ? registry.tools.get(call.params.name as string) : undefined
   return tool?.mirrored.length && (await isVisible(tool, { principal: call.principal })) ? tool.mirrored : []
 }

@@ -6,7 +6,7 @@
 import type { TaskTerms, TaskView } from '../../../durable-objects/rpc.ts'
 import type { ExtraSubscription, Open } from '../../declarations/server.ts'
 import type { Call } from '../../engine/call.ts'
-import { longestWait } from '../../engine/journal.ts'
+import { maxAnswerTimeoutMs } from '../../engine/journal.ts'
 import { isPermitted } from '../../engine/methods/lists.ts'
 import { type MethodContext, readObject } from '../../engine/methods/method.ts'
 import { McpError } from '../../protocol/errors.ts'
@@ -76,7 +76,7 @@ export async function callAsTask(
   const startResult = await site
     .task(name)
     .start(
-      await site.callOf(call, environment.seals, terms.after + terms.ttl + longestWait),
+      await site.callOf(call, environment.seals, terms.after + terms.ttl + maxAnswerTimeoutMs),
       terms,
       { name, taskId, session: undefined },
       boxed(answers),
