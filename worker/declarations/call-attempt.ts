@@ -4,7 +4,7 @@ import type { Params } from '../protocol/types.ts'
 export type CallAttempt = {
   readonly method: string
   readonly params: Params
-  /** Whom the call counts for: what `Limiter.callerOf` returned for its HTTP request. */
+  /** The caller that the call counts for: what `Limiter.callerOf` returned for its HTTP request. */
   readonly caller: string
   /** Calls with the same object came in one POST, and are counted together. */
   readonly post: object

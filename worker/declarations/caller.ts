@@ -1,23 +1,23 @@
 import type { Principal } from '../protocol/principal.ts'
 import type { Awaitable } from './context.ts'
 
-/** Who looks at a list, or calls something on it. */
+/** The caller of a request. */
 export type Caller = {
   readonly principal: Principal | undefined
 }
 
 export type AccessOptions = {
   /**
-   * What a token must allow to use this, all of them. Who lacks one does not see it in lists, and is refused before the
-   * handler runs. Without `auth` nobody has any.
+   * The scopes that a token needs to use this, all of them. A caller that lacks one does not see the entry in lists, and is refused before the
+   * handler runs. On a server without `auth`, no caller has any.
    */
   scopes?: readonly string[] | undefined
   /** How much one caller may use it. Takes a server with `rateLimit()` of `edgemcp/rate-limit`. */
   rateLimit?: RateLimit | undefined
-  /** Lists show it to those too who lack its scopes, so that they know what to ask for. */
+  /** Lists show the entry to callers that lack its scopes too, so that clients can request them. */
   listWithoutScopes?: boolean | undefined
   /**
-   * Decides by caller, never by connection, who may see and use this. Default: every caller. A hidden entry is answered like one that does
+   * Decides by caller, never by connection, whether the entry is visible and can be used. Default: every caller. A hidden entry is answered like one that does
    * not exist.
    */
   visibleTo?: (caller: Caller) => Awaitable<boolean>
@@ -29,7 +29,7 @@ export type AccessOptions = {
   enabled?: boolean
 }
 
-/** How much one principal may use something, or one address that nobody is signed in from. */
+/** How much one principal may use something, or one IP address without a principal. */
 export type RateLimit = {
   /** How often, about: `60/m` is 60 times a minute, `10/10s` ten times in ten seconds. The platform has no other periods. */
   readonly rate?: string
@@ -39,7 +39,7 @@ export type RateLimit = {
   readonly concurrent?: number
 }
 
-/** Of something registered: who may see and use it. */
+/** The access options of an entry. */
 export type Guarded = {
   readonly visibleTo: AccessOptions['visibleTo']
   readonly scopes?: AccessOptions['scopes'] | undefined
@@ -48,11 +48,11 @@ export type Guarded = {
   readonly enabled?: boolean | undefined
 }
 
-/** Enables and disables, for everybody and on every isolate; everyone who listens hears that the list has changed. */
+/** Enables and disables an entry, for every caller and in every isolate. Subscribers get a notification that the list has changed. */
 export interface Registration {
   enable(): Promise<void>
-  /** It is not listed any more, and answered like something that does not exist. */
+  /** From now on the entry is not listed, and requests for it get the answer for an unknown name. */
   disable(): Promise<void>
-  /** The same as `disable`: what is declared can come back. */
+  /** The same as `disable`: the entry can be enabled again. */
   remove(): Promise<void>
 }

@@ -46,7 +46,7 @@ export class ChangeHub implements Changes {
 
   async enabledOverrides(): Promise<Readonly<Record<string, boolean>>> {
     const [first] = this.#delivering()
-    // Each of them has been told of all changes.
+    // Each of them has all overrides.
     return (await first?.enabledOverrides()) ?? {}
   }
 

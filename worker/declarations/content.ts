@@ -48,10 +48,10 @@ export const resourceLink = (uri: string, item: Omit<ResourceItem, 'uri'>): Reso
 /** A resource carried inside the answer. */
 export const embeddedResource = (resource: ResourceContents): EmbeddedResource => ({ type: 'resource', resource })
 
-/** A tool result that tells the model what went wrong. */
+/** A tool result with `isError`, whose text tells the model what went wrong. */
 export const toolError = (message: string): CallToolResult => toolResult({ content: [text(message)], isError: true })
 
-/** What the model is told of anything that a tool threw. */
+/** The tool result for what a handler threw. */
 export const failureOf = (thrown: unknown): CallToolResult =>
   toolError(thrown instanceof Error && thrown.message !== '' ? thrown.message : 'The tool failed')
 

@@ -1,4 +1,4 @@
-/** What a handler may know and ask while it serves one call. */
+/** The context of a handler: `ctx`. */
 import type { Principal } from '../protocol/principal.ts'
 import type {
   CreateMessageParams,
@@ -17,7 +17,7 @@ import type { HandleState, KeyedState } from './state.ts'
 
 export type Awaitable<T> = T | Promise<T>
 
-/** What a value is after a trip through JSON. `never`: it has no JSON form. */
+/** The type of a value after `JSON.parse(JSON.stringify(value))`. `never`: it has no JSON form. */
 // biome-ignore lint/suspicious/noConfusingVoidType: an effect without a return statement returns void
 export type Jsonify<T> = T extends string | number | boolean | null | undefined | void
   ? T
@@ -36,7 +36,7 @@ export type Jsonify<T> = T extends string | number | boolean | null | undefined 
           ? { [K in keyof T]: undefined extends T[K] ? Exclude<Jsonify<T[K]>, undefined> | null : Jsonify<T[K]> }
           : { [K in keyof T]: Jsonify<T[K]> }
 
-/** What a client may be able to do. */
+/** A feature of clients that input requests need. */
 export type ClientFeature =
   | 'elicitation'
   | 'elicitation.url'
@@ -45,34 +45,34 @@ export type ClientFeature =
   | 'sampling.context'
   | 'roots'
 
-/** A person's answer to a form. */
+/** The user's response to a form. */
 export type FormResult<T> =
   | { readonly action: 'accept'; readonly content: T }
   | { readonly action: 'decline' | 'cancel'; readonly content?: undefined }
 
-/** What a person said to being sent to a page: to `accept` is to go there, not to be done there. */
+/** The user's response to a URL elicitation: `accept` is the consent to open the page, not its completion. */
 export type UrlElicitationResult = { readonly action: 'accept' | 'decline' | 'cancel' }
 
-/** What to ask the client's model: `prompt` is short for one user message of text. */
+/** A sampling request: `prompt` is short for one user message of text. */
 export type SamplingRequest = Omit<CreateMessageParams, 'messages'> &
   ({ prompt: string; messages?: undefined } | { messages: SamplingMessage[]; prompt?: undefined })
 
-/** What the client's model answered; `text` is its text blocks put together. */
+/** The message of the client's model; `text` is its text blocks, concatenated. */
 export type SamplingResult = CreateMessageResult & { readonly text: string }
 
-/** A client's answer to any question, unchecked. */
+/** The result of any input response, as the client sent it and not validated. */
 export type InputResponse = Partial<ElicitResult> & Partial<CreateMessageResult> & { readonly roots?: readonly Root[] }
 
 export type AskOptions = {
-  /** Milliseconds until an answer is too late, and the call ends. Default and most: a day. */
+  /** Milliseconds that the client has to respond; then the call ends. Default and maximum: a day. */
   timeout?: number
 }
 
 export type UrlElicitationOptions = AskOptions & {
   /**
-   * Nothing can be done before the person has been there: a 2025-11-25 client gets the error `-32042`, and makes its request
-   * again afterwards, instead of being asked while the call waits. Look into your own state for whether they are done, before
-   * you ask.
+   * The call cannot go on before the user has completed the page: a 2025-11-25 client gets the error `-32042` and repeats its request
+   * afterwards, instead of an elicitation while the call waits. Check in your own state whether the user has completed it before you call
+   * `elicitUrl`. Default: `false`.
    *
    * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
    */
@@ -82,11 +82,11 @@ export type UrlElicitationOptions = AskOptions & {
 export interface Context {
   /** Aborted when the client cancels the call, or, in stateless revisions, closes its connection. */
   readonly signal: AbortSignal
-  /** Who makes this request; `undefined` on a server without auth. */
+  /** The authenticated caller; `undefined` on a server without `auth`. */
   readonly principal: Principal | undefined
-  /** The session this call belongs to; `undefined` in revisions that have none. */
+  /** The session of the call; `undefined` in protocol versions without sessions. */
   readonly session: { readonly id: string } | undefined
-  /** What the client calls itself. For display only: anyone may claim anything. */
+  /** The name and version that the client gives itself. For display only: they are not authenticated. */
   readonly client: Implementation | undefined
   /**
    * The id of the JSON-RPC request, as its client chose it: unique among the requests that are open in a session. In stateless
@@ -96,18 +96,18 @@ export interface Context {
   /** The request's `_meta`. */
   readonly meta: Readonly<Meta>
 
-  /** Did the client declare this? Asking for what it did not is refused. */
+  /** Whether the client declared the feature. An input request for another one throws. */
   supports(feature: ClientFeature): boolean
 
   /**
-   * Asks the person a question and waits for the answer, in every revision that has questions.
+   * Asks the user to fill in a form and waits for the response, in every protocol version that has elicitation.
    *
-   * The handler is run from the top for each answer: code before a question runs once per round, so put effects in
-   * `once`. Keys are unique in a handler.
+   * The handler runs again from its start for each response: code before it runs once per round, so put side effects into `once`. Keys are
+   * unique in a handler.
    *
-   * @param key names the question within this call
+   * @param key identifies the input request in this call
    * @param schema an object of plain fields: text, numbers, booleans, choices
-   * @throws McpError `missing_client_capability` when the client cannot be asked
+   * @throws McpError `missing_client_capability` when the client does not support it
    */
   elicit<const S extends Schema>(
     key: string,
@@ -117,11 +117,11 @@ export interface Context {
   ): Promise<FormResult<Infer<S>>>
 
   /**
-   * Sends the person to a page, for what must not pass through the client: passwords, payments, other sites' consent. The
-   * page must find out by itself who opens it: it may not be whom this call is for.
+   * Asks the user to open a page, for what must not pass through the client: passwords, payments, consent of other sites. The page must
+   * authenticate the user by itself: it may be another user than that of this call.
    *
    * @param url https, without anything personal in it and without a login of its own
-   * @throws McpError `missing_client_capability` when the client cannot send anybody anywhere
+   * @throws McpError `missing_client_capability` when the client does not support it
    * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode
    */
   elicitUrl(
@@ -131,52 +131,52 @@ export interface Context {
     options?: UrlElicitationOptions,
   ): Promise<UrlElicitationResult>
 
-  /** Tells the client that a person is done on the page that this question sent them to. Not every revision has a word for it. */
+  /** Notifies the client that the user has completed the page of a URL elicitation. Not every protocol version has this notification. */
   elicitationComplete(key: string): void
 
   /**
-   * Asks the client's model.
+   * Requests a message of the client's model.
    *
-   * @throws McpError `missing_client_capability` when the client cannot be asked; ClientError when it answered with an error
+   * @throws McpError `missing_client_capability` when the client does not support it; ClientError when it responds with an error
    */
   sample(key: string, request: SamplingRequest, options?: AskOptions): Promise<SamplingResult>
 
   /**
-   * The folders the client works in.
+   * Requests the roots of the client: the folders that it works in.
    *
-   * @throws McpError `missing_client_capability` when the client cannot be asked; ClientError when it answered with an error
+   * @throws McpError `missing_client_capability` when the client does not support it; ClientError when it responds with an error
    */
   roots(key?: string): Promise<readonly Root[]>
 
   /**
-   * The raw form: opens questions as they are in the protocol, and ends the round. The handler is run again when the client
-   * has answered; it finds what was said with `inputResponse`. A key that is asked again is to be answered again.
+   * Sends input requests as they are in the protocol, and ends the round. The handler runs again with the responses, which `inputResponse`
+   * returns. A key that is requested again needs another response.
    *
    * @param requests by key, at least one
    * @returns never: `return` it, so that the types know too
-   * @throws McpError `missing_client_capability` when the client cannot be asked that
+   * @throws McpError `missing_client_capability` when the client does not support one of them
    * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
    */
   requestInput(requests: Readonly<Record<string, InputRequest>>, options?: AskOptions): Promise<never>
 
   /**
-   * What the client answered to a question, as it came and not checked: `undefined` when it has not been answered yet.
+   * Returns the result of an input response, as the client sent it and not validated: `undefined` when there is none yet.
    *
-   * @throws ClientError when it answered with an error
+   * @throws ClientError when the client responded with an error
    */
   inputResponse(key: string): InputResponse | undefined
 
   /**
-   * Runs an effect once in a conversation, however many rounds of questions it takes. Each round gets the same result: what the
-   * effect returned, after a trip through JSON. A `Date` becomes its text, as the type says.
+   * Runs a side effect once in a call, in whichever round. Each round gets the same result: what the effect returned, after
+   * `JSON.parse(JSON.stringify(value))`. A `Date` becomes a string, as the type says.
    *
    * @throws TypeError for a result that has no JSON form, such as a `Map`; the message names the key
    */
   once<T>(key: string, effect: () => Awaitable<T>): Promise<Jsonify<T>>
 
   /**
-   * State that outlives the call, declared with `edgemcp/state`: of this session, user or tenant, or found by a handle.
-   * Each of its operations is a transaction, and happens again in each round: put those that change something in `once`.
+   * Opens state that outlives the call, declared with `edgemcp/state`: of this session, user or tenant, or found by a handle. Each of its
+   * operations is a transaction, and runs again in each round: put those that write into `once`.
    *
    * @throws McpError `internal_error` when this call has no such session, user or tenant; `unknown_handle`, from the
    * operations, for a handle that was not made here for this principal, or has lapsed
@@ -184,28 +184,28 @@ export interface Context {
   state<T>(of: KeyedState<T>): T
   state<T>(of: HandleState<T>, handle: string): T
 
-  /** A new handle. Nothing is stored until it is used. */
+  /** Creates a handle. Nothing is stored until it is used. */
   createHandle(of: HandleState<unknown>): Promise<string>
 
   /**
-   * Waits, however long. A run of a task is not in memory meanwhile; other calls wait in memory, and keep their connection open.
+   * Waits for any time. A task is not in memory meanwhile; other calls wait in memory, and keep their connection open.
    *
-   * A handler that is run again sleeps until the moment that the key stands for, so keys are unique among the sleeps of a handler. Not
+   * A handler that runs again sleeps until the moment that is stored under the key, so keys are unique among the sleeps of a handler. Not
    * inside `once`.
    *
-   * @param key names the sleep within this call
+   * @param key identifies the sleep in this call
    * @param duration milliseconds, or a text such as `2s`, `10m`, `1h`, `7d`
    * @example await ctx.sleep('overnight', '8h')
    */
   sleep(key: string, duration: number | string): Promise<void>
 
-  /** Waits like `sleep`, until a moment: a `Date`, or its milliseconds. */
+  /** Waits like `sleep`, until a moment: a `Date`, or milliseconds since 1970. */
   sleepUntil(key: string, moment: number | { valueOf(): number }): Promise<void>
 
-  /** Tells how far the call is, if the client asked to know. A value that does not increase is not sent. */
+  /** Sends a progress notification, if the client sent a progress token. A value that does not increase is not sent. */
   progress(progress: number, total?: number, message?: string): void
 
-  /** Sends a log line to the client, if it asked for lines this severe. No secrets, no personal data. */
+  /** Sends a log message to the client, if its log level allows it. No secrets, no personal data. */
   log(level: LogLevel, data: unknown, logger?: string): void
 
   /**

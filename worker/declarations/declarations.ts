@@ -11,12 +11,12 @@ import type { Resource } from './resource.ts'
 import type { Open, ServerOptions } from './server.ts'
 import type { Tool } from './tool.ts'
 
-/** What `subscriptions/listen` is asked for beyond the changes of lists and resources. */
+/** Topics of a `subscriptions/listen` beyond the changes of lists and resources. */
 export type ExtraSubscription = {
   /** The part of the filter that is honoured. */
   readonly filter: Params
   readonly topics: readonly string[]
-  /** Called once the stream is there. @param shard of the Subscriptions objects, which it belongs to */
+  /** Called once the stream is open. @param shard the Subscriptions object that serves it */
   onOpened(shard: number): Promise<void>
 }
 
@@ -43,7 +43,7 @@ export interface Declarations {
   readonly interceptors: readonly Interceptor[]
   /** Grows with each declaration, so that what is computed from declarations can be cached. */
   readonly version: number
-  /** Reads what streams may be asked for besides: see `Plugin.subscriptionTopics`. */
+  /** Reads the other filters of `subscriptions/listen`: see `Plugin.subscriptionTopics`. */
   readonly subscriptionFilters?:
     | ((params: Params, open: Open, principal: Principal | undefined) => Promise<ExtraSubscription | undefined>)
     | undefined

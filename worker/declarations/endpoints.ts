@@ -34,7 +34,7 @@ export type Admitted = {
   readonly plugins?: readonly string[]
 }
 
-/** Endpoints made on demand, such as those of `routeByTenant`, are made again when they are asked again. */
+/** Endpoints made on demand, such as those of `routeByTenant`, are made again when a request needs them again. */
 const endpoints = new BoundedMap<string, Endpoint>({ maxEntries: 10_000 })
 
 /** @param tenant of an auth that admits one tenant only: such endpoints may have one identity */

@@ -12,7 +12,7 @@ export interface Forwarded {
   readonly what: string
   /** Goes before the names of its tools and prompts here. */
   readonly prefix: string
-  /** Of everything that it has; `[]` if each entry has its own; `undefined`: nobody has decided. */
+  /** Of everything that it has; `[]` if each entry has its own; `undefined`: not decided. */
   readonly scopes: readonly string[] | undefined
   scopesOf(entry: ForwardedEntry): readonly string[]
 }

@@ -17,7 +17,7 @@ export interface CallInfo {
   readonly session: { readonly id: string } | undefined
   /** The step runs a task that an earlier call has created. */
   readonly isTask: boolean
-  /** What its endpoint says of the call; `undefined` for a call that runs again after its Durable Object was lost, and for a task. */
+  /** What its endpoint stores with the call; `undefined` for a call that runs again after its Durable Object was lost, and for a task. */
   readonly admitted: Admitted | undefined
   /** Aborted when the client cancels the call or closes its connection, or when an outer interceptor aborts the signal that it gave. */
   readonly signal: AbortSignal

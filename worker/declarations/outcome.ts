@@ -21,7 +21,7 @@ export type Journal = {
   readonly unusedRounds: number
 }
 
-/** The step has a result. `cause`: what the tool's handler threw, when the result says that the tool failed. */
+/** The step has a result. `cause`: what the handler of the tool threw, if the result has `isError`. */
 export type ResultOutcome = { readonly type: 'result'; readonly result: Result; readonly cause?: unknown }
 
 /** The handler needs input of the client: the call goes on with its answers, in another step. */

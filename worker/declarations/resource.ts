@@ -11,7 +11,7 @@ import { type TemplateVariables, type UriTemplate, uriTemplate } from '../protoc
 import type { AccessOptions, Caller, Guarded } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
 
-/** Completes one variable or argument: what has been typed so far, the others that are known already, and who asks. */
+/** Completes one variable or argument, from what has been typed so far, the values of the others that are known, and the caller. */
 export type Completer<Others> = (
   prefix: string,
   context: Partial<Others>,
@@ -37,7 +37,7 @@ export type ResourceDefinition<U extends string> = AccessOptions & {
   /** How long a client may keep what it read. */
   caching?: Caching
   /**
-   * Who may read and hear of one of a template's resources, by its variables; everyone who sees the template when left out.
+   * Decides by its variables whether a caller may read and subscribe to a resource of the template. Default: every caller that sees the template.
    * What it hides is answered like something that does not exist.
    */
   authorize?: (caller: Caller, variables: TemplateVariables<U>) => Awaitable<boolean>

@@ -89,7 +89,7 @@ type Flat<T> = { [K in keyof T]: T[K] } & {}
 export type Issue = { path: string; message: string }
 export type Issues = readonly Issue[]
 
-/** More issues than these help nobody, and a client decides how many there are. */
+/** More issues than these do not help, and a client decides how many there are. */
 export const mostIssues = 20
 /** Characters of one issue: its path can hold what a client wrote, and its message, too. */
 const longestIssue = 500

@@ -31,11 +31,11 @@ import type { JsonSchemaReader, Schema } from './schema.ts'
 import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
 
 export type ServerOptions = Implementation & {
-  /** Told to the model by clients that do so. */
+  /** Instructions for the model, which clients may add to its context. */
   instructions?: string
   /** Experimental capabilities to declare, by name, with their settings. Default: none. */
   experimental?: Readonly<Record<string, Params>>
-  /** How long clients may keep lists, and for whom. Default: not at all. */
+  /** How long clients may cache lists, and for whom. Default: not at all. */
   caching?: Caching
   /** Entries on one page of a list. Default 1,000: many clients read the first page only. */
   pageSize?: number
@@ -190,7 +190,7 @@ export class Server {
   }
 
   /**
-   * The schema of a question, read now: what no form can show is an error at start-up, not when a handler first asks.
+   * Reads the schema of an elicitation now, so that a field that no form can show is an error at startup, not when a handler first elicits.
    *
    * @returns the schema, for `ctx.elicit`
    * @throws Error with one sentence that names the field and the fix

@@ -36,7 +36,7 @@ export type StateSession = {
   keep(object: string): void
 }
 
-/** What may be asked of an object that keeps state. */
+/** The RPC interface of an object that keeps state. */
 export interface StateRpc {
   run(call: StateCall): Promise<StateAnswer>
   /** Deletes everything. @param expires milliseconds: until when to remember that it is gone */

@@ -4,7 +4,7 @@ import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Awaitable } from './context.ts'
 
-/** What an `auth` says about principals that are stored. */
+/** How an `auth` handles principals that are stored. */
 export interface StoredPrincipals {
   /**
    * Names of claims that may be stored, sealed, with a task, until its `ttl`. Name none that is a credential, such as another

@@ -42,7 +42,7 @@ export type ToolDefinition<I extends Schema | undefined, O extends Schema | unde
 export type TaskOptions = {
   /** Clients that know no tasks are refused. Default: they wait for the answer. */
   required?: boolean
-  /** What is done by then is answered at once, and so is a question that is asked by then. Default: at once a task. */
+  /** A result or an input request that is there by then is the response, without a task. Default: the call becomes a task at once. */
   answerWithin?: number | string
   /** From its beginning, how long it is kept; work that is not done by then is cancelled. Default one day. */
   ttl?: number | string

@@ -3,7 +3,7 @@ import type { RequestId, Result } from '../protocol/types.ts'
 import type { Call } from './call.ts'
 import { cacheableResults } from './methods/lists.ts'
 
-/** The text of an answer. A list that everybody sees is written once for each revision. */
+/** Serializes a response. A list that is the same for every caller is serialized once for each protocol version. */
 export function serializeResult(
   id: RequestId,
   registry: Registry,

@@ -7,13 +7,13 @@ import type { RequestId } from '../protocol/types.ts'
 export const maxBatchCharacters = 8 * 1024 * 1024
 
 /**
- * Bounds the answers of one batch, which wait in memory for one another: a short request can ask for a long answer, and a
- * batch can ask for it many times. Size is counted as each answer is made, so that the ones beyond the bound are not kept.
+ * Bounds the responses of one batch, which wait in memory for one another: a short request can have a long response, and a batch can repeat it
+ * many times. Each response is counted as it is made, so that those beyond the bound are not kept.
  */
 export class BatchAnswers {
   #characters = 0
 
-  /** Returns the text of an answer; that of an error when the answers of the batch have no room for it. */
+  /** Returns the text of a response; that of an error when it is beyond the bound. */
   fit(id: RequestId, text: string, revision: Revision): string {
     if (this.#characters + text.length <= maxBatchCharacters) {
       this.#characters += text.length

@@ -1,4 +1,4 @@
-/** One call: what came in, what it may touch, what comes out. */
+/** A call of a client, and what its steps get from where they run. */
 
 import type { Admitted } from '../declarations/endpoints.ts'
 import type { Answer, Outcome } from '../declarations/outcome.ts'
@@ -20,15 +20,15 @@ export type { Outcome } from '../declarations/outcome.ts'
 export type Call = {
   readonly method: string
   readonly params: Params
-  /** What the client sent, if interceptors have changed the params. */
+  /** The params that the client sent, if interceptors have changed them. */
   readonly clientParams?: Params
   readonly revision: Revision
-  /** In the newest vocabulary. */
+  /** In the terms of the newest protocol version. */
   readonly capabilities: ClientCapabilities
   readonly client: Implementation | undefined
   readonly principal: Principal | undefined
   readonly session: { readonly id: string } | undefined
-  /** What the endpoint says about it, for what is stored; `undefined`: it is no call of a client, or a Worker of an older release sent it. */
+  /** What the endpoint says about the call, for work that is stored; `undefined`: the call is not of a client, or a Worker of an older release sent it. */
   readonly admitted?: Admitted | undefined
   /** The id of the JSON-RPC request; `undefined` in a run of a task. */
   readonly requestId?: RequestId | undefined
@@ -38,29 +38,29 @@ export type Call = {
   readonly logLevel: LogLevel | undefined
 }
 
-/** Opaque texts that only this server can read, bound to a purpose and to whoever asks. */
+/** Encrypts and authenticates values for one purpose and one principal. */
 export interface Seals {
   /** Names the endpoint whose seals these are. */
   readonly identity: string
   /** @param lifetimeMs milliseconds; left out: a day */
   seal(purpose: string, value: unknown, lifetimeMs?: number): Promise<string>
-  /** `undefined` when the text was not sealed here, for this purpose and this principal, or has expired. */
+  /** Returns the value; `undefined` for a text that was not sealed by this server for this purpose and this principal, or has expired. */
   open(purpose: string, sealed: string): Promise<unknown>
 }
 
-/** Everything outside the call, handed in: the engine knows no clock, no randomness and no platform. */
+/** Everything that a step needs from outside: the engine has no clock, no random numbers and no platform. */
 export interface CallEnvironment {
-  /** Asked for only when somebody wants to know: making one costs as much as a short call. */
+  /** Makes the signal when it is read first: making one costs as much as a short call. */
   signal(): AbortSignal
   readonly seals: Seals
   readonly state: StateHost
-  /** Does a change announced here reach anyone? */
+  /** Whether change notifications are delivered. */
   readonly updates: boolean
-  /** @param said how many notifications the call has come to, those of replayed stretches included */
-  /** What the client has said to this in another call, if that still holds. */
+  /** Returns the response that the client gave to an equal request in another call, if it is still valid. */
   known?(request: InputRequest): Answer | undefined
-  notify(notification: Notification, said: number): void
-  /** An effect is done: the last chance to write its result down before the handler goes on. */
+  /** @param count how many notifications the call has come to, replayed ones included */
+  notify(notification: Notification, count: number): void
+  /** Called when an effect is done, before the handler goes on, so that its result can be stored. */
   effect?(key: string, value: unknown): void
   /** Milliseconds since 1970. */
   now(): number
@@ -69,8 +69,8 @@ export interface CallEnvironment {
   /** Ends the round before its handler does: with the suspension of a task, or with an error. */
   readonly ended?: Promise<Outcome>
   closeStream(retryMs: number | undefined): void
-  /** What the client was asked under this key happens elsewhere, and is done. @param said see `notify` */
-  completed(key: string, said: number): void
-  /** Somebody should look at this; the client is not told. */
+  /** Tells the client that the user has completed the URL elicitation with this key. @param count see `notify` */
+  completed(key: string, count: number): void
+  /** Logs a problem. The client does not get it. */
   report(problem: unknown): void
 }

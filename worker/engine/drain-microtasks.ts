@@ -1,7 +1,7 @@
-/** Turns of the microtask queue that a call takes that waits for nothing outside, and some. */
+/** Turns of the microtask queue. A call that waits for nothing outside takes fewer. */
 const maxTurns = 64
 
-/** Lets go on what needs nothing from outside. Most calls are over then, and need no timer to be watched by. */
+/** Runs microtasks until work is over, or waits for something outside. Most calls are over then, and need no timer. */
 export async function drainMicrotasks(isOver: () => boolean): Promise<void> {
   for (let index = 0; index < maxTurns && !isOver(); index++) await undefined
 }

@@ -7,14 +7,14 @@ import type { Module } from '../declarations/server.ts'
 import type { Params, Result } from '../protocol/types.ts'
 import type { Method } from './methods/method.ts'
 
-/** Answers a method. @throws McpError for what the client is to be told as a JSON-RPC error */
+/** Answers a method. @throws McpError for a JSON-RPC error */
 export type ExtensionHandler = (params: Params, ctx: Context) => Awaitable<Result>
 
 export type Extension = {
-  /** What `capabilities.extensions` says of it. Default: that it is there. */
+  /** Its settings in `capabilities.extensions`. Default: `{}`. */
   settings?: Params
   methods?: Readonly<Record<string, ExtensionHandler>>
-  /** The member of `params` that the header `Mcp-Name` repeats, by method, where the extension says so. */
+  /** The member of `params` that the header `Mcp-Name` repeats, by method. Default: none. */
   named?: Readonly<Record<string, string>>
 }
 

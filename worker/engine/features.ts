@@ -1,10 +1,10 @@
-/** What a client has to support to be asked something. */
+/** Client features that input requests need. */
 
 import type { ClientFeature } from '../declarations/context.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { ClientCapabilities, InputRequest, Params } from '../protocol/types.ts'
 
-/** Where a feature stands among the capabilities: under a name, in a mode of its own or not. */
+/** The capability of a feature, and its mode if the feature is one. */
 const capabilityOf = (feature: ClientFeature) =>
   (feature === 'elicitation' ? ['elicitation', 'form'] : feature.split('.')) as [keyof ClientCapabilities, string?]
 
@@ -19,7 +19,7 @@ export function requiredCapabilities(feature: ClientFeature): ClientCapabilities
   return { [name]: mode ? { [mode]: {} } : {} }
 }
 
-/** What a client must support to be asked this. */
+/** The features that a client must support to be sent this input request. */
 export function requiredFeatures({ method, params = {} }: InputRequest): ClientFeature[] {
   if (method === 'roots/list') return ['roots']
   if (method === 'elicitation/create') return [params.mode === 'url' ? 'elicitation.url' : 'elicitation']

@@ -3,7 +3,7 @@ import { isObject } from '../protocol/jsonrpc.ts'
 
 export type { Answer, Journal } from '../declarations/outcome.ts'
 
-/** Milliseconds that anybody may take for an answer, whoever keeps the journal meanwhile. */
+/** The longest time for an input response, in milliseconds, wherever the journal is stored meanwhile. */
 export const maxAnswerTimeoutMs = 24 * 60 * 60_000
 
 export const emptyJournal: Journal = {

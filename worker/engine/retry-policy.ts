@@ -2,13 +2,13 @@ import type { Registry } from '../declarations/server.ts'
 import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
 
-/** May a request be run again when nobody knows how far it came? Reading may; a tool says so by its hints. */
+/** Whether a request may be run again after it was interrupted: every request that reads, and a tool whose annotations allow it. */
 export function isSafeToRetry({ tools }: Registry, { method, params }: RequestMessage): boolean {
   if (method !== 'tools/call') return true
   const { readOnlyHint, idempotentHint } = tools.get(String(params?.name))?.item.annotations ?? {}
   return readOnlyHint === true || idempotentHint === true
 }
 
-/** Must a round of this call be answered once, however often it is sent? */
+/** Whether each round of the call is answered once, however often it is sent. */
 export const isSingleUse = ({ tools }: Registry, { method, params }: { method: string; params: Params }): boolean =>
   method === 'tools/call' && tools.get(String(params.name))?.singleUse === true

@@ -11,16 +11,16 @@ import type { Method, MethodContext } from './methods/method.ts'
 import { Round } from './round.ts'
 import { entryOf, insufficientScope, lackedScopes } from './scopes.ts'
 
-/** What answers a call, if its protocol version has the method. Methods of plugins come first. */
+/** Returns the method of a call, if its protocol version has it. Methods of plugins come first. */
 export const methodOf = (registry: Registry, { method, revision }: Call): Method | undefined =>
   (registry.methods.get(method) as Method | undefined) ??
   (revision.requests.has(method) ? callMethod(method) : undefined)
 
 /**
- * One step of a call: runs it until it is done or needs an answer that nobody has given yet. It never waits for a
- * client, so it needs no session, no stream and no connection; whoever calls it is the loop.
+ * Runs one step of a call, until it has a result or needs input of the client. A step never waits for a client, so it needs no session, stream or
+ * connection; its caller is the loop.
  *
- * @throws McpError for everything the client is to be told as a JSON-RPC error
+ * @throws McpError for a JSON-RPC error
  */
 export async function run(
   server: Server,

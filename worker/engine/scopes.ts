@@ -1,5 +1,5 @@
 /**
- * What a token must allow.
+ * The scopes that requests need.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization#scope-challenge-handling
  */
@@ -21,18 +21,19 @@ const none: readonly string[] = []
 type NamedRequest = { readonly method: string; readonly params?: Params }
 
 /**
- * All scopes of what a request is about, if the caller lacks one of them. What is hidden from it needs none: it is not there.
+ * Returns all scopes of what a request is about, if the caller lacks one of them. An entry that is hidden from the caller has none: the request
+ * gets the answer for an unknown name.
  *
  * @param open of the caller's seals
  */
 export async function lackedScopes(
   registry: Registry,
   principal: Principal | undefined,
-  intercepted: NamedRequest,
+  request: NamedRequest,
   open: Open,
 ): Promise<readonly string[]> {
-  const [entry, ...others] = await entriesOfRequest(registry, intercepted, open)
-  // Of several servers the one that has it decides, when it is asked.
+  const [entry, ...others] = await entriesOfRequest(registry, request, open)
+  // Of several servers, the one that has the entry checks the scopes itself.
   if (!entry || others.length > 0 || isPermitted(entry, { principal })) return none
   return (await isVisible(entry, { principal })) ? (entry.scopes ?? none) : none
 }
@@ -46,11 +47,11 @@ export async function lackedScopes(
  */
 export async function scopesOf(
   registry: Registry,
-  intercepted: NamedRequest,
+  request: NamedRequest,
   open: Open,
   principal?: Principal,
 ): Promise<readonly string[]> {
-  const entries = await entriesOfRequest(registry, intercepted, open)
+  const entries = await entriesOfRequest(registry, request, open)
   const permitted = principal ? entries.filter((entry) => isPermitted(entry, { principal })) : []
   return mergeScopes(permitted.length > 0 ? permitted : entries).scopes ?? none
 }
@@ -67,8 +68,7 @@ async function entriesOfRequest(
 }
 
 /**
- * What a request is about, declared here or by another server. Only what its method looks at counts. Where several servers may have it, it
- * takes the scopes of all of them.
+ * Returns the entry that a request names, declared here or by another server. Where several servers may have it, it has the scopes of all of them.
  */
 export function entryOf(registry: Registry, method: string, params: Params): Guarded | undefined {
   const [first, ...others] = namedEntries(registry, method, params)
@@ -97,7 +97,7 @@ function declaredEntry(registry: Registry, { kind, name }: Target): Guarded | un
   return registry.templates.get(name) ?? findResource(registry, name)?.resource
 }
 
-/** What each server has that can have it: which of several has it is known only when it is asked. */
+/** The entries of all servers that may have this one: which of them has it is known only once a request was sent. */
 function forwardedEntries({ forwarded }: Registry, { kind, name }: ForwardedEntry): Guarded[] {
   const able = kind === 'resource' ? forwarded : forwarded.filter(({ prefix }) => name.startsWith(prefix))
   return able.map((server) => {
@@ -106,7 +106,7 @@ function forwardedEntries({ forwarded }: Registry, { kind, name }: ForwardedEntr
   })
 }
 
-/** Takes the scopes of all entries. */
+/** An entry with the scopes of all these. */
 const mergeScopes = (entries: readonly Guarded[]): Guarded => ({
   visibleTo: undefined,
   scopes: [...new Set(entries.flatMap(({ scopes = none }) => scopes))],

@@ -74,14 +74,14 @@ async function omitUnreadable(
       return variables !== undefined && (await authorize(caller, variables)) === true
     }),
   )
-  // A total would tell how many there are that the caller may not read.
+  // A total would count the resources that the caller may not read.
   return { values: values.filter((_, index) => allowed[index]), hasMore }
 }
 
 type Found = readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean }
 const isList = (match: Found): match is readonly string[] => Array.isArray(match)
 
-/** What a reference points at: the names it may complete, and how. */
+/** Reads the reference of a request: the names that can be completed, and their completers. */
 async function readReference({ server, call }: MethodContext, ref: Params) {
   const caller = { principal: call.principal }
   if (ref.type === 'ref/prompt') {

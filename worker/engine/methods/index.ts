@@ -1,5 +1,5 @@
 /**
- * The methods of the protocol, by name. This is the one place that knows them: what a method `requires` decides who runs it. Which versions have
+ * The methods of the protocol, by name. This is the one place that knows them: `requires` of a method decides what runs it. Which versions have
  * a method is in `requests` of `Revision`: each version lists what it adds and lacks.
  */
 import type { Revision } from '../../protocol/revision.ts'

@@ -1,5 +1,5 @@
 /**
- * Lists: who may see what, pages, and how long they may be kept.
+ * Lists: visibility, pagination and caching.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/pagination
  * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/caching
@@ -13,7 +13,7 @@ import type { MethodContext } from './method.ts'
 
 export const uncached: Caching = { ttlMs: 0, cacheScope: 'private' }
 
-/** Has it the scopes? */
+/** Whether the caller has the scopes. */
 export const isPermitted = ({ scopes }: AccessOptions, { principal }: Caller): boolean =>
   holdsScopes(principal?.scopes, scopes)
 
@@ -28,11 +28,11 @@ export async function visibleEntries<E extends AccessOptions>(entries: Iterable<
 export const isVisible = async (entry: AccessOptions, caller: Caller): Promise<boolean> =>
   entry.visibleTo ? (await entry.visibleTo(caller)) === true : true
 
-/** Does it depend on who asks whether it is listed? */
+/** Whether the entry is listed for some callers only. */
 export const variesByCaller = ({ visibleTo, scopes, listWithoutScopes }: AccessOptions): boolean =>
   visibleTo !== undefined || (scopes !== undefined && !listWithoutScopes)
 
-/** Lists that everybody sees, whole. */
+/** Results that are the same for every caller, with all entries. */
 export const cacheableResults = new WeakSet<Result>()
 
 type Position = { index: number; after: string }
@@ -42,7 +42,7 @@ type Position = { index: number; after: string }
  *
  * @param name the member that holds the entries
  * @param identify what names an entry, so that the next page starts after it even when the list has changed
- * @param personal the list depends on who asks
+ * @param personal the list depends on the caller
  */
 export async function page<E>(
   { server, call, environment }: MethodContext,
@@ -68,7 +68,7 @@ export async function page<E>(
   return result
 
   async function startOf(cursor: unknown): Promise<number> {
-    // An empty text is a cursor too, just not one of ours.
+    // An empty string is an invalid cursor, not a missing one.
     if (cursor === undefined) return 0
     const position =
       typeof cursor === 'string' && ((await environment.seals.open(purpose, cursor)) as Position | undefined)
@@ -80,7 +80,7 @@ export async function page<E>(
 }
 
 /**
- * One page of what was registered, as far as this caller may see it.
+ * One page of the declared entries that the caller may see.
  *
  * @param name, identify see `page`
  */

@@ -29,11 +29,11 @@ export interface Method {
   readonly named?: string
   /** What the params name: the request needs its scopes. The params have not been validated. */
   target?(params: Params): Target | undefined
-  /** Does this server have anything that the method could be about? */
+  /** Whether the server has anything that the method is for. */
   offered(registry: Registry, environment: Pick<CallEnvironment, 'updates'>): boolean
-  /** What a request for something that a handle stands for takes, with the seals of its principal. Handles of others take nothing. */
+  /** The scopes of what a handle in the params stands for. @param open of the seals of the principal: handles of other principals have none */
   scopes?(params: Params, open: Open): Promise<readonly string[]>
-  /** @throws McpError for everything the client is to be told as a JSON-RPC error */
+  /** @throws McpError for a JSON-RPC error */
   answer(context: MethodContext): Promise<Result>
 }
 
@@ -90,7 +90,7 @@ export interface PingMethod {
   readonly result: Result
 }
 
-/** A method of the protocol. What it `requires` decides who runs it: nothing for a call. */
+/** A method of the protocol. `requires` decides what runs it; a method without is run as a call. */
 export type ProtocolMethod = Method | SessionMethod | InitializeMethod | ListenMethod | PingMethod
 
 /** @throws McpError `invalid_params` */

@@ -31,9 +31,9 @@ export const callTool: Method = {
       throw new McpError('invalid_params', `Unknown tool: ${name}`)
     }
     const args = readObject(call.params, 'arguments')
-    // Models like to send something: what a tool does not take, it does not get.
+    // Models may send arguments to a tool that takes none: it gets none.
     const checked = tool.input ? await tool.input.check(args) : { value: {} }
-    // The model can correct itself, so it is told as a result.
+    // A result, not an error, so that the model can correct itself.
     if ('issues' in checked) return toolError(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`) as Result
     return (await runHandler(tool, checked.value, context)) as Result
   },
@@ -62,7 +62,7 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
   }
 }
 
-/** The arguments that a call must repeat in headers; none for anything but a tool that this caller may use. */
+/** The arguments that a call must repeat in headers: none for other methods, and for a tool that the caller may not use. */
 export async function mirroredParameters(registry: Registry, call: Call): Promise<readonly HeaderParameter[]> {
   const tool = call.method === 'tools/call' ? registry.tools.get(call.params.name as string) : undefined
   return tool?.mirrored.length && (await isVisible(tool, { principal: call.principal })) ? tool.mirrored : []
