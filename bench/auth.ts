@@ -28,7 +28,7 @@ type Row = Worker & {
 
 const open: Worker = {
   entry: 'servers/edgemcp.ts',
-  objects: ['McpSession', 'McpSubscriptions'],
+  objects: ['McpSession'],
   compatibilityFlags: ['enable_request_signal'],
 }
 

@@ -36,7 +36,7 @@ const billed = (name: string, objects: readonly string[], compatibilityFlags: re
 })
 
 const servers: readonly { readonly name: string; readonly worker: Worker }[] = [
-  { name: 'edgemcp', worker: billed('edgemcp', ['McpSession', 'McpSubscriptions'], ['enable_request_signal']) },
+  { name: 'edgemcp', worker: billed('edgemcp', ['McpSession'], ['enable_request_signal']) },
   { name: 'SDK v2', worker: billed('sdk-sessions', ['SdkSession']) },
   { name: 'agents, McpAgent', worker: billed('agents-mcp-agent', ['BenchAgent']) },
 ]

@@ -15,7 +15,7 @@ const floor = { entry: 'servers/floor.ts', objects: [], compatibilityFlags: [] }
 const floorObject = { entry: 'servers/floor-object.ts', objects: ['FloorObject'], compatibilityFlags: [] }
 const edgemcp = {
   entry: 'servers/edgemcp.ts',
-  objects: ['McpSession', 'McpSubscriptions'],
+  objects: ['McpSession'],
   compatibilityFlags: ['enable_request_signal'],
 }
 

@@ -42,7 +42,7 @@ const servers: readonly { name: string; worker: Worker }[] = [
     name: 'edgemcp',
     worker: {
       entry: 'servers/streams.ts',
-      objects: ['McpSession', 'McpSubscriptions'],
+      objects: ['McpSession'],
       compatibilityFlags: ['enable_request_signal'],
       evicted: true,
     },

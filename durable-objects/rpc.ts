@@ -78,7 +78,7 @@ export type Opening = {
 export type Admission = { gone: true } | { lacks: readonly string[] } | { admitted: true }
 
 /** What the Worker may ask of a session. */
-export interface SessionRpc extends RequestStateRpc {
+export interface SessionRpc {
   post(post: Post): Promise<Posted>
   /** Ends the session. False when it was over already. */
   end(expires: number): Promise<boolean>
@@ -98,7 +98,7 @@ export interface SessionRpc extends RequestStateRpc {
 
 export type TaskEnded = readonly [taskId: string, problem: string]
 
-/** What may be asked of an object that stands for one state of one call. */
+/** Calls of an object that stores one request state. */
 export interface RequestStateRpc {
   /** @param expires milliseconds: until when to keep it */
   put(text: string, expires: number): Promise<void>
@@ -123,7 +123,7 @@ export interface RequestStateRpc {
 export type Consumed = { is: 'first' | 'late' | 'lost' | 'working' | 'other' } | { is: 'answered'; text: string }
 
 /** Calls of a subscriptions object, by Workers, sessions and other objects of its class. */
-export interface SubscriptionsRpc extends KeysRpc {
+export interface SubscriptionsRpc {
   /**
    * Publishes a change to every stream and session that wants one of the topics. Resolves when the delivery is certain.
    *
@@ -164,10 +164,14 @@ export type Shards = {
   at(shard: number): SubscriptionsRpc
 }
 
+/** Calls of the object that stores the key ring. */
 export interface KeysRpc {
   /** Returns the key ring, which the first call mints. */
   keys(): Promise<KeyRing>
 }
+
+/** What an object of the class of sessions stores if it is not a session: see `store/object.ts`. */
+export interface StoreRpc extends KeysRpc, RequestStateRpc {}
 
 /** Calls of a task. A task that does not exist any more returns `undefined`. */
 export interface TaskRpc extends TaskListRpc {

@@ -63,6 +63,5 @@ export {
   type McpWorker,
   type ServeOptions,
   type SessionClass,
-  type SubscriptionsClass,
   serve,
 } from './serve.ts'

@@ -13,6 +13,10 @@ export const hasClass = (name: string): boolean => !!exported[name]?.getByName
 /** Is a class of this name exported, declared as a Durable Object or not? */
 export const isExported = (name: string): boolean => exported[name] !== undefined
 
+/** What to do about a missing class. */
+export const declareClass = (className: string): string =>
+  `export it from the main module, and add new_sqlite_classes = ["${className}"] to wrangler.toml in a new [[migrations]]`
+
 /** @throws McpError `internal_error` when this Worker has no such class */
 export function object<T>(className: string, name: string, placement: Placement): T {
   if (hasClass(className)) {
@@ -22,10 +26,7 @@ export function object<T>(className: string, name: string, placement: Placement)
     return value
   }
   // Told to the client too: its user may be the developer, and nothing in it is secret.
-  throw new McpError(
-    'internal_error',
-    `This Worker has no Durable Object ${className}: export it, and declare it in a migration`,
-  )
+  throw new McpError('internal_error', `This Worker has no Durable Object ${className}: ${declareClass(className)}`)
 }
 
 /**

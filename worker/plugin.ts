@@ -29,6 +29,8 @@ export interface Runtime {
    * @throws McpError `internal_error` when the Worker has no such class
    */
   object<Rpc>(className: string, name: string): Rpc
+  /** Returns the Durable Object of a session. @param address as its object registers for change notifications: it names the class and the object */
+  session<Rpc>(address: string): Rpc
   /** Encrypts and authenticates values for one principal. @param identity of another endpoint with the same keys. Default: this one */
   seals(principal: Principal | undefined, identity?: string): Seals
   /** Goes on after the response. Failures are reported. */
@@ -77,7 +79,6 @@ export interface Provided {
 
 /** How change notifications reach clients: what `subscriptions()` of `edgemcp/subscriptions` brings. */
 export interface SubscriptionsFeature {
-  readonly SubscriptionsObject: new (ctx: never, env: never, host: never) => object
   /** The subscriptions of a session. */
   readonly Subscriptions: new (
     ...args: never[]
@@ -191,12 +192,7 @@ export function checkRoutes(routes: readonly Route[], paths: ServerInfo['paths']
  */
 export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Record<string, string>>): void {
   for (const plugin of plugins) checkNames(`the plugin "${plugin.name}"`, plugin, memberNames)
-  const classes = [
-    'McpSession',
-    'McpSubscriptions',
-    'McpState',
-    ...plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
-  ]
+  const classes = ['McpSession', 'McpState', ...plugins.flatMap(({ objects = {} }) => Object.keys(objects))]
   const unknown = Object.keys(names).find((name) => !classes.includes(name))
   if (unknown !== undefined) {
     const list = classes.join(', ').replace(/, ([^,]*)$/, ' and $1')

@@ -1,21 +1,16 @@
 /** The composition root: a server and its options become a Worker and its Durable Objects. */
 
-import { env, waitUntil } from 'cloudflare:workers'
+import { DurableObject, env, waitUntil } from 'cloudflare:workers'
 import { IttyRouter } from 'itty-router/IttyRouter'
-import { Keys } from '../durable-objects/keys.ts'
 import type { Placement } from '../durable-objects/placement.ts'
-import type { SessionRpc, Shards } from '../durable-objects/rpc.ts'
+import type { KeysRpc, SessionRpc, Shards } from '../durable-objects/rpc.ts'
 import { Session } from '../durable-objects/session/object.ts'
 import { readSessionAddress } from '../durable-objects/session/session-address.ts'
 import type { SessionHost } from '../durable-objects/session/session-host.ts'
 import { termsText } from '../durable-objects/session/session-terms.ts'
 import type { Subscriptions as SessionSubscriptions } from '../durable-objects/session/subscriptions.ts'
 import { defaultLogBounds, type ReplayLimits } from '../durable-objects/shared/event-log.ts'
-import type {
-  SubscriptionsHost,
-  SubscriptionsObject,
-  SubscriptionsOptions,
-} from '../durable-objects/subscriptions/object.ts'
+import type { SubscriptionsOptions } from '../durable-objects/subscriptions/object.ts'
 import type { CallAttempt } from './declarations/call-attempt.ts'
 import { draftOf } from './declarations/declarations.ts'
 import { admittedBy, endpointKey, enterFor, registerEndpoint, serverFor } from './declarations/endpoints.ts'
@@ -31,7 +26,7 @@ import { openSse, postSse } from './http/http-sse.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import { memoizeLast } from './http/memoize-last.ts'
 import { sessionLife } from './http/sessions.ts'
-import { hasClass, keys, object, once, secretSealer } from './platform.ts'
+import { declareClass, hasClass, keys, object, once, secretSealer } from './platform.ts'
 import {
   type AnyPlugin,
   type ClassesOf,
@@ -87,11 +82,6 @@ export type SessionOptions = {
 
 /** What `subscriptions()` of `edgemcp/subscriptions` adds to an endpoint. */
 type Subscriptions = {
-  readonly SubscriptionsObject: new (
-    ctx: DurableObjectState,
-    env: never,
-    host: SubscriptionsHost,
-  ) => SubscriptionsObject
   /** The subscriptions of a session. */
   readonly Subscriptions: typeof SessionSubscriptions
   readonly options: SubscriptionsOptions
@@ -106,15 +96,9 @@ export interface SessionClass {
   new (ctx: DurableObjectState, env: never): Session
 }
 
-/** The Durable Object class to export as `McpSubscriptions`. */
-export interface SubscriptionsClass {
-  new (ctx: DurableObjectState, env: never): Keys
-}
-
 /** A Worker to export by default, and the classes that it needs exported by name. `serve()` adds those of plugins. */
 export interface McpWorker extends ServedWorker {
   readonly McpSession: SessionClass
-  readonly McpSubscriptions: SubscriptionsClass
 }
 
 /** The subscriptions of sessions, once an endpoint has `subscriptions()`: one class may keep the sessions of several endpoints. */
@@ -126,7 +110,7 @@ let sessionSubscriptions: typeof SessionSubscriptions | undefined
  * @example
  * const worker = serve(server)
  * export default worker
- * export const { McpSession, McpSubscriptions } = worker
+ * export const { McpSession } = worker
  */
 export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[]>(
   server: Server,
@@ -156,9 +140,11 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     at: (shard) => objectOf('McpSubscriptions', shardName(shard)),
   }
   const state = (name: string): StateRpc => objectOf('McpState', name)
-  const keyed = keys(() => shards.at(0).keys())
+  const keyed = keys(() => objectOf<KeysRpc>('McpSession', 'keys').keys())
   sessionSubscriptions ??= subscriptions?.Subscriptions
-  const isWhole = () => options.sessions !== false && hasClass(sessionClass) && hasClass(nameOf('McpSubscriptions'))
+  const isWhole = () => options.sessions !== false && hasClass(sessionClass)
+  /** `undefined` also for a Worker that has the plugin, and not its class: `reportMissingClasses` says so. */
+  const subscribing = () => (hasClass(nameOf('McpSubscriptions')) ? subscriptions : undefined)
   const paths = pathsOf(options.path ?? '/mcp')
   const identity = JSON.stringify(
     options.identity === undefined ? [server.registry.options.name, paths.mcp] : [options.identity],
@@ -168,11 +154,12 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   // used, so that bundlers leave nothing of it to a deployment.
   let { auth } = options
   if (globalThis.process?.env?.NODE_ENV === 'development') {
-    const classNames = { session: sessionClass, subscriptions: nameOf('McpSubscriptions'), state: nameOf('McpState') }
+    const pluginClasses = plugins.flatMap(({ objects = {} }) => Object.keys(objects).map(nameOf))
+    const classNames = { session: sessionClass, plugins: pluginClasses, state: nameOf('McpState') }
     const helpers = developing.watch(
       server.registry,
       { ...options, plugins },
-      { env, names: classNames, base: Object.getPrototypeOf(Session) },
+      { env, names: classNames, base: DurableObject },
     )
     plugins.splice(0, plugins.length, ...helpers.plugins)
     auth = helpers.auth
@@ -184,6 +171,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     identity,
     plugins: plugins.map(({ name }) => name),
     object: objectOf,
+    session: <Rpc>(address: string) => sessionAt(address) as Rpc,
     seals: (principal, other = identity) => sealsOf({ identity: other, sealer: () => keyed(other) }, principal),
     waitUntil: (work) => waitUntil(work.catch(report)),
     report,
@@ -212,7 +200,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     ttl: sessions.ttl ?? 24 * 60 * 60_000,
     log: { ...defaultLogBounds, ...sessions.log },
   }
-  const termsOf = (session: string) => termsText({ ...terms, shard: subscriptions?.of(session) })
+  const termsOf = (session: string) => termsText({ ...terms, shard: subscribing()?.of(session) })
   const sessionHost: SessionHost = {
     server: served,
     className: sessionClass,
@@ -230,6 +218,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   }
 
   const host = once((): Host => {
+    reportMissingClasses(plugins, nameOf, report)
     const objects: Objects | undefined = isWhole() ? { session } : undefined
     return {
       server: served,
@@ -243,6 +232,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
       listen:
         objects &&
         subscriptions &&
+        subscribing() &&
         ((message, principal, address) => {
           const { open } = sealsOf(host(), principal)
           return subscriptions.listen({
@@ -258,7 +248,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
       state,
       lackedScopes: (principal, message) => lackedScopes(registry, principal, message, sealsOf(host(), principal).open),
       scopesOf: (principal, message) => scopesOf(registry, message, sealsOf(host(), principal).open, principal),
-      round: (name) => objectOf('McpSession', `round ${name}`),
+      round: (name) => objectOf('McpSession', `request-state ${name}`),
       waitUntil,
       identity,
       admitted,
@@ -305,22 +295,27 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
         super(ctx, env, sessionHost)
       }
     },
-    McpSubscriptions: subscriptions ? subscriptionsClass(subscriptions, { shards, session: sessionAt, report }) : Keys,
   }
   const result = globalThis.process?.env?.NODE_ENV === 'development' ? developing.timed(worker) : worker
   // `classes` has what the types of the plugins say.
   return result as McpWorker & ClassesOf<P>
 }
 
-const subscriptionsClass = (
-  { SubscriptionsObject, options }: Subscriptions,
-  host: Omit<SubscriptionsHost, 'options'>,
-) =>
-  class McpSubscriptions extends SubscriptionsObject {
-    constructor(ctx: DurableObjectState, env: never) {
-      super(ctx, env, { ...host, options })
+/** Logs the classes of plugins that the Worker lacks. Which classes it exports is known when it serves a request. */
+function reportMissingClasses(
+  plugins: readonly AnyPlugin[],
+  nameOf: (className: string) => string,
+  report: Host['report'],
+): void {
+  // Development prints what to add to this project: see `missing-exports.ts`.
+  if (globalThis.process?.env?.NODE_ENV === 'development') return
+  for (const { name, objects = {} } of plugins) {
+    for (const className of Object.keys(objects).map(nameOf)) {
+      if (hasClass(className)) continue
+      report(new Error(`${name}() needs the Durable Object ${className}: ${declareClass(className)}`))
     }
   }
+}
 
 function runHooks(hooks: readonly AuditHook[], incoming: IncomingRequest, response: Response, host: Host): void {
   for (const hook of hooks) {

@@ -28,7 +28,7 @@ const worker = (
   compatibilityFlags,
 })
 
-const edgemcp = worker('edgemcp', ['McpSession', 'McpSubscriptions'], ['enable_request_signal'])
+const edgemcp = worker('edgemcp', ['McpSession'], ['enable_request_signal'])
 const mcpAgent = worker('peers/agents-mcp-agent', ['BenchAgent'])
 const tmcp = worker('peers/tmcp')
 

@@ -39,4 +39,4 @@ const fetch = async (url: string) =>
 
 const worker = serve(server, { auth: bearer({ issuer, resource, fetch }) })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -53,4 +53,4 @@ if (OFFER === 'json') {
 
 const worker = serve(server)
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -16,4 +16,4 @@ server.tool(
 
 const worker = serve(server, { sessions: { log: { maxEvents: 1_000_000, maxCharacters: 1_000_000_000 } } })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -28,7 +28,9 @@ export type LocalValue = { readonly value: string; readonly file: string; readon
 export type Served = {
   readonly name: string
   /** Names that it could give to classes of its own. */
-  readonly ownClasses: { readonly session: string; readonly subscriptions: string }
+  readonly ownClasses: Readonly<Record<string, string>>
+  /** Default names of the Durable Object classes of its plugins. */
+  readonly pluginClasses: readonly string[]
   readonly entries: readonly Entry[]
   readonly has: Readonly<Record<'auth' | 'limit' | 'subscriptions' | 'page' | 'tasks', boolean>>
   readonly path: string

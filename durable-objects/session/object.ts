@@ -1,6 +1,8 @@
 /**
  * One session of a client that speaks a revision with sessions: its open calls, its streams, what it subscribed to.
  *
+ * Other objects of this class store values that belong to no session: see `store/object.ts`.
+ *
  * An object that was only ever asked quick questions has stored nothing. Besides the tables of `event-log.ts` and
  * `call-ledger.ts`, and its version (`schema.ts`), it keeps in key-value storage:
  *
@@ -25,7 +27,6 @@
  * Otherwise nothing remains: a client may use its id again, and ids of streams, events and input requests go on above those that it knows.
  */
 
-import { DurableObject } from 'cloudflare:workers'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
@@ -35,13 +36,13 @@ import { holdsScopes } from '../../worker/protocol/principal.ts'
 import { closeCode } from '../../worker/protocol/relay-messages.ts'
 import { oldestRevision, revisionOf } from '../../worker/protocol/revisions/index.ts'
 import type { Params } from '../../worker/protocol/types.ts'
-import type { Admission, Consumed, Opening, Post, Posted, SessionRpc, TaskEnded } from '../rpc.ts'
+import type { Admission, Opening, Post, Posted, SessionRpc, TaskEnded } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
 import { CallLedger } from '../shared/call-ledger.ts'
 import { EventLog, standingStream } from '../shared/event-log.ts'
 import { maxRpcBytes } from '../shared/message-size.ts'
-import { Schema } from '../shared/schema.ts'
 import { Values } from '../shared/values.ts'
+import { Store } from '../store/object.ts'
 import { declaredScopes, scopesIn } from './call-scopes.ts'
 import {
   abandonAll,
@@ -59,22 +60,19 @@ import { Lifetime } from './lifetime.ts'
 import { PendingPost } from './pending-post.ts'
 import { deregister, dropSubscriptionsWithout } from './registration.ts'
 import { becomeStream, fitted, refusalsIn } from './replies.ts'
-import { RequestStateStore } from './request-state-store.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionParts } from './session-parts.ts'
 import { isOverSse, SessionStreams } from './streams.ts'
 
-export class Session extends DurableObject implements SessionRpc {
-  readonly #schema: Schema
+export class Session extends Store implements SessionRpc {
   readonly #session: SessionParts
-  readonly #requestState: RequestStateStore
   /** Changes that it has got: one whose delivery was answered late is delivered again. */
   readonly #deliveries = new BoundedMap<string, true>({ maxEntries: 100 })
 
   constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
     super(ctx, env)
     const { storage } = ctx
-    const schema = new Schema(storage)
+    const { schema } = this
     const values = new Values(storage.kv, schema)
     const alarms = new Alarms(storage)
     const lifetime = new Lifetime(ctx, host, values, alarms, {
@@ -91,15 +89,13 @@ export class Session extends DurableObject implements SessionRpc {
     const log = new EventLog(storage.sql, () => lifetime.terms.log, skippedIds)
     const ledger = new CallLedger(storage.sql, skippedIds)
     const streams = new SessionStreams(ctx, log, values)
-    this.#schema = schema
     const parts = { host, values, log, ledger, alarms, lifetime, streams }
     this.#session = { ...parts, subscriptions: undefined, running: new Map(), isNew: true }
     if (host.Subscriptions) this.#session.subscriptions = new host.Subscriptions(this.#session)
-    this.#requestState = new RequestStateStore(storage, schema)
   }
 
   async post(post: Post): Promise<Posted> {
-    this.#schema.check()
+    this.schema.check()
     const session = this.#session
     if (session.lifetime.isOver) return { gone: true }
     const overSse = post.handshake === undefined
@@ -178,7 +174,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   async end(expires: number): Promise<boolean> {
-    this.#schema.check()
+    this.schema.check()
     const session = this.#session
     if (session.lifetime.isOver) return false
     await session.lifetime.finish(expires)
@@ -191,7 +187,7 @@ export class Session extends DurableObject implements SessionRpc {
     scopes: readonly string[] = [],
     delivery?: string,
   ): Promise<boolean> {
-    this.#schema.check()
+    this.schema.check()
     const session = this.#session
     // It may be registering right now. One without an id has ended without a trace.
     if (session.lifetime.isOver || !session.lifetime.id) return false
@@ -211,7 +207,7 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   async admit({ terms, expires, issuer, tenant, scopes, after, relay }: Opening): Promise<Admission> {
-    this.#schema.check()
+    this.schema.check()
     const session = this.#session
     if (session.lifetime.isOver) return { gone: true }
     this.#wake(terms)
@@ -231,7 +227,7 @@ export class Session extends DurableObject implements SessionRpc {
    * `StreamOptions`. Nothing in the URL may be secret, because platforms log it.
    */
   override async fetch(request: Request): Promise<Response> {
-    this.#schema.check()
+    this.schema.check()
     const session = this.#session
     const { searchParams } = new URL(request.url)
     const after = searchParams.get('after')
@@ -263,30 +259,8 @@ export class Session extends DurableObject implements SessionRpc {
     return session.streams.openStanding(options)
   }
 
-  // An object of this class that is no session may stand for one state of a stateless call.
-
-  async put(text: string, expires: number): Promise<void> {
-    this.#schema.check()
-    return this.#requestState.put(text, expires)
-  }
-
-  async get(): Promise<string | undefined> {
-    this.#schema.check()
-    return this.#requestState.get()
-  }
-
-  async consume(use: string, expires: number, isLate?: boolean): Promise<Consumed> {
-    this.#schema.check()
-    return this.#requestState.consume(use, expires, isLate)
-  }
-
-  async extend(): Promise<void> {
-    this.#schema.check()
-    return this.#requestState.extend()
-  }
-
   override async webSocketClose(socket: WebSocket, code: number): Promise<void> {
-    this.#schema.check()
+    this.schema.check()
     const session = this.#session
     if (session.lifetime.isOver || !session.lifetime.id) return
     if (!isOverSse(socket)) return session.lifetime.markSeen()
@@ -297,10 +271,12 @@ export class Session extends DurableObject implements SessionRpc {
   }
 
   override async alarm(): Promise<void> {
-    if (await this.#schema.putOffAlarm()) return
+    if (await this.schema.putOffAlarm()) return
     const session = this.#session
     const tombstone = session.lifetime.expireTombstone()
     if (tombstone) return tombstone
+    // Nothing of a session is stored here.
+    if (!session.lifetime.id) return super.alarm()
     recoverCalls(session)
     await holdRunning(session)
     if (session.lifetime.isOver) return

@@ -27,10 +27,11 @@
  * A session that has subscribed to resources has one more row, whose `topic` names its caller (`callerPrefix`): nothing is published to it.
  */
 
+import { DurableObject } from 'cloudflare:workers'
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
-import { Keys } from '../keys.ts'
 import type { Subscriber, SubscriptionsRpc } from '../rpc.ts'
 import { Alarms } from '../shared/alarms.ts'
+import { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
 import { ChangeLog, changesSchema, retentionMs } from './change-log.ts'
 import { EnabledOverrides } from './enabled-overrides.ts'
@@ -48,8 +49,9 @@ export const topicsHeader = 'Edgemcp-Topics'
 /** See `tenantKey`. */
 export const tenantKeyHeader = 'Edgemcp-Tenant-Key'
 
-export class SubscriptionsObject extends Keys implements SubscriptionsRpc {
+export class SubscriptionsObject extends DurableObject implements SubscriptionsRpc {
   readonly #host: SubscriptionsHost
+  readonly #schema: Schema
   readonly #alarms: Alarms
   readonly #log: ChangeLog
   readonly #listeners: Listeners
@@ -63,8 +65,9 @@ export class SubscriptionsObject extends Keys implements SubscriptionsRpc {
     const { kv, sql } = ctx.storage
     const tables = new Tables(sql, 'subscriptions', subscriptionsSchema + changesSchema)
     this.#host = host
+    this.#schema = new Schema(ctx.storage)
     this.#alarms = new Alarms(ctx.storage)
-    this.#log = new ChangeLog(tables, kv, this.schema)
+    this.#log = new ChangeLog(tables, kv, this.#schema)
     this.#listeners = new Listeners(ctx, this.#log)
     this.#sessions = new SessionSubscriptions(tables, sql, host.options)
     this.#publisher = new Publisher({
@@ -75,31 +78,31 @@ export class SubscriptionsObject extends Keys implements SubscriptionsRpc {
       alarms: this.#alarms,
       waitUntil: (work) => ctx.waitUntil(work),
     })
-    this.#overrides = new EnabledOverrides(kv, this.schema, (change, topics) => this.publish(change, topics))
-    this.#tree = new ShardTree(ctx.id.name, kv, this.schema, host.shards)
+    this.#overrides = new EnabledOverrides(kv, this.#schema, (change, topics) => this.publish(change, topics))
+    this.#tree = new ShardTree(ctx.id.name, kv, this.#schema, host.shards)
   }
 
   async publish(change: ServerEvent, topics: readonly string[], shards?: number): Promise<void> {
-    this.schema.check()
+    this.#schema.check()
     const count = shards ?? this.#tree.count
     this.#publisher.publish(JSON.stringify(change), topics)
     await Promise.all([this.#publisher.waitForCapacity(), this.#tree.publishBelow(change, topics, count)])
   }
 
   async subscribe(session: string, topics: readonly string[], subscriber?: Subscriber): Promise<boolean> {
-    this.schema.check()
-    this.schema.store()
+    this.#schema.check()
+    this.#schema.store()
     await this.#tree.join()
     return this.#sessions.add(session, topics, subscriber)
   }
 
   async unsubscribe(session: string, topics: readonly string[]): Promise<void> {
-    this.schema.check()
+    this.#schema.check()
     this.#sessions.remove(session, topics)
   }
 
   async unsubscribeAll(session: string): Promise<boolean> {
-    this.schema.check()
+    this.#schema.check()
     return this.#sessions.removeAll(session)
   }
 
@@ -109,7 +112,7 @@ export class SubscriptionsObject extends Keys implements SubscriptionsRpc {
     change?: ServerEvent,
     topics: readonly string[] = [],
   ): Promise<boolean> {
-    this.schema.check()
+    this.#schema.check()
     const isChanged = this.#overrides.set(key, isEnabled)
     if (!change) return isChanged
     if (isChanged) {
@@ -126,12 +129,12 @@ export class SubscriptionsObject extends Keys implements SubscriptionsRpc {
   }
 
   async addShard(shard: number): Promise<void> {
-    this.schema.check()
+    this.#schema.check()
     this.#tree.add(shard)
   }
 
   override async fetch(request: Request): Promise<Response> {
-    this.schema.check()
+    this.#schema.check()
     const { searchParams } = new URL(request.url)
     const topics: string[] = JSON.parse(request.headers.get(topicsHeader) ?? '[]')
     const tenantKey = request.headers.get(tenantKeyHeader)
@@ -144,7 +147,7 @@ export class SubscriptionsObject extends Keys implements SubscriptionsRpc {
     const missed = after ? this.#log.after(Number(after)) : []
     if (!missed) return new Response(null, { status: 410 })
     const { 0: client, 1: socket } = new WebSocketPair()
-    this.schema.store()
+    this.#schema.store()
     this.#listeners.accept(socket, tag ? [tag] : [], attachment)
     const wanted = new Set(topicsIn(attachment))
     for (const { seq, change, topics: published } of missed) {
@@ -173,7 +176,7 @@ export class SubscriptionsObject extends Keys implements SubscriptionsRpc {
   }
 
   override async alarm(): Promise<void> {
-    if (await this.schema.putOffAlarm()) return
+    if (await this.#schema.putOffAlarm()) return
     this.#publisher.recover()
     await this.#overrides.announce().catch(this.#host.report)
     await this.#publisher.deliverToSessions()

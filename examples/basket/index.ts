@@ -64,5 +64,5 @@ function written(items: readonly (readonly [item: string, count: number])[]): st
 
 const worker = serve(server, { plugins: [page()] })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker
 export { McpState } from 'edgemcp/state'

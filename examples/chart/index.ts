@@ -54,4 +54,4 @@ function answer(year: number) {
 
 const worker = serve(server, { plugins: [page()] })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

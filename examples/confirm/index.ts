@@ -29,4 +29,4 @@ server.tool(
 
 const worker = serve(server, { plugins: [page()] })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -16,4 +16,4 @@ server.tool('count', { description: 'Counts up, after asking how far', singleUse
 
 const worker = serve(server, { plugins: [page()] })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -670,10 +670,11 @@ const admin = createServer({ name: 'admin', version: '1.0.0' })
 const notesWorker = serve(notes, { origins: [] })
 const adminWorker = serve(admin, { path: '/admin/mcp', origins: []${served} })
 export default combine(notesWorker, adminWorker)
-export const { McpSession, McpSubscriptions } = notesWorker
+export const { McpSession } = notesWorker
 ${exported}
 `,
-  [toml]: (inToml[toml] ?? '').replace(', "McpTask", "McpState"', migrated).split('\n[vars]')[0] ?? '',
+  [toml]:
+    (inToml[toml] ?? '').replace(', "McpSubscriptions", "McpTask", "McpState"', migrated).split('\n[vars]')[0] ?? '',
 })
 
 test('two servers that keep sessions in one class are found, and servers with classes of their own are not', async () => {
@@ -685,15 +686,13 @@ test('two servers that keep sessions in one class are found, and servers with cl
       line: 6,
       problem:
         'The servers "notes" and "admin" keep sessions in one class, McpSession: session requests to the server that the class does not belong to are refused.',
-      fix: expect.stringContaining(
-        "durableObjects: { names: { McpSession: 'AdminSession', McpSubscriptions: 'AdminSubscriptions' } }",
-      ),
+      fix: expect.stringContaining("durableObjects: { names: { McpSession: 'AdminSession' } }"),
     },
   ])
   const own = twoServers(
-    ", durableObjects: { names: { McpSession: 'AdminSession', McpSubscriptions: 'AdminSubscriptions' } }",
-    'export const { McpSession: AdminSession, McpSubscriptions: AdminSubscriptions } = adminWorker',
-    ', "AdminSession", "AdminSubscriptions"',
+    ", durableObjects: { names: { McpSession: 'AdminSession' } }",
+    'export const { McpSession: AdminSession } = adminWorker',
+    ', "AdminSession"',
   )
   expect(await examined(own)).toEqual([])
   expect(await examined(twoServers(', sessions: false'))).toEqual([])

@@ -60,7 +60,7 @@ server.tool(
 )
 const worker = serve(server)
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker
 `
 
 test('the package holds what is needed, and nothing else', () => {
@@ -113,9 +113,10 @@ test('it writes declarations with the options of tsc --init, of everything that 
   writeFileSync(
     join(folder, 'src/extended.ts'),
     `import { createServer, serve } from 'edgemcp'
+     import { subscriptions } from 'edgemcp/subscriptions'
      import { tasks } from 'edgemcp/tasks'
      const server = createServer({ name: 'extended', version: '1.0.0' })
-     const worker = serve(server, { plugins: [tasks()] })
+     const worker = serve(server, { plugins: [subscriptions(), tasks()] })
      export const served = worker
      export class McpSession extends worker.McpSession {}
      export class McpSubscriptions extends worker.McpSubscriptions {}
@@ -131,7 +132,6 @@ test('it writes declarations with the options of tsc --init, of everything that 
   await tsc('-p', '.', '--rootDir', 'src', '--outDir', 'out', '--rewriteRelativeImportExtensions', ...types)
   const written = readFileSync(join(folder, 'out/index.d.ts'), 'utf8')
   expect(written).toContain('McpSession: import("edgemcp").SessionClass')
-  expect(written).toContain('McpSubscriptions: import("edgemcp").SubscriptionsClass')
 })
 
 test('and deploys', async () => {

@@ -93,8 +93,8 @@ test('an object that nobody has called is not looked into', async () => {
 test('keys are not told', async () => {
   await using _ = await connect(server.url, { revision: '2025-11-25' })
   const objects = (await ask('/?inside')).body as { className: string; name: string }[]
-  expect(objects).toContainEqual(expect.objectContaining({ className: 'McpSubscriptions', name: 'subscriptions' }))
-  const { body } = await ask('/?inside=rows&class=McpSubscriptions&name=subscriptions')
+  expect(objects).toContainEqual(expect.objectContaining({ className: 'McpSession', name: 'keys' }))
+  const { body } = await ask('/?inside=rows&class=McpSession&name=keys')
   expect((body as { values: unknown[] }).values).toContainEqual(['keys', '(not shown)'])
 })
 
@@ -103,11 +103,7 @@ test.each([
   ['a page of another site, without credentials of any kind', { 'Sec-Fetch-Site': 'cross-site' }],
   ['a page of another port', { 'Sec-Fetch-Site': 'same-site' }],
 ])('%s does not see it', async (_, headers: Record<string, string>) => {
-  for (const path of [
-    '/?inside',
-    '/?inside=hops&request=1',
-    '/?inside=rows&class=McpSubscriptions&name=subscriptions',
-  ]) {
+  for (const path of ['/?inside', '/?inside=hops&request=1', '/?inside=rows&class=McpSession&name=keys']) {
     expect(await ask(path, { ...inspectorCookie(server.url), ...headers })).toEqual(refused)
   }
 })
@@ -132,7 +128,7 @@ test.each<[string, Record<string, string>]>([
   ['no key', {}],
   ['another key', { Cookie: 'edgemcp-inspector=another' }],
 ])('whoever comes through a tunnel that rewrites Host and adds nothing does not see it with %s', async (_, headers) => {
-  for (const path of ['/?inside', '/?inside=rows&class=McpSubscriptions&name=subscriptions']) {
+  for (const path of ['/?inside', '/?inside=rows&class=McpSession&name=keys']) {
     expect(await ask(path, headers)).toEqual(refused)
   }
 })

@@ -17,7 +17,7 @@ const printedBy = async (folder: string): Promise<string[]> => {
 
 test('a Worker without the classes is told once, at the first call, what to export and to declare', async () => {
   expect(await printedBy('test/serve/bare')).toEqual([
-    `edgemcp runs without sessions, streams and subscriptions: this Worker has no Durable Object class McpSession and McpSubscriptions. Add to it
+    `edgemcp runs without sessions and streams: this Worker has no Durable Object class McpSession and McpSubscriptions. Add to it
 
 export const { McpSession, McpSubscriptions } = worker
 
@@ -31,11 +31,11 @@ new_sqlite_classes = ["McpSession", "McpSubscriptions"]`,
 
 test('a Worker that exports the classes and does not declare them is told to declare them only', async () => {
   expect(await printedBy('test/development/undeclared')).toEqual([
-    `edgemcp runs without sessions, streams and subscriptions: this Worker has no Durable Object class McpSession and McpSubscriptions. Add a migration of its own to the end of its wrangler.toml
+    `edgemcp runs without sessions and streams: this Worker has no Durable Object class McpSession. Add a migration of its own to the end of its wrangler.toml
 
 [[migrations]]
-tag = "add-McpSession-McpSubscriptions"
-new_sqlite_classes = ["McpSession", "McpSubscriptions"]`,
+tag = "add-McpSession"
+new_sqlite_classes = ["McpSession"]`,
   ])
 })
 

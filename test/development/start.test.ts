@@ -18,20 +18,20 @@ async function printedBy(folder: string, fence: string, secrets?: Record<string,
 }
 
 test('two servers that keep their sessions in one class are named, with classes for the second', async () => {
-  expect(await printedBy('test/serve/shared-class', 'Subscriptions"]')).toEqual([
+  expect(await printedBy('test/serve/shared-class', 'GuardedSession"]')).toEqual([
     `edgemcp serves "open" and "guarded" with one class of sessions, McpSession: session requests to the server that the class does not belong to are refused. Give the second serve() the option
 
-durableObjects: { names: { McpSession: 'GuardedSession', McpSubscriptions: 'GuardedSubscriptions' } }
+durableObjects: { names: { McpSession: 'GuardedSession' } }
 
 add to this Worker, with what that serve() returns in the place of worker
 
-export const { McpSession: GuardedSession, McpSubscriptions: GuardedSubscriptions } = worker
+export const { McpSession: GuardedSession } = worker
 
 and a migration of its own to the end of its wrangler.toml
 
 [[migrations]]
-tag = "add-GuardedSession-GuardedSubscriptions"
-new_sqlite_classes = ["GuardedSession", "GuardedSubscriptions"]`,
+tag = "add-GuardedSession"
+new_sqlite_classes = ["GuardedSession"]`,
   ])
 })
 

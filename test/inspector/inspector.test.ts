@@ -381,10 +381,9 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       const task = objects('McpTask').first()
       await task.locator('summary').first().click()
       await expect.poll(() => task.locator('.contents').innerText(), patience).toMatch(/brew[\s\S]*milk/)
-      await objects('McpSubscriptions').first().locator('summary').first().click()
-      await expect
-        .poll(() => objects('McpSubscriptions').first().locator('.contents').innerText(), patience)
-        .toContain('(not shown)')
+      const keys = objects('McpSession').filter({ hasText: 'keys' }).first()
+      await keys.locator('summary').first().click()
+      await expect.poll(() => keys.locator('.contents').innerText(), patience).toContain('(not shown)')
       await page.getByRole('button', { name: 'Look again' }).click()
       await expect.poll(() => task.locator('.contents').innerText(), patience).toContain('milk')
     })

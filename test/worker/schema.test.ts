@@ -1,13 +1,13 @@
 import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { exports } from 'cloudflare:workers'
 import { describe, expect, test } from 'vitest'
-import type { SessionRpc } from '../../durable-objects/rpc.ts'
+import type { SessionRpc, StoreRpc } from '../../durable-objects/rpc.ts'
 import { defaultLogBounds, EventLog } from '../../durable-objects/shared/event-log.ts'
 import { Schema } from '../../durable-objects/shared/schema.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
 import { post, postOf, week } from './session-post.ts'
 
-type Stub = DurableObjectStub & SessionRpc
+type Stub = DurableObjectStub & SessionRpc & StoreRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
 
 /** What a session of schema version 1 has stored that waits for an answer. Not to be changed: later releases must read it. */

@@ -1,5 +1,5 @@
 /**
- * What tasks, lists of tasks, subscriptions, states and rounds of schema version 1 have stored, and that this release reads it. For
+ * What tasks, lists of tasks, subscriptions, states, keys and request states of schema version 1 have stored, and that this release reads it. For
  * sessions see `schema.test.ts`.
  */
 
@@ -9,7 +9,7 @@ import { createServer } from 'edgemcp'
 import { state } from 'edgemcp/state'
 import { describe, expect, test, vi } from 'vitest'
 import { z } from 'zod'
-import type { RequestStateRpc, SessionRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
+import type { SessionRpc, StoreRpc, SubscriptionsRpc } from '../../durable-objects/rpc.ts'
 import { Task } from '../../durable-objects/task/object.ts'
 import type { StateRpc } from '../../worker/declarations/state.ts'
 import { post, week } from './session-post.ts'
@@ -17,7 +17,7 @@ import { taskHost } from './task-host.ts'
 
 type Namespace<Rpc> = { getByName(name: string): DurableObjectStub & Rpc }
 const { McpSession, McpSubscriptions, McpState } = exports as unknown as {
-  McpSession: Namespace<SessionRpc & RequestStateRpc>
+  McpSession: Namespace<SessionRpc & StoreRpc>
   McpSubscriptions: Namespace<SubscriptionsRpc>
   McpState: Namespace<StateRpc>
 }
@@ -92,10 +92,11 @@ const keyRing = {
   keys: { k1: 'AAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAAA' },
 }
 
+const keys: Stored = { values: () => ({ schema: 1, keys: keyRing }) }
+
 const subscriptions = (session: string): Stored => ({
   values: () => ({
     schema: 1,
-    keys: keyRing,
     shards: 2,
     enabledOverrides: { 'tools echo': false },
     listeners: true,
@@ -182,7 +183,13 @@ describe('the stored data of schema version 1', () => {
       expect(await task.listed(0, 10)).toEqual(listed)
     }))
 
-  test('of subscriptions: sessions get what they were not sent, and the keys are the same', async () => {
+  test('of keys: they are the same', async () => {
+    const stub = McpSession.getByName(crypto.randomUUID())
+    await put(stub, keys)
+    expect(await stub.keys()).toEqual(keyRing)
+  })
+
+  test('of subscriptions: sessions get what they were not sent', async () => {
     const session = McpSession.getByName(crypto.randomUUID())
     const sent = await opened(session)
     const name = session.id.name ?? ''
@@ -192,7 +199,6 @@ describe('the stored data of schema version 1', () => {
     await runDurableObjectAlarm(updates)
     await vi.waitFor(() => expect(sent()).toContain('notifications/tools/list_changed'))
     expect(sent()).toContain('"uri":"note://1"')
-    expect(await updates.keys()).toEqual(keyRing)
     expect(await updates.enabledOverrides()).toEqual({ 'tools echo': false })
     expect(await updates.unsubscribeAll(name)).toBe(true)
   })
@@ -214,7 +220,7 @@ describe('the stored data of schema version 1', () => {
   })
 
   test('of a used request state: the same use gets the same outcome', async () => {
-    const stub = McpSession.getByName(`round ${crypto.randomUUID()}`)
+    const stub = McpSession.getByName(`request-state ${crypto.randomUUID()}`)
     await put(stub, round)
     expect(await stub.consume('yes', Date.now() + week)).toEqual({ is: 'answered', text: 'paid' })
     expect(await stub.consume('no', Date.now() + week)).toEqual({ is: 'other' })

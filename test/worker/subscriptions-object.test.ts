@@ -290,15 +290,6 @@ test('a session whose object is lost while it is told is told again', async () =
   })
 })
 
-test('the key ring is minted once', async () => {
-  const stub = newShard()
-  const [first, second] = await Promise.all([stub.keys(), stub.keys()])
-  await evictDurableObject(stub)
-  expect(second).toEqual(first)
-  expect(await stub.keys()).toEqual(first)
-  expect(Object.keys(first.keys)).toEqual([first.current])
-})
-
 test('an alarm that finds sessions being told leaves another alarm', async () => {
   await runInDurableObject(newShard(), async (_, state) => {
     const told = Promise.withResolvers<boolean>()

@@ -91,17 +91,20 @@ export function classes(project: Project): Finding[] {
 
 type Need = { why: string; fix: string; place?: Place | undefined; change?: Change | undefined }
 
+/** What the classes of plugins are for. */
+const reasons: Readonly<Record<string, string>> = {
+  McpSubscriptions: 'Objects store who has subscribed to changes',
+  McpTask: 'An object stores each task',
+}
+
 /** Classes by name, and what for. */
 function neededBy({ servers, sources, config, bundle }: Project): Map<string, Need> {
   const needed = new Map<string, Need>()
   const serve = find(sources, /\b(?:const|let)\s+([\w$]+)\s*=\s*serve\s*\(/)
-  for (const { names, sessions, has } of servers) {
-    const whys = {
-      ...((sessions || has.subscriptions) && {
-        McpSession: 'Sessions and their streams are kept by an object',
-        McpSubscriptions: 'Keys and changes are kept by an object',
-      }),
-      ...(has.tasks && { McpTask: 'Tasks are kept by an object' }),
+  for (const { names, sessions, pluginClasses } of servers) {
+    const whys: Record<string, string> = {
+      ...(sessions && { McpSession: 'An object stores each session and its streams' }),
+      ...Object.fromEntries(pluginClasses.map((name) => [name, reasons[name] ?? 'A plugin has objects of this class'])),
     }
     const classNames = Object.keys(whys).map((name) => names[name] ?? name)
     const missing = classNames.filter((name) => !bundle.exports.includes(name))
@@ -110,7 +113,9 @@ function neededBy({ servers, sources, config, bundle }: Project): Map<string, Ne
     const isUsual = Object.keys(names).length === 0
     for (const [name, why] of Object.entries(whys)) {
       const option =
-        name === 'McpTask' ? '' : ' A server that is to have no sessions says so: serve(server, { sessions: false }).'
+        name !== 'McpSession'
+          ? ''
+          : ' A server that is to have no sessions says so: serve(server, { sessions: false }).'
       needed.set(names[name] ?? name, {
         why,
         fix: isUsual
@@ -195,12 +200,15 @@ function twice(config: Config): Finding[] {
 function shared({ servers, sources, config }: Project): Finding[] {
   const serves = findAll(sources, /\bserve\s*\(/)
   const owners = new Map<string, string>()
-  return servers.flatMap(({ name, sessions, names, ownClasses: { session, subscriptions } }, index) => {
+  return servers.flatMap(({ name, sessions, names, ownClasses }, index) => {
     if (!sessions) return []
     const className = names.McpSession ?? 'McpSession'
     const owner = owners.get(className) ?? name
     owners.set(className, owner)
     if (owner === name) return []
+    const renamed = Object.entries(ownClasses)
+      .map(([usual, own]) => `${usual}: ${own}`)
+      .join(', ')
     // One call may serve several servers.
     const place = serves.length === servers.length ? serves[index] : serves.at(-1)
     return {
@@ -210,8 +218,8 @@ function shared({ servers, sources, config }: Project): Finding[] {
       line: place?.line,
       problem: `The servers "${owner}" and "${name}" keep sessions in one class, ${className}: session requests to the server that the class does not belong to are refused.`,
       fix:
-        `Give serve() of "${name}" durableObjects: { names: { McpSession: '${session}', McpSubscriptions: '${subscriptions}' } }, export what it returns with ` +
-        `export const { McpSession: ${session}, McpSubscriptions: ${subscriptions} } = …, and declare both classes in a migration of their own.`,
+        `Give serve() of "${name}" durableObjects: { names: { ${renamed.replace(/: (\w+)/g, ": '$1'")} } }, export what it returns with ` +
+        `export const { ${renamed} } = …, and declare ${Object.values(ownClasses).join(' and ')} in a migration of their own.`,
     }
   })
 }

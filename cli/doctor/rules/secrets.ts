@@ -115,7 +115,7 @@ function malformedKeys({ local }: Project): Finding[] {
       line,
       problem:
         'The server cannot use EDGEMCP_KEYS, so questions and sessions fail: it must be "id:key", comma separated; ids differ, keys are the base64url of 32 bytes.',
-      fix: `Write EDGEMCP_KEYS= and what this prints: ${key}. Or remove the line: the server mints keys of its own in McpSubscriptions.`,
+      fix: `Write EDGEMCP_KEYS= and what this prints: ${key}. Or remove the line: the server mints keys of its own in McpSession.`,
     },
   ]
 }
@@ -133,10 +133,7 @@ function isKeyRing(secret: string): boolean {
 function missingKeys({ config, sources, local, servers, bundle }: Project): Finding[] {
   const has = new Set([...bundle.exports, ...namesIn(config.raw)])
   // One with sessions is told that it needs the object.
-  const without = servers.find(
-    (server) =>
-      !server.sessions && !server.has.subscriptions && !has.has(server.names.McpSubscriptions ?? 'McpSubscriptions'),
-  )
+  const without = servers.find((server) => !server.sessions && !has.has(server.names.McpSession ?? 'McpSession'))
   const seals =
     find(sources, /\b(?:ctx|context)\s*\.\s*(?:elicit|elicitUrl|sample|roots|requestInput|createHandle)\s*\(/) ??
     (without?.has.tasks ? find(sources, /\btasks\s*\(/) : undefined)
@@ -151,10 +148,10 @@ function missingKeys({ config, sources, local, servers, bundle }: Project): Find
       line,
       problem:
         `${match[0].replace(/\s+|\($/g, '')} needs keys, and ${isLocal ? `${config.file} does not say that a deployment has them` : 'there are none: it fails with an internal error'}. ` +
-        'Without sessions and without McpSubscriptions, no object mints and keeps them.',
+        'Without sessions and without McpSession, no object mints and stores them.',
       fix:
         'Run npx wrangler secret put EDGEMCP_KEYS with "a:" and the base64url of 32 random bytes, and name it in secrets.required ' +
-        `of ${config.file}${isLocal ? '' : '; write it into .dev.vars for this machine'}. Or export McpSubscriptions of what serve() returns.`,
+        `of ${config.file}${isLocal ? '' : '; write it into .dev.vars for this machine'}. Or export McpSession of what serve() returns.`,
       change: requiredSecrets(config, [...(config.raw.secrets?.required ?? []), 'EDGEMCP_KEYS']),
     },
   ]

@@ -32,8 +32,8 @@ export function stepsWorker(version: string) {
     },
   )
   const worker = serve(server, { plugins: [tasks()] })
-  const { McpSession, McpSubscriptions, McpTask } = worker
-  return { worker, McpSession, McpSubscriptions, McpTask: losable(McpTask) }
+  const { McpSession, McpTask } = worker
+  return { worker, McpSession, McpTask: losable(McpTask) }
 }
 
 function losable(Base: TaskClass) {

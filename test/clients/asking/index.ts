@@ -168,4 +168,4 @@ server.tool('greet_if_possible', { description: 'Asks who is there, if it may' }
 
 const worker = serve(server)
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -28,7 +28,7 @@ const tenants = new Set(['acme', 'globex'])
 const made: string[] = []
 const shared = named('shared')
 const limit = rateLimit()
-const names = { McpSession: 'TenantSession', McpSubscriptions: 'TenantSubscriptions' }
+const names = { McpSession: 'TenantSession' }
 const workerFor = (tenant: string, path: string) => {
   if (!tenants.has(tenant)) return undefined
   made.push(`${tenant} ${path}`)
@@ -60,5 +60,5 @@ export default combine(
     return pathname === '/problem' ? new Response(problemOf(searchParams)) : undefined
   },
 )
-export const { McpSession, McpSubscriptions } = notes
-export const { McpSession: TenantSession, McpSubscriptions: TenantSubscriptions } = tenantWorker
+export const { McpSession } = notes
+export const { McpSession: TenantSession } = tenantWorker

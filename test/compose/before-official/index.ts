@@ -10,4 +10,4 @@ server.use(proxy(OFFICIAL, { prefix: 'desk_' }))
 
 const worker = serve(server)
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

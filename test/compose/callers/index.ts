@@ -76,4 +76,4 @@ const told = (request: Request) =>
   new URL(request.url).pathname === '/problems' ? Response.json(problems()) : undefined
 
 export default combine(worker, ...others, told as never)
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -77,6 +77,6 @@ const others = Object.entries({ bare, outer, lonely }).map(([name, each]) =>
 )
 
 export default combine(worker, mixedWorker, turnedWorker, ...others)
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker
 export const { McpTask: MixedTask } = mixedWorker
 export const { McpTask: TurnedTask } = turnedWorker

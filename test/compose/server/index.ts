@@ -84,7 +84,7 @@ const authenticate = async (request: Request) => {
   return subject ? { issuer: 'https://names.example', subject, scopes: [], claims: {} } : undefined
 }
 const mainWorker = serve(main, { auth: { authenticate }, plugins: [subscriptions(), tasks()] })
-const names = { McpSession: 'OtherSession', McpSubscriptions: 'OtherSubscriptions' }
+const names = { McpSession: 'OtherSession' }
 const otherWorker = serve(weather, { path: '/other/mcp', durableObjects: { names } })
 
 const app = new Hono()
@@ -108,6 +108,6 @@ app.all('/rpc', async (context) => {
 
 export default combine(mainWorker, otherWorker, app)
 export const { McpSession, McpSubscriptions, McpTask } = mainWorker
-export const { McpSession: OtherSession, McpSubscriptions: OtherSubscriptions } = otherWorker
+export const { McpSession: OtherSession } = otherWorker
 export const McpEntrypoint = rpcEntrypoint(mainWorker)
 export const McpUrlEntrypoint = rpcEntrypoint(mainWorker, { url: 'https://mcp.example.com/mcp' })

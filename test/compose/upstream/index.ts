@@ -66,4 +66,4 @@ const worker = serve(server, {
   },
 })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -12,4 +12,4 @@ server.tool('request_id', { description: 'The id of its request' }, (_, ctx) => 
 // A slow machine must not turn a JSON response into an event stream.
 const worker = serve(server, { limits: { streamAfterMs: 600_000 } })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

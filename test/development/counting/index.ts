@@ -15,4 +15,4 @@ const worker = serve(server, {
 })
 
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

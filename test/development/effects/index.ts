@@ -294,5 +294,5 @@ export default {
   },
 }
 
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker
 export { McpState } from 'edgemcp/state'

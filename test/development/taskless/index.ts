@@ -10,4 +10,4 @@ server.tool('print', { description: 'Prints' }, () => {
 })
 
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -6,4 +6,4 @@ const worker = serve(server)
 server.tool('greet', { description: 'Greets' }, () => 'Hello')
 
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -44,4 +44,4 @@ const form = (message: string, properties: Record<string, JsonSchema>) => ({
 
 const worker = serve(server)
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -123,5 +123,5 @@ const principal = {
 }
 const worker = serve(server, { auth: { authenticate: async () => principal } })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker
 export { McpState }

@@ -33,4 +33,4 @@ server.tool('redraw', { description: 'For the app alone', _meta: chart.toolMeta(
 
 const worker = serve(server)
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

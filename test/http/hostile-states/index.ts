@@ -91,7 +91,6 @@ const closed = serve(server, {
 })
 const open = serve(server, { limits, path: '/open', identity: 'states' })
 
-export const { McpSubscriptions } = closed
 export { McpState } from 'edgemcp/state'
 
 export class McpSession extends closed.McpSession {

@@ -49,4 +49,4 @@ const worker = serve(server, {
   hosts: ['desk.example.com'],
 })
 export default withProps(worker)
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -64,4 +64,4 @@ const auth = oauthProvider(({ user }: Props) => ({
 }))
 const worker = serve(server, { auth })
 export default withProps(worker)
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

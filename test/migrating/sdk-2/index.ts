@@ -59,4 +59,4 @@ const auth = bearer({
 })
 const worker = serve(server, { auth })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -108,7 +108,7 @@ const worker = serve(server, {
     tasks(),
   ],
 })
-export const { McpSession, McpSubscriptions, McpTask } = worker
+export const { McpSession, McpTask } = worker
 
 const observed = withTraceContext(worker)
 export default {

@@ -12,4 +12,4 @@ server.use(openApiTools(pets, { baseUrl: API, headers: () => ({ 'X-Key': 'secret
 
 const worker = serve(server)
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -13,4 +13,4 @@ server.use(openApiTools(parseOpenApi(pets), { baseUrl: 'http://127.0.0.1:9', pre
 
 const worker = serve(server)
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -84,7 +84,7 @@ const misspelt: readonly Case[] = [
   [
     'serve: objects',
     () => served({ durableObjects: { names: { McpSessions: 'Mine' } } }),
-    'serve() has no class "McpSessions" to name in durableObjects.names: it has McpSession, McpSubscriptions and McpState',
+    'serve() has no class "McpSessions" to name in durableObjects.names: it has McpSession and McpState',
   ],
   [
     'createServer',

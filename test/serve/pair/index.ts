@@ -18,7 +18,7 @@ const declared = (name: string) => {
 const one = serve(declared('one'))
 const other = serve(declared('other'), {
   path: '/other/mcp',
-  durableObjects: { names: { McpSession: 'OtherSession', McpSubscriptions: 'OtherSubscriptions' } },
+  durableObjects: { names: { McpSession: 'OtherSession' } },
 })
 
 export default {
@@ -27,5 +27,5 @@ export default {
     return (isOther ? other : one).fetch(request, env, ctx)
   },
 }
-export const { McpSession, McpSubscriptions } = one
-export const { McpSession: OtherSession, McpSubscriptions: OtherSubscriptions } = other
+export const { McpSession } = one
+export const { McpSession: OtherSession } = other

@@ -100,7 +100,6 @@ const bank = () => objects.Bank.getByName('bank')
 
 // A slow machine must not turn a JSON response into an event stream.
 const worker = serve(server, { limits: { streamAfterMs: 600_000 } })
-export const { McpSubscriptions } = worker
 
 export class McpSession extends worker.McpSession {
   /** Whatever it is doing, it is gone. */

@@ -182,4 +182,4 @@ export default combine(
   guarded,
   worker,
 )
-export const { McpSession, McpSubscriptions, McpTask, PluginCounts } = worker
+export const { McpSession, McpTask, PluginCounts } = worker

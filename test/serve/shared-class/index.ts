@@ -12,4 +12,4 @@ const openWorker = serve(open)
 const guardedWorker = serve(guarded, { path: '/guarded/mcp' })
 
 export default combine(openWorker, guardedWorker)
-export const { McpSession, McpSubscriptions } = guardedWorker
+export const { McpSession } = guardedWorker

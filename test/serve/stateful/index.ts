@@ -113,5 +113,5 @@ const worker = serve(server, {
   },
 })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker
 export { McpState } from 'edgemcp/state'

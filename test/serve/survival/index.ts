@@ -83,7 +83,6 @@ for (const single of [false, true]) {
 
 // A client that is gone is noticed soon. A slow machine must not turn a JSON response into an event stream.
 const worker = serve(server, { limits: { keepAliveMs: 200, streamAfterMs: 600_000 } })
-export const { McpSubscriptions } = worker
 
 /** How often each object was born in this process. */
 const births = new Map<string, number>()
@@ -94,8 +93,8 @@ export class McpSession extends worker.McpSession {
   constructor(ctx: DurableObjectState, env: never) {
     super(ctx, env)
     const { name } = ctx.id
-    // One that an alarm gave birth to may not know its own.
-    if (name !== undefined) births.set(name, (births.get(name) ?? 0) + 1)
+    // An object that an alarm starts may not know its name. The key ring outlives all sessions.
+    if (name !== undefined && name !== 'keys') births.set(name, (births.get(name) ?? 0) + 1)
   }
 
   /** The platform's clock has stayed behind: what is due by this one rings now. */

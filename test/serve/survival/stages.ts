@@ -23,7 +23,7 @@ export const evicting = (server: Shared, sockets: 'close' | 'hibernate') => asyn
     url: shared.url,
     async happen(objects) {
       await Promise.all(objects.map((name) => evict(shared, 'McpSession', name, sockets)))
-      await evict(shared, 'McpSubscriptions', 'subscriptions', sockets)
+      await evict(shared, 'McpSession', 'keys', sockets)
     },
     async [Symbol.asyncDispose]() {},
   }

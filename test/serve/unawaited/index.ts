@@ -1,19 +1,19 @@
 /** Two servers with a tool that publishes a change and does not wait for it. Only the one at `/heard/mcp` has `subscriptions()`. */
-import { createServer, type ServeOptions, type Server, serve } from 'edgemcp'
+import { createServer, type Server, serve } from 'edgemcp'
 import { subscriptions } from 'edgemcp/subscriptions'
 
-const served = (name: string, options: ServeOptions) => {
-  const server: Server = createServer({ name, version: '1.0.0' })
+function newServer(name: string): Server {
+  const server = createServer({ name, version: '1.0.0' })
   const note = server.resource('note://1', { description: 'A note' }, () => 'text')
   server.tool('edit', { description: 'Changes the note' }, () => {
     void note.updated()
     return 'edited'
   })
-  return serve(server, options)
+  return server
 }
 
-const heard = served('heard', { path: '/heard/mcp', plugins: [subscriptions()] })
-const unheard = served('unheard', { path: '/unheard/mcp' })
+const heard = serve(newServer('heard'), { path: '/heard/mcp', plugins: [subscriptions()] })
+const unheard = serve(newServer('unheard'), { path: '/unheard/mcp' })
 
 export default {
   fetch: (request: Request, env: unknown, ctx: ExecutionContext) =>

@@ -29,7 +29,6 @@ server.tool('connections', { description: 'Counts sockets opened to Session obje
 
 const worker = serve(server, { limits: { maxBufferedBytes: 1000 } })
 export default worker
-export const { McpSubscriptions } = worker
 
 export class McpSession extends worker.McpSession {
   override async fetch(request: Request): Promise<Response> {

@@ -50,7 +50,7 @@ server.tool('status', { description: 'How the last one is' }, async () => {
 
 const worker = serve(server, { plugins: [tasks()] })
 
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker
 
 export class McpTask extends worker.McpTask {
   lose(): void {

@@ -30,7 +30,11 @@ function descriptionOf(registry: Registry, served: Described) {
   const entries = Object.entries({ tool: tools, resource: resources, template: templates, prompt: prompts })
   return {
     name: options.name,
-    ownClasses: ownClasses(options.name),
+    ownClasses: ownClasses(
+      options.name,
+      plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
+    ),
+    pluginClasses: plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
     entries: entries.flatMap(([kind, declared]) =>
       [...declared].map(([name, entry]) => ({
         kind: kind === 'template' ? 'resource' : kind,

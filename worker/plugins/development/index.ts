@@ -9,7 +9,7 @@ import { effectsWatcher } from './effects.ts'
 import { timeHandlers } from './handlers.ts'
 import { withInspector } from './inspecting.ts'
 import { warnOfMalformedKeys } from './malformed-keys.ts'
-import { warnOfMissingExports } from './missing-exports.ts'
+import { type RequiredClasses, warnOfMissingExports } from './missing-exports.ts'
 import { warnOfMissingState } from './missing-state.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
 import { warnOfOldDate } from './old-date.ts'
@@ -24,7 +24,7 @@ type Beside = {
   /** With the bindings whose writes are effects. */
   readonly env: object
   /** Of the classes that it needs. */
-  readonly names: { readonly session: string; readonly subscriptions: string; readonly state: string }
+  readonly names: { readonly session: string; readonly plugins: readonly string[]; readonly state: string }
   /** The class of all Durable Objects. */
   readonly base: { prototype: object }
 }
@@ -44,12 +44,12 @@ export function watch<O extends Guards & Described>(
   const hasTasks = plugins.some(({ name }) => name === 'tasks')
   warnOfOldDate()
   warnOfMalformedKeys()
-  if (options.sessions !== false) warnOfSharedClass(registry, names.session, options.path ?? '/mcp')
+  if (options.sessions !== false) warnOfSharedClass(registry, options, names.session)
   warnOfUnguarded(registry, { auth, limiter })
   describe(registry, options, env)
   exposeStorage(base)
   warnOfMissingState(registry, limiter, names.state)
-  const classes = options.sessions === false ? [] : [names.session, names.subscriptions]
+  const classes = { session: options.sessions === false ? undefined : names.session, plugins: names.plugins }
   return {
     auth: auth && withMadeUp(auth, env),
     plugins: [watching(registry, env, hasTasks, classes), ...withInspector(plugins, env, auth)],
@@ -57,7 +57,7 @@ export function watch<O extends Guards & Described>(
 }
 
 /** Looks on while handlers run. What is declared and exported is known when somebody calls. */
-function watching(registry: Registry, env: object, hasTasks: boolean, classes: readonly string[]): Plugin {
+function watching(registry: Registry, env: object, hasTasks: boolean, classes: RequiredClasses): Plugin {
   let isFirst = true
   const warnAtFirst: Interceptor = (_, next) => {
     if (isFirst) {

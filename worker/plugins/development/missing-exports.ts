@@ -1,14 +1,23 @@
 import { hasClass, isExported } from '../../platform.ts'
 import { migrationFor } from './migration.ts'
 
-/** Tells what a server cannot do without its Durable Objects, and what to add. */
-export function warnOfMissingExports(names: readonly string[]): void {
-  const missing = names.filter((name) => !hasClass(name))
+/** The Durable Object classes that an endpoint needs, by their exported names. */
+export type RequiredClasses = {
+  /** `undefined`: it is served without sessions. */
+  readonly session: string | undefined
+  readonly plugins: readonly string[]
+}
+
+/** Warns of Durable Object classes that the Worker lacks: says what the endpoint cannot do without them, and what to add. */
+export function warnOfMissingExports({ session, plugins }: RequiredClasses): void {
+  const lacksSessions = session !== undefined && !hasClass(session)
+  const missing = [...(lacksSessions ? [session] : []), ...plugins.filter((name) => !hasClass(name))]
   if (missing.length === 0) return
   const unexported = missing.filter((name) => !isExported(name))
   const exporting = unexported.length > 0 ? `to it\n\nexport const { ${unexported.join(', ')} } = worker\n\nand ` : ''
   const addition = exporting + migrationFor(missing)
+  const without = lacksSessions ? 'sessions and streams' : `the plugins that need ${missing.join(' and ')}`
   console.warn(
-    `edgemcp runs without sessions, streams and subscriptions: this Worker has no Durable Object class ${missing.join(' and ')}. Add ${addition}`,
+    `edgemcp runs without ${without}: this Worker has no Durable Object class ${missing.join(' and ')}. Add ${addition}`,
   )
 }

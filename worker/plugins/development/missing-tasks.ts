@@ -7,6 +7,6 @@ export function warnOfMissingTasks({ tools }: Registry): void {
   if (names.length === 0) return
   console.warn(
     `edgemcp runs ${names.join(', ')} as any other tool: there are no tasks. ` +
-      `Add tasks() of "edgemcp/tasks" to the plugins of serve(), export its class as in\n\nexport const { McpSession, McpSubscriptions, McpTask } = worker\n\nand ${migrationFor(['McpTask'])}`,
+      `Add tasks() of "edgemcp/tasks" to the plugins of serve(), export its class as in\n\nexport const { McpSession, McpTask } = worker\n\nand ${migrationFor(['McpTask'])}`,
   )
 }

@@ -1,4 +1,5 @@
 import type { Registry } from '../../declarations/server.ts'
+import type { AnyPlugin } from '../../plugin.ts'
 import { migrationFor } from './migration.ts'
 
 /** Who keeps sessions in a class: the first server that was served with it. */
@@ -8,25 +9,35 @@ const owners = new Map<string, { readonly registry: Registry; readonly path: str
  * Warns when another server was served with the same class of sessions. The class runs the handlers of one server only, so requests of the
  * other server's sessions are refused.
  */
-export function warnOfSharedClass(registry: Registry, className: string, path: string): void {
+export function warnOfSharedClass(
+  registry: Registry,
+  { path = '/mcp', plugins = [] }: { readonly path?: string; readonly plugins?: readonly AnyPlugin[] },
+  className: string,
+): void {
   const owner = owners.get(className)
   if (!owner) return void owners.set(className, { registry, path })
   const { name } = registry.options
   const first = owner.registry.options.name
   // An endpoint that is made on demand may be made again.
   if (owner.registry === registry || (first === name && owner.path === path)) return
-  const { session, subscriptions } = ownClasses(name)
+  const own = ownClasses(
+    name,
+    plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
+  )
+  const renamed = Object.entries(own)
+    .map(([usual, name]) => `${usual}: ${name}`)
+    .join(', ')
   console.warn(
     `edgemcp serves "${first}" and "${name}" with one class of sessions, ${className}: session requests to the server that the class does not belong to are refused. ` +
-      `Give the second serve() the option\n\ndurableObjects: { names: { McpSession: '${session}', McpSubscriptions: '${subscriptions}' } }\n\n` +
+      `Give the second serve() the option\n\ndurableObjects: { names: { ${renamed.replace(/: (\w+)/g, ": '$1'")} } }\n\n` +
       'add to this Worker, with what that serve() returns in the place of worker\n\n' +
-      `export const { McpSession: ${session}, McpSubscriptions: ${subscriptions} } = worker\n\nand ${migrationFor([session, subscriptions])}`,
+      `export const { ${renamed} } = worker\n\nand ${migrationFor(Object.values(own))}`,
   )
 }
 
-/** Returns names for classes of its own, made of the name of a server. */
-export function ownClasses(serverName: string): { readonly session: string; readonly subscriptions: string } {
+/** Returns names for classes of its own, made of the name of a server. @param classes of its plugins, by their default names */
+export function ownClasses(serverName: string, classes: readonly string[]): Readonly<Record<string, string>> {
   const words = serverName.replace(/^[^a-z]+/i, '').split(/[^a-z\d]+/i)
   const prefix = words.map((word) => word.slice(0, 1).toUpperCase() + word.slice(1)).join('') || 'Other'
-  return { session: `${prefix}Session`, subscriptions: `${prefix}Subscriptions` }
+  return Object.fromEntries(['McpSession', ...classes].map((name) => [name, prefix + name.replace(/^Mcp/, '')]))
 }

@@ -2,4 +2,4 @@
 export type { SubscriptionsOptions } from '../../../durable-objects/subscriptions/object.ts'
 export type { Recipients } from '../../protocol/changes.ts'
 export { type PublishEntrypoint, publishEntrypoint } from './publish-entrypoint.ts'
-export { subscriptions } from './subscriptions.ts'
+export { type SubscriptionsClass, subscriptions } from './subscriptions.ts'

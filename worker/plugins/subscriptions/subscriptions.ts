@@ -1,4 +1,4 @@
-import type { SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
+import type { SessionRpc, Shards, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
 import { Subscriptions } from '../../../durable-objects/session/subscriptions.ts'
 import { SubscriptionsObject, type SubscriptionsOptions } from '../../../durable-objects/subscriptions/object.ts'
 import type { Changes } from '../../declarations/change-hub.ts'
@@ -10,6 +10,11 @@ import { shardName, toggleKey } from '../../protocol/changes.ts'
 import { hash } from '../../protocol/hash.ts'
 import { listen } from './listen.ts'
 
+/** The Durable Object class to export as `McpSubscriptions`. An interface, so that declaration files can name it. */
+export interface SubscriptionsClass {
+  new (ctx: DurableObjectState, env: never): SubscriptionsObject
+}
+
 const kinds: KindsOf<SubscriptionsOptions> = {
   shards: count,
   listeners: count,
@@ -19,12 +24,19 @@ const kinds: KindsOf<SubscriptionsOptions> = {
 }
 
 /**
- * Sends change notifications to clients that subscribe: `serve(server, { plugins: [subscriptions()] })`. What changes is announced with
- * `server.notify`, or `updated` of a resource, from anywhere in the application.
+ * Sends change notifications to clients that subscribe. What changes is announced with `server.notify`, or `updated` of a resource, from
+ * anywhere in the application.
+ *
+ * @example
+ * const worker = serve(server, { plugins: [subscriptions()] })
+ * export default worker
+ * export const { McpSession, McpSubscriptions } = worker
  *
  * @throws Error when an option is not a whole number of at least 1
  */
-export function subscriptions(options: Partial<SubscriptionsOptions> = {}): Plugin {
+export function subscriptions(
+  options: Partial<SubscriptionsOptions> = {},
+): Plugin<{ readonly McpSubscriptions: SubscriptionsClass }> {
   checkOptions('subscriptions()', options, kinds)
   const all: SubscriptionsOptions = {
     shards: 1,
@@ -37,10 +49,24 @@ export function subscriptions(options: Partial<SubscriptionsOptions> = {}): Plug
   const of = (name: string) => (name ? hash(name) : Math.floor(Math.random() * 2 ** 32)) % all.shards
   return {
     name: 'subscriptions',
-    subscriptions: { SubscriptionsObject, Subscriptions, options: all, of, listen },
+    subscriptions: { Subscriptions, options: all, of, listen },
     provide: (runtime) => ({
       changes: changesOf(runtime, () => runtime.object<SubscriptionsRpc>('McpSubscriptions', shardName(0))),
     }),
+    objects: { McpSubscriptions: (runtime) => classOf(runtime, { options: all, of }) },
+  }
+}
+
+function classOf(
+  { object, session, report }: Runtime,
+  { options, of }: { readonly options: SubscriptionsOptions; readonly of: Shards['of'] },
+): SubscriptionsClass {
+  const shards: Shards = { of, at: (shard) => object<SubscriptionsRpc>('McpSubscriptions', shardName(shard)) }
+  const host = { options, shards, session: (address: string) => session<SessionRpc>(address), report }
+  return class McpSubscriptions extends SubscriptionsObject {
+    constructor(ctx: DurableObjectState, env: never) {
+      super(ctx, env, host)
+    }
   }
 }
 

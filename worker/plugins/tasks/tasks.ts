@@ -59,7 +59,7 @@ const kinds: KindsOf<TasksOptions> = {
  * @example
  * const worker = serve(server, { plugins: [tasks()] })
  * export default worker
- * export const { McpSession, McpSubscriptions, McpTask } = worker
+ * export const { McpSession, McpTask } = worker
  * server.tool('report', { description: 'Writes a report', task: true }, async (_, ctx) => {
  *   const pages = await ctx.once('pages', () => collect())
  *   await ctx.sleep('overnight', '8h')

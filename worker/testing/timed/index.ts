@@ -14,7 +14,7 @@ type ObjectClass = new (ctx: DurableObjectState, env: never) => DurableObject<ne
  * @example
  * const worker = withTestClock(main)
  * export default worker.default
- * export const { McpSession, McpSubscriptions } = worker
+ * export const { McpSession } = worker
  */
 export function withTestClock<M extends { default: object }>(main: M): M {
   // `wrangler deploy` puts "production" here.

@@ -34,9 +34,7 @@ export const server: ServerUnderTest & { fetch(request: Request): Promise<Respon
   async advance(milliseconds) {
     // The storage of any object shows the runtime how to tell the time to all of them.
     const [name] = objects
-    const any = name
-      ? stubOf(name)
-      : (namespaces.McpSubscriptions ?? Object.values(namespaces)[0])?.getByName('subscriptions')
+    const any = name ? stubOf(name) : (namespaces.McpSession ?? Object.values(namespaces)[0])?.getByName('keys')
     if (any) await runInDurableObject(any, (_, { storage }) => translate(storage))
     await pass(milliseconds, async () => [...objects].map(alarmed))
   },
@@ -79,7 +77,7 @@ function namespace(className: string): Namespaces[string] {
 async function keyRing(): Promise<KeyRing> {
   const secret = (env as { EDGEMCP_KEYS?: string }).EDGEMCP_KEYS
   if (secret) return parseKeyRing(secret)
-  const minting = namespace('McpSubscriptions').getByName('subscriptions') as unknown as { keys(): Promise<KeyRing> }
+  const minting = namespace('McpSession').getByName('keys') as unknown as { keys(): Promise<KeyRing> }
   return minting.keys()
 }
 

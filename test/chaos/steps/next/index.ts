@@ -3,5 +3,5 @@ import { stepsWorker, withLosses } from '../worker.ts'
 
 const { worker, ...objects } = stepsWorker('2')
 
-export const { McpSession, McpSubscriptions, McpTask } = objects
+export const { McpSession, McpTask } = objects
 export default withLosses(worker)

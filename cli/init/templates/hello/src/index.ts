@@ -13,4 +13,4 @@ server.tool(
 
 const worker = serve(server)
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -23,4 +23,4 @@ const worker = serve(server, {
   origins: [],
 })
 export default worker
-export const { McpSession, McpSubscriptions } = worker
+export const { McpSession } = worker

@@ -1,13 +1,4 @@
-/**
- * What must not be carried by a stateless client: a journal that is too large, and whether a state has been used.
- *
- * | key     | meaning                                                              | lifetime               |
- * |---------|----------------------------------------------------------------------|------------------------|
- * | `use`   | what a state was used with                                           | `expires`, by alarm    |
- * | `lease` | milliseconds: until when the Worker that answers is known to work    | `expires`, by alarm    |
- * | `kept:<part>` | the answer to that use, or a journal: see `parts.ts`               | `expires`, by alarm    |
- * | `kept`  | the same, of an older release                                        | `expires`, by alarm    |
- */
+/** A state of a stateless call that its client must not carry: a journal that is too large, or whether a state has been used. */
 import type { Consumed, RequestStateRpc } from '../rpc.ts'
 import { readParts, writeParts } from '../shared/parts.ts'
 import type { Schema } from '../shared/schema.ts'
@@ -15,7 +6,7 @@ import type { Schema } from '../shared/schema.ts'
 /** Milliseconds that a Worker counts as working after its last sign of life: it extends its lease several times in this time. */
 const defaultLeaseMs = 30_000
 
-export class RequestStateStore implements RequestStateRpc {
+export class RequestState implements RequestStateRpc {
   readonly #storage: DurableObjectStorage
   readonly #schema: Schema
   readonly #patienceMs: number

@@ -2,8 +2,8 @@ import { evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'c
 import { exports } from 'cloudflare:workers'
 import { expect, test } from 'vitest'
 import type { RequestStateRpc } from '../../durable-objects/rpc.ts'
-import { RequestStateStore } from '../../durable-objects/session/request-state-store.ts'
 import { Schema } from '../../durable-objects/shared/schema.ts'
+import { RequestState } from '../../durable-objects/store/request-state.ts'
 
 type Stub = DurableObjectStub & RequestStateRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
@@ -34,9 +34,9 @@ test('an answer is waited for after an eviction, for as long as its Worker exten
 
   await runInDurableObject(fresh(), async (_, { storage }) => {
     const schema = new Schema(storage)
-    await new RequestStateStore(storage, schema, { patienceMs: 20, leaseMs: 60_000 }).consume('yes', expires)
+    await new RequestState(storage, schema, { patienceMs: 20, leaseMs: 60_000 }).consume('yes', expires)
     // Another instance, as after an eviction.
-    const impatient = new RequestStateStore(storage, schema, { patienceMs: 20, leaseMs: 0 })
+    const impatient = new RequestState(storage, schema, { patienceMs: 20, leaseMs: 0 })
     expect(await impatient.consume('yes', expires)).toEqual({ is: 'working' })
     await impatient.extend()
     expect(await impatient.consume('yes', expires)).toEqual({ is: 'lost' })
