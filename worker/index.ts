@@ -24,6 +24,7 @@ export type {
   UrlElicitationOptions,
   UrlElicitationResult,
 } from './declarations/context.ts'
+export type { Declarations } from './declarations/declarations.ts'
 export type { CallInfo, Interceptor, Next } from './declarations/interceptor.ts'
 export type { InputRequiredOutcome, Outcome, ResultOutcome, SuspendedOutcome } from './declarations/outcome.ts'
 export type { PromptDefinition, PromptHandler } from './declarations/prompt.ts'
@@ -33,7 +34,6 @@ export {
   type ChangeNotifier,
   createServer,
   type Module,
-  type Registry,
   type ResourceHandle,
   type Server,
   type ServerOptions,

@@ -3,8 +3,9 @@
 import type { Changes } from './declarations/change-hub.ts'
 import { checkNames } from './declarations/check-options.ts'
 import type { Awaitable, Context } from './declarations/context.ts'
+import type { Declarations, ExtraSubscription } from './declarations/declarations.ts'
 import type { Interceptor } from './declarations/interceptor.ts'
-import type { ExtraSubscription, Open, Registry, Server } from './declarations/server.ts'
+import type { Open, Server } from './declarations/server.ts'
 import type { Seals } from './engine/call.ts'
 import { callMethod } from './engine/methods/index.ts'
 import type { Method } from './engine/methods/method.ts'
@@ -17,7 +18,7 @@ import type { AuditHook, Limiter, ServerInfo } from './request-hooks.ts'
 /** What an endpoint provides to its plugins. */
 export interface Runtime {
   /** What the server declares, with what the plugins of this endpoint add. Read-only for plugins. */
-  readonly declarations: Registry
+  readonly declarations: Declarations
   /** Names the endpoint: see `identity` of `serve()`. */
   readonly identity: string
   /** Names of the plugins of the endpoint. */
@@ -232,7 +233,11 @@ function cachedBy<K, V>(keyOf: () => K, make: () => V): () => V {
  *
  * @param runtime is read when a request is served
  */
-export function withPlugins(declared: Registry, plugins: readonly AnyPlugin[], runtime: () => Runtime): Registry {
+export function withPlugins(
+  declared: Declarations,
+  plugins: readonly AnyPlugin[],
+  runtime: () => Runtime,
+): Declarations {
   const added = cachedBy(
     () => true,
     () => ({
@@ -284,7 +289,7 @@ export function withPlugins(declared: Registry, plugins: readonly AnyPlugin[], r
 
 type MethodWrappers = Readonly<Record<string, (inner: Method | undefined) => Method>>
 
-function wrapMethods(declared: Registry, wrappers: readonly MethodWrappers[]): ReadonlyMap<string, unknown> {
+function wrapMethods(declared: Declarations, wrappers: readonly MethodWrappers[]): ReadonlyMap<string, unknown> {
   const methods = new Map(declared.methods)
   for (const [name, wrap] of wrappers.flatMap((each) => Object.entries(each))) {
     // Each is an engine's `Method`.
@@ -293,12 +298,12 @@ function wrapMethods(declared: Registry, wrappers: readonly MethodWrappers[]): R
   return methods
 }
 
-function mergeExtensions(declared: Registry, plugins: readonly AnyPlugin[]): Registry['extensions'] {
+function mergeExtensions(declared: Declarations, plugins: readonly AnyPlugin[]): Declarations['extensions'] {
   const extensions = plugins.flatMap((plugin) => plugin.extensions ?? [])
   return extensions.length > 0 ? Object.assign({}, declared.extensions, ...extensions) : declared.extensions
 }
 
-function mergeCapabilities(declared: Registry, plugins: readonly AnyPlugin[]): Registry['capabilities'] {
+function mergeCapabilities(declared: Declarations, plugins: readonly AnyPlugin[]): Declarations['capabilities'] {
   const capabilities = plugins.flatMap((plugin) => plugin.capabilities ?? [])
   if (capabilities.length === 0) return declared.capabilities
   const all = [declared.capabilities ?? [], capabilities].flat()

@@ -1,6 +1,7 @@
 /** What the endpoint asks for each request: who makes it, whether it may, how much it may, and who wants to know of it. */
 import type { CallAttempt } from './declarations/call-attempt.ts'
-import type { Registry, Server } from './declarations/server.ts'
+import type { Declarations } from './declarations/declarations.ts'
+import type { Server } from './declarations/server.ts'
 import type { StateRpc } from './declarations/state.ts'
 import type { StoredPrincipals } from './declarations/stored-principal.ts'
 import type { McpError } from './protocol/errors.ts'
@@ -77,7 +78,7 @@ export interface Limiter {
    */
   check(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined>
   /** In development only: what of a server the class of states is needed for, such as `the rate "60/m" of rateLimit()`. */
-  needsState?(registry: Registry): readonly string[]
+  needsState?(registry: Declarations): readonly string[]
   /** The response, watched until it ends. */
   track?(incoming: IncomingRequest, response: Response): Response
 }

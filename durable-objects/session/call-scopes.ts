@@ -1,15 +1,18 @@
 /** The scopes that a token needs for the requests of a POST. */
 
-import type { Registry } from '../../worker/declarations/server.ts'
+import type { Declarations } from '../../worker/declarations/declarations.ts'
 import { entryOf } from '../../worker/engine/scopes.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { Params } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
 
 /** The scopes for a request. A Worker of an older release leaves them out of the POST. */
-export const scopesIn = ({ messages, scopes }: Post, request: RequestMessage, registry: Registry): readonly string[] =>
-  scopes?.[messages.indexOf(request)] ?? declaredScopes(registry, request.method, request.params)
+export const scopesIn = (
+  { messages, scopes }: Post,
+  request: RequestMessage,
+  registry: Declarations,
+): readonly string[] => scopes?.[messages.indexOf(request)] ?? declaredScopes(registry, request.method, request.params)
 
 /** The scopes of what a request is about, as they were declared. */
-export const declaredScopes = (registry: Registry, method: string, params: Params = {}): readonly string[] =>
+export const declaredScopes = (registry: Declarations, method: string, params: Params = {}): readonly string[] =>
   entryOf(registry, method, params)?.scopes ?? []

@@ -1,6 +1,6 @@
 /** The calls of a session: started, run step by step, recovered after the object was lost, and cancelled. */
 
-import type { Registry } from '../../worker/declarations/server.ts'
+import type { Declarations } from '../../worker/declarations/declarations.ts'
 import { serializeResult } from '../../worker/engine/answer-text.ts'
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
 import { emptyJournal } from '../../worker/engine/journal.ts'
@@ -78,7 +78,7 @@ export function startCall(
 /** @param method of the protocol, if its version has it. Whether a method of a call is offered is decided as the call begins */
 function isOffered(
   session: SessionParts,
-  registry: Registry,
+  registry: Declarations,
   name: string,
   method: ProtocolMethod | undefined,
 ): boolean {

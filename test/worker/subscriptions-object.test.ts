@@ -10,8 +10,8 @@ import {
   topicsHeader,
 } from '../../durable-objects/subscriptions/object.ts'
 import type { Changes } from '../../worker/declarations/change-hub.ts'
+import type { Declarations } from '../../worker/declarations/declarations.ts'
 import { draftOf } from '../../worker/declarations/declarations.ts'
-import type { Registry } from '../../worker/declarations/server.ts'
 import type { Runtime } from '../../worker/plugin.ts'
 import { type Change, topicOf, topicsFor } from '../../worker/protocol/changes.ts'
 import { readRelayMessage } from '../../worker/protocol/relay-messages.ts'
@@ -311,7 +311,7 @@ test('an alarm that finds sessions being told leaves another alarm', async () =>
 })
 
 /** The changes that `subscriptions()` provides to an endpoint. @param object makes the first object of its class */
-function changesOf(declarations: Registry, object: () => object): Changes {
+function changesOf(declarations: Declarations, object: () => object): Changes {
   const runtime = { declarations, object } as unknown as Runtime
   return plugin().provide?.(runtime).changes as Changes
 }

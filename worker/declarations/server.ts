@@ -75,8 +75,6 @@ type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? 
 /** Opens what was sealed at this endpoint for this purpose and for the caller; `undefined` for anything else. */
 export type Open = (purpose: string, sealed: string) => Promise<unknown>
 
-export type { Declarations as Registry, ExtraSubscription } from './declarations.ts'
-
 /** What a developer declares: tools, resources and prompts, each once, for every revision of the protocol. */
 export class Server {
   /** What has been declared so far. */

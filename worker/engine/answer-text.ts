@@ -1,4 +1,4 @@
-import type { Registry } from '../declarations/server.ts'
+import type { Declarations } from '../declarations/declarations.ts'
 import type { RequestId, Result } from '../protocol/types.ts'
 import type { Call } from './call.ts'
 import { cacheableResults } from './methods/lists.ts'
@@ -6,7 +6,7 @@ import { cacheableResults } from './methods/lists.ts'
 /** Serializes a response. A list that is the same for every caller is serialized once for each protocol version. */
 export function serializeResult(
   id: RequestId,
-  registry: Registry,
+  registry: Declarations,
   { method, params, revision }: Call,
   result: Result,
   sign = (result: Result) => result,
@@ -25,9 +25,9 @@ export function serializeResult(
 type ListTexts = { readonly version: number; readonly texts: Map<string, string> }
 
 /** Lists that are the same for every caller, as texts, by method and protocol version. */
-const listTexts = new WeakMap<Registry, ListTexts>()
+const listTexts = new WeakMap<Declarations, ListTexts>()
 
-function listTextsOf(registry: Registry): Map<string, string> {
+function listTextsOf(registry: Declarations): Map<string, string> {
   const cached = listTexts.get(registry)
   if (cached?.version === registry.version) return cached.texts
   const texts = new Map<string, string>()

@@ -1,5 +1,6 @@
+import type { Declarations } from '../declarations/declarations.ts'
 import type { InputRequiredOutcome, Journal, Outcome, ResultOutcome } from '../declarations/outcome.ts'
-import type { Registry, Server } from '../declarations/server.ts'
+import type { Server } from '../declarations/server.ts'
 import { McpError } from '../protocol/errors.ts'
 import { progressToken } from '../protocol/meta.ts'
 import type { Params } from '../protocol/types.ts'
@@ -12,7 +13,7 @@ import { Round } from './round.ts'
 import { entryOf, insufficientScope, lackedScopes } from './scopes.ts'
 
 /** Returns the method of a call, if its protocol version has it. Methods of plugins come first. */
-export const methodOf = (registry: Registry, { method, revision }: Call): Method | undefined =>
+export const methodOf = (registry: Declarations, { method, revision }: Call): Method | undefined =>
   (registry.methods.get(method) as Method | undefined) ??
   (revision.requests.has(method) ? callMethod(method) : undefined)
 
@@ -58,7 +59,7 @@ export async function runCall(...args: Parameters<typeof run>): Promise<ResultOu
  *
  * @throws Error when an interceptor calls something else that has any
  */
-function checkChangedCall(registry: Registry, call: Call, changed: Call): void {
+function checkChangedCall(registry: Declarations, call: Call, changed: Call): void {
   const entry = entryOf(registry, changed.method, changed.params)
   if (!entry || entry === entryOf(registry, call.method, call.params)) return
   if (!entry.rateLimit && !('singleUse' in entry && entry.singleUse)) return
@@ -69,7 +70,7 @@ function checkChangedCall(registry: Registry, call: Call, changed: Call): void {
 }
 
 /** @throws McpError `insufficient_scope` */
-async function checkScopes(registry: Registry, call: Call, { seals }: CallEnvironment): Promise<void> {
+async function checkScopes(registry: Declarations, call: Call, { seals }: CallEnvironment): Promise<void> {
   const lacked = await lackedScopes(registry, call.principal, call, seals.open)
   if (lacked.length > 0) throw insufficientScope(lacked)
 }

@@ -5,8 +5,9 @@
  */
 
 import type { Guarded } from '../declarations/caller.ts'
+import type { Declarations } from '../declarations/declarations.ts'
 import type { ForwardedEntry } from '../declarations/forwarded.ts'
-import type { Open, Registry } from '../declarations/server.ts'
+import type { Open } from '../declarations/server.ts'
 import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
@@ -27,7 +28,7 @@ type NamedRequest = { readonly method: string; readonly params?: Params }
  * @param open of the caller's seals
  */
 export async function lackedScopes(
-  registry: Registry,
+  registry: Declarations,
   principal: Principal | undefined,
   request: NamedRequest,
   open: Open,
@@ -46,7 +47,7 @@ export async function lackedScopes(
  * @param principal of the caller; of several servers that may have what the request names, those that refuse the caller do not count
  */
 export async function scopesOf(
-  registry: Registry,
+  registry: Declarations,
   request: NamedRequest,
   open: Open,
   principal?: Principal,
@@ -58,7 +59,7 @@ export async function scopesOf(
 
 /** Everything that a request may be about, also through a handle. */
 async function entriesOfRequest(
-  registry: Registry,
+  registry: Declarations,
   { method, params = {} }: NamedRequest,
   open: Open,
 ): Promise<readonly Guarded[]> {
@@ -70,13 +71,13 @@ async function entriesOfRequest(
 /**
  * Returns the entry that a request names, declared here or by another server. Where several servers may have it, it has the scopes of all of them.
  */
-export function entryOf(registry: Registry, method: string, params: Params): Guarded | undefined {
+export function entryOf(registry: Declarations, method: string, params: Params): Guarded | undefined {
   const [first, ...others] = namedEntries(registry, method, params)
   return first && others.length > 0 ? mergeScopes([first, ...others]) : first
 }
 
 /** Everything that a request may be about, by the names in its params. */
-function namedEntries(registry: Registry, method: string, params: Params): readonly Guarded[] {
+function namedEntries(registry: Declarations, method: string, params: Params): readonly Guarded[] {
   const target = methods[method]?.target?.(params)
   if (!target) return []
   const declared = declaredEntry(registry, target)
@@ -90,7 +91,7 @@ function forwardedName({ kind, name }: Target): ForwardedEntry {
   return { kind, name }
 }
 
-function declaredEntry(registry: Registry, { kind, name }: Target): Guarded | undefined {
+function declaredEntry(registry: Declarations, { kind, name }: Target): Guarded | undefined {
   if (kind === 'tool') return registry.tools.get(name)
   if (kind === 'prompt') return registry.prompts.get(name)
   // A template by its own text, or what serves a URI.
@@ -98,7 +99,7 @@ function declaredEntry(registry: Registry, { kind, name }: Target): Guarded | un
 }
 
 /** The entries of all servers that may have this one: which of them has it is known only once a request was sent. */
-function forwardedEntries({ forwarded }: Registry, { kind, name }: ForwardedEntry): Guarded[] {
+function forwardedEntries({ forwarded }: Declarations, { kind, name }: ForwardedEntry): Guarded[] {
   const able = kind === 'resource' ? forwarded : forwarded.filter(({ prefix }) => name.startsWith(prefix))
   return able.map((server) => {
     const nameThere = kind === 'resource' ? name : name.slice(server.prefix.length)

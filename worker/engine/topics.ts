@@ -1,14 +1,14 @@
 /** Who may subscribe to what, and which topics a change is published under. */
 import type { Caller } from '../declarations/caller.ts'
 import { resourceNotFound } from '../declarations/content.ts'
-import type { Registry } from '../declarations/server.ts'
+import type { Declarations } from '../declarations/declarations.ts'
 import { type Change, type Recipients, topicOf } from '../protocol/changes.ts'
 import { uriProblem } from '../protocol/uri.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
 import { findReadable, findResource } from './methods/resources.ts'
 
 /** Whether a caller may subscribe to a resource, or to those of a template: it has to be allowed to read them. */
-export async function canSubscribe(registry: Registry, caller: Caller, uri: string): Promise<boolean> {
+export async function canSubscribe(registry: Declarations, caller: Caller, uri: string): Promise<boolean> {
   const template = registry.templates.get(uri)
   // `authorize` decides by resource, so it cannot decide for all resources of a template.
   if (template?.authorize) return false
@@ -19,7 +19,7 @@ export async function canSubscribe(registry: Registry, caller: Caller, uri: stri
 }
 
 /** @throws McpError `resource_not_found` when the caller may not subscribe */
-export async function checkSubscription(registry: Registry, caller: Caller, uri: string): Promise<void> {
+export async function checkSubscription(registry: Declarations, caller: Caller, uri: string): Promise<void> {
   if (!(await canSubscribe(registry, caller, uri))) throw resourceNotFound(uri)
 }
 
@@ -27,7 +27,7 @@ export async function checkSubscription(registry: Registry, caller: Caller, uri:
  * The topics of a change: the change itself, and the template that its resource comes from. Other templates that match the URI are left out: a
  * caller who may read their resources need not be allowed to read this one.
  */
-export function changeTopics(registry: Registry, change: Change, recipients: Recipients = {}): string[] {
+export function changeTopics(registry: Declarations, change: Change, recipients: Recipients = {}): string[] {
   const item = 'resource' in change ? findResource(registry, change.resource)?.resource.item : undefined
   const changes = item && 'uriTemplate' in item ? [change, { resource: item.uriTemplate }] : [change]
   return changes.map((each) => topicOf(each, recipients))

@@ -1,6 +1,6 @@
 /** Requests that stand alone: the whole call happens in this isolate, and the client brings what was learned before. */
 
-import type { Registry } from '../declarations/server.ts'
+import type { Declarations } from '../declarations/declarations.ts'
 import { serializeResult } from '../engine/answer-text.ts'
 import { BatchAnswers } from '../engine/batch-answers.ts'
 import type { Call, CallEnvironment } from '../engine/call.ts'
@@ -204,7 +204,7 @@ function addRefusal(incoming: IncomingRequest, message: RequestMessage, counting
 }
 
 /** Puts the server's name on a result; discovery tells the rest of what there is to tell. */
-const signature = (registry: Registry, method: string) => (result: Result) => {
+const signature = (registry: Declarations, method: string) => (result: Result) => {
   const all = implementationOf(registry)
   const info = method === 'server/discover' ? all : { name: all.name, version: all.version }
   return { ...result, _meta: { ...result._meta, [serverInfoKey]: info } }

@@ -1,8 +1,8 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion */
 
 import type { Caller } from '../../declarations/caller.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import type { Completions, Resource } from '../../declarations/resource.ts'
-import type { Registry } from '../../declarations/server.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -11,7 +11,7 @@ import { isVisible } from './lists.ts'
 import { type Method, type MethodContext, readObject, readTarget, readText, readTexts } from './method.ts'
 import { findResource } from './resources.ts'
 
-export const hasCompletions = (registry: Registry) =>
+export const hasCompletions = (registry: Declarations) =>
   [registry.prompts, registry.templates].some((entries) =>
     [...entries.values()].some((entry) => Object.keys(entry.complete).length > 0),
   )

@@ -1,6 +1,6 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/discovery */
 
-import type { Registry } from '../../declarations/server.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import { supportedVersions } from '../../protocol/revisions/index.ts'
 import type { Implementation, ServerCapabilities } from '../../protocol/types.ts'
 import type { CallEnvironment } from '../call.ts'
@@ -23,7 +23,10 @@ export const discover: Method = {
 }
 
 /** What this server can do. Only what is declared works, and the other way round. */
-export function capabilitiesOf(registry: Registry, { updates }: Pick<CallEnvironment, 'updates'>): ServerCapabilities {
+export function capabilitiesOf(
+  registry: Declarations,
+  { updates }: Pick<CallEnvironment, 'updates'>,
+): ServerCapabilities {
   return {
     logging: {},
     ...(hasCompletions(registry) && { completions: {} }),
@@ -35,7 +38,7 @@ export function capabilitiesOf(registry: Registry, { updates }: Pick<CallEnviron
   }
 }
 
-export function implementationOf({ options }: Registry): Implementation {
+export function implementationOf({ options }: Declarations): Implementation {
   const { name, version, title, description, icons, websiteUrl } = options
   // What is undefined is not sent.
   return { name, version, title, description, icons, websiteUrl }

@@ -1,6 +1,6 @@
 /** @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle */
 
-import type { Registry } from '../../declarations/server.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -40,7 +40,7 @@ function negotiateSession(params: Params | undefined): NegotiatedSession {
 }
 
 async function initializeResult(
-  registry: Registry,
+  registry: Declarations,
   revision: Revision,
   environment: Pick<CallEnvironment, 'updates'>,
   principal: Principal | undefined,

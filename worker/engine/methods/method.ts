@@ -1,5 +1,6 @@
 import type { Context } from '../../declarations/context.ts'
-import type { Open, Registry, Server } from '../../declarations/server.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
+import type { Open, Server } from '../../declarations/server.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -30,7 +31,7 @@ export interface Method {
   /** What the params name: the request needs its scopes. The params have not been validated. */
   target?(params: Params): Target | undefined
   /** Whether the server has anything that the method is for. */
-  offered(registry: Registry, environment: Pick<CallEnvironment, 'updates'>): boolean
+  offered(registry: Declarations, environment: Pick<CallEnvironment, 'updates'>): boolean
   /** The scopes of what a handle in the params stands for. @param open of the seals of the principal: handles of other principals have none */
   scopes?(params: Params, open: Open): Promise<readonly string[]>
   /** @throws McpError for a JSON-RPC error */
@@ -61,7 +62,7 @@ export interface InitializeMethod {
   /** @throws McpError `invalid_envelope` for params that are invalid, or too large for the id of a session */
   negotiate(params: Params | undefined): NegotiatedSession
   answer(
-    registry: Registry,
+    registry: Declarations,
     revision: Revision,
     environment: Pick<CallEnvironment, 'updates'>,
     principal: Principal | undefined,

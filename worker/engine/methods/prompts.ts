@@ -1,14 +1,14 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts */
 
 import { getPromptResult } from '../../declarations/content.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import { issuesText } from '../../declarations/schema.ts'
-import type { Registry } from '../../declarations/server.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Result } from '../../protocol/types.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { type Method, readTarget, readText, readTexts } from './method.ts'
 
-const offered = (registry: Registry) => registry.prompts.size > 0
+const offered = (registry: Declarations) => registry.prompts.size > 0
 
 export const listPrompts: Method = {
   offered,

@@ -2,8 +2,8 @@
 
 import type { Caller } from '../../declarations/caller.ts'
 import { readResourceResult, resourceNotFound } from '../../declarations/content.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import type { Resource } from '../../declarations/resource.ts'
-import type { Registry } from '../../declarations/server.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { ResourceItem, ResourceTemplateItem, Result } from '../../protocol/types.ts'
@@ -11,7 +11,7 @@ import { normalizeUri, uriProblem } from '../../protocol/uri.ts'
 import { isPermitted, isVisible, listMethod, page, uncached, variesByCaller, visibleEntries } from './lists.ts'
 import { type Method, readTarget, readText } from './method.ts'
 
-export const hasResources = (registry: Registry) => registry.resources.size > 0 || registry.templates.size > 0
+export const hasResources = (registry: Declarations) => registry.resources.size > 0 || registry.templates.size > 0
 
 export const listResources: Method = {
   offered: hasResources,
@@ -66,7 +66,7 @@ export const readResource: Method = {
 }
 
 /** What serves a URI: a fixed resource first, then the first template that expands to it. */
-export function findResource(registry: Registry, uri: string) {
+export function findResource(registry: Declarations, uri: string) {
   const fixed = registry.resources.get(uri) ?? findEquivalent(registry, uri)
   if (fixed) return { resource: fixed, variables: {} }
   for (const resource of registry.templates.values()) {
@@ -77,7 +77,7 @@ export function findResource(registry: Registry, uri: string) {
 }
 
 /** A fixed resource whose URI is another spelling of this one, as `note://%31` is of `note://1`. */
-function findEquivalent({ resources }: Registry, uri: string): Resource | undefined {
+function findEquivalent({ resources }: Declarations, uri: string): Resource | undefined {
   if (!uri.isWellFormed() || uri.length > bounds.uriCharacters) return undefined
   const requestedUri = normalizeUri(uri)
   for (const [declared, resource] of resources) {
@@ -88,7 +88,7 @@ function findEquivalent({ resources }: Registry, uri: string): Resource | undefi
 }
 
 /** What serves a URI, if this caller may read it. */
-export async function findReadable(registry: Registry, caller: Caller, uri: string) {
+export async function findReadable(registry: Declarations, caller: Caller, uri: string) {
   const match = findResource(registry, uri)
   if (!match || !isPermitted(match.resource, caller) || !(await isVisible(match.resource, caller))) return undefined
   const { authorize } = match.resource

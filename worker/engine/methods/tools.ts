@@ -1,8 +1,8 @@
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools */
 
 import { callToolResult, failureOf, toolError } from '../../declarations/content.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import { issuesText } from '../../declarations/schema.ts'
-import type { Registry } from '../../declarations/server.ts'
 import type { Tool } from '../../declarations/tool.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { HeaderParameter } from '../../protocol/param-headers.ts'
@@ -11,7 +11,7 @@ import type { Call } from '../call.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { type Method, type MethodContext, readObject, readTarget, readText } from './method.ts'
 
-const offered = (registry: Registry) => registry.tools.size > 0
+const offered = (registry: Declarations) => registry.tools.size > 0
 
 export const listTools: Method = {
   offered,
@@ -63,7 +63,7 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
 }
 
 /** The arguments that a call must repeat in headers: none for other methods, and for a tool that the caller may not use. */
-export async function mirroredParameters(registry: Registry, call: Call): Promise<readonly HeaderParameter[]> {
+export async function mirroredParameters(registry: Declarations, call: Call): Promise<readonly HeaderParameter[]> {
   const tool = call.method === 'tools/call' ? registry.tools.get(call.params.name as string) : undefined
   return tool?.mirrored.length && (await isVisible(tool, { principal: call.principal })) ? tool.mirrored : []
 }

@@ -8,8 +8,9 @@
  */
 import { decodeJwt } from 'jose'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import * as kind from '../../declarations/option-kinds.ts'
-import type { Registry, Server } from '../../declarations/server.ts'
+import type { Server } from '../../declarations/server.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { McpError } from '../../protocol/errors.ts'
 import { holdsScopes, type Principal } from '../../protocol/principal.ts'
@@ -144,7 +145,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   }
   const verified = new VerifiedTokens(tokenCacheMs)
   /** How much each server declared when all of it had scopes. */
-  const scopedEntries = new WeakMap<Registry, number>()
+  const scopedEntries = new WeakMap<Declarations, number>()
 
   const { storedClaims, reauthorize, tenantClaim } = options
   const stored = { storedClaims, ...(reauthorize && { reauthorize }) }

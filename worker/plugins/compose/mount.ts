@@ -1,11 +1,12 @@
 import type { ChangeHub, Changes } from '../../declarations/change-hub.ts'
 import { checkOptions, checkValue } from '../../declarations/check-options.ts'
 import { checkToolName } from '../../declarations/checks.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import { type DeclarationsDraft, draftOf, type EntryKind, type EntryOf } from '../../declarations/declarations.ts'
 import { addExperimental, addExtensions, addInterceptors, addMethod } from '../../declarations/extend.ts'
 import type { CallInfo, Interceptor } from '../../declarations/interceptor.ts'
 import * as kind from '../../declarations/option-kinds.ts'
-import type { Module, Registry, Server } from '../../declarations/server.ts'
+import type { Module, Server } from '../../declarations/server.ts'
 import { entryOf } from '../../engine/scopes.ts'
 import { type List, toggleKey } from '../../protocol/changes.ts'
 import { mountUpstreams, proxiesOf } from './proxy/front.ts'
@@ -67,7 +68,7 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
 }
 
 /** The server that it is mounted in delivers the changes of a server, under the names that its entries have there. */
-function changesThrough(outer: ChangeHub, part: Registry, prefix: string): Changes {
+function changesThrough(outer: ChangeHub, part: Declarations, prefix: string): Changes {
   const outerName = (list: List, name: string) => (list === 'resources' ? name : prefix + name)
   return {
     get isConnected() {

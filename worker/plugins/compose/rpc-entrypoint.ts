@@ -1,7 +1,7 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import { checkOptions } from '../../declarations/check-options.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import { string } from '../../declarations/option-kinds.ts'
-import type { Registry } from '../../declarations/server.ts'
 import { callMethod } from '../../engine/methods/index.ts'
 import type { Method } from '../../engine/methods/method.ts'
 import { encodeHeader, parameterHeaders } from '../../protocol/param-headers.ts'
@@ -35,7 +35,7 @@ const { date } = newestStateless
 const envelope = { capabilities: {}, client: { name: 'service binding', version: '1' } }
 
 /** The headers that repeat what a method of an extension, or the schema of a tool, names: the server refuses requests without. */
-function headersOfServer(registry: Registry, method: string, params: Params): Record<string, string> {
+function headersOfServer(registry: Declarations, method: string, params: Params): Record<string, string> {
   const { named } = (registry.methods.get(method) ?? callMethod(method) ?? {}) as Partial<Method>
   const name = named && params[named]
   const tool = method === 'tools/call' ? registry.tools.get(String(params.name)) : undefined

@@ -1,4 +1,4 @@
-import type { Registry } from '../../declarations/server.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import type { AnyPlugin } from '../../plugin.ts'
 import { ownClasses } from './shared-class.ts'
 
@@ -17,12 +17,12 @@ export type Described = {
 const mark = 'edgemcp describes itself: '
 
 /** Prints what a server is, once everything is declared, where `EDGEMCP_DESCRIBE` asks for it: `edgemcp doctor` reads it. */
-export function describe(registry: Registry, options: Described, env: object): void {
+export function describe(registry: Declarations, options: Described, env: object): void {
   if (!(env as { EDGEMCP_DESCRIBE?: unknown }).EDGEMCP_DESCRIBE) return
   queueMicrotask(() => console.log(mark + JSON.stringify(descriptionOf(registry, options))))
 }
 
-function descriptionOf(registry: Registry, served: Described) {
+function descriptionOf(registry: Declarations, served: Described) {
   const { options, tools, resources, templates, prompts } = registry
   const { auth, plugins = [], path = '/mcp', sessions, origins, hosts = [], durableObjects } = served
   const limiter = plugins.find((plugin) => plugin.limiter)?.limiter

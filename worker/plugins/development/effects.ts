@@ -8,7 +8,7 @@
  */
 
 import type { Context } from '../../declarations/context.ts'
-import type { Registry } from '../../declarations/server.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import { isAwaited, observe } from '../../engine/input-promise.ts'
 import type { Plugin } from '../../plugin.ts'
 import { McpError } from '../../protocol/errors.ts'
@@ -37,7 +37,7 @@ const reported = new Set<string>()
  *
  * @param env with the bindings whose writes are effects
  */
-export function effectsWatcher(registry: Registry, env: object): NonNullable<Plugin['instrument']> {
+export function effectsWatcher(registry: Declarations, env: object): NonNullable<Plugin['instrument']> {
   return (context) => {
     runs ??= start(env)
     for (const tool of registry.tools.values()) watchHandler(tool, `tool "${tool.item.name}"`, runs)

@@ -1,7 +1,7 @@
 /** What helps whoever develops a server. A deployment's bundle has nothing of it: see `serve.ts`. */
 
+import type { Declarations } from '../../declarations/declarations.ts'
 import type { Interceptor } from '../../declarations/interceptor.ts'
-import type { Registry } from '../../declarations/server.ts'
 import type { AnyPlugin, Plugin } from '../../plugin.ts'
 import type { Auth } from '../../request-hooks.ts'
 import { type Described, describe } from './described.ts'
@@ -35,7 +35,7 @@ type Beside = {
  * @returns the auth and the plugins to serve it with: the inspector has the path `/`
  */
 export function watch<O extends Guards & Described>(
-  registry: Registry,
+  registry: Declarations,
   options: O,
   { env, names, base }: Beside,
 ): { auth: Auth | undefined; plugins: readonly AnyPlugin[] } {
@@ -57,7 +57,7 @@ export function watch<O extends Guards & Described>(
 }
 
 /** Looks on while handlers run. What is declared and exported is known when somebody calls. */
-function watching(registry: Registry, env: object, hasTasks: boolean, classes: RequiredClasses): Plugin {
+function watching(registry: Declarations, env: object, hasTasks: boolean, classes: RequiredClasses): Plugin {
   let isFirst = true
   const warnAtFirst: Interceptor = (_, next) => {
     if (isFirst) {

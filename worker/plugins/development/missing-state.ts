@@ -1,4 +1,4 @@
-import type { Registry } from '../../declarations/server.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import { declaredNames } from '../../declarations/state-declaration.ts'
 import { hasClass, isExported } from '../../platform.ts'
 import type { Limiter } from '../../request-hooks.ts'
@@ -9,7 +9,7 @@ import { migrationFor } from './migration.ts'
 const classNames = new Set<string>()
 
 /** Warns when a server needs the class of states and the Worker has none: requests that need it fail. */
-export function warnOfMissingState(registry: Registry, limiter: Limiter | undefined, className: string): void {
+export function warnOfMissingState(registry: Declarations, limiter: Limiter | undefined, className: string): void {
   classNames.add(className)
   atFirstRequest(() => {
     if (hasClass(className)) return

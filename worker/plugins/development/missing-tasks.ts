@@ -1,8 +1,8 @@
-import type { Registry } from '../../declarations/server.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import { migrationFor } from './migration.ts'
 
 /** Warns of tools that are to be tasks, on an endpoint that has none. */
-export function warnOfMissingTasks({ tools }: Registry): void {
+export function warnOfMissingTasks({ tools }: Declarations): void {
   const names = [...tools].flatMap(([name, { task }]) => (task ? [`"${name}"`] : []))
   if (names.length === 0) return
   console.warn(

@@ -1,16 +1,16 @@
-import type { Registry } from '../../declarations/server.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import type { AnyPlugin } from '../../plugin.ts'
 import { migrationFor } from './migration.ts'
 
 /** Who keeps sessions in a class: the first server that was served with it. */
-const owners = new Map<string, { readonly registry: Registry; readonly path: string }>()
+const owners = new Map<string, { readonly registry: Declarations; readonly path: string }>()
 
 /**
  * Warns when another server was served with the same class of sessions. The class runs the handlers of one server only, so requests of the
  * other server's sessions are refused.
  */
 export function warnOfSharedClass(
-  registry: Registry,
+  registry: Declarations,
   { path = '/mcp', plugins = [] }: { readonly path?: string; readonly plugins?: readonly AnyPlugin[] },
   className: string,
 ): void {

@@ -1,11 +1,14 @@
-import type { Registry } from '../../declarations/server.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import type { Auth } from '../../request-hooks.ts'
 
 /** What is to guard a server. */
 export type Guards = { auth?: Auth | undefined; limiter?: object | undefined }
 
 /** Tells of scopes that nobody can have, and of limits that nobody keeps. */
-export function warnOfUnguarded({ tools, resources, templates, prompts }: Registry, { auth, limiter }: Guards): void {
+export function warnOfUnguarded(
+  { tools, resources, templates, prompts }: Declarations,
+  { auth, limiter }: Guards,
+): void {
   const entries = [tools, resources, templates, prompts].flatMap((kind) => [...kind.entries()])
   const named = (found: typeof entries) => found.map(([name]) => `"${name}"`).join(', ')
   const scoped = entries.filter(([, { scopes = [] }]) => scopes.length > 0)

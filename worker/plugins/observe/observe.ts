@@ -1,8 +1,8 @@
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import type { CallInfo } from '../../declarations/interceptor.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Outcome } from '../../declarations/outcome.ts'
-import type { Registry } from '../../declarations/server.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { asMcpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
@@ -100,7 +100,7 @@ function textIn(content: unknown): string {
   return isObject(first) && typeof first.text === 'string' ? first.text.slice(0, 200) : ''
 }
 
-function argumentsOf({ tools }: Registry, { method, params }: CallInfo): Params | undefined {
+function argumentsOf({ tools }: Declarations, { method, params }: CallInfo): Params | undefined {
   if (method !== 'tools/call' || !isObject(params.arguments)) return undefined
   const schema = tools.get(String(params.name))?.item.inputSchema
   return redacted(params.arguments, schema) as Params

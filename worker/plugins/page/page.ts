@@ -1,7 +1,7 @@
 /** The page at `/`: what a person sees who opens the server's address in a browser. */
 
 import type { AccessOptions } from '../../declarations/caller.ts'
-import type { Registry } from '../../declarations/server.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import { visibleEntries } from '../../engine/methods/lists.ts'
 import { clientCapabilitiesKey, protocolVersionKey } from '../../protocol/meta.ts'
 import { newestStateless, revisions } from '../../protocol/revisions/index.ts'
@@ -110,7 +110,7 @@ const quoted = (word: string) => (/^[\w.:/-]+$/.test(word) ? word : `'${word.rep
 // What there is
 
 /** What everyone may see, a section each. */
-async function offers({ options: { instructions }, tools, resources, templates, prompts }: Registry) {
+async function offers({ options: { instructions }, tools, resources, templates, prompts }: Declarations) {
   return [
     instructions && section('Instructions', html`<p>${instructions}</p>`),
     await list(

@@ -9,8 +9,8 @@
 import type { CallAttempt } from '../../declarations/call-attempt.ts'
 import type { RateLimit } from '../../declarations/caller.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
 import * as kind from '../../declarations/option-kinds.ts'
-import type { Registry } from '../../declarations/server.ts'
 import { entryOf } from '../../engine/scopes.ts'
 import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { isRequest } from '../../protocol/jsonrpc.ts'
@@ -121,7 +121,7 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
 
     // Written out, so that bundlers leave nothing of it to a deployment.
     ...(globalThis.process?.env?.NODE_ENV === 'development' && {
-      needsState: (registry: Registry) => [
+      needsState: (registry: Declarations) => [
         ...counters(common, 'rateLimit()'),
         ...limited(registry).flatMap(({ owner, what, limit }) => counters(readLimit(limit, what, owner), `"${what}"`)),
       ],
@@ -150,14 +150,17 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
   }
 
   /** @throws Error with one sentence that names the fix */
-  function readOwn(registry: Registry): void {
+  function readOwn(registry: Declarations): void {
     for (const { owner, what, limit } of limited(registry)) {
       if (!read.has(limit)) read.set(limit, readLimit(limit, what, owner))
     }
   }
 
   /** The limits of the server, and those of what a call is about. */
-  function limitsOf(registry: Registry, { method, params = {} }: Pick<CallAttempt, 'method'> & Partial<CallAttempt>) {
+  function limitsOf(
+    registry: Declarations,
+    { method, params = {} }: Pick<CallAttempt, 'method'> & Partial<CallAttempt>,
+  ) {
     const limit = entryOf(registry, method, params)?.rateLimit
     // What is declared after serve() was called is read when it is first used.
     if (limit && !read.has(limit)) readOwn(registry)
@@ -165,7 +168,7 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
     return own ? [common, own] : [common]
   }
 
-  async function slotsOf(attempt: CallAttempt, limits: readonly Read[], registry: Registry) {
+  async function slotsOf(attempt: CallAttempt, limits: readonly Read[], registry: Declarations) {
     const { caller } = attempt
     const bounded = limits.filter(({ concurrent }) => concurrent < Number.POSITIVE_INFINITY)
     if (attempt.isResumed) {
@@ -267,7 +270,7 @@ function readLimit(
 }
 
 /** What was declared with a limit of its own. */
-function limited({ tools, prompts, resources, templates }: Registry) {
+function limited({ tools, prompts, resources, templates }: Declarations) {
   const kinds = [
     ...[...tools].map(([name, { rateLimit }]) => ({ owner: `The tool "${name}"`, what: name, limit: rateLimit })),
     ...[...prompts].map(([name, { rateLimit }]) => ({

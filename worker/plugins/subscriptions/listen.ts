@@ -10,7 +10,8 @@ import {
   tenantKeyHeader,
   topicsHeader,
 } from '../../../durable-objects/subscriptions/object.ts'
-import type { Open, Registry } from '../../declarations/server.ts'
+import type { Declarations } from '../../declarations/declarations.ts'
+import type { Open } from '../../declarations/server.ts'
 import { hasResources } from '../../engine/methods/resources.ts'
 import { canSubscribe } from '../../engine/topics.ts'
 import type { SubscriptionStream } from '../../plugin.ts'
@@ -39,7 +40,7 @@ const retryAfterSeconds = 60
 
 export type ListenRequest = {
   readonly message: RequestMessage
-  readonly registry: Registry
+  readonly registry: Declarations
   readonly principal: Principal | undefined
   /** The IP address of the client, where the platform states it. */
   readonly address: string | undefined
@@ -117,7 +118,7 @@ async function listenerOf(principal: Principal | undefined, address: string | un
 /** The part of a filter that is offered here and open to this caller. */
 async function permitted(
   filter: SubscriptionFilter,
-  registry: Registry,
+  registry: Declarations,
   principal: Principal | undefined,
 ): Promise<SubscriptionFilter> {
   const { resourceSubscriptions, ...lists } = supportedFilter(filter, {

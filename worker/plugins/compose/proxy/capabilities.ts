@@ -1,4 +1,4 @@
-import type { Registry } from '../../../declarations/server.ts'
+import type { Declarations } from '../../../declarations/declarations.ts'
 import { capabilitiesOf } from '../../../engine/methods/discover.ts'
 import type { Principal } from '../../../protocol/principal.ts'
 import type { ServerCapabilities } from '../../../protocol/types.ts'
@@ -9,7 +9,7 @@ const patience = 5_000
 
 /** What servers behind this one offer that it does not offer itself. That they change nobody is told. */
 export async function besides(
-  registry: Registry,
+  registry: Declarations,
   proxies: readonly Proxied[],
   principal: Principal | undefined,
 ): Promise<ServerCapabilities> {

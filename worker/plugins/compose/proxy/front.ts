@@ -1,8 +1,7 @@
 /** What a server answers that stands before others. */
 
-import type { DeclarationsDraft } from '../../../declarations/declarations.ts'
+import type { Declarations, DeclarationsDraft } from '../../../declarations/declarations.ts'
 import { addCapabilities, addForwarded, addMethod } from '../../../declarations/extend.ts'
-import type { Registry } from '../../../declarations/server.ts'
 import { callMethod } from '../../../engine/methods/index.ts'
 import type { Method, MethodContext } from '../../../engine/methods/method.ts'
 import type { Params, Result } from '../../../protocol/types.ts'
@@ -12,9 +11,9 @@ import { listed } from './lists.ts'
 import { type List, notFound, type Proxied } from './proxied.ts'
 
 /** The servers that each stands before, in the order in which they are asked. */
-const behind = new WeakMap<Registry, Proxied[]>()
+const behind = new WeakMap<Declarations, Proxied[]>()
 
-export const proxiesOf = (registry: Registry): readonly Proxied[] => behind.get(registry) ?? []
+export const proxiesOf = (registry: Declarations): readonly Proxied[] => behind.get(registry) ?? []
 
 /** An answer of this server or of those behind it. @param own what answers from what is declared here */
 export type Relay = (context: MethodContext, ownMethod: Method, proxies: readonly Proxied[]) => Promise<Result>
