@@ -1,4 +1,5 @@
 /** Forms for JSON Schemas. They check nothing: what the server says to wrong input is worth seeing. */
+import { resolveFragment } from '../worker/protocol/json-pointer.ts'
 import type { JsonSchema, Params } from '../worker/protocol/types.ts'
 import { button, type Child, fill, make, newId } from './element.ts'
 import { pretty } from './json.ts'
@@ -357,10 +358,7 @@ function typeOf({ type }: JsonSchema): string | undefined {
 function resolved(schema: unknown, root: JsonSchema, depth = 0): JsonSchema {
   const { $ref, ...beside } = Object(schema) as JsonSchema & { $ref?: unknown }
   if (typeof $ref !== 'string' || !$ref.startsWith('#') || depth > 8) return Object(schema) as JsonSchema
-  const path = $ref.split('/').slice(1)
-  const names = path.map((part) => decodeURIComponent(part).replaceAll('~1', '/').replaceAll('~0', '~'))
-  const meant = names.reduce<unknown>((found, name) => Object(found)[name], root)
-  return { ...resolved(meant, root, depth + 1), ...beside }
+  return { ...resolved(resolveFragment(root, $ref), root, depth + 1), ...beside }
 }
 
 const textIn = (value: unknown): string => (value === undefined || value === null ? '' : String(value))

@@ -4,6 +4,7 @@
  * @see https://json-schema.org/draft/2020-12/json-schema-core
  */
 
+import { resolvePointer } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
 import type { Issues } from '../schema.ts'
@@ -161,14 +162,9 @@ class SchemaCompiler {
 
   /** The schema under a fragment: an anchor, or a JSON Pointer. */
   #find(resource: string, fragment: string): unknown {
-    const [name, ...steps] = decodeURIComponent(fragment).split('/')
-    let schema = this.#named.get(`${resource}#${name}`)
-    for (const step of steps) {
-      const key = step.replaceAll('~1', '/').replaceAll('~0', '~')
-      // A member of an object, or an entry of a list.
-      schema = Object.hasOwn(Object(schema), key) ? (schema as Params)[key] : undefined
-    }
-    return schema
+    const decoded = decodeURIComponent(fragment)
+    const [name = ''] = decoded.split('/', 1)
+    return resolvePointer(this.#named.get(`${resource}#${name}`), decoded.slice(name.length))
   }
 
   /** @throws InvalidSchema when this fails */

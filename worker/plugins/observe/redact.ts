@@ -1,3 +1,4 @@
+import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 
@@ -37,15 +38,8 @@ export function redacted(value: unknown, schema: unknown): unknown {
     // An empty one says nothing.
     if (!isObject(input) || Object.keys(input).length === 0 || depth > deepest) return []
     const others = ['anyOf', 'oneOf', 'allOf'].flatMap((key) => input[key] ?? [])
-    const referred = typeof input.$ref === 'string' ? [at(input.$ref)] : []
+    const referred = typeof input.$ref === 'string' ? [resolveFragment(schema, input.$ref)] : []
     return [input, ...[...others, ...referred].flatMap((member) => expanded(member, depth + 1))]
-  }
-
-  /** What a reference within the schema means. */
-  function at(reference: string): unknown {
-    const parts = reference.startsWith('#/') ? reference.slice(2).split('/') : []
-    const names = parts.map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
-    return names.reduce<unknown>((found, name) => (isObject(found) ? found[name] : undefined), schema)
   }
 }
 

@@ -1,3 +1,4 @@
+import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 
@@ -29,27 +30,7 @@ export function followed(
 
 /** @throws Error when the reference leads nowhere */
 export function targetOf(reference: string, document: Params, where: string): unknown {
-  const found = pointed(reference, document)
+  const found = resolveFragment(document, reference)
   if (found === undefined) throw new Error(`${where} refers to ${reference}, which is not in the document`)
   return found
-}
-
-/** What the JSON Pointer of a reference such as `#/components/schemas/Pet` leads to. */
-export function pointed(reference: string, within: unknown): unknown {
-  if (reference === '#') return within
-  const names = reference.startsWith('#/') ? reference.slice(2).split('/') : undefined
-  return names?.reduce<unknown>((value, name) => {
-    const key = decoded(name).replaceAll('~1', '/').replaceAll('~0', '~')
-    const isMember = (isObject(value) || Array.isArray(value)) && Object.hasOwn(value, key)
-    return isMember ? (value as Params)[key] : undefined
-  }, within)
-}
-
-function decoded(text: string): string {
-  try {
-    return decodeURIComponent(text)
-  } catch {
-    // It has a percent sign that encodes nothing.
-    return text
-  }
 }

@@ -1,7 +1,8 @@
+import { resolveFragment } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import { asciiName } from './names.ts'
-import { isVersion30, pointed, targetOf } from './references.ts'
+import { isVersion30, targetOf } from './references.ts'
 
 /** Copies schemas of a document for one operation, with all that they refer to in `definitions`, under `$defs` of the result. */
 export class Schemas {
@@ -67,7 +68,7 @@ export class Schemas {
   #targetOf(reference: string, outer: readonly Params[]): { target: unknown; around: readonly Params[] } {
     const resource = outer.find(hasId)
     for (const root of [...(resource ? [resource] : []), this.#document, ...outer]) {
-      const target = pointed(reference, root)
+      const target = resolveFragment(root, reference)
       if (target !== undefined) return { target, around: root === this.#document ? [] : outer }
     }
     return { target: targetOf(reference, this.#document, this.#where), around: [] }
