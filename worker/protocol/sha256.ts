@@ -4,7 +4,7 @@
  *
  * @see https://csrc.nist.gov/pubs/fips/180-4/upd1/final FIPS 180-4
  */
-import { encodeBase64 } from './base64.ts'
+import { encodeBase64url } from './base64url.ts'
 import { utf8 } from './utf8.ts'
 
 export function sha256(text: string): string {
@@ -13,8 +13,7 @@ export function sha256(text: string): string {
   for (let at = 0; at < message.byteLength; at += blockBytes) compress(state, message, at)
   const digest = new DataView(new ArrayBuffer(32))
   for (const [index, word] of state.entries()) digest.setInt32(index * 4, word)
-  const base64 = encodeBase64(new Uint8Array(digest.buffer))
-  return base64.replaceAll('+', '-').replaceAll('/', '_').replaceAll('=', '')
+  return encodeBase64url(new Uint8Array(digest.buffer))
 }
 
 const blockBytes = 64

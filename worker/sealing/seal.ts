@@ -4,9 +4,10 @@
  *
  * @see https://www.rfc-editor.org/rfc/rfc5116
  */
+
+import { decodeBase64url, encodeBase64url } from '../protocol/base64url.ts'
 import { type Principal, principalKey } from '../protocol/principal.ts'
 import { utf8 } from '../protocol/utf8.ts'
-import { decodeBase64url, encodeBase64url } from './base64url.ts'
 import type { KeyRing } from './key-ring.ts'
 
 export { type KeyRing, parseKeyRing } from './key-ring.ts'

@@ -1,5 +1,5 @@
 /** Which Durable Object keeps what: only its id says, and only the server's keys open that. */
-import { decodeBase64url } from '../sealing/base64url.ts'
+import { decodeBase64url } from '../protocol/base64url.ts'
 import type { KeyRing } from '../sealing/seal.ts'
 
 /** What an object keeps: a client's session, a task, a state that has a handle; or an object by its name. */

@@ -1,6 +1,6 @@
 import { base64url } from 'jose'
 import { expect, test } from 'vitest'
-import { decodeBase64url, encodeBase64url } from '../../worker/sealing/base64url.ts'
+import { decodeBase64url, encodeBase64url } from '../../worker/protocol/base64url.ts'
 import { chance } from '../support/random.ts'
 
 test('bytes are written as everybody writes them, and read again', () => {

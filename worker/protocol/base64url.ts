@@ -1,4 +1,4 @@
-import { decodeBase64, encodeBase64 } from '../protocol/base64.ts'
+import { decodeBase64, encodeBase64 } from './base64.ts'
 
 /** @see https://www.rfc-editor.org/rfc/rfc4648#section-5 */
 export const encodeBase64url = (bytes: Uint8Array): string =>
