@@ -1,4 +1,5 @@
 /** Which Durable Objects this Worker has called since it was started, and how long each call took. */
+import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { isRequest, type Message } from '../../protocol/jsonrpc.ts'
 import { aboutOf, begin, type Carried, end } from './hops.ts'
 
@@ -10,12 +11,10 @@ export type SeenObject = {
   at: number
 }
 
-/** Those that were called longest ago are let go. */
-const mostSeen = 500
-const seen = new Map<string, SeenObject>()
+const seen = new BoundedMap<string, SeenObject>({ maxEntries: 500 })
 
 /** The one that was called last comes first. */
-export const seenObjects = (): SeenObject[] => [...seen.values()].reverse()
+export const seenObjects = (): SeenObject[] => Array.from(seen, ([, object]) => object).reverse()
 
 export const hasSeen = (className: string, name: string): boolean => seen.has(`${className} ${name}`)
 
@@ -42,11 +41,8 @@ export function watched<T>(object: T, className: string, name: string): T {
 
 function see(className: string, name: string, at: number): void {
   const key = `${className} ${name}`
-  const calls = (seen.get(key)?.calls ?? 0) + 1
-  // The last comes last.
-  seen.delete(key)
+  const calls = (seen.peek(key)?.calls ?? 0) + 1
   seen.set(key, { className, name, calls, at })
-  if (seen.size > mostSeen) seen.delete(seen.keys().next().value as string)
 }
 
 type Posting = { messages?: readonly Message[]; session?: string }
