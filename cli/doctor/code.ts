@@ -59,6 +59,9 @@ export function read(path: string, text: string): Source {
 
 const blank = (text: string) => text.replace(/[^\n]/g, ' ')
 
+/** The text as a regular expression that matches it alone. Node.js 20 has no `RegExp.escape`. */
+export const escapeRegExp = (text: string): string => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
+
 /** The line, from 1, of a position in a text. */
 export const lineAt = (text: string, index: number): number => text.slice(0, index).split('\n').length
 

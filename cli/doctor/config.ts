@@ -6,7 +6,7 @@
  */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { lineAt } from './code.ts'
+import { escapeRegExp, lineAt } from './code.ts'
 import type { Change } from './finding.ts'
 
 export type Migration = {
@@ -105,15 +105,13 @@ export function remoteBindings(raw: RawConfig): string[] {
 export function lineOf({ text }: Config, ...names: readonly string[]): number | undefined {
   for (const name of names) {
     const match = new RegExp(
-      `^[^\\n#]*?(?:"${escaped(name)}"|(?<![\\w-])${escaped(name)}\\s*=|\\[+${escaped(name)}\\])`,
+      `^[^\\n#]*?(?:"${escapeRegExp(name)}"|(?<![\\w-])${escapeRegExp(name)}\\s*=|\\[+${escapeRegExp(name)}\\])`,
       'm',
     ).exec(text)
     if (match) return lineAt(text, match.index)
   }
   return undefined
 }
-
-const escaped = (text: string) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')
 
 /** Gives a key of the top level a value, whether it has one or not. */
 export function assigned(config: Config, key: keyof RawConfig, value: unknown): Change | undefined {

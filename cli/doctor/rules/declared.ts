@@ -2,7 +2,7 @@
 import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLoopback } from '../../../worker/protocol/loopback.ts'
-import { find, type Place, type Source } from '../code.ts'
+import { escapeRegExp, find, type Place, type Source } from '../code.ts'
 import { lineOf } from '../config.ts'
 import type { Finding } from '../finding.ts'
 import type { Entry, Project, Served } from '../project.ts'
@@ -193,7 +193,7 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
   }
   const local = (origins ?? []).find((origin) => isLoopback(URL.parse(origin)?.hostname ?? ''))
   if (local !== undefined) {
-    const place = find(sources, new RegExp(`['"\`]${local.replace(/[.[\]]/g, '\\$&')}['"\`]`), 'code')
+    const place = find(sources, new RegExp(`['"\`]${escapeRegExp(local)}['"\`]`), 'code')
     findings.push({
       rule: 'local-origin',
       level: 'hint',
@@ -258,7 +258,7 @@ function placeOf(
   sources: readonly Source[],
   { kind, name }: { kind?: Entry['kind']; name: string },
 ): Place | undefined {
-  const quoted = `['"\`]${name.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}['"\`]`
+  const quoted = `['"\`]${escapeRegExp(name)}['"\`]`
   const call = kind
     ? new RegExp(`\\.${kind}\\s*\\(\\s*${quoted}`)
     : new RegExp(`\\.(?:tool|resource|prompt)\\s*\\(\\s*${quoted}`)

@@ -45,15 +45,15 @@ export function routeByTenant(pattern: string, workerFor: TenantWorker): FetchHa
 const place = '{tenant}'
 
 function readPattern(pattern: string, isPath: boolean): RegExp {
-  const texts = pattern.split(place).map((text) => text.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-  const [before, after, ...others] = texts
+  const [before = '', after, ...others] = pattern.split(place)
   if (after === undefined || others.length > 0) {
     throw new Error(`routeByTenant: "${pattern}" needs one {tenant}, as in "/{tenant}/mcp" or "{tenant}.example.com"`)
   }
-  if (!isPath) return new RegExp(`^${before}([\\w-]+)${after}$`, 'i')
+  const start = `${RegExp.escape(before)}([\\w-]+)`
+  if (!isPath) return new RegExp(`^${start}${RegExp.escape(after)}$`, 'i')
   const last = after.lastIndexOf('/')
   if (last === -1)
     throw new Error(`routeByTenant: put {tenant} before the last part of "${pattern}", as in "/{tenant}/mcp"`)
-  const endpoints = `(?:${after.slice(last + 1)}|sse|messages)`
-  return new RegExp(`^(?:${protectedResource})?${before}([\\w-]+)${after.slice(0, last)}/${endpoints}$`)
+  const endpoints = `(?:${RegExp.escape(after.slice(last + 1))}|sse|messages)`
+  return new RegExp(`^(?:${protectedResource})?${start}${RegExp.escape(after.slice(0, last))}/${endpoints}$`)
 }
