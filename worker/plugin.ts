@@ -175,7 +175,7 @@ export function validateWith(plugins: readonly AnyPlugin[], server: Server): voi
 
 /** @throws Error for a path that is taken, or is none */
 export function checkRoutes(routes: readonly Route[], paths: ServerInfo['paths']): void {
-  const taken = new Set<string | undefined>(Object.values(paths))
+  const taken = new Set(Object.values(paths))
   for (const { path } of routes) {
     if (!path.startsWith('/')) throw new Error(`The path "${path}" of a plugin's route must start with "/"`)
     if (taken.has(path)) {

@@ -20,7 +20,7 @@ export interface ServerInfo {
   /** Clients can have sessions and streams. */
   readonly hasSessions: boolean
   /** Of the endpoint for all revisions, and of the pair beside it. */
-  readonly paths: { readonly mcp: string; readonly sse: string | undefined; readonly messages: string }
+  readonly paths: { readonly mcp: string; readonly sse: string; readonly messages: string }
   /** All scopes of what a request is about, if the principal lacks one of them. */
   lackedScopes(
     principal: Principal | undefined,

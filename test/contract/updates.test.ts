@@ -130,7 +130,7 @@ behaviour('what is enabled and disabled is so for everybody, who hear of it', as
     await turn('disable')
     expect(await isListed(), what).toBe(false)
     await turn('enable')
-    await turn('remove')
+    await turn('disable')
     expect(await isListed(), what).toBe(false)
   }
   await expect(two.callTool('seasonal')).rejects.toMatchObject({ code: -32602, message: 'Unknown tool: seasonal' })

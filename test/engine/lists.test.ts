@@ -370,7 +370,7 @@ describe('what can be enabled and disabled', () => {
       `The tool "fixed" cannot be enabled or disabled: declare it with enabled: true`,
     )
     const loose = server.prompt('loose', { description, enabled: true }, () => '')
-    for (const turn of [loose.enable, loose.disable, loose.remove]) {
+    for (const turn of [loose.enable, loose.disable]) {
       await expect(turn()).rejects.toThrow('Change notifications are disabled')
     }
     const turned: unknown[] = []

@@ -53,6 +53,4 @@ export interface Registration {
   enable(): Promise<void>
   /** From now on the entry is not listed, and requests for it get the answer for an unknown name. */
   disable(): Promise<void>
-  /** The same as `disable`: the entry can be enabled again. */
-  remove(): Promise<void>
 }

@@ -273,7 +273,7 @@ function addEntry<K extends EntryKind>(
     }
     await draft.changes.setEnabled(list, name, isEnabled)
   }
-  return { enable: () => setEnabled(true), disable: () => setEnabled(false), remove: () => setEnabled(false) }
+  return { enable: () => setEnabled(true), disable: () => setEnabled(false) }
 }
 
 function refuseTwice(word: string, name: string): never {

@@ -112,9 +112,12 @@ function remoteError(thrown: unknown): McpError | undefined {
  */
 export class ClientError extends McpError {
   readonly code: number
+  /** The message of the client's error, without the text that `message` puts before it. */
+  readonly clientMessage: string
 
   constructor(key: string, { code, message, data }: { code: number; message: string; data?: unknown }) {
     super('client_refused', `The client refused "${key}": ${message}`, data)
     this.code = code
+    this.clientMessage = message
   }
 }

@@ -63,7 +63,7 @@ server.tool('lock', { description: 'Locks the drawer' }, async () => {
 })
 const broom = server.tool('broom', { description: 'Sweeps', enabled: true }, () => 'Swept')
 server.tool('sweep', { description: 'Puts the broom away' }, async () => {
-  await broom.remove()
+  await broom.disable()
   return 'Away'
 })
 server.tool('announce', { description: 'Says that the tools have changed' }, async () => {

@@ -471,7 +471,7 @@ server.tool(
     description: 'Enables and disables what is seasonal',
     inputSchema: z.object({
       what: z.enum(['tool', 'prompt', 'resource', 'template']),
-      how: z.enum(['enable', 'disable', 'remove']),
+      how: z.enum(['enable', 'disable']),
     }),
   },
   async ({ what, how }) => {

@@ -29,7 +29,7 @@ export function resourceOf(
   path: string | undefined = new URL(request.url).pathname,
 ): string {
   // What the older transport posts to is part of the endpoint beside it.
-  const endpoint = path === mcp || sse === undefined ? mcp : sse
+  const endpoint = path === mcp ? mcp : sse
   if (resource !== undefined && endpoint === mcp) return resource
   return new URL(endpoint, resource ?? request.url).href
 }

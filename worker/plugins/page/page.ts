@@ -50,7 +50,7 @@ ${
     await offers(registry),
     section('Protocol', [
       html`<p>MCP ${revisions.map(({ date }) => date).join(', ')}</p>`,
-      hasSessions && paths.sse && html`<p>HTTP+SSE, for older clients: <code>${origin + paths.sse}</code></p>`,
+      hasSessions && html`<p>HTTP+SSE, for older clients: <code>${origin + paths.sse}</code></p>`,
     ]),
   ]
 }

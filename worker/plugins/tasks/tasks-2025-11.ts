@@ -12,7 +12,7 @@ import { isPermitted } from '../../engine/methods/lists.ts'
 import type { MethodContext } from '../../engine/methods/method.ts'
 import { wait } from '../../engine/wait.ts'
 import { encodeBase64 } from '../../protocol/base64.ts'
-import { McpError } from '../../protocol/errors.ts'
+import { ClientError, McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { principalKey } from '../../protocol/principal.ts'
 import type { InputRequest, Notification, Params, Result } from '../../protocol/types.ts'
@@ -175,10 +175,9 @@ function answerTo(context: Context, key: string): Answer | undefined {
   try {
     const result = context.inputResponse(key)
     return result && { result }
-  } catch (refusal) {
-    if (!(refusal instanceof McpError && refusal.kind === 'client_refused')) throw refusal
-    const message = refusal.message.slice(`The client refused "${key}": `.length)
-    return { error: { code: -32600, message } }
+  } catch (error) {
+    if (!(error instanceof ClientError)) throw error
+    return { error: { code: -32600, message: error.clientMessage } }
   }
 }
 

@@ -46,7 +46,7 @@ function write({ auth, hasSessions, paths, server: { registry } }: ServerInfo, a
 <title>${title} – inspector</title>
 <link rel="icon" href="${icon}">
 <style>${new Html(style)}</style>
-<body data-mcp="${paths.mcp}"${hasSessions && paths.sse && html` data-sse="${paths.sse}"`}${isDeveloper && html` data-inside="?inside"`}${isDeveloper && auth && html` data-users`}>
+<body data-mcp="${paths.mcp}"${hasSessions && html` data-sse="${paths.sse}"`}${isDeveloper && html` data-inside="?inside"`}${isDeveloper && auth && html` data-users`}>
 <header><img src="${icon}" width="24" alt=""><h1>${title}</h1><small>inspector</small></header>
 ${access === 'key missing' && keyMissing}
 <main><noscript><p>The inspector is a script: it needs JavaScript.</p></noscript></main>
