@@ -8,9 +8,11 @@ import { Session } from '../durable-objects/session/object.ts'
 import { readSessionAddress } from '../durable-objects/session/session-address.ts'
 import type { SessionHost } from '../durable-objects/session/session-host.ts'
 import { termsText } from '../durable-objects/session/session-terms.ts'
-import type { Subscriptions as SessionSubscriptions } from '../durable-objects/session/subscriptions.ts'
 import { defaultLogBounds, type ReplayLimits } from '../durable-objects/shared/event-log.ts'
-import type { SubscriptionsOptions } from '../durable-objects/subscriptions/object.ts'
+import type {
+  Subscriptions as SessionSubscriptions,
+  SubscriptionsOptions,
+} from '../durable-objects/subscriptions/object.ts'
 import type { CallAttempt } from './declarations/call-attempt.ts'
 import { draftOf } from './declarations/declarations.ts'
 import { admittedBy, endpointKey, enterFor, registerEndpoint, serverFor } from './declarations/endpoints.ts'

@@ -20,7 +20,7 @@ export type EndOfSession = {
   /** Ends its subscriptions. True when it was subscribed to resources, or may have been. */
   deregister(): Promise<boolean>
   /** The storage has been deleted. */
-  forget(): void
+  reset(): void
 }
 
 export class Lifetime {
@@ -171,7 +171,7 @@ export class Lifetime {
     this.#isEnding = true
     const hadSubscriptions = this.#values.get('updatesShard') !== undefined && (await this.#end.deregister())
     const names = this.#stateObjects
-    await Promise.all(names.map((name) => this.#host.state(name).forget())).catch(this.#host.report)
+    await Promise.all(names.map((name) => this.#host.state(name).deleteAll())).catch(this.#host.report)
     await this.#clear()
     this.#isExpiryScheduled = false
     const leavesMark = expires !== undefined && (isMissed || hadSubscriptions || names.length > 0)
@@ -190,6 +190,6 @@ export class Lifetime {
   async #clear(): Promise<void> {
     await this.#ctx.storage.deleteAll()
     this.#values.reset()
-    this.#end.forget()
+    this.#end.reset()
   }
 }

@@ -81,8 +81,8 @@ export class Session extends Store implements SessionRpc {
         streams.completeAll()
       },
       deregister: () => deregister(this.#session),
-      forget: () => {
-        for (const stored of [schema, log.tables, ledger.tables]) stored.forget()
+      reset: () => {
+        for (const stored of [schema, log.tables, ledger.tables]) stored.reset()
       },
     })
     const skippedIds = () => lifetime.skippedIds

@@ -99,7 +99,7 @@ function forgetCall(session: RepliesContext, post: PendingPost, call: SessionCal
 /** A request of the stream has its answer, or never will. The last one ends the stream. */
 export function requestAnswered(session: RepliesContext, stream: number): void {
   const now = Date.now()
-  if (stream === standingStream || !session.log.settle(stream, now)) return
+  if (stream === standingStream || !session.log.requestAnswered(stream, now)) return
   session.streams.complete(stream)
   // One alarm deletes all streams that are too old by then.
   void session.alarms.add(Math.min(now + session.lifetime.terms.log.maxAgeMs, session.lifetime.due()))

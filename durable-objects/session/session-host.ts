@@ -5,7 +5,7 @@ import type { StateRpc } from '../../worker/declarations/state.ts'
 import type { Seals } from '../../worker/engine/call.ts'
 import type { Principal } from '../../worker/protocol/principal.ts'
 import type { SubscriptionsRpc } from '../rpc.ts'
-import type { Subscriptions } from './subscriptions.ts'
+import type { Subscriptions } from '../subscriptions/session-part.ts'
 
 /** What a session needs from the server it belongs to. */
 export type SessionHost = {

@@ -2,11 +2,11 @@ import type { Alarms } from '../shared/alarms.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import type { EventLog } from '../shared/event-log.ts'
 import type { Values } from '../shared/values.ts'
+import type { Subscriptions } from '../subscriptions/session-part.ts'
 import type { Lifetime } from './lifetime.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionStreams } from './streams.ts'
-import type { Subscriptions } from './subscriptions.ts'
 
 /** The parts of a session, as they are handed to each other: each function names those that it needs. */
 export type SessionParts = {

@@ -273,7 +273,7 @@ export class EventLog {
   }
 
   /** One request of the stream has been answered, or never will be. True when it was the last. */
-  settle(stream: number, now: number): boolean {
+  requestAnswered(stream: number, now: number): boolean {
     const row = this.#sql
       .exec<{ unanswered: number }>(
         'UPDATE streams SET unanswered = max(unanswered - 1, 0), at = ? WHERE id = ? RETURNING unanswered',

@@ -67,7 +67,7 @@ export class Schema {
   }
 
   /** The storage has been deleted. */
-  forget(): void {
+  reset(): void {
     this.#stored = undefined
   }
 

@@ -45,7 +45,7 @@ export class Tables {
   }
 
   /** The storage has been deleted. */
-  forget(): void {
+  reset(): void {
     this.#exist = false
   }
 }

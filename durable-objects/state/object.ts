@@ -48,7 +48,7 @@ export class State extends DurableObject implements StateRpc {
         const writing = { done: false, tables: false }
         value = this.#perform(declaration, operation, args, writing)
         if (writing.tables && !writing.done) throw unchanged
-        this.#note(declaration, expires, now, writing.done)
+        this.#recordUse(declaration, expires, now, writing.done)
       })
     } catch (thrown) {
       if (thrown !== unchanged) return { thrown: described(thrown) }
@@ -56,7 +56,7 @@ export class State extends DurableObject implements StateRpc {
     return { value }
   }
 
-  async forget(expires?: number): Promise<void> {
+  async deleteAll(expires?: number): Promise<void> {
     this.#schema.check()
     await this.#clear()
     if (expires === undefined) return
@@ -76,7 +76,7 @@ export class State extends DurableObject implements StateRpc {
 
   async #clear(): Promise<void> {
     await this.ctx.storage.deleteAll()
-    this.#schema.forget()
+    this.#schema.reset()
   }
 
   /** Milliseconds: when it lapses; `undefined`: never, or there is nothing. */
@@ -130,8 +130,8 @@ export class State extends DurableObject implements StateRpc {
     return store
   }
 
-  /** Notes when it lapses, or was used: with the first thing that is kept, and then rarely. */
-  #note({ name, ttl }: Declaration, expires: number | undefined, now: number, wrote: boolean): void {
+  /** Stores when the state lapses, or when it was used: with the first value, and then rarely. */
+  #recordUse({ name, ttl }: Declaration, expires: number | undefined, now: number, wrote: boolean): void {
     const { kv } = this.ctx.storage
     const used = kv.get<Use>('used')
     const isNoted = kv.get('lapses') !== undefined || used !== undefined

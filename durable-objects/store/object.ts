@@ -56,6 +56,6 @@ export class Store extends DurableObject implements StoreRpc {
   override async alarm(): Promise<void> {
     if (await this.schema.putOffAlarm()) return
     await this.ctx.storage.deleteAll()
-    this.schema.forget()
+    this.schema.reset()
   }
 }

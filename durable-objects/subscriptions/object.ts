@@ -41,6 +41,7 @@ import { anonymousListener, SessionSubscriptions, subscriptionsSchema } from './
 import { ShardTree } from './shard-tree.ts'
 import type { SubscriptionsHost } from './subscriptions-host.ts'
 
+export { Subscriptions } from './session-part.ts'
 export { anonymousListener } from './session-subscriptions.ts'
 export type { SubscriptionsHost, SubscriptionsOptions } from './subscriptions-host.ts'
 

@@ -38,7 +38,6 @@ import type {
 import { Alarms } from '../shared/alarms.ts'
 import { Schema } from '../shared/schema.ts'
 import { waitAtMost } from '../shared/wait-at-most.ts'
-import { TaskList } from '../task-list.ts'
 import { runHandler } from './handler-run.ts'
 import { type Answers, answersProblem, takeAnswers } from './input-requests.ts'
 import { deleteTask, expiryOf, isDue, isOver, runInAlarm, schedule } from './lifetime.ts'
@@ -47,6 +46,7 @@ import { Runs } from './runs.ts'
 import { StatusPublisher } from './status-publisher.ts'
 import { callExpired, errorOf, inputTimedOut } from './task-errors.ts'
 import type { TaskHost } from './task-host.ts'
+import { TaskList } from './task-list.ts'
 import type { TaskParts } from './task-parts.ts'
 import { type TaskRecord, TaskStore } from './task-store.ts'
 
@@ -86,7 +86,7 @@ export class Task extends DurableObject implements TaskRpc {
         store,
         {
           run: (of, signal) => runHandler(task, of, signal),
-          settle: (of, result) => settleRun(task, of, result),
+          storeOutcome: (of, result) => settleRun(task, of, result),
           waitUntil,
         },
         record !== undefined,

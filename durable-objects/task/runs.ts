@@ -7,7 +7,7 @@ export type RunSteps = {
   /** Runs the handler from its start, with the journal. */
   run(record: TaskRecord, signal: AbortSignal): Promise<RunResult>
   /** Stores the outcome of a run. */
-  settle(record: TaskRecord, result: RunResult): Promise<void>
+  storeOutcome(record: TaskRecord, result: RunResult): Promise<void>
   waitUntil(work: Promise<unknown>): void
 }
 
@@ -50,7 +50,7 @@ export class Runs {
     if (abort.signal.aborted) return
     // The next run repeats whatever of this one still goes on, or does not need it.
     abort.abort(new Error('This run of the handler is over'))
-    await this.#steps.settle(record, result)
+    await this.#steps.storeOutcome(record, result)
     this.#isUnsettled = false
   }
 

@@ -28,8 +28,8 @@ export class StatusPublisher {
   #changed = Promise.withResolvers<void>()
   /** Deliveries are made one after another, in the order of the changes. */
   #delivered = Promise.resolve()
-  /** Deliveries of the status that have begun, and how many of them have ended. */
-  readonly #deliveries = { begun: 0, over: 0 }
+  /** Deliveries of the status that were started, and how many of them have ended. */
+  readonly #deliveries = { started: 0, over: 0 }
 
   constructor(host: TaskHost, store: TaskStore, context: StatusContext) {
     this.#host = host
@@ -75,8 +75,8 @@ export class StatusPublisher {
     const view = this.view(record)
     // A record of an older release has no scopes: those that the tool has now hold.
     if (record.session) record.scopes ??= this.#scopesOfTool
-    this.#deliveries.begun += 1
-    const delivery = this.#deliveries.begun
+    this.#deliveries.started += 1
+    const delivery = this.#deliveries.started
     this.#delivered = this.#delivered
       .then(() => this.#host.publishStatus(view, record))
       .then(
@@ -92,7 +92,7 @@ export class StatusPublisher {
 
   /** Publishes a status that may not have been delivered again, unless a delivery is under way. */
   redeliver(record: TaskRecord): void {
-    const isUnderWay = this.#deliveries.begun > this.#deliveries.over
+    const isUnderWay = this.#deliveries.started > this.#deliveries.over
     if (this.#context.isCurrent(record) && record.undelivered !== undefined && !isUnderWay) this.publish(record)
   }
 
@@ -111,7 +111,7 @@ export class StatusPublisher {
    */
   async #onDelivery(record: TaskRecord, delivery: number, undelivered?: number): Promise<void> {
     this.#deliveries.over = delivery
-    const isLast = delivery === this.#deliveries.begun
+    const isLast = delivery === this.#deliveries.started
     if (!isLast || !this.#context.isCurrent(record) || record.undelivered === undelivered) return
     record.undelivered = undelivered
     this.#store.save(record)

@@ -182,8 +182,8 @@ export class TaskStore {
 
   async deleteAll(): Promise<void> {
     await this.#storage.deleteAll()
-    this.#schema.forget()
-    this.#effects.forget()
+    this.#schema.reset()
+    this.#effects.reset()
   }
 }
 

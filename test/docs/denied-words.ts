@@ -172,11 +172,7 @@ const textOfFolder = 'The code that has this text is being restructured, and get
 
 /** Denied words that occur in a folder, and why. */
 export const exceptions: readonly { readonly area: string; readonly word: string; readonly reason: string }[] = [
-  { area: 'durable-objects', word: 'begun', reason: withFolder },
-  { area: 'durable-objects', word: 'forget', reason: withFolder },
   { area: 'durable-objects', word: 'keep', reason: withFolder },
-  { area: 'durable-objects', word: 'note', reason: withFolder },
-  { area: 'durable-objects', word: 'settle', reason: withFolder },
   { area: 'durable-objects', word: 'told', reason: withFolder },
   { area: 'worker', word: '" is no host', reason: textOfFolder },
   { area: 'worker', word: '" is no origin', reason: textOfFolder },

@@ -51,7 +51,7 @@ test('a state is found by whose it is, and by nothing else', async () => {
   const access = (more: Partial<StateAccess>): StateAccess => ({
     object(name) {
       found.push(name)
-      return { run: async () => ({ value: 1 }), forget: async () => {} }
+      return { run: async () => ({ value: 1 }), deleteAll: async () => {} }
     },
     session: undefined,
     principal: undefined,

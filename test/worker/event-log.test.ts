@@ -103,7 +103,7 @@ test('a stream that ended long ago makes room, one that goes on does not', () =>
   withLog({ maxAgeMs: 1000 }, (log, sql) => {
     const [ended, going] = [log.open(1, 0), log.open(1, 0)]
     for (const stream of [ended, going]) log.append(stream, 'event')
-    expect(log.settle(ended, 0)).toBe(true)
+    expect(log.requestAnswered(ended, 0)).toBe(true)
     log.open(1, 1000)
     expect(log.find(ended)).toMatchObject({ over: 1 })
     const last = log.open(1, 1001)
@@ -120,7 +120,7 @@ describe('the log of one session', () => {
   const fill = (log: EventLog, isFinished: boolean, now: number) => {
     const stream = log.open(1, now)
     for (let count = 0; count < 5; count++) log.append(stream, event)
-    if (isFinished) log.settle(stream, now)
+    if (isFinished) log.requestAnswered(stream, now)
     return stream
   }
 
@@ -152,10 +152,10 @@ describe('the log of one session', () => {
       const long = log.open(1, 0)
       const others = Array.from({ length: 1000 }, (_, at) => {
         const stream = log.open(1, at)
-        log.settle(stream, at)
+        log.requestAnswered(stream, at)
         return stream
       })
-      log.settle(long, 1000)
+      log.requestAnswered(long, 1000)
       log.open(1, 1001)
       expect([long, ...others.slice(0, 2)].map((stream) => log.find(stream) !== undefined)).toEqual([true, false, true])
     }))

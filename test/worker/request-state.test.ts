@@ -7,7 +7,7 @@ import { RequestState } from '../../durable-objects/store/request-state.ts'
 
 type Stub = DurableObjectStub & RequestStateRpc
 const namespace = (exports as unknown as { McpSession: { getByName(name: string): Stub } }).McpSession
-const fresh = () => namespace.getByName(`round ${crypto.randomUUID()}`)
+const fresh = () => namespace.getByName(`request-state ${crypto.randomUUID()}`)
 const day = 24 * 60 * 60_000
 
 test('a state is used once, and whoever uses it the same way gets the same answer', async () => {

@@ -214,7 +214,7 @@ test('a handle leads nowhere once it has lapsed or was forgotten, and nothing re
   expect(await runDurableObjectAlarm(lapsing)).toBe(true)
   expect(await stored(lapsing)).toEqual(nothing)
 
-  await forgotten.forget(expires)
+  await forgotten.deleteAll(expires)
   expect(await until(forgotten, expires, 'add', 'x', 1)).toEqual({ gone: true })
   expect(await stored(forgotten)).toEqual({ tables: [], keys: ['ended'], alarm: expires })
   await runInDurableObject(forgotten, (_, { storage }) => storage.kv.put('ended', Date.now() - 1))

@@ -40,7 +40,7 @@ export type StateSession = {
 export interface StateRpc {
   run(call: StateCall): Promise<StateAnswer>
   /** Deletes everything. @param expires milliseconds: until when to remember that it is gone */
-  forget(expires?: number): Promise<void>
+  deleteAll(expires?: number): Promise<void>
 }
 
 export type StateCall = {

@@ -254,7 +254,7 @@ export class CallContext implements Context {
     if (!guard.error && !guard.hasUnawaited) return object
     return {
       run: (operation) => guard.after(() => object.run(operation)),
-      forget: (expires) => guard.after(() => object.forget(expires)),
+      deleteAll: (expires) => guard.after(() => object.deleteAll(expires)),
     }
   }
 }

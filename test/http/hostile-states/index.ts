@@ -106,7 +106,7 @@ export default {
     const { pathname, searchParams } = new URL(request.url)
     if (pathname === '/counts') return Response.json(counts)
     if (pathname === '/forget') {
-      await objects.McpSession.getByName(`round ${searchParams.get('kept')}`).forget()
+      await objects.McpSession.getByName(`request-state ${searchParams.get('kept')}`).forget()
       return new Response()
     }
     return (pathname === '/open' ? open : closed).fetch(request, env, ctx)

@@ -127,7 +127,7 @@ export function state(
         ...Object.fromEntries(names.map((operation) => [operation, (...args: unknown[]) => call(operation, args)])),
         async deleteAll() {
           const { object, expires } = await place()
-          await access.object(object).forget(per === 'handle' ? expires : undefined)
+          await access.object(object).deleteAll(per === 'handle' ? expires : undefined)
         },
       }
     },

@@ -1,6 +1,9 @@
 import type { SessionRpc, Shards, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
-import { Subscriptions } from '../../../durable-objects/session/subscriptions.ts'
-import { SubscriptionsObject, type SubscriptionsOptions } from '../../../durable-objects/subscriptions/object.ts'
+import {
+  Subscriptions,
+  SubscriptionsObject,
+  type SubscriptionsOptions,
+} from '../../../durable-objects/subscriptions/object.ts'
 import type { Changes } from '../../declarations/change-hub.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { count } from '../../declarations/option-kinds.ts'

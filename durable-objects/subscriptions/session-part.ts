@@ -3,9 +3,15 @@ import { checkSubscription } from '../../worker/engine/topics.ts'
 import { listChanges, type Recipients, topicsFor } from '../../worker/protocol/changes.ts'
 import { tooManyRequests } from '../../worker/protocol/errors.ts'
 import { principalKey } from '../../worker/protocol/principal.ts'
-import type { SessionCall } from './pending-post.ts'
-import { addressOf, deregister, dropSubscriptionsWithout, subscribedScopes, subscriptionsOf } from './registration.ts'
-import type { SessionParts } from './session-parts.ts'
+import type { SessionCall } from '../session/pending-post.ts'
+import {
+  addressOf,
+  deregister,
+  dropSubscriptionsWithout,
+  subscribedScopes,
+  subscriptionsOf,
+} from '../session/registration.ts'
+import type { SessionParts } from '../session/session-parts.ts'
 
 export class Subscriptions {
   readonly #session: SessionParts

@@ -7,9 +7,9 @@
  * |         | `task`    | `ListedTask`, as JSON                     | the same               |
  * |         | `expires` | milliseconds: when there is no such task  | until then, by alarm   |
  */
-import type { ListedTask, TaskListRpc } from './rpc.ts'
-import type { Schema } from './shared/schema.ts'
-import { Tables } from './shared/tables.ts'
+import type { ListedTask, TaskListRpc } from '../rpc.ts'
+import type { Schema } from '../shared/schema.ts'
+import { Tables } from '../shared/tables.ts'
 
 /** Milliseconds that entries may stay after their time, so that an alarm is for many. */
 const batch = 60_000
@@ -54,7 +54,7 @@ export class TaskList implements TaskListRpc {
     const [row] = this.#tables.query<{ due: number | null }>('SELECT MIN(expires) AS due FROM tasks')
     if (typeof row?.due === 'number') return this.#storage.setAlarm(row.due + batch)
     await this.#storage.deleteAll()
-    this.#schema.forget()
-    this.#tables.forget()
+    this.#schema.reset()
+    this.#tables.reset()
   }
 }
