@@ -229,7 +229,7 @@ function cachedBy<K, V>(keyOf: () => K, make: () => V): () => V {
 }
 
 /**
- * What a server declares, with what the plugins of one endpoint add. What is declared after `serve()` is in it too.
+ * Returns what a server declares, with what the plugins of one endpoint add. It is read-only, and has what is declared after `serve()` too.
  *
  * @param runtime is read when a request is served
  */
@@ -257,7 +257,7 @@ export function withPlugins(
   const { options, tools, resources, templates, prompts, forwarded } = declared
   const [topics] = plugins.flatMap(({ subscriptionTopics }) => subscriptionTopics ?? [])
   const [instrument] = plugins.flatMap((plugin) => plugin.instrument ?? [])
-  return {
+  return Object.freeze<Declarations>({
     options,
     tools,
     resources,
@@ -284,7 +284,7 @@ export function withPlugins(
     },
     subscriptionFilters: topics && ((params, open, principal) => topics(params, open, principal, runtime())),
     instrument,
-  }
+  })
 }
 
 type MethodWrappers = Readonly<Record<string, (inner: Method | undefined) => Method>>

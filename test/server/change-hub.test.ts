@@ -2,6 +2,7 @@ import { describe, expect, test, vi } from 'vitest'
 import { ChangeHub, type Changes } from '../../worker/declarations/change-hub.ts'
 import { draftOf } from '../../worker/declarations/declarations.ts'
 import { createServer } from '../../worker/declarations/server.ts'
+import { withPlugins } from '../../worker/plugin.ts'
 
 const change = { list: 'tools' } as const
 const delivering = () => ({
@@ -56,4 +57,14 @@ test('a plugin cannot declare anything on the server that it is given', () => {
     'A plugin cannot declare anything on a server that is served',
   )
   expect(draftOf(server).tools.size).toBe(0)
+})
+
+test('a plugin cannot write to the declarations of its endpoint', () => {
+  const { registry } = createServer({ name: 'n', version: '1' })
+  const served = withPlugins(registry, [], () => {
+    throw new Error('There is no runtime')
+  })
+  for (const member of ['tools', 'interceptors', 'instrument', 'publish']) {
+    expect(() => Object.assign(served, { [member]: () => {} })).toThrow(TypeError)
+  }
 })
