@@ -1,11 +1,16 @@
 /**
- * Checks which origins and hosts an endpoint accepts: one that is written another way than a browser writes it would never match.
+ * Checks which origins and hosts an endpoint accepts: an origin that is not written as a browser sends it never matches.
  *
  * @see https://html.spec.whatwg.org/multipage/browsers.html#ascii-serialisation-of-an-origin
  */
+import { checkOptions, type KindsOf } from '../declarations/check-options.ts'
+import { required, strings } from '../declarations/option-kinds.ts'
 import type { Policy } from './guard.ts'
+import type { BrowserOptions } from './policies.ts'
 
-/** @throws Error that says what to write instead */
+export const policyKinds: KindsOf<Policy> = { origins: strings, hosts: strings }
+
+/** @throws Error that names the origin or host, and what to write instead */
 export function checkPolicy({ origins = [], hosts = [] }: Partial<Policy>): void {
   checkOrigins(origins)
   for (const host of hosts) {
@@ -14,18 +19,29 @@ export function checkPolicy({ origins = [], hosts = [] }: Partial<Policy>): void
   }
 }
 
-/** @throws Error that says what to write instead */
+/** @throws Error that names the option or the value, and what to write instead */
+export function checkBrowserPolicy(options: BrowserOptions): void {
+  checkOptions('policies.browser()', options, { ...policyKinds, origins: required(policyKinds.origins) })
+  const { origins, hosts = [] } = options
+  if (origins.length === 0) {
+    throw new Error("policies.browser() needs pages: policies.browser({ origins: ['https://app.example.com'] })")
+  }
+  if (origins.includes('*')) throw new Error('"*" is every page there is: use policies.public')
+  checkPolicy({ origins, hosts })
+}
+
+/** @throws Error that names the origin, and what to write instead */
 export function checkOrigins(origins: readonly string[]): void {
   for (const origin of origins) {
-    const meant = originIn(origin)
-    if (origin !== '*' && origin !== meant) {
-      throw new Error(`"${origin}" is no origin: write "${meant ?? 'https://app.example.com'}"`)
+    const serialized = serializeOrigin(origin)
+    if (origin !== '*' && origin !== serialized) {
+      throw new Error(`"${origin}" is no origin: write "${serialized ?? 'https://app.example.com'}"`)
     }
   }
 }
 
-/** As a browser would send it; `undefined`: no page can come from there. */
-function originIn(text: string): string | undefined {
+/** Writes an origin as a browser sends it; `undefined`: no page has such an origin. */
+function serializeOrigin(text: string): string | undefined {
   const url = URL.parse(text)
   // Apps and extensions have schemes of their own, whose origins browsers write in the same way.
   return url?.host ? `${url.protocol}//${url.host}` : undefined
