@@ -1,7 +1,6 @@
 /** The composition root: a server and its options become a Worker and its Durable Objects. */
 
 import { DurableObject, env, waitUntil } from 'cloudflare:workers'
-import { IttyRouter } from 'itty-router/IttyRouter'
 import type { Placement } from '../durable-objects/placement.ts'
 import type { KeysRpc, SessionRpc, Shards } from '../durable-objects/rpc.ts'
 import { Session } from '../durable-objects/session/object.ts'
@@ -20,22 +19,16 @@ import type { Server } from './declarations/server.ts'
 import type { StateRpc } from './declarations/state.ts'
 import { lackedScopes, scopesOf } from './engine/scopes.ts'
 import { checkPolicy } from './http/check-policy.ts'
-import { preflight, withCors } from './http/cors.ts'
-import { get, post, remove } from './http/endpoint.ts'
-import { errorResponse, notAllowed } from './http/error-response.ts'
-import { guardHost, guardOrigin, type Policy } from './http/guard.ts'
-import { type Host, type Objects, sealsOf } from './http/host.ts'
-import { openSse, postSse } from './http/http-sse.ts'
+import type { Policy } from './http/guard.ts'
+import { type Host, type Listen, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
-import { memoizeLast } from './http/memoize-last.ts'
-import { sessionLife } from './http/sessions.ts'
+import { sessionLifeMs } from './http/session-object.ts'
 import { declareClass, hasClass, keys, object, once, secretSealer } from './platform.ts'
 import {
   type AnyPlugin,
   type ClassesOf,
   checkPlugins,
   checkRoutes,
-  type Route,
   type Runtime,
   type SubscriptionStream,
   validateWith,
@@ -44,8 +37,8 @@ import {
 import * as developing from './plugins/development/index.ts'
 import type { ListenRequest } from './plugins/subscriptions/listen.ts'
 import { shardName } from './protocol/changes.ts'
-import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
-import type { AuditHook, Auth, IncomingRequest } from './request-hooks.ts'
+import type { Auth } from './request-hooks.ts'
+import { router } from './router.ts'
 import { checkServe } from './serve-options.ts'
 import type { ServedWorker } from './served-worker.ts'
 
@@ -207,7 +200,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const sessionHost: SessionHost = {
     server: served,
     className: sessionClass,
-    life: sessionLife,
+    life: sessionLifeMs,
     termsOf,
     seals: runtime.seals,
     state,
@@ -222,7 +215,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
 
   const host = once((): Host => {
     reportMissingClasses(plugins, nameOf, report)
-    const objects: Objects | undefined = isWhole() ? { session } : undefined
+    const hasSessions = isWhole()
     return {
       server: served,
       limits,
@@ -230,28 +223,13 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
       auth,
       limit: limiter,
       paths,
-      objects,
-      hasSessions: objects !== undefined,
-      listen:
-        objects &&
-        subscriptions &&
-        subscribing() &&
-        ((message, principal, address) => {
-          const { open } = sealsOf(host(), principal)
-          return subscriptions.listen({
-            message,
-            principal,
-            address,
-            registry,
-            open,
-            shards,
-            options: subscriptions.options,
-          })
-        }),
+      session,
+      hasSessions,
+      listen: hasSessions && subscriptions && subscribing() ? listenWith(subscriptions) : undefined,
       state,
       lackedScopes: (principal, message) => lackedScopes(registry, principal, message, sealsOf(host(), principal).open),
       scopesOf: (principal, message) => scopesOf(registry, message, sealsOf(host(), principal).open, principal),
-      round: (name) => objectOf('McpSession', `request-state ${name}`),
+      requestState: (name) => objectOf('McpSession', `request-state ${name}`),
       waitUntil,
       identity,
       admitted,
@@ -264,10 +242,13 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
       report,
     }
   })
+  const listenWith =
+    ({ listen, options }: Subscriptions): Listen =>
+    (message, principal, address) =>
+      listen({ message, principal, address, registry, open: runtime.seals(principal).open, shards, options })
   const routes = plugins.flatMap((plugin) => plugin.routes?.(runtime) ?? [])
   checkRoutes(routes, paths)
-  const route = once(() => router(host(), routes))
-  const urlOf = memoizeLast((text) => new URL(text))
+  const route = once(() => router(host(), routes, hooks))
 
   const classes = plugins.flatMap(({ objects = {} }) =>
     Object.entries<(runtime: Runtime) => object>(objects).map(([name, make]) => [name, make(runtime)] as const),
@@ -276,23 +257,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     ...Object.fromEntries(classes),
     paths,
     server,
-    async fetch(request, _, context) {
-      const endpointHost = host()
-      const { auth, policy } = endpointHost
-      const url = urlOf(request.url)
-      const elsewhere = guardHost(url, policy)
-      // Every page may read how to be let in.
-      const described = elsewhere ? undefined : auth?.handleMetadataRequest?.(request, endpointHost)
-      if (described) return described
-      const incoming: IncomingRequest = { request, context }
-      const foreign = elsewhere ?? guardOrigin(request.headers.get('Origin'), url, policy)
-      // What most requests are needs no looking for.
-      const isCall = url.pathname === endpointHost.paths.mcp && request.method === 'POST'
-      const served = () => (isCall ? post(request, endpointHost, incoming) : route().fetch(request, incoming))
-      const response = await respond(served, foreign, incoming, report)
-      runHooks(hooks, incoming, response, endpointHost)
-      return withCors(limiter?.track?.(incoming, response) ?? response, request, foreign !== undefined)
-    },
+    fetch: async (request, _, context) => route()(request, { request, context }),
     McpSession: class McpSession extends Session {
       constructor(ctx: DurableObjectState, env: never) {
         super(ctx, env, sessionHost)
@@ -317,79 +282,6 @@ function reportMissingClasses(
       if (hasClass(className)) continue
       report(new Error(`${name}() needs the Durable Object ${className}: ${declareClass(className)}`))
     }
-  }
-}
-
-function runHooks(hooks: readonly AuditHook[], incoming: IncomingRequest, response: Response, host: Host): void {
-  for (const hook of hooks) {
-    try {
-      const returned: unknown = hook(incoming, response, host)
-      if (returned instanceof Promise) host.waitUntil(returned.catch(host.report))
-    } catch (problem) {
-      host.report(problem)
-    }
-  }
-}
-
-type Handler = (
-  request: Request,
-  host: Host,
-  incoming: IncomingRequest,
-  methods: string,
-) => Response | Promise<Response>
-
-function router(host: Host, routes: readonly Route[]) {
-  const { mcp, sse, messages } = host.paths
-  const router = IttyRouter()
-  const route = (path: string, handlers: Readonly<Record<string, Handler>>) => {
-    const methods = Object.keys(handlers).join(', ')
-    for (const [method, handler] of Object.entries(handlers)) {
-      router[method]?.(path, (request: Request, incoming: IncomingRequest) => handler(request, host, incoming, methods))
-    }
-    router.all(path, () => notAllowed(methods))
-  }
-  const OPTIONS: Handler = (request, _host, _incoming, methods) => preflight(request, methods)
-  route(mcp, { GET: get, POST: post, DELETE: remove, OPTIONS })
-  if (sse) {
-    route(sse, { GET: openSse, OPTIONS })
-    route(messages, { POST: postSse, OPTIONS })
-  }
-  for (const { path, methods, handle } of routes) {
-    const handler: Handler = (request) => respondToRoute(path, () => handle(request, host))
-    route(path, Object.fromEntries(methods.map((method) => [method, handler])))
-  }
-  return router.all('*', () => new Response(`Not found. The MCP endpoint is ${mcp}\n`, { status: 404 }))
-}
-
-/** A route that fails answers with an HTTP error, whatever status its error has in JSON-RPC. */
-async function respondToRoute(path: string, handle: () => unknown): Promise<Response> {
-  try {
-    const response = await handle()
-    // Those of `fetch` and `Response.redirect` cannot be given more headers.
-    if (response instanceof Response) return new Response(response.body, response)
-  } catch (thrown) {
-    if (!(thrown instanceof McpError) || errorTable[thrown.kind].status >= 400) throw thrown
-    throw new Error(thrown.message, { cause: thrown })
-  }
-  throw new Error(`The route "${path}" of a plugin returned no Response: return one`)
-}
-
-async function respond(
-  route: () => Promise<Response>,
-  error: McpError | undefined,
-  incoming: IncomingRequest,
-  report: Host['report'],
-): Promise<Response> {
-  try {
-    if (error) throw error
-    return await route()
-  } catch (thrown) {
-    incoming.rejection = asMcpError(thrown, report)
-    const response = errorResponse(incoming.rejection)
-    // Nothing was asked that this could be the answer to.
-    return thrown instanceof McpError || incoming.rejection.kind !== 'internal_error'
-      ? response
-      : new Response(response.body, { status: 500, headers: response.headers })
   }
 }
 

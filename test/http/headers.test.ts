@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { callMethod } from '../../worker/engine/methods/index.ts'
-import { checkMirroredParameters, checkStandardHeaders } from '../../worker/http/headers.ts'
+import { checkMirroredParameters, checkStandardHeaders } from '../../worker/http/stateless/mcp-headers.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { HeaderParameter } from '../../worker/protocol/param-headers.ts'
 

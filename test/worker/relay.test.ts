@@ -4,7 +4,7 @@ import { createParser } from 'eventsource-parser'
 import { describe, expect, test, vi } from 'vitest'
 import type { SessionRpc } from '../../durable-objects/rpc.ts'
 import { openRelay } from '../../worker/http/relay.ts'
-import { feedRequest } from '../../worker/http/sessions.ts'
+import { relayRequest } from '../../worker/http/session-object.ts'
 import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import { separators } from '../support/hostile-text.ts'
 import { post, postOf } from './session-post.ts'
@@ -18,7 +18,7 @@ const limits = { keepAliveMs: 15_000, maxBufferedBytes: 1_000_000 }
 /** The ways of one client's connection to the object, as the Worker dials them. */
 function connection(stub: Stub) {
   const settings = { relay: crypto.randomUUID(), expires: String(Date.now() + week) }
-  return (after: string | undefined, again: boolean) => stub.fetch(feedRequest(settings, after, again))
+  return (after: string | undefined, again: boolean) => stub.fetch(relayRequest(settings, after, again))
 }
 
 /** Reads to the end; `text` is what has come so far. */
@@ -124,7 +124,7 @@ describe('responses of calls that share a stream whose client reads late', () =>
   async function openSse() {
     const stub = session()
     const settings = { sse: '1', relay: crypto.randomUUID(), expires: String(Date.now() + week) }
-    const dial = (after: string | undefined, again: boolean) => stub.fetch(feedRequest(settings, after, again))
+    const dial = (after: string | undefined, again: boolean) => stub.fetch(relayRequest(settings, after, again))
     const response = await openRelay({ keepAliveMs: 15_000, maxBufferedBytes: 5_000, dial })
     const hello = { protocolVersion: '2024-11-05', capabilities: {}, clientInfo: { name: 'test', version: '1' } }
     await stub.post(post('initialize', hello, { handshake }))
@@ -179,8 +179,8 @@ describe('responses of calls that share a stream whose client reads late', () =>
     expect(await stub.post(postOf(messages, { batch: true, handshake: since20250326 }))).toEqual({ stream: 1 })
     await answered(stub)
     const settings = { stream: '1', relay: crypto.randomUUID(), expires: String(Date.now() + week) }
-    expect((await stub.fetch(feedRequest(settings, undefined, false))).status).toBe(400)
-    expect((await stub.fetch(feedRequest(settings, '1.1', true))).status).toBe(400)
+    expect((await stub.fetch(relayRequest(settings, undefined, false))).status).toBe(400)
+    expect((await stub.fetch(relayRequest(settings, '1.1', true))).status).toBe(400)
   })
 })
 

@@ -1,5 +1,9 @@
-/** Who makes a request, and whether it may: decided before anything is streamed, run or woken. */
-
+/**
+ * Access: who makes a request, whether it may, and how its calls are counted. One decision for each request, before anything is streamed, run
+ * or woken. What runs the calls gets the decision as an `Access`.
+ */
+import type { PostedRefusals } from '../../durable-objects/rpc.ts'
+import type { Call } from '../engine/call.ts'
 import { insufficientScope } from '../engine/scopes.ts'
 import { bounds } from '../protocol/bounds.ts'
 import { checkPrincipal } from '../protocol/check-principal.ts'
@@ -36,32 +40,116 @@ export async function authenticate(
   return incoming.principal
 }
 
-/** The refusal of messages that this principal may not send. */
-export async function rejectIfForbidden(
+/**
+ * Decides whether the principal of a request may send its messages: by the scopes of the calls, then by the limits on streams and handshakes.
+ * Calls are counted where they run: see `Access.enterCall`.
+ *
+ * @param messages of a POST; none for a GET
+ * @returns the refusal as a response, or what runs the calls needs to know of the decision
+ */
+export async function decideAccess(
   messages: readonly Message[],
   host: Host,
   incoming: IncomingRequest,
-): Promise<Response | undefined> {
+): Promise<Access | Response> {
   incoming.messages = messages
   const error = (await host.auth?.authorize?.(incoming, host)) ?? (await host.limit?.check(incoming, host))
-  if (!error) return undefined
+  if (!error) return new Access(messages, host, incoming)
   incoming.rejection = error
   return errorResponse(error, idOf(messages))
 }
 
-/**
- * The refusal of a request that resumes a stream, answers an input request or cancels a call: it needs the scopes of the call that it
- * belongs to, which only the session knows.
- */
-export async function refusedScopes(
-  scopes: readonly string[],
-  host: Host,
-  incoming: IncomingRequest,
-): Promise<Response> {
-  const call: RequestMessage = { jsonrpc: '2.0', id: 0, method: 'tools/call' }
-  const serverInfo = { ...host, lackedScopes: async () => scopes }
-  const error =
-    (await host.auth?.authorize?.({ ...incoming, messages: [call] }, serverInfo)) ?? insufficientScope(scopes)
-  incoming.rejection = error
-  return errorResponse(error)
+/** What was decided on a request that may be served. */
+export class Access {
+  readonly principal: Principal | undefined
+  /** Whom limits count its calls for; `undefined`: the endpoint has no limits. */
+  readonly caller: string | undefined
+  readonly #messages: readonly Message[]
+  readonly #host: Host
+  readonly #incoming: IncomingRequest
+
+  constructor(messages: readonly Message[], host: Host, incoming: IncomingRequest) {
+    this.principal = incoming.principal
+    this.caller = host.limit?.callerOf?.(incoming)
+    this.#messages = messages
+    this.#host = host
+    this.#incoming = incoming
+  }
+
+  /** The IP address of the client, where the platform states it. */
+  get address(): string | undefined {
+    return this.#incoming.request.headers.get('CF-Connecting-IP') ?? undefined
+  }
+
+  /**
+   * Counts one round of a call that runs in this Worker. Every round of a stateless call counts: a client can send the same state again.
+   * Audit logs learn from `IncomingRequest.refusals` which calls were refused, so the first rounds of all calls of a POST enter before
+   * anything is awaited.
+   *
+   * @param signal of the call
+   * @returns what to call when the round has ended; `undefined` when the endpoint has no limits
+   * @throws McpError `too_many_requests` or `content_too_large`
+   */
+  enterCall(
+    message: RequestMessage,
+    { method, params }: Call,
+    signal: () => AbortSignal,
+  ): Promise<() => void> | undefined {
+    if (this.caller === undefined) return undefined
+    const entering = this.#host.limit?.enter?.(
+      {
+        method,
+        params,
+        caller: this.caller,
+        post: this,
+        isResumed: false,
+        parked: () => [],
+        signal,
+        endsWithSignal: true,
+      },
+      this.#host,
+    )
+    if (entering) this.#recordRefusal(message, entering)
+    return entering
+  }
+
+  /** The scopes that each message takes. A session cannot unseal the handles in their params without awaiting it. */
+  scopesOfMessages(): Promise<(readonly string[])[]> {
+    return Promise.all(
+      this.#messages.map((message) => ('method' in message ? this.#host.scopesOf(this.principal, message) : [])),
+    )
+  }
+
+  /**
+   * Refuses a request that resumes a stream, answers an input request or cancels a call: it takes the scopes of the call that it belongs to,
+   * which only the session knows.
+   */
+  async rejectForScopes(scopes: readonly string[]): Promise<Response> {
+    const { auth } = this.#host
+    const call: RequestMessage = { jsonrpc: '2.0', id: 0, method: 'tools/call' }
+    const serverInfo = { ...this.#host, lackedScopes: async () => scopes }
+    const error =
+      (await auth?.authorize?.({ ...this.#incoming, messages: [call] }, serverInfo)) ?? insufficientScope(scopes)
+    this.#incoming.rejection = error
+    return errorResponse(error)
+  }
+
+  /** Records which calls the limits refused in the object of a session: see `IncomingRequest.refusals`. */
+  recordRefusals({ refusals = [] }: PostedRefusals): void {
+    for (const { index, kind, message, data } of refusals) {
+      this.#recordRefusal(this.#messages[index] as Message, new McpError(kind, message, data))
+    }
+  }
+
+  /** @param error or a promise that rejects with it */
+  #recordRefusal(message: Message, error: unknown): void {
+    const others = this.#incoming.refusals
+    const refusal = Promise.resolve(error).catch((thrown) => thrown)
+    this.#incoming.refusals = (async () => {
+      const refusals = (await others) ?? new Map<Message, McpError>()
+      const refused = await refusal
+      if (refused instanceof McpError) refusals.set(message, refused)
+      return refusals
+    })()
+  }
 }

@@ -1,86 +1,139 @@
-/** The endpoint: every revision of the protocol on one path. */
-
-import { classify, unknownVersion } from '../protocol/classify.ts'
-import { McpError } from '../protocol/errors.ts'
-import { isRequest, isResponse, type Message, messagesIn } from '../protocol/jsonrpc.ts'
-import { defaultRevision, revisionOf } from '../protocol/revisions/index.ts'
-import type { RequestId } from '../protocol/types.ts'
+/**
+ * The endpoint: every revision of the protocol on one path, and the pair of HTTP+SSE beside it. Each request is read, run and answered by the
+ * folder of its transport.
+ */
+import { methodIn } from '../engine/methods/index.ts'
+import { type Classified, classify, unknownVersion } from '../protocol/classify.ts'
+import { asMcpError, McpError } from '../protocol/errors.ts'
+import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { IncomingRequest } from '../request-hooks.ts'
-import { accepts } from './accept.ts'
-import { authenticate, rejectIfForbidden } from './access.ts'
+import { type AcceptedTypes, accepts } from './accept.ts'
+import { type Access, authenticate, decideAccess } from './access.ts'
 import { readMessages } from './body.ts'
-import { errorResponse, idOf, noBatches, notAllowed, sessionRequired } from './error-response.ts'
+import { errorResponse, idOf, notAllowed, rejectParsed } from './error-response.ts'
 import type { Host } from './host.ts'
-import { endSession, postToSession, startSession, streamSession } from './sessions.ts'
-import { serveStateless, serveWithoutSession } from './stateless.ts'
+import { readSseMessage, readSsePost } from './http-sse/read.ts'
+import { replyToSsePost, replyWithSseStream } from './http-sse/reply.ts'
+import { runInSseSession, startSseSession } from './http-sse/run.ts'
+import { jsonOrStream } from './json-or-stream.ts'
+import { startSession } from './session/initialize.ts'
+import { readSession, readSessionPost, readSessionStream } from './session/read.ts'
+import { replyFromSession, replyWithStream } from './session/reply.ts'
+import { endSession, runInSession } from './session/run.ts'
+import { unknownSession } from './session-object.ts'
+import { readStateless, readWithoutSession, type StatelessCalls } from './stateless/read.ts'
+import { runStateless } from './stateless/run.ts'
+import { openSubscription } from './stateless/subscribe.ts'
 
-/** POST: read, recognise the revision, hand on. */
+/** POST: the body and the headers say which revision the client speaks, and whether it has a session. */
 export async function post(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   const principal = await authenticate(request, host, incoming)
   const accept = accepts(request.headers.get('Accept'))
   const parsed = await readMessages(request, host.limits)
-  const signs = {
-    version: request.headers.get('MCP-Protocol-Version'),
-    session: request.headers.get('Mcp-Session-Id'),
-  }
-  const recognised = classify(parsed, signs)
-  if ('refused' in recognised) return refuse(recognised.refused, recognised.id)
+  const version = request.headers.get('MCP-Protocol-Version')
+  const session = request.headers.get('Mcp-Session-Id')
+  const classified = classify(parsed, { version, session })
+  if ('refused' in classified) return rejectParsed(parsed, classified.refused, classified.id, incoming)
   if (!accept.json && !accept.stream) {
     const error = new McpError('not_acceptable', 'Accept must include application/json or text/event-stream')
-    return refuse(error, 'message' in parsed ? idOf([parsed.message]) : undefined)
+    return rejectParsed(parsed, error, 'message' in parsed ? idOf([parsed.message]) : undefined, incoming)
   }
-  if ('ignored' in recognised) return new Response(null, { status: 202 })
-  const posted =
-    'messages' in recognised
-      ? recognised.messages
-      : ['stateless' in recognised ? recognised.stateless : recognised.handshake]
-  const forbidden = await rejectIfForbidden(posted, host, incoming)
-  if (forbidden) return forbidden
-  const caller = host.limit?.callerOf?.(incoming)
-  const counting = { caller, incoming }
-  if ('stateless' in recognised) return serveStateless(request, host, principal, accept, recognised, counting)
-  if ('handshake' in recognised) return startSession(recognised.handshake, host, principal)
-  const { messages, batch } = recognised
-  if (!host.objects || signs.session === null) return postWithoutSession(messages, batch)
-  return postToSession(messages, { batch, session: signs.session, forms: accept, caller }, host, incoming)
-
-  /** Refuses the request before its messages are looked up. The audit log names their methods all the same. */
-  function refuse(error: McpError, id: RequestId | undefined): Response {
-    incoming.messages = messagesIn(parsed)
-    incoming.rejection = error
-    return errorResponse(error, id)
+  if ('ignored' in classified) return new Response(null, { status: 202 })
+  const access = await decideAccess(messagesOf(classified), host, incoming)
+  if (access instanceof Response) return access
+  if ('handshake' in classified) {
+    const { handshake } = classified
+    return orError(handshake, host, () => startSession(handshake, access, host))
   }
-
-  /** Serves requests of older clients without a session id, each on its own, as if nothing had been agreed on. */
-  async function postWithoutSession(messages: Message[], batch: boolean): Promise<Response> {
-    const revision = revisionOf(signs.version ?? '') ?? defaultRevision
-    if (batch && !revision.batching) return errorResponse(noBatches(revision.date))
-    if (messages.some(isResponse)) {
-      if (host.objects) return errorResponse(sessionRequired('a response answers a request of the server in a session'))
-      return errorResponse(new McpError('invalid_request', 'This server has no sessions, so it waits for no response'))
-    }
-    const requests = messages.filter(isRequest)
-    if (requests.length === 0) return new Response(null, { status: 202 })
-    return serveWithoutSession(request, host, principal, accept, { requests, batch, revision }, counting)
+  if ('stateless' in classified) {
+    const { stateless: message, revision } = classified
+    return orError(message, host, async () => {
+      const calls = await readStateless(request, classified, access, host)
+      const isSubscription = methodIn(revision, message.method)?.requires === 'stream'
+      if (isSubscription && host.listen) return openSubscription(message, host.listen, accept, access, host)
+      return serveStateless(request, calls, accept, access, host)
+    })
   }
+  if (!host.hasSessions || session === null) {
+    const calls = readWithoutSession(classified, version, access, host)
+    return calls instanceof Response ? calls : serveStateless(request, calls, accept, access, host)
+  }
+  const calls = await readSessionPost(classified, { id: session, streams: accept.stream }, host, principal)
+  if (calls instanceof Response) return calls
+  return replyFromSession(calls, await runInSession(calls, access, host), accept, access, host)
 }
 
-/** GET: the session's own stream, or the rest of one that broke. */
+/** GET: the standing stream of a session, or the rest of a stream after `Last-Event-ID`. */
 export async function get(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
-  await authenticate(request, host, incoming)
+  const principal = await authenticate(request, host, incoming)
   if (!accepts(request.headers.get('Accept')).stream) {
     throw new McpError('not_acceptable', 'Accept must include text/event-stream')
   }
-  if (!host.objects) return notAllowed('POST, OPTIONS')
+  if (!host.hasSessions) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
   if (badVersion) return errorResponse(badVersion)
-  return (await rejectIfForbidden([], host, incoming)) ?? streamSession(request, host, incoming)
+  const access = await decideAccess([], host, incoming)
+  if (access instanceof Response) return access
+  const stream = await readSessionStream(request, host, principal)
+  if (stream instanceof Response) return stream
+  return replyWithStream(stream, access, host)
 }
 
 /** DELETE: ends a session. */
 export async function remove(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
   const principal = await authenticate(request, host, incoming)
-  if (!host.objects) return notAllowed('POST, OPTIONS')
+  if (!host.hasSessions) return notAllowed('POST, OPTIONS')
   const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
-  return badVersion ? errorResponse(badVersion) : endSession(request, host, principal)
+  if (badVersion) return errorResponse(badVersion)
+  const session = await readSession(request, host, principal)
+  if (session instanceof Response) return session
+  return (await endSession(session, host)) ? new Response(null, { status: 204 }) : unknownSession([])
+}
+
+/** GET of HTTP+SSE: opens a session. The first event of its stream says where to post. */
+export async function getSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
+  if (!host.hasSessions) return notAllowed('OPTIONS')
+  await authenticate(request, host, incoming)
+  const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
+  if (badVersion) return errorResponse(badVersion)
+  const access = await decideAccess([], host, incoming)
+  if (access instanceof Response) return access
+  return replyWithSseStream(await startSseSession(access, host), host)
+}
+
+/** POST of HTTP+SSE: one message of such a session. */
+export async function postSse(request: Request, host: Host, incoming: IncomingRequest): Promise<Response> {
+  if (!host.hasSessions) return notAllowed('OPTIONS')
+  const principal = await authenticate(request, host, incoming)
+  const message = readSseMessage(request, await readMessages(request, host.limits), incoming)
+  if (message instanceof Response) return message
+  const access = await decideAccess([message], host, incoming)
+  if (access instanceof Response) return access
+  const post = await readSsePost(request, message, host, principal)
+  if (post instanceof Response) return post
+  return replyToSsePost(message, await runInSseSession(post, access, host), access)
+}
+
+function serveStateless(
+  request: Request,
+  calls: StatelessCalls,
+  accept: AcceptedTypes,
+  access: Access,
+  host: Host,
+): Promise<Response> {
+  return jsonOrStream(runStateless(request, calls, access, host), accept, host.limits)
+}
+
+/** Answers a request, with an error response to it when `answer` throws. */
+async function orError({ id }: RequestMessage, { report }: Host, answer: () => Promise<Response>): Promise<Response> {
+  try {
+    return await answer()
+  } catch (thrown) {
+    return errorResponse(asMcpError(thrown, report), id)
+  }
+}
+
+function messagesOf(classified: Exclude<Classified, { refused: McpError } | { ignored: true }>): readonly Message[] {
+  if ('messages' in classified) return classified.messages
+  return ['stateless' in classified ? classified.stateless : classified.handshake]
 }

@@ -1,7 +1,8 @@
 import { errorTable, McpError } from '../protocol/errors.ts'
-import { errorText, isRequest, type Message } from '../protocol/jsonrpc.ts'
+import { errorText, isRequest, type Message, messagesIn, type Parsed } from '../protocol/jsonrpc.ts'
 import type { RequestId } from '../protocol/types.ts'
-import { jsonResponse } from './reply.ts'
+import type { IncomingRequest } from '../request-hooks.ts'
+import { jsonResponse } from './json-response.ts'
 
 /** A request that was not served, as a JSON-RPC error with the status of its kind. */
 export function errorResponse(error: McpError, id?: RequestId): Response {
@@ -28,6 +29,18 @@ export const sessionRequired = (reason: string): McpError =>
 
 export const noBatches = (date: string): McpError =>
   new McpError('invalid_request', `Revision ${date} has no batches: send one message at a time`)
+
+/** Rejects a request before its messages are looked up. The audit log names their methods all the same. */
+export function rejectParsed(
+  parsed: Parsed,
+  error: McpError,
+  id: RequestId | undefined,
+  incoming: IncomingRequest,
+): Response {
+  incoming.messages = messagesIn(parsed)
+  incoming.rejection = error
+  return errorResponse(error, id)
+}
 
 /** The id a refusal may repeat: that of the only request. Ids of responses are not the client's own. */
 export function idOf(messages: readonly Message[]): RequestId | undefined {

@@ -15,16 +15,16 @@ export type Host = ServerInfo & {
   readonly limits: Limits
   readonly policy: Policy
   readonly limit: Limiter | undefined
-  /** Where sessions and listeners live; `undefined` on a server without Durable Objects. */
-  readonly objects: Objects | undefined
+  /** The object of a session, on a server that has sessions. */
+  session(name: string): SessionRpc
   /**
    * Reads the params of `subscriptions/listen`: see `edgemcp/subscriptions`. `undefined` on a server without change notifications.
    *
    * @param address of the client, where the platform states it
    */
   readonly listen: Listen | undefined
-  /** The object that stands for one state of a stateless call. */
-  round(name: string): RequestStateRpc
+  /** The object that keeps one request state of a stateless call. */
+  requestState(name: string): RequestStateRpc
   /** Names this endpoint among all that have the same keys: see `ServeOptions.identity`. */
   readonly identity: string
   /** What holds for one of its sessions, by the name of its object: `SessionTerms` as a text. */
@@ -40,10 +40,6 @@ export type Listen = (
   principal: Principal | undefined,
   address: string | undefined,
 ) => Promise<SubscriptionStream>
-
-export type Objects = {
-  session(name: string): SessionRpc
-}
 
 /** The seals of one principal at one endpoint. */
 export const sealsOf = (

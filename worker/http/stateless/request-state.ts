@@ -3,17 +3,17 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
-import type { RequestStateRpc } from '../../durable-objects/rpc.ts'
-import type { Call, Outcome, Seals } from '../engine/call.ts'
-import { emptyJournal, isJournal, type Journal, maxAnswerTimeoutMs, withAnswers } from '../engine/journal.ts'
-import { isSingleUse } from '../engine/retry-policy.ts'
-import { encodeBase64 } from '../protocol/base64.ts'
-import { McpError } from '../protocol/errors.ts'
-import { isObject } from '../protocol/jsonrpc.ts'
-import type { Params } from '../protocol/types.ts'
-import { utf8 } from '../protocol/utf8.ts'
-import type { Host } from './host.ts'
-import type { Answer } from './reply.ts'
+import type { RequestStateRpc } from '../../../durable-objects/rpc.ts'
+import type { Call, Outcome, Seals } from '../../engine/call.ts'
+import { emptyJournal, isJournal, type Journal, maxAnswerTimeoutMs, withAnswers } from '../../engine/journal.ts'
+import { isSingleUse } from '../../engine/retry-policy.ts'
+import { encodeBase64 } from '../../protocol/base64.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { Params } from '../../protocol/types.ts'
+import { utf8 } from '../../protocol/utf8.ts'
+import type { Host } from '../host.ts'
+import type { HttpAnswer } from '../json-response.ts'
 
 /** The methods that may ask; elsewhere both parameters mean nothing. */
 const withRounds = new Set(['tools/call', 'prompts/get', 'resources/read'])
@@ -72,7 +72,8 @@ type Opened = { journal: Journal; name?: string; answerBy?: number }
 async function open(call: Call, state: unknown, seals: Seals, host: Host): Promise<Opened> {
   const opened = typeof state === 'string' ? await seals.open(await purposeOf(call), state) : undefined
   const { journal, kept: journalText, name, answerBy } = (opened ?? {}) as SealedState
-  const sealedState = journalText === undefined ? journal : JSON.parse((await host.round(journalText).get()) ?? 'null')
+  const sealedState =
+    journalText === undefined ? journal : JSON.parse((await host.requestState(journalText).get()) ?? 'null')
   if (isJournal(sealedState)) return { journal: sealedState, name, answerBy }
   throw invalidState()
 }
@@ -99,7 +100,7 @@ export async function sealRound(
   const text = JSON.stringify(journal)
   if (text.length > mostCarried) {
     sealedState.kept = crypto.randomUUID()
-    await host.round(sealedState.kept).put(text, Date.now() + Math.max(lifeMs, maxAnswerTimeoutMs))
+    await host.requestState(sealedState.kept).put(text, Date.now() + Math.max(lifeMs, maxAnswerTimeoutMs))
   } else sealedState.journal = journal
   return seals.seal(await purposeOf(call), sealedState, lifeMs)
 }
@@ -113,9 +114,9 @@ export async function sealRound(
 export function answerOnce(
   { name, answers, isLate = false }: Required<Pick<Round, 'name' | 'answers'>> & Pick<Round, 'isLate'>,
   host: Host,
-  work: () => Promise<Answer>,
-): Promise<Answer> {
-  const answering = claimAndAnswer(host.round(name), { answers, isLate }, work, host.report)
+  work: () => Promise<HttpAnswer>,
+): Promise<HttpAnswer> {
+  const answering = claimAndAnswer(host.requestState(name), { answers, isLate }, work, host.report)
   // Also for a client that has gone: it will ask again.
   host.waitUntil(answering.catch(() => {}))
   return answering
@@ -124,9 +125,9 @@ export function answerOnce(
 async function claimAndAnswer(
   round: RequestStateRpc,
   { answers, isLate }: { answers: Params; isLate: boolean },
-  work: () => Promise<Answer>,
+  work: () => Promise<HttpAnswer>,
   report: Host['report'],
-): Promise<Answer> {
+): Promise<HttpAnswer> {
   const expires = Date.now() + maxAnswerTimeoutMs
   const claim = await round.consume(await digest(distinct(answers)), expires, isLate)
   switch (claim.is) {

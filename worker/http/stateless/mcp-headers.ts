@@ -3,9 +3,9 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
  */
-import { McpError } from '../protocol/errors.ts'
-import { argumentAt, decodeHeader, type HeaderParameter, mirrors } from '../protocol/param-headers.ts'
-import type { Params } from '../protocol/types.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { argumentAt, decodeHeader, type HeaderParameter, mirrors } from '../../protocol/param-headers.ts'
+import type { Params } from '../../protocol/types.ts'
 
 /**
  * @param member of `params`: what `Mcp-Name` repeats

@@ -1,0 +1,64 @@
+import type { HttpAnswer } from './json-response.ts'
+
+/**
+ * The messages that the calls of a request send to its client, in their order. The iteration ends with the answer, as its return value. The
+ * reader aborts the calls when the client goes.
+ */
+export interface CallMessages extends AsyncIterator<string, HttpAnswer> {
+  /** Aborted when the client goes. Most calls end before they need it, so the connection is watched from when it is first read. */
+  readonly signal: AbortSignal
+  /** Adds a message. Messages beyond the bound are dropped. */
+  push(message: string): void
+  end(answer: HttpAnswer): void
+  /** For a client that has stopped reading. */
+  abort(): void
+}
+
+/**
+ * @param maxCharacters of the messages that may wait. The reader takes messages as they come, and drops what its client has no room for; the
+ * bound is for a call that sends many messages before the reader can run.
+ */
+export function callMessages(request: Request, maxCharacters: number): CallMessages {
+  const waiting: string[] = []
+  let waitingCharacters = 0
+  let answer: HttpAnswer | undefined
+  let wake = () => {}
+  let controller: AbortController | undefined
+  return {
+    get signal() {
+      return watch().signal
+    },
+    abort: () => watch().abort(),
+    push(message) {
+      if (waitingCharacters >= maxCharacters) return
+      waiting.push(message)
+      waitingCharacters += message.length
+      wake()
+    },
+    end(last) {
+      answer = last
+      wake()
+    },
+    async next() {
+      for (;;) {
+        const value = waiting.shift()
+        if (value !== undefined) {
+          waitingCharacters -= value.length
+          return { value }
+        }
+        if (answer) return { done: true, value: answer }
+        await new Promise<void>((resolve) => (wake = resolve))
+      }
+    },
+  }
+
+  function watch(): AbortController {
+    if (controller) return controller
+    const { signal } = request
+    const abort = new AbortController()
+    if (signal.aborted) abort.abort()
+    else signal.addEventListener('abort', () => abort.abort(), { once: true })
+    controller = abort
+    return abort
+  }
+}

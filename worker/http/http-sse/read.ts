@@ -1,0 +1,49 @@
+/** What a POST of HTTP+SSE carries: one message, and its session in the query of the URL that the stream named. */
+import { unknownVersion } from '../../protocol/classify.ts'
+import { McpError } from '../../protocol/errors.ts'
+import type { Message, Parsed } from '../../protocol/jsonrpc.ts'
+import type { Principal } from '../../protocol/principal.ts'
+import type { IncomingRequest } from '../../request-hooks.ts'
+import { errorResponse, idOf, rejectParsed } from '../error-response.ts'
+import type { Host } from '../host.ts'
+import { openSession, type SessionPost, unknownSession } from '../session-object.ts'
+
+/** Of its session ids. */
+export const purpose = 'sse'
+
+/** What its session ids say. */
+export type SseSession = {
+  /** Of its object. */
+  readonly name: string
+  /** Milliseconds since 1970. */
+  readonly expires: number
+}
+
+/** @returns an error response for a body that is not one message, and for a version that this server does not speak */
+export function readSseMessage(request: Request, parsed: Parsed, incoming: IncomingRequest): Message | Response {
+  if ('malformed' in parsed) return rejectParsed(parsed, parsed.malformed, parsed.id, incoming)
+  if ('batch' in parsed) {
+    return rejectParsed(parsed, new McpError('invalid_request', 'This transport has no batches'), undefined, incoming)
+  }
+  const { message } = parsed
+  // 2024-11-05 has no such header. A client that sends it all the same must name a version that this server speaks.
+  const badVersion = unknownVersion(request.headers.get('MCP-Protocol-Version'))
+  return badVersion ? rejectParsed(parsed, badVersion, idOf([message]), incoming) : message
+}
+
+export async function readSsePost(
+  request: Request,
+  message: Message,
+  host: Host,
+  principal: Principal | undefined,
+): Promise<SessionPost | Response> {
+  const id = new URL(request.url).searchParams.get('session')
+  if (id === null) {
+    const error = new McpError('session_required', 'Missing query parameter session: GET the stream first')
+    return errorResponse(error, idOf([message]))
+  }
+  const session = await openSession<SseSession>(purpose, id, host, principal)
+  if (!session) return unknownSession([message])
+  // The object remembers what `initialize` said.
+  return { ...session, messages: [message], batch: false, handshake: undefined, session: id, streams: true }
+}

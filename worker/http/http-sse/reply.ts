@@ -1,0 +1,28 @@
+/** Answers requests of HTTP+SSE: a GET with the stream of the session, a POST with 202. The answers to calls come on the stream. */
+import type { Posted } from '../../../durable-objects/rpc.ts'
+import type { Message } from '../../protocol/jsonrpc.ts'
+import type { Access } from '../access.ts'
+import type { Host } from '../host.ts'
+import { openRelay } from '../relay.ts'
+import { accepted, relayRequest, unknownSession } from '../session-object.ts'
+import type { SseSession } from './read.ts'
+
+/** @param id of the session, for the first event: it names the URL to post to */
+export function replyWithSseStream(
+  { session: { name, expires }, id }: { readonly session: SseSession; readonly id: string },
+  host: Host,
+): Promise<Response> {
+  const settings = { sse: '1', relay: crypto.randomUUID(), terms: host.termsOf(name), expires: String(expires) }
+  return openRelay({
+    ...host.limits,
+    dial: (after, again) => host.session(name).fetch(relayRequest(settings, after, again)),
+    notifyOnClose: true,
+    firstFrame: `event: endpoint\ndata: ${host.paths.messages}?session=${encodeURIComponent(id)}\n\n`,
+  })
+}
+
+/** @param posted what the object did with the POST */
+export async function replyToSsePost(message: Message, posted: Posted, access: Access): Promise<Response> {
+  if ('lacks' in posted) return access.rejectForScopes(posted.lacks)
+  return 'gone' in posted ? unknownSession([message]) : accepted()
+}

@@ -1,0 +1,18 @@
+/** Runs requests of HTTP+SSE: in the Durable Object of the session, as for all sessions. */
+import type { Posted } from '../../../durable-objects/rpc.ts'
+import type { Access } from '../access.ts'
+import type { Host } from '../host.ts'
+import { postToSession, type SessionPost, sealSession, sessionLifeMs } from '../session-object.ts'
+import { purpose, type SseSession } from './read.ts'
+
+export const runInSseSession = (post: SessionPost, access: Access, host: Host): Promise<Posted> =>
+  postToSession(post, access, host)
+
+/** Begins a session. @returns its id as well, for the URL to post to */
+export async function startSseSession(
+  { principal }: Access,
+  host: Host,
+): Promise<{ readonly session: SseSession; readonly id: string }> {
+  const session = { name: crypto.randomUUID(), expires: Date.now() + sessionLifeMs }
+  return { session, id: await sealSession(purpose, session, host, principal) }
+}

@@ -1,0 +1,79 @@
+/** What requests of sessions and of HTTP+SSE have in common: the same object keeps both. */
+import type { Post } from '../../durable-objects/rpc.ts'
+import { bounds } from '../protocol/bounds.ts'
+import { McpError } from '../protocol/errors.ts'
+import type { Message } from '../protocol/jsonrpc.ts'
+import type { Principal } from '../protocol/principal.ts'
+import type { Access } from './access.ts'
+import { errorResponse, idOf } from './error-response.ts'
+import type { Host } from './host.ts'
+
+/** Milliseconds until a session id expires, however much it is used. */
+export const sessionLifeMs = 7 * 24 * 60 * 60_000
+
+/** What a request says of its session. */
+export type SessionPost = Pick<Post, 'messages' | 'batch' | 'handshake' | 'session' | 'expires' | 'streams'> & {
+  /** Of the session's object. */
+  readonly name: string
+}
+
+/** Seals what a session id says. @param purpose one for each transport: a session id of one is none of the other */
+export const sealSession = async (
+  purpose: string,
+  session: object,
+  host: Host,
+  principal: Principal | undefined,
+): Promise<string> => (await host.sealer()).seal(purpose, principal, session, sessionLifeMs)
+
+/** @returns what the session id says; `undefined` when it is forged, expired or of another principal */
+export async function openSession<T>(
+  purpose: string,
+  id: string,
+  host: Host,
+  principal: Principal | undefined,
+): Promise<T | undefined> {
+  if (id.length > bounds.sessionIdCharacters) return undefined
+  // `sealSession` sealed it, for the same purpose.
+  return (await (await host.sealer()).open(purpose, principal, id)) as T | undefined
+}
+
+/** Hands a POST on to the object of its session, which runs its calls. */
+export async function postToSession({ name, ...post }: SessionPost, access: Access, host: Host) {
+  const { principal, caller, address } = access
+  const posted = await host.session(name).post({
+    ...post,
+    scopes: await access.scopesOfMessages(),
+    principal,
+    caller,
+    address,
+    identity: host.identity,
+    admitted: host.admitted,
+    terms: host.termsOf(name),
+  })
+  if ('status' in posted || 'stream' in posted) access.recordRefusals(posted)
+  return posted
+}
+
+/**
+ * The request that opens a relay to a session's object. Platforms log URLs: no arguments, claims or session ids may be in one.
+ *
+ * @param after the id of the last event that the client has
+ * @param again the relay had a socket before, which it lost
+ */
+export function relayRequest(settings: Record<string, string>, after: string | undefined, again: boolean): Request {
+  const query = new URLSearchParams({
+    ...settings,
+    ...(after !== undefined && { after }),
+    ...(again && { again: '1' }),
+  })
+  return new Request(`https://session/relay?${query}`, { headers: { Upgrade: 'websocket' } })
+}
+
+export const accepted = (): Response => new Response(null, { status: 202 })
+
+/**
+ * Returns the same 404 for a forged, expired, ended or foreign session id, so that a response never reveals whether a session exists.
+ */
+export function unknownSession(messages: readonly Message[]): Response {
+  return errorResponse(new McpError('session_not_found', 'Session not found: send initialize again'), idOf(messages))
+}

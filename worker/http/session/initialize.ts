@@ -1,0 +1,28 @@
+import { initialize } from '../../engine/methods/initialize.ts'
+import { type RequestMessage, resultText } from '../../protocol/jsonrpc.ts'
+import type { Revision } from '../../protocol/revision.ts'
+import { revisionOf } from '../../protocol/revisions/index.ts'
+import type { Access } from '../access.ts'
+import type { Host } from '../host.ts'
+import { jsonResponse } from '../json-response.ts'
+import { sealSessionId } from './session-id.ts'
+
+/**
+ * `initialize`: the session id says everything about the session, so nothing is stored and no object wakes.
+ *
+ * @throws McpError `invalid_envelope`
+ */
+export async function startSession(
+  { id, params }: RequestMessage,
+  { principal }: Access,
+  host: Host,
+): Promise<Response> {
+  const negotiated = initialize.negotiate(params)
+  // `negotiate` returns only versions that this server speaks.
+  const revision = revisionOf(negotiated.version) as Revision
+  const updates = host.listen !== undefined
+  const result = await initialize.answer(host.server.registry, revision, { updates }, principal)
+  const answer = { status: 200, text: resultText(id, revision.result('initialize', result)) }
+  if (!host.hasSessions) return jsonResponse(answer)
+  return jsonResponse({ ...answer, headers: { 'Mcp-Session-Id': await sealSessionId(negotiated, host, principal) } })
+}

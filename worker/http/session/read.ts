@@ -1,0 +1,56 @@
+/** What requests of a session carry: `Mcp-Session-Id`, and `Last-Event-ID` to resume a stream. */
+import { isNotification, type Message } from '../../protocol/jsonrpc.ts'
+import type { Principal } from '../../protocol/principal.ts'
+import { revisionOf } from '../../protocol/revisions/index.ts'
+import { errorResponse, noBatches, sessionRequired } from '../error-response.ts'
+import type { Host } from '../host.ts'
+import { accepted, type SessionPost, unknownSession } from '../session-object.ts'
+import { unknownEvent } from './reply.ts'
+import { openSessionId, type Session } from './session-id.ts'
+
+/** A POST to a session. */
+export type SessionCalls = { readonly session: Session; readonly post: SessionPost }
+
+/** @param id of the header `Mcp-Session-Id` */
+export async function readSessionPost(
+  { messages, batch }: { readonly messages: Message[]; readonly batch: boolean },
+  { id, streams }: { readonly id: string; readonly streams: boolean },
+  host: Host,
+  principal: Principal | undefined,
+): Promise<SessionCalls | Response> {
+  const session = await openSessionId(id, host, principal)
+  if (!session) return unknownSession(messages)
+  const { name, expires, handshake } = session
+  if (batch && !revisionOf(handshake.version)?.batching) return errorResponse(noBatches(handshake.version))
+  const [first] = messages
+  // Nothing depends on it, so it wakes no object.
+  if (!batch && first && isNotification(first) && first.method === 'notifications/initialized') return accepted()
+  return { session, post: { name, messages, batch, handshake, session: id, expires, streams } }
+}
+
+/** The session of a GET or a DELETE. @throws McpError `session_required` when the request names none */
+export async function readSession(
+  request: Request,
+  host: Host,
+  principal: Principal | undefined,
+): Promise<Session | Response> {
+  const id = request.headers.get('Mcp-Session-Id')
+  if (id === null) throw sessionRequired(`${request.method} is about a session`)
+  return (await openSessionId(id, host, principal)) ?? unknownSession([])
+}
+
+/** A GET of a session. `after`: the event after which its stream goes on; left out: the standing stream from now on. */
+export type SessionStream = { readonly session: Session; readonly after: string | undefined }
+
+export async function readSessionStream(
+  request: Request,
+  host: Host,
+  principal: Principal | undefined,
+): Promise<SessionStream | Response> {
+  const session = await readSession(request, host, principal)
+  if (session instanceof Response) return session
+  const after = request.headers.get('Last-Event-ID') ?? undefined
+  // It becomes part of a URL: see `relayRequest`.
+  if (after !== undefined && !/^[0-9.]+$/.test(after)) return unknownEvent(after)
+  return { session, after }
+}

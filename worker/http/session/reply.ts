@@ -1,0 +1,93 @@
+/** Answers requests of a session: with the answer of its object as JSON or as an event, or with a stream of the object. */
+import type { Admission, Posted } from '../../../durable-objects/rpc.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { revisionOf } from '../../protocol/revisions/index.ts'
+import { eventFrame } from '../../protocol/server-sent-events.ts'
+import type { AcceptedTypes } from '../accept.ts'
+import type { Access } from '../access.ts'
+import { errorResponse, notAllowed } from '../error-response.ts'
+import { eventStreamHeaders } from '../event-stream.ts'
+import type { Host } from '../host.ts'
+import { jsonResponse } from '../json-response.ts'
+import { openRelay, type RelayOptions } from '../relay.ts'
+import { relayRequest, unknownSession } from '../session-object.ts'
+import type { SessionCalls, SessionStream } from './read.ts'
+import { admitStream } from './run.ts'
+import type { Session } from './session-id.ts'
+
+/** @param posted what the object did with the POST */
+export async function replyFromSession(
+  { session, post: { messages } }: SessionCalls,
+  posted: Posted,
+  accept: AcceptedTypes,
+  access: Access,
+  host: Host,
+): Promise<Response> {
+  if ('gone' in posted) return unknownSession(messages)
+  if ('lacks' in posted) return access.rejectForScopes(posted.lacks)
+  if ('stream' in posted) return openSessionRelay(session, host, { stream: String(posted.stream) })
+  const { status, text, headers } = posted
+  if (text === undefined) return new Response(null, { status })
+  return accept.json
+    ? jsonResponse({ status, text, headers })
+    : new Response(eventFrame(text), { headers: eventStreamHeaders })
+}
+
+/** @param after the id of the last event that the client has; `undefined`: the standing stream from now on */
+export async function replyWithStream(
+  { session, after }: SessionStream,
+  access: Access,
+  host: Host,
+): Promise<Response> {
+  const relay = crypto.randomUUID()
+  const admit = (last: string | undefined) => admitStream(session, last, relay, access, host)
+  const admission = await admit(after)
+  if ('gone' in admission) return unknownSession([])
+  if ('lacks' in admission) return access.rejectForScopes(admission.lacks)
+  return openSessionRelay(session, host, { relay, ...(access.principal && { admitted: '1' }) }, after, admit)
+}
+
+/**
+ * The event stream of a session.
+ *
+ * @param settings see `fetch` of the session's object
+ * @param admit asks the object again, before the relay dials again
+ */
+async function openSessionRelay(
+  { name, expires, handshake }: Session,
+  host: Host,
+  settings: Readonly<Record<string, string>>,
+  after?: string,
+  admit?: (after: string | undefined) => Promise<Admission>,
+): Promise<Response> {
+  const query = {
+    relay: crypto.randomUUID(),
+    ...settings,
+    terms: host.termsOf(name),
+    expires: String(expires),
+    ...(revisionOf(handshake.version)?.polling && { polling: '1' }),
+  }
+  const dial: RelayOptions['dial'] = async (last, again) => {
+    const admitted = again ? await admit?.(last) : undefined
+    if (admitted && !('admitted' in admitted)) return new Response(null, { status: 404 })
+    // A new stub for each dial: one whose object was lost may stay broken.
+    return host.session(name).fetch(relayRequest(query, last, again))
+  }
+  const response = await openRelay({ ...host.limits, dial }, after)
+  if (response.status === 200) return response
+  if (response.status === 404) return unknownSession([])
+  // The client has the whole stream. Clients take 405 as "no stream here" and stop; an empty stream would bring them back forever.
+  if (response.status === 405) return notAllowed('POST, DELETE, OPTIONS')
+  return unknownEvent(after)
+}
+
+/** @param after left out: the stream of a POST was to be opened, whose responses are more than its log keeps */
+export const unknownEvent = (after: string | undefined): Response =>
+  errorResponse(
+    after === undefined
+      ? new McpError(
+          'internal_error',
+          'The responses to this POST are more than the log of its stream keeps: send fewer requests in one batch',
+        )
+      : new McpError('invalid_request', `Last-Event-ID ${after} is not in the log of this session any more`),
+  )

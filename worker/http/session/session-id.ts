@@ -1,0 +1,56 @@
+/**
+ * Session ids: sealed texts that say everything about a session, so that nothing is stored when one begins.
+ *
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#session-management
+ */
+import type { NegotiatedSession } from '../../engine/methods/method.ts'
+import { BoundedMap } from '../../protocol/bounded-map.ts'
+import { bounds } from '../../protocol/bounds.ts'
+import { type Principal, principalKey } from '../../protocol/principal.ts'
+import { revisionOf } from '../../protocol/revisions/index.ts'
+import type { Host } from '../host.ts'
+import { openSession, sealSession, sessionLifeMs } from '../session-object.ts'
+
+const purpose = 'session'
+
+/** What a session id says. */
+export type Session = {
+  /** Of its object. */
+  readonly name: string
+  /** Milliseconds since 1970. */
+  readonly expires: number
+  readonly handshake: NegotiatedSession
+}
+
+export function sealSessionId(
+  handshake: NegotiatedSession,
+  host: Host,
+  principal: Principal | undefined,
+): Promise<string> {
+  const session: Session = { name: crypto.randomUUID(), expires: Date.now() + sessionLifeMs, handshake }
+  return sealSession(purpose, session, host, principal)
+}
+
+/**
+ * Sessions of each server, by principal and id: to unseal the id with every request would be the most expensive part of a short call.
+ */
+const openedSessions = new WeakMap<Host, BoundedMap<string, Session>>()
+const maxOpenedSessions = 1_000
+
+/** @returns `undefined` for an id that is forged, expired, of another principal, or of a revision that the server does not speak any more */
+export async function openSessionId(
+  id: string,
+  host: Host,
+  principal: Principal | undefined,
+): Promise<Session | undefined> {
+  if (id.length > bounds.sessionIdCharacters) return undefined
+  const key = `${principalKey(principal)} ${id}`
+  const opened = openedSessions.get(host) ?? new BoundedMap<string, Session>({ maxEntries: maxOpenedSessions })
+  openedSessions.set(host, opened)
+  const cached = opened.get(key)
+  if (cached && cached.expires > Date.now()) return cached
+  const session = await openSession<Session>(purpose, id, host, principal)
+  if (!session || !revisionOf(session.handshake.version)) return undefined
+  opened.set(key, session)
+  return session
+}

@@ -1,0 +1,86 @@
+/** Requests without a session: the envelope in the body and the headers that repeat it. */
+
+import type { Call } from '../../engine/call.ts'
+import { mirroredParameters } from '../../engine/methods/tools.ts'
+import { methodOf } from '../../engine/run.ts'
+import type { Classified } from '../../protocol/classify.ts'
+import { McpError } from '../../protocol/errors.ts'
+import { isRequest, isResponse, type Message, type RequestMessage } from '../../protocol/jsonrpc.ts'
+import type { Envelope } from '../../protocol/meta.ts'
+import type { Revision } from '../../protocol/revision.ts'
+import { defaultRevision, revisionOf } from '../../protocol/revisions/index.ts'
+import type { Access } from '../access.ts'
+import { errorResponse, noBatches, sessionRequired } from '../error-response.ts'
+import type { Host } from '../host.ts'
+import { checkMirroredParameters, checkStandardHeaders } from './mcp-headers.ts'
+
+/** One request, as the client sent it and as the engine takes it. */
+export type StatelessCall = { readonly message: RequestMessage; readonly call: Call }
+
+/** The calls of one POST. */
+export type StatelessCalls = {
+  readonly calls: readonly StatelessCall[]
+  /** They came as an array, so the answer is one. */
+  readonly batch: boolean
+  readonly revision: Revision
+}
+
+/** Reads a request of a stateless revision. @throws McpError `header_mismatch` when its headers do not match its body */
+export async function readStateless(
+  request: Request,
+  { stateless: message, revision, envelope }: Extract<Classified, { stateless: unknown }>,
+  access: Access,
+  host: Host,
+): Promise<StatelessCalls> {
+  const call = callOf(message, revision, envelope, access, host)
+  const { registry } = host.server
+  checkStandardHeaders(request.headers, call.method, call.params, methodOf(registry, call)?.named)
+  checkMirroredParameters(request.headers, await mirroredParameters(registry, call), call.params.arguments)
+  return { calls: [{ message, call }], batch: false, revision }
+}
+
+/**
+ * Reads messages of an older revision that name no session. Each request is served on its own, with a client of which nothing is known.
+ *
+ * @param version of the header `MCP-Protocol-Version`
+ * @returns an error response for messages that mean nothing without a session
+ */
+export function readWithoutSession(
+  { messages, batch }: { readonly messages: readonly Message[]; readonly batch: boolean },
+  version: string | null,
+  access: Access,
+  host: Host,
+): StatelessCalls | Response {
+  const revision = revisionOf(version ?? '') ?? defaultRevision
+  if (batch && !revision.batching) return errorResponse(noBatches(revision.date))
+  if (messages.some(isResponse)) {
+    if (host.hasSessions)
+      return errorResponse(sessionRequired('a response answers a request of the server in a session'))
+    return errorResponse(new McpError('invalid_request', 'This server has no sessions, so it waits for no response'))
+  }
+  const requests = messages.filter(isRequest)
+  if (requests.length === 0) return new Response(null, { status: 202 })
+  // Nothing was negotiated, and a response could not find its way back here. Only a server with sessions declares `logging`.
+  const envelope: Envelope = { capabilities: {}, ...(host.hasSessions && { logLevel: 'info' }) }
+  const calls = requests.map((message) => ({ message, call: callOf(message, revision, envelope, access, host) }))
+  return { calls, batch, revision }
+}
+
+const callOf = (
+  { id: requestId, method, params = {} }: RequestMessage,
+  revision: Revision,
+  { capabilities, client, logLevel }: Envelope,
+  { principal }: Access,
+  { admitted }: Host,
+): Call => ({
+  method,
+  params,
+  revision,
+  capabilities,
+  client,
+  principal,
+  session: undefined,
+  admitted,
+  requestId,
+  logLevel,
+})

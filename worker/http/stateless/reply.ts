@@ -1,0 +1,52 @@
+/** Writes what a call without a session ends with in the words of its revision. */
+
+import type { Declarations } from '../../declarations/declarations.ts'
+import { serializeResult } from '../../engine/answer-text.ts'
+import type { Outcome, Seals } from '../../engine/call.ts'
+import { implementationOf } from '../../engine/methods/discover.ts'
+import { asMcpError } from '../../protocol/errors.ts'
+import { errorText } from '../../protocol/jsonrpc.ts'
+import { serverInfoKey } from '../../protocol/meta.ts'
+import type { Result } from '../../protocol/types.ts'
+import type { Host } from '../host.ts'
+import type { HttpAnswer } from '../json-response.ts'
+import type { StatelessCall } from './read.ts'
+import { type Round, sealRound } from './request-state.ts'
+
+/** @param round that has this outcome */
+export async function outcomeAnswer(
+  request: StatelessCall,
+  round: Round,
+  outcome: Exclude<Outcome, { type: 'suspended' }>,
+  seals: Seals,
+  host: Host,
+): Promise<HttpAnswer> {
+  if (outcome.type === 'result') return resultAnswer(request, outcome.result, host)
+  const { call } = request
+  const inputRequests = Object.entries(outcome.inputRequests).map(([key, input]) => [key, call.revision.ask(input)])
+  const result = {
+    resultType: 'input_required',
+    inputRequests: Object.fromEntries(inputRequests),
+    requestState: await sealRound(call, round, outcome, seals, host),
+  }
+  return resultAnswer(request, result, host)
+}
+
+export function resultAnswer({ message, call }: StatelessCall, result: Result, host: Host): HttpAnswer {
+  const { registry } = host.server
+  const sign = call.revision.stateless ? addServerInfo(registry, call.method) : undefined
+  return { status: 200, text: serializeResult(message.id, registry, call, result, sign) }
+}
+
+export function errorAnswer({ message, call }: StatelessCall, thrown: unknown, { report }: Host): HttpAnswer {
+  const error = asMcpError(thrown, report)
+  const numbers = call.revision.error(error.kind)
+  return { status: numbers.status, text: errorText(message.id, error, numbers), headers: error.headers }
+}
+
+/** Names the server in a result: `server/discover` has its whole description, other results its name and version. */
+const addServerInfo = (registry: Declarations, method: string) => (result: Result) => {
+  const all = implementationOf(registry)
+  const info = method === 'server/discover' ? all : { name: all.name, version: all.version }
+  return { ...result, _meta: { ...result._meta, [serverInfoKey]: info } }
+}

@@ -1,0 +1,90 @@
+/** Runs calls without a session in this isolate: the client brings what earlier rounds learned. */
+
+import { BatchAnswers } from '../../engine/batch-answers.ts'
+import type { CallEnvironment } from '../../engine/call.ts'
+import { emptyJournal } from '../../engine/journal.ts'
+import { methodIn } from '../../engine/methods/index.ts'
+import { runCall } from '../../engine/run.ts'
+import { wait } from '../../engine/wait.ts'
+import { notificationText } from '../../protocol/jsonrpc.ts'
+import type { Access } from '../access.ts'
+import { type CallMessages, callMessages } from '../call-messages.ts'
+import { sessionRequired } from '../error-response.ts'
+import { type Host, sealsOf } from '../host.ts'
+import type { HttpAnswer } from '../json-response.ts'
+import type { StatelessCall, StatelessCalls } from './read.ts'
+import { errorAnswer, outcomeAnswer, resultAnswer } from './reply.ts'
+import { answerOnce, type Round, readRound } from './request-state.ts'
+
+/** Runs the calls of a POST. @returns their notifications, which end with the answer: an error is an answer too */
+export function runStateless(
+  request: Request,
+  { calls, batch, revision }: StatelessCalls,
+  access: Access,
+  host: Host,
+): CallMessages {
+  const messages = callMessages(request, host.limits.maxBufferedBytes)
+  const answers = calls.map((call) => answerCall(call, messages, access, host))
+  // Neither throws.
+  void (batch ? batchOf(answers) : (answers[0] as Promise<HttpAnswer>)).then((answer) => messages.end(answer))
+  return messages
+
+  async function batchOf(answers: readonly Promise<HttpAnswer>[]): Promise<HttpAnswer> {
+    const bounded = new BatchAnswers()
+    const texts = answers.map(async (answer, index) => {
+      const { message } = calls[index] as StatelessCall
+      return bounded.fit(message.id, (await answer).text, revision)
+    })
+    return { status: 200, text: `[${(await Promise.all(texts)).join(',')}]` }
+  }
+}
+
+/** Counts and runs one round of a call. Never throws. */
+async function answerCall(
+  request: StatelessCall,
+  messages: CallMessages,
+  access: Access,
+  host: Host,
+): Promise<HttpAnswer> {
+  const { message, call } = request
+  const { revision, principal } = call
+  const seals = sealsOf(host, principal)
+  const signal = () => messages.signal
+  const environment: CallEnvironment = {
+    signal,
+    seals,
+    state: { object: host.state, session: undefined },
+    updates: host.listen !== undefined,
+    notify(notification) {
+      const written = revision.notification(notification)
+      if (written) messages.push(notificationText(written))
+    },
+    now: Date.now,
+    sleep: (untilMs) => wait(untilMs - Date.now(), messages.signal),
+    closeStream: () => {},
+    completed: () => {},
+    report: host.report,
+  }
+  const step = async (round: Round) =>
+    outcomeAnswer(request, round, await runCall(host.server, call, round.journal, environment), seals, host)
+  const failed = (thrown: unknown) => errorAnswer(request, thrown, host)
+  let release: (() => void) | undefined
+  try {
+    const entering = access.enterCall(message, call, signal)
+    if (entering) release = await entering
+    const method = methodIn(revision, message.method)
+    if (method?.requires === 'connection') return resultAnswer(request, method.result, host)
+    if (host.hasSessions && method?.requires === 'session') throw sessionRequired(`${message.method} changes a session`)
+    if (!revision.stateless) return await step({ journal: emptyJournal })
+    const round = await readRound(call, seals, host)
+    const { name, answers, isLate } = round
+    if (name === undefined || !answers) return await step(round)
+    const { text, ...answer } = await answerOnce({ name, answers, isLate }, host, () => step(round).catch(failed))
+    // The stored answer has the id of the request that came first.
+    return { ...answer, text: JSON.stringify({ ...JSON.parse(text), id: message.id }) }
+  } catch (thrown) {
+    return failed(thrown)
+  } finally {
+    release?.()
+  }
+}

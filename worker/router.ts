@@ -1,0 +1,116 @@
+/** Routes every request of a Worker: the endpoint, HTTP+SSE beside it, the metadata of `auth`, the routes of plugins. */
+
+import { IttyRouter } from 'itty-router/IttyRouter'
+import { preflight, withCors } from './http/cors.ts'
+import { get, getSse, post, postSse, remove } from './http/endpoint.ts'
+import { errorResponse, notAllowed } from './http/error-response.ts'
+import { guardHost, guardOrigin } from './http/guard.ts'
+import type { Host } from './http/host.ts'
+import { memoizeLast } from './http/memoize-last.ts'
+import type { Route } from './plugin.ts'
+import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
+import type { AuditHook, IncomingRequest } from './request-hooks.ts'
+
+/** @param methods that its path has */
+type Handler = (
+  request: Request,
+  host: Host,
+  incoming: IncomingRequest,
+  methods: string,
+) => Response | Promise<Response>
+
+/**
+ * @param routes of plugins
+ * @param hooks of plugins, which are called with each response; not with metadata, which every page may read
+ */
+export function router(
+  host: Host,
+  routes: readonly Route[],
+  hooks: readonly AuditHook[],
+): (request: Request, incoming: IncomingRequest) => Promise<Response> {
+  const { auth, limit, policy } = host
+  const { mcp, sse, messages } = host.paths
+  const router = IttyRouter()
+  const urlOf = memoizeLast((text) => new URL(text))
+
+  const guarded = (handler: Handler, methods: string) => async (request: Request, incoming: IncomingRequest) => {
+    const url = urlOf(request.url)
+    const error = guardHost(url, policy) ?? guardOrigin(request.headers.get('Origin'), url, policy)
+    const response = error
+      ? rejectionResponse(error, incoming, host)
+      : await answer(() => handler(request, host, incoming, methods), incoming, host)
+    runHooks(hooks, incoming, response, host)
+    return withCors(limit?.track?.(incoming, response) ?? response, request, error !== undefined)
+  }
+  const route = (path: string, handlers: Readonly<Record<string, Handler>>) => {
+    const methods = Object.keys(handlers).join(', ')
+    for (const [method, handler] of Object.entries(handlers)) router[method]?.(path, guarded(handler, methods))
+    router.all(path, guarded(methodNotAllowed, methods))
+  }
+
+  route(mcp, { GET: get, POST: post, DELETE: remove, OPTIONS })
+  if (sse) {
+    route(sse, { GET: getSse, OPTIONS })
+    route(messages, { POST: postSse, OPTIONS })
+  }
+  router.all('*', (request: Request) =>
+    guardHost(urlOf(request.url), policy) ? undefined : auth?.handleMetadataRequest?.(request, host),
+  )
+  for (const { path, methods, handle } of routes) {
+    const handler: Handler = (request) => answerRoute(path, () => handle(request, host))
+    route(path, Object.fromEntries(methods.map((method) => [method, handler])))
+  }
+  return router.all('*', guarded(notFound, '')).fetch
+}
+
+const OPTIONS: Handler = (request, _host, _incoming, methods) => preflight(request, methods)
+
+const methodNotAllowed: Handler = (_request, _host, _incoming, methods) => notAllowed(methods)
+
+const notFound: Handler = (_request, { paths }) =>
+  new Response(`Not found. The MCP endpoint is ${paths.mcp}\n`, { status: 404 })
+
+async function answer(
+  handle: () => Response | Promise<Response>,
+  incoming: IncomingRequest,
+  host: Host,
+): Promise<Response> {
+  try {
+    return await handle()
+  } catch (thrown) {
+    return rejectionResponse(thrown, incoming, host)
+  }
+}
+
+function rejectionResponse(thrown: unknown, incoming: IncomingRequest, { report }: Host): Response {
+  incoming.rejection = asMcpError(thrown, report)
+  const response = errorResponse(incoming.rejection)
+  // An internal error has the status 200 in the answer to a JSON-RPC request. This response answers none.
+  return thrown instanceof McpError || incoming.rejection.kind !== 'internal_error'
+    ? response
+    : new Response(response.body, { status: 500, headers: response.headers })
+}
+
+/** A route that fails answers with an HTTP error, whatever status its error has in JSON-RPC. */
+async function answerRoute(path: string, handle: () => unknown): Promise<Response> {
+  try {
+    const response = await handle()
+    // The headers of responses of `fetch` and `Response.redirect` are immutable, and CORS adds some.
+    if (response instanceof Response) return new Response(response.body, response)
+  } catch (thrown) {
+    if (!(thrown instanceof McpError) || errorTable[thrown.kind].status >= 400) throw thrown
+    throw new Error(thrown.message, { cause: thrown })
+  }
+  throw new Error(`The route "${path}" of a plugin returned no Response: return one`)
+}
+
+function runHooks(hooks: readonly AuditHook[], incoming: IncomingRequest, response: Response, host: Host): void {
+  for (const hook of hooks) {
+    try {
+      const returned: unknown = hook(incoming, response, host)
+      if (returned instanceof Promise) host.waitUntil(returned.catch(host.report))
+    } catch (problem) {
+      host.report(problem)
+    }
+  }
+}
