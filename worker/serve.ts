@@ -136,7 +136,9 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     at: (shard) => objectOf('McpSubscriptions', shardName(shard)),
   }
   const state = (name: string): StateRpc => objectOf('McpState', name)
-  const keyed = keys(() => objectOf<KeysRpc>('McpSession', 'keys').keys())
+  // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
+  const keyRing = () => object<KeysRpc>(hasClass('McpSession') ? 'McpSession' : sessionClass, 'keys', placement)
+  const keyed = keys(() => keyRing().keys())
   sessionSubscriptions ??= subscriptions?.Subscriptions
   const isWhole = () => options.sessions !== false && hasClass(sessionClass)
   /** `undefined` also for a Worker that has the plugin, and not its class: `reportMissingClasses` says so. */

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect } from '../../worker/testing/index.ts'
 import { type RunningServer, startServer } from '../../worker/testing/node/index.ts'
+import { startServer as startWithoutKeys } from '../support/server.ts'
 import { type Json, knowing, TaskClient, textOf } from './client.ts'
 
 const refused = "The task may not go on: reauthorize of the server's auth refused the caller who began it"
@@ -112,4 +113,10 @@ describe('the limits of an endpoint', () => {
       'The endpoint has limits, and the endpoint whose class keeps its sessions has none: give that one rateLimit() too',
     )
   })
+})
+
+test('endpoints with session classes of their own share the key ring of a Worker without EDGEMCP_KEYS', async () => {
+  await using keyless = await startWithoutKeys('test/tasks/endpoints')
+  // Its sessions are in WholeSession, and its tasks in the McpTask of an endpoint whose sessions are in McpSession.
+  expect(await outcomeAt(new URL('/keeping', keyless.url), 'part_claims')).toBe('{"email":"ada@example.com"}')
 })
