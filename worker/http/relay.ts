@@ -10,6 +10,8 @@ const finalCodes = new Set<number>([closeCode.complete, closeCode.released, clos
 const maxDials = 6
 /** The close code for a message of another format: the two ends run different releases, so the client has to come back. */
 const unreadable = 4004
+/** What a WebSocket that ends with an error has in place of a close code (RFC 6455, section 7.4.1). */
+const abnormalClosure = 1006
 
 export type RelayOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
   /**
@@ -19,108 +21,147 @@ export type RelayOptions = Omit<EventStreamOptions, 'onGone' | 'onRoom'> & {
    * @param again for a client that had a socket before and has not noticed its loss
    */
   dial(after: string | undefined, again: boolean): Promise<Response>
-  /** The object has to hear of the client's going even if it has no socket at the time. */
+  /** Tells the object that the client has gone, even if it has no socket at the time. */
   notifyOnClose?: boolean
   /** Turns the payload of a message into a frame; without it, each payload is frames already. */
   frame?(payload: string): string
-  /** Sent before anything else, once the object listens. */
+  /** Sent before anything else, once the object sends. */
   firstFrame?: string
-  /** Sent last, when it is not the reader who goes. */
+  /** Sent last, when the stream ends before its client goes. */
   lastFrame?: string
 }
 
-/** An event stream, or the object's refusal. */
-export async function openRelay(
-  { dial, notifyOnClose: farewell, frame, firstFrame: greeting, lastFrame: parting, ...options }: RelayOptions,
-  after?: string,
-): Promise<Response> {
-  let lastId = after
-  let socket: WebSocket | undefined
-  let isClientGone = false
-  let isPaused = false
-  const initialResponse = await dialUntilAnswered(false)
-  if (!initialResponse.webSocket) return initialResponse
-  const stream = new EventStream({
-    ...options,
-    onGone: leave,
-    onRoom() {
-      if (!isPaused) return
-      isPaused = false
-      redial()
-    },
-  })
-  if (greeting !== undefined) stream.send(greeting)
-  attach(initialResponse.webSocket, initialResponse)
-  return new Response(stream.body, { headers: eventStreamHeaders })
+/** @returns an event stream; or the response of the object, when it opens no socket */
+export async function openRelay(options: RelayOptions, after?: string): Promise<Response> {
+  const response = await dialUntilAnswered(
+    () => options.dial(after, false),
+    () => false,
+  )
+  if (!response.webSocket) return response
+  const relay = new Relay(options, after)
+  relay.attach(response.webSocket, response)
+  return new Response(relay.body, { headers: eventStreamHeaders })
+}
 
-  function end(): void {
-    if (parting !== undefined) stream.send(parting)
-    stream.end()
+class Relay {
+  readonly #options: RelayOptions
+  readonly #stream: EventStream
+  #socket: WebSocket | undefined
+  /** The id of the last event that was sent. */
+  #lastId: string | undefined
+  #isClientGone = false
+  /** The client reads slowly: there is no socket until there is room again. */
+  #isPaused = false
+
+  constructor(options: RelayOptions, after: string | undefined) {
+    this.#options = options
+    this.#lastId = after
+    this.#stream = new EventStream({ ...options, onGone: () => this.#onClientGone(), onRoom: () => this.#resume() })
+    if (options.firstFrame !== undefined) this.#stream.send(options.firstFrame)
   }
 
-  function leave(): void {
-    isClientGone = true
-    if (isPaused) {
-      isPaused = false
-      if (farewell) redial()
-    } else socket?.close(closeCode.clientGone)
+  get body(): ReadableStream<Uint8Array> {
+    return this.#stream.body
   }
 
-  function attach(dialled: WebSocket, { headers }: Response): void {
-    socket = dialled
-    lastId ??= headers.get('Last-Event-ID') ?? undefined
-    let isClosed = false
+  /** Sends what comes on a socket. @param response that has the socket */
+  attach(socket: WebSocket, { headers }: Response): void {
+    this.#socket = socket
+    this.#lastId ??= headers.get('Last-Event-ID') ?? undefined
+    // What comes on a socket that the relay has given up does not count any more.
     const onClose = (code: number) => {
-      if (isClosed) return
-      isClosed = true
-      if (finalCodes.has(code)) end()
-      else if (code === closeCode.paused && !stream.hasRoom) isPaused = true
-      else if (!isClientGone) redial()
+      if (this.#socket === socket) this.#onClose(code)
     }
-    dialled.addEventListener('message', ({ data }) => {
-      if (isClosed) return
-      const message = readRelayMessage(data)
-      if (!message) {
-        isClosed = true
-        dialled.close(unreadable)
-        return end()
-      }
-      lastId = message.id ?? lastId
-      stream.send(frame ? frame(message.payload) : message.payload)
-      if (stream.hasRoom) return
-      // The rest is in the log; here it would fill the memory that all requests share.
-      isClosed = true
-      isPaused = lastId !== undefined
-      if (isPaused) return dialled.close(closeCode.paused)
-      stream.end()
-      leave()
+    socket.addEventListener('message', ({ data }) => {
+      if (this.#socket === socket) this.#onMessage(data)
     })
-    dialled.addEventListener('close', ({ code }) => onClose(code))
-    dialled.addEventListener('error', () => onClose(1006))
-    dialled.accept()
+    socket.addEventListener('close', ({ code }) => onClose(code))
+    socket.addEventListener('error', () => onClose(abnormalClosure))
+    socket.accept()
   }
 
-  async function redial(): Promise<void> {
+  #onClose(code: number): void {
+    this.#socket = undefined
+    if (finalCodes.has(code)) this.#end()
+    else if (code === closeCode.paused && !this.#stream.hasRoom) this.#isPaused = true
+    else this.#redial()
+  }
+
+  #onMessage(data: unknown): void {
+    const message = readRelayMessage(data)
+    if (!message) {
+      this.#closeSocket(unreadable)
+      return this.#end()
+    }
+    const { frame } = this.#options
+    this.#lastId = message.id ?? this.#lastId
+    this.#stream.send(frame ? frame(message.payload) : message.payload)
+    if (this.#stream.hasRoom) return
+    if (this.#lastId === undefined) {
+      this.#stream.end()
+      return this.#onClientGone()
+    }
+    // The object keeps the rest in its log; here it would fill the memory that all requests share.
+    this.#isPaused = true
+    this.#closeSocket(closeCode.paused)
+  }
+
+  #closeSocket(code: number): void {
+    const socket = this.#socket
+    this.#socket = undefined
+    socket?.close(code)
+  }
+
+  #end(): void {
+    const { lastFrame } = this.#options
+    if (lastFrame !== undefined) this.#stream.send(lastFrame)
+    this.#stream.end()
+  }
+
+  #onClientGone(): void {
+    this.#isClientGone = true
+    if (this.#isPaused) {
+      this.#isPaused = false
+      if (this.#options.notifyOnClose) this.#redial()
+    } else this.#closeSocket(closeCode.clientGone)
+  }
+
+  /** There is room again. */
+  #resume(): void {
+    if (!this.#isPaused) return
+    this.#isPaused = false
+    this.#redial()
+  }
+
+  async #redial(): Promise<void> {
     try {
-      const next = await dialUntilAnswered(true)
-      // The object answers, but has nothing more for this stream.
-      if (!next.webSocket) return end()
-      attach(next.webSocket, next)
-      if (isClientGone) leave()
+      const response = await dialUntilAnswered(
+        () => this.#options.dial(this.#lastId, true),
+        () => this.#isClientGone,
+      )
+      // The object has nothing more for this stream.
+      if (!response.webSocket) return this.#end()
+      this.attach(response.webSocket, response)
+      if (this.#isClientGone) this.#onClientGone()
     } catch {
-      end()
+      this.#end()
     }
   }
+}
 
-  /** An object that was lost comes back soon. @throws what the last dial threw */
-  async function dialUntilAnswered(again: boolean): Promise<Response> {
-    for (let attempt = 1; ; attempt++) {
-      try {
-        return await dial(lastId, again)
-      } catch (problem) {
-        if (isClientGone || attempt === maxDials) throw problem
-      }
-      await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** attempt))
+/**
+ * Dials again and again: an object that was lost comes back soon.
+ *
+ * @param isInVain the client has gone, so the first failure is the last
+ * @throws what the last dial threw
+ */
+async function dialUntilAnswered(dial: () => Promise<Response>, isInVain: () => boolean): Promise<Response> {
+  for (let attempt = 1; ; attempt++) {
+    try {
+      return await dial()
+    } catch (problem) {
+      if (isInVain() || attempt === maxDials) throw problem
     }
+    await new Promise((resolve) => setTimeout(resolve, 50 * 2 ** attempt))
   }
 }
