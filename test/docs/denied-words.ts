@@ -197,7 +197,6 @@ export const exceptions: readonly { readonly area: string; readonly word: string
   { area: 'worker', word: 'MadeUp', reason: withFolder },
   { area: 'worker', word: 'madeUp', reason: withFolder },
   { area: 'worker', word: 'makes no sense', reason: textOfFolder },
-  { area: 'worker', word: 'mostCarried', reason: withFolder },
   { area: 'worker', word: 'Nobody', reason: textOfFolder },
   { area: 'worker', word: 'nobody', reason: textOfFolder },
   { area: 'worker', word: 'not good here', reason: textOfFolder },
@@ -215,6 +214,5 @@ export const exceptions: readonly { readonly area: string; readonly word: string
   { area: 'worker', word: 'toLogs', reason: withFolder },
   { area: 'worker', word: 'whoever', reason: textOfFolder },
   { area: 'worker', word: 'within', reason: withFolder },
-  { area: 'worker', word: 'withRounds', reason: withFolder },
   { area: 'worker', word: 'worthless', reason: withFolder },
 ]

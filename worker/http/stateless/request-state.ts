@@ -15,47 +15,57 @@ import { utf8 } from '../../protocol/utf8.ts'
 import type { Host } from '../host.ts'
 import type { HttpAnswer } from '../json-response.ts'
 
-/** The methods that may ask; elsewhere both parameters mean nothing. */
-const withRounds = new Set(['tools/call', 'prompts/get', 'resources/read'])
+/** The methods whose handlers may ask for input. In others `requestState` and `inputResponses` mean nothing. */
+const methodsThatAsk = new Set(['tools/call', 'prompts/get', 'resources/read'])
 
-/** Characters of a journal that a client is given to carry; a longer one is kept for it. */
-const mostCarried = 64 * 1024
+/** Characters of a journal that the client carries. A longer one is stored, and the client carries its name. */
+const maxInlineCharacters = 64 * 1024
 
 /** Milliseconds after which the Worker that answers a state extends its lease, again and again. */
 const leaseRenewalMs = 8000
 
-/**
- * What is sealed: the journal, or the name it is kept under; and, of a call that is single, this state's own name and, in milliseconds, until
- * when it may be answered. Afterwards it can only be asked for its outcome.
- */
-type SealedState = { journal?: Journal; kept?: string; name?: string; answerBy?: number }
+/** What is sealed. Clients carry it across deployments, so its members keep their names. */
+type SealedState = {
+  journal?: Journal
+  /** Under which a long journal is stored. */
+  kept?: string
+  /** Of this state, when the tool is `singleUse`. */
+  name?: string
+  /** Milliseconds since 1970 until which a state with a name may be answered. Afterwards it only returns its outcome. */
+  answerBy?: number
+}
+
+/** One round of a call. */
+export type Round = {
+  readonly journal: Journal
+  /** Of its request state, when the tool is `singleUse`. */
+  readonly name?: string | undefined
+  /** The new input responses to a state with a name. */
+  readonly answers?: Params
+  /** The time to answer is over. */
+  readonly isLate?: boolean
+}
+
+type InputRequiredOutcome = Extract<Outcome, { type: 'input_required' }>
 
 /**
- * One round: what was learned before, and, of a call that is single, its state's name and what it was used with. `isLate`: the time to
- * answer is over.
- */
-export type Round = { journal: Journal; name?: string; answers?: Params; isLate?: boolean }
-
-type Asking = Extract<Outcome, { type: 'input_required' }>
-
-/**
- * What earlier rounds learned, and the answers that came with this one.
+ * Reads the journal of earlier rounds, and adds the input responses of this one.
  *
- * @throws McpError `invalid_params` when either is not what was handed out
+ * @throws McpError `invalid_params` for a state that this server did not seal for this call and principal
  */
 export async function readRound(call: Call, seals: Seals, host: Host): Promise<Round> {
   const { requestState, inputResponses = {} } = call.params
-  if (!withRounds.has(call.method)) return { journal: emptyJournal }
+  if (!methodsThatAsk.has(call.method)) return { journal: emptyJournal }
   if (!isObject(inputResponses)) throw new McpError('invalid_params', 'params.inputResponses must be an object')
-  const single = isSingleUse(host.server.registry, call)
+  const isOnce = isSingleUse(host.server.registry, call)
   if (requestState === undefined) {
-    // What nobody asked for could be used any number of times.
-    return { journal: single ? emptyJournal : answeredBy(emptyJournal, inputResponses) }
+    // A response without a state could be sent any number of times.
+    return { journal: isOnce ? emptyJournal : answeredBy(emptyJournal, inputResponses) }
   }
   const { journal, name, answerBy = Number.POSITIVE_INFINITY } = await open(call, requestState, seals, host)
-  // What has been answered stays answered.
+  // An input request keeps its first response.
   const isNew = ([key]: [string, unknown]) =>
-    !Object.hasOwn(journal.answers, key) && (!single || Object.hasOwn(journal.requestFingerprints, key))
+    !Object.hasOwn(journal.answers, key) && (!isOnce || Object.hasOwn(journal.requestFingerprints, key))
   const answers: Params = Object.fromEntries(Object.entries(inputResponses).filter(isNew))
   const round = { journal: answeredBy(journal, answers), name }
   const isLate = Date.now() > answerBy
@@ -67,38 +77,41 @@ export async function readRound(call: Call, seals: Seals, host: Host): Promise<R
 const answeredBy = (journal: Journal, answers: Params) =>
   withAnswers(journal, Object.fromEntries(Object.entries(answers).map(([key, result]) => [key, { result }])))
 
-type Opened = { journal: Journal; name?: string; answerBy?: number }
-
-async function open(call: Call, state: unknown, seals: Seals, host: Host): Promise<Opened> {
+async function open(
+  call: Call,
+  state: unknown,
+  seals: Seals,
+  host: Host,
+): Promise<Required<Pick<SealedState, 'journal'>> & SealedState> {
   const opened = typeof state === 'string' ? await seals.open(await purposeOf(call), state) : undefined
-  const { journal, kept: journalText, name, answerBy } = (opened ?? {}) as SealedState
-  const sealedState =
-    journalText === undefined ? journal : JSON.parse((await host.requestState(journalText).get()) ?? 'null')
-  if (isJournal(sealedState)) return { journal: sealedState, name, answerBy }
+  // `sealRound` sealed it: the purpose has no other values.
+  const { kept, name, answerBy, ...inline } = (opened ?? {}) as SealedState
+  const journal = kept === undefined ? inline.journal : JSON.parse((await host.requestState(kept).get()) ?? 'null')
+  if (isJournal(journal)) return { journal, name, answerBy }
   throw invalidState()
 }
 
 const invalidState = (): McpError =>
   new McpError('invalid_params', 'params.requestState is not valid for this request: start it again')
 
-/** @param round the one that has this outcome */
+/** @param round that ended with this outcome */
 export async function sealRound(
   call: Call,
   round: Round,
-  { journal, answerTimeoutMs }: Asking,
+  { journal, answerTimeoutMs }: InputRequiredOutcome,
   seals: Seals,
   host: Host,
 ): Promise<string> {
-  // Asked again is not asked anew: two states with names of their own would be used twice.
+  // A state that was not answered keeps its name: two states with names of their own could both be used.
   const name = round.answers ? undefined : round.name
   const isOnce = isSingleUse(host.server.registry, call)
   const sealedState: SealedState = isOnce
     ? { name: name ?? crypto.randomUUID(), answerBy: Date.now() + answerTimeoutMs }
     : {}
-  // An outcome is kept for `longestWait` after its answer.
+  // An outcome is stored for `maxAnswerTimeoutMs` after its answer.
   const lifeMs = isOnce ? answerTimeoutMs + maxAnswerTimeoutMs : answerTimeoutMs
   const text = JSON.stringify(journal)
-  if (text.length > mostCarried) {
+  if (text.length > maxInlineCharacters) {
     sealedState.kept = crypto.randomUUID()
     await host.requestState(sealedState.kept).put(text, Date.now() + Math.max(lifeMs, maxAnswerTimeoutMs))
   } else sealedState.journal = journal
@@ -106,37 +119,37 @@ export async function sealRound(
 }
 
 /**
- * Answers a round of a call that is single once, however often it is sent: whoever lost the answer gets the same.
+ * Runs a round of a `singleUse` tool once, however often the client sends it. A client that lost the answer gets the same one.
  *
- * @throws McpError `state_used` when the state was used with other answers; `interrupted` with `retryable: true` while the first answer is
- * still worked on
+ * @throws McpError `state_used` when the state was used with other answers; `interrupted` with `retryable: true` while the first request with it
+ * still runs
  */
 export function answerOnce(
   { name, answers, isLate = false }: Required<Pick<Round, 'name' | 'answers'>> & Pick<Round, 'isLate'>,
   host: Host,
   work: () => Promise<HttpAnswer>,
 ): Promise<HttpAnswer> {
-  const answering = claimAndAnswer(host.requestState(name), { answers, isLate }, work, host.report)
-  // Also for a client that has gone: it will ask again.
+  const answering = consumeAndAnswer(host.requestState(name), { answers, isLate }, work, host.report)
+  // Also for a client that has gone: it will send the request again.
   host.waitUntil(answering.catch(() => {}))
   return answering
 }
 
-async function claimAndAnswer(
-  round: RequestStateRpc,
+async function consumeAndAnswer(
+  state: RequestStateRpc,
   { answers, isLate }: { answers: Params; isLate: boolean },
   work: () => Promise<HttpAnswer>,
   report: Host['report'],
 ): Promise<HttpAnswer> {
   const expires = Date.now() + maxAnswerTimeoutMs
-  const claim = await round.consume(await digest(distinct(answers)), expires, isLate)
+  const claim = await state.consume(await digest(canonical(answers)), expires, isLate)
   switch (claim.is) {
     case 'first': {
-      const renewal = setInterval(() => round.extend().catch(report), leaseRenewalMs)
+      const renewal = setInterval(() => state.extend().catch(report), leaseRenewalMs)
       try {
         const answer = await work()
-        // The effects of the call are done: when its answer cannot be stored, its client gets it all the same, once.
-        await round.put(JSON.stringify(answer), expires).catch(report)
+        // The effects of the call are done: when its answer cannot be stored, the client gets it all the same, once.
+        await state.put(JSON.stringify(answer), expires).catch(report)
         return answer
       } finally {
         clearInterval(renewal)
@@ -158,10 +171,10 @@ async function claimAndAnswer(
   }
 }
 
-/** A journal is good for the same method with the same arguments only. */
+/** The purpose that a journal is sealed for: the same method with the same arguments. */
 async function purposeOf({ method, params }: Call): Promise<string> {
   const target = method === 'resources/read' ? params.uri : params.name
-  return `journal:${method}:${await digest([target, distinct(params.arguments)])}`
+  return `journal:${method}:${await digest([target, canonical(params.arguments)])}`
 }
 
 async function digest(value: unknown): Promise<string> {
@@ -169,13 +182,13 @@ async function digest(value: unknown): Promise<string> {
   return encodeBase64(new Uint8Array(await crypto.subtle.digest('SHA-256', text)))
 }
 
-/** The same text for the same value only, whatever order a client writes its members in. */
-function distinct(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(distinct)
+/** Returns a value whose JSON is the same for the same value only, in whatever order a client writes its members. */
+function canonical(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map(canonical)
   if (isObject(value)) {
     const members = Object.keys(value).sort()
-    return Object.fromEntries(members.map((key) => [key, distinct(value[key])]))
+    return Object.fromEntries(members.map((key) => [key, canonical(value[key])]))
   }
-  // As a text every number is itself, those beyond all numbers too; texts are marked.
+  // JSON writes numbers beyond the largest one as null, so numbers become strings; a mark keeps strings apart from them.
   return typeof value === 'string' ? `"${value}` : typeof value === 'number' ? `${value}` : value
 }
