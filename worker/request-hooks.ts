@@ -36,7 +36,7 @@ export interface ServerInfo {
   /** Returns what seals issuers' documents in the cache that isolates share; `undefined` without `EDGEMCP_KEYS`. @throws Error when these are malformed */
   documentSeals?(): DocumentSeals | undefined
   waitUntil(work: Promise<unknown>): void
-  /** Somebody should look at this; the client is not told. */
+  /** Logs a problem. The client does not get it. */
   report(problem: unknown): void
 }
 
@@ -106,7 +106,7 @@ export interface Auth extends StoredPrincipals {
   /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
   validate?(server: Server): void
   /**
-   * @returns who it is; `undefined`: somebody unknown, who may use what takes no scopes
+   * @returns the principal; `undefined`: an anonymous caller, who may use what takes no scopes
    * @throws McpError `unauthorized` when the request carries no credential that is good here
    */
   authenticate(request: Request, serverInfo: ServerInfo, incoming: IncomingRequest): Promise<Principal | undefined>

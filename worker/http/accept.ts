@@ -1,12 +1,12 @@
 import { memoizeLast } from './memoize-last.ts'
 
-/** Which forms of an answer a client takes. A missing header takes everything, as in HTTP. */
+/** The content types that a client accepts. Without the header it accepts all, as in HTTP. */
 export type AcceptedTypes = { readonly json: boolean; readonly stream: boolean }
 
 /** @see https://www.rfc-editor.org/rfc/rfc9110#name-accept */
-export const accepts = (header: string | null): AcceptedTypes => read(header ?? '')
+export const accepts = (header: string | null): AcceptedTypes => memoized(header ?? '')
 
-const read = memoizeLast(readAccept)
+const memoized = memoizeLast(readAccept)
 
 function readAccept(header: string): AcceptedTypes {
   if (!header.trim()) return { json: true, stream: true }

@@ -1,4 +1,4 @@
-/** Reading a request body: of the right type, no larger than allowed, in time, and UTF-8. */
+/** Request body limits: content type, size, time and encoding. */
 import { ByteBuffer } from '../protocol/byte-buffer.ts'
 import { McpError } from '../protocol/errors.ts'
 import { type Parsed, parse } from '../protocol/jsonrpc.ts'
@@ -8,7 +8,7 @@ import type { Limits } from './limits.ts'
 import { memoizeLast } from './memoize-last.ts'
 
 /**
- * Reads what a client posted. A message that exceeds one of the bounds of `protocol/bounds.ts` comes as its refusal.
+ * Reads the messages of a POST. One that exceeds a bound of `protocol/bounds.ts` is returned as malformed, with its error.
  *
  * @throws McpError `unsupported_media_type`, `content_too_large`, `request_timeout` or `parse_error`
  */
@@ -30,8 +30,8 @@ export async function readBody(request: Request, limits: Limits): Promise<string
   const announced = headers.get('Content-Length') ?? ''
   const body = await read(request, /^\d+$/.test(announced) ? Number(announced) : Number.NaN, limits)
   if (body.length > limits.maxBodyBytes) throw tooLarge(limits)
-  // What is not UTF-8 has become a replacement character, which has another length. Three bytes of a character of four
-  // have the same one, and pass for it. A byte order mark is in the body and not in the text.
+  // Bytes that are not UTF-8 have become replacement characters, which have another length. The first three bytes of a character of four
+  // have the same length, and pass. A byte order mark is in the body and not in the text.
   if (body.text.includes('\ufffd') && ![0, markBytes].includes(body.length - utf8(body.text).length)) {
     throw new McpError('parse_error', 'The body is not valid UTF-8')
   }
@@ -47,26 +47,26 @@ const isJson = memoizeLast((header) => {
 /** Bytes of a byte order mark in UTF-8. */
 const markBytes = 3
 
-/** A text that was decoded, and how many bytes it was before. */
+/** `length`: in bytes. */
 type Body = { text: string; length: number }
 
-/** @param announced bytes; NaN: not at all */
+/** @param announced Content-Length in bytes; NaN without the header */
 function read(request: Request, announced: number, limits: Limits): Promise<Body> {
   return new Promise((resolve, reject) => {
-    const late = () => reject(announced > limits.maxBodyBytes ? tooLarge(limits) : tooLate(limits))
-    const timer = setTimeout(late, limits.bodyTimeoutMs)
-    const broken = () => reject(new McpError('parse_error', 'The body broke off'))
-    // The runtime holds a body to the length that it announces, and reads it faster than a program can.
+    const onTimeout = () => reject(announced > limits.maxBodyBytes ? tooLarge(limits) : tooLate(limits))
+    const timer = setTimeout(onTimeout, limits.bodyTimeoutMs)
+    const onError = () => reject(new McpError('parse_error', 'The body broke off'))
+    // The runtime enforces Content-Length, and reads a body faster than JavaScript can.
     const reading =
       announced <= limits.maxBodyBytes
         ? request.text().then((text) => ({ text, length: announced }))
         : readPieces(request.body, limits)
-    reading.then(resolve, broken).finally(() => clearTimeout(timer))
+    reading.then(resolve, onError).finally(() => clearTimeout(timer))
   })
 }
 
-/** How many times the limit is read, and thrown away, before the connection is cut. */
-const patienceFactor = 16
+/** How many times the limit is read, and discarded, before the connection is cut. */
+const maxDiscardedFactor = 16
 
 async function readPieces(body: AsyncIterable<Uint8Array<ArrayBuffer>> | null, limits: Limits): Promise<Body> {
   const bytes = new ByteBuffer()
@@ -74,9 +74,9 @@ async function readPieces(body: AsyncIterable<Uint8Array<ArrayBuffer>> | null, l
   for await (const chunk of body ?? []) {
     length += chunk.byteLength
     if (length <= limits.maxBodyBytes) bytes.push(chunk)
-    // Hanging up on a client that still sends would cost it the answer, so a while longer what comes is thrown away.
+    // A client whose connection is cut while it still sends does not get the error, so for a while the rest is read and discarded.
     else bytes.clear()
-    if (length > patienceFactor * limits.maxBodyBytes) break
+    if (length > maxDiscardedFactor * limits.maxBodyBytes) break
   }
   return { text: bytes.text(), length }
 }

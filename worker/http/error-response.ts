@@ -4,7 +4,7 @@ import type { RequestId } from '../protocol/types.ts'
 import type { IncomingRequest } from '../request-hooks.ts'
 import { jsonResponse } from './json-response.ts'
 
-/** A request that was not served, as a JSON-RPC error with the status of its kind. */
+/** Answers a request that was not served: a JSON-RPC error with the HTTP status of its kind. */
 export function errorResponse(error: McpError, id?: RequestId): Response {
   const numbers = errorTable[error.kind]
   return jsonResponse({
@@ -20,7 +20,7 @@ export function notAllowed(methods: string): Response {
   return response
 }
 
-/** @param reason why it takes a session */
+/** @param reason why the request needs a session */
 export const sessionRequired = (reason: string): McpError =>
   new McpError(
     'session_required',
@@ -42,7 +42,7 @@ export function rejectParsed(
   return errorResponse(error, id)
 }
 
-/** The id a refusal may repeat: that of the only request. Ids of responses are not the client's own. */
+/** The id that an error response may repeat: that of the only request. The ids of responses are those of this server's requests. */
 export function idOf(messages: readonly Message[]): RequestId | undefined {
   const [first] = messages
   return first && messages.length === 1 && isRequest(first) ? first.id : undefined

@@ -14,11 +14,11 @@ export const eventStreamHeaders = {
 export type EventStreamOptions = {
   /** Milliseconds between comments. */
   keepAliveMs: number
-  /** Bytes that may wait for the reader. */
+  /** Bytes that may wait for the client. */
   maxBufferedBytes: number
-  /** The reader is gone, or has not read for long. Not called after `end`. */
+  /** The client has gone, or has read nothing for two keep-alive intervals. Not called after `end`. */
   onGone(): void
-  /** The reader has read, and there is room again. */
+  /** The client has read, and there is room again. */
   onRoom?(): void
 }
 
@@ -28,7 +28,7 @@ export class EventStream {
   readonly #timer: ReturnType<typeof setInterval>
   #controller!: ReadableStreamDefaultController<Uint8Array>
   #open = true
-  /** Bytes, ever. */
+  /** All bytes that were sent. */
   #sent = 0
   /** Bytes that had been read when a comment was last due and there was no room for it, up to a constant. */
   #read = -1
@@ -47,11 +47,11 @@ export class EventStream {
       },
       new ByteLengthQueuingStrategy({ highWaterMark: maxBufferedBytes }),
     )
-    // Also how a reader that vanished without a word is noticed: writing to it fails.
+    // It also detects a client that has vanished: writing to its connection fails.
     this.#timer = setInterval(() => this.#keepAlive(), keepAliveMs)
   }
 
-  /** May more be sent? Whoever sends without asking fills the memory that all requests share. */
+  /** Whether more may be sent. Frames beyond the bound would fill the memory that all requests share. */
   get hasRoom(): boolean {
     return this.#open && this.#room > 0
   }
@@ -82,7 +82,7 @@ export class EventStream {
     this.#read = read
   }
 
-  /** False when it had stopped before. */
+  /** @returns false when it had stopped before */
   #stop(): boolean {
     const wasOpen = this.#open
     this.#open = false

@@ -27,7 +27,7 @@ export type Host = ServerInfo & {
   requestState(name: string): RequestStateRpc
   /** Names this endpoint among all that have the same keys: see `ServeOptions.identity`. */
   readonly identity: string
-  /** What holds for one of its sessions, by the name of its object: `SessionTerms` as a text. */
+  /** The options that hold for one of its sessions, by the name of its object: `SessionTerms` as a text. */
   termsOf(session: string): string
   /** What is stored with work that outlives its request. */
   readonly admitted: Admitted

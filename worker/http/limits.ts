@@ -1,6 +1,6 @@
 import { type Bounds, defaultBounds } from '../protocol/jsonrpc.ts'
 
-/** How much a client may ask of this server, and for how long. Bytes and milliseconds. */
+/** Bounds of requests and streams, in bytes and milliseconds. */
 export type Limits = Bounds & {
   /** Bytes of one request body. Default 4 MiB. */
   maxBodyBytes: number

@@ -1,8 +1,8 @@
-/** Remembers the last answer, and no other: requests say mostly what the last one said. */
+/** Remembers the last result, and no other: most requests have the same headers as the one before. */
 export function memoizeLast<T>(read: (text: string) => T): (text: string) => T {
-  let last: { text: string; found: T } | undefined
+  let last: { text: string; result: T } | undefined
   return (text) => {
-    if (last?.text !== text) last = { text, found: read(text) }
-    return last.found
+    if (last?.text !== text) last = { text, result: read(text) }
+    return last.result
   }
 }

@@ -16,7 +16,7 @@ export type BrowserOptions = {
  * serve(server, { auth, ...policies.browser({ origins: ['https://app.example.com'] }) })
  */
 export const policies = {
-  /** This machine only: under its own names, for its own pages. A deployment answers nobody. */
+  /** This machine only: under its own names, for its own pages. A deployment refuses every request. */
   local: { origins: [], hosts: ['localhost'] },
 
   /**

@@ -1,5 +1,5 @@
 /**
- * The headers that mirror the body of a stateless request, checked before anything acts on it: proxies route by them.
+ * The headers `Mcp-Method`, `Mcp-Name` and `Mcp-Param-…` of a stateless request: they must match its body, because proxies route by them.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
  */
@@ -24,7 +24,7 @@ export function checkStandardHeaders(
   const name = read(headers, 'Mcp-Name')
   if (name === undefined) throw missing('Mcp-Name')
   const value = params[member]
-  // What is not text is the method's to refuse.
+  // The method refuses a value that is not a string.
   if (typeof value === 'string' && name !== value) throw mismatch('Mcp-Name', `params.${member}`)
 }
 
