@@ -3,7 +3,7 @@
 import type { Changes } from './declarations/change-hub.ts'
 import { checkNames } from './declarations/check-options.ts'
 import type { Awaitable, Context } from './declarations/context.ts'
-import type { Declarations, ExtraSubscription } from './declarations/declarations.ts'
+import type { Declarations, ExtraSubscription, Instrumented } from './declarations/declarations.ts'
 import type { Interceptor } from './declarations/interceptor.ts'
 import type { Open, Server } from './declarations/server.ts'
 import type { Seals } from './engine/call.ts'
@@ -128,8 +128,8 @@ export interface Plugin<Classes extends Readonly<Record<string, DurableObjectCla
   ): Promise<ExtraSubscription | undefined>
   /** Makes its Durable Object classes, by the names under which the Worker exports them. */
   readonly objects?: { readonly [Name in keyof Classes]: (runtime: Runtime) => Classes[Name] }
-  /** Replaces the context of a handler. `end` is called when the step has ended. */
-  instrument?(context: Context): { readonly context: Context; end(): void }
+  /** Replaces the context of a handler, and runs the handler. */
+  instrument?(context: Context): Instrumented
 }
 
 /** Any plugin, whatever classes it has. */

@@ -23,6 +23,18 @@ export type ExtraSubscription = {
 /** Capabilities that a server declares in `initialize`, where a version has names of its own for what is an extension in others. */
 export type ReadCapabilities = (revision: Revision, principal: Principal | undefined) => Awaitable<Params>
 
+/** What has a handler, as lists show it. */
+export type HandlerItem = Tool['item'] | Prompt['item'] | Resource['item']
+
+/** What a plugin puts around the handler of one step. */
+export interface Instrumented {
+  readonly context: Context
+  /** Runs the handler of a tool, a prompt or a resource. */
+  run(kind: 'tool' | 'prompt' | 'resource', item: HandlerItem, handler: () => unknown): unknown
+  /** Called when the step has ended. */
+  end(): void
+}
+
 /** Everything that a server declares, in the order of its declaration, with what the plugins of an endpoint add. Nothing outside this folder writes it. */
 export interface Declarations {
   readonly options: ServerOptions
@@ -48,7 +60,7 @@ export interface Declarations {
     | ((params: Params, open: Open, principal: Principal | undefined) => Promise<ExtraSubscription | undefined>)
     | undefined
   /** Replaces the context of a handler: see `Plugin.instrument`. */
-  readonly instrument?: ((context: Context) => { readonly context: Context; end(): void }) | undefined
+  readonly instrument?: ((context: Context) => Instrumented) | undefined
 }
 
 /** The lists of a server that have entries. */

@@ -91,7 +91,14 @@ async function runMethod(
   const callContext = new CallContext(call, round, within, registry.options.jsonSchema)
   const instrumented = registry.instrument?.(callContext)
   const context = instrumented?.context ?? callContext
-  const methodContext: MethodContext = { server, call, environment: within, context, roundEnded: round.ended }
+  const methodContext: MethodContext = {
+    server,
+    call,
+    environment: within,
+    context,
+    instrumented,
+    roundEnded: round.ended,
+  }
   const returned = method
     .answer(methodContext)
     .then((result) => round.guard.settle(result))

@@ -1,5 +1,5 @@
 import type { Context } from '../../declarations/context.ts'
-import type { Declarations } from '../../declarations/declarations.ts'
+import type { Declarations, HandlerItem, Instrumented } from '../../declarations/declarations.ts'
 import type { Open, Server } from '../../declarations/server.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
@@ -14,6 +14,8 @@ export type MethodContext = {
   readonly call: Call
   readonly environment: CallEnvironment
   readonly context: Context
+  /** What a plugin puts around handlers: see `callHandler`. */
+  readonly instrumented?: Instrumented | undefined
   /** Settles when the round ends before the handler does: input requests are open, or the handler or a response is at fault. */
   readonly roundEnded: Promise<Outcome>
   /** What the tool's handler threw, if the result says that the tool failed. */
@@ -93,6 +95,19 @@ export interface PingMethod {
 
 /** A method of the protocol. `requires` decides what runs it; a method without is run as a call. */
 export type ProtocolMethod = Method | SessionMethod | InitializeMethod | ListenMethod | PingMethod
+
+/** Calls the handler of an entry. */
+export const callHandler = <A, C>(
+  { instrumented }: MethodContext,
+  kind: 'tool' | 'prompt' | 'resource',
+  entry: { readonly item: HandlerItem; handler(args: A, context: C): unknown },
+  args: A,
+  context: C,
+): unknown =>
+  // Bound, because a function around the handler would be a line in its stacks.
+  instrumented
+    ? instrumented.run(kind, entry.item, entry.handler.bind(entry, args, context))
+    : entry.handler(args, context)
 
 /** @throws McpError `invalid_params` */
 export function readText(params: Params, name: string, where = 'params'): string {

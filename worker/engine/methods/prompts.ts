@@ -6,7 +6,7 @@ import { issuesText } from '../../declarations/schema.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Result } from '../../protocol/types.ts'
 import { isVisible, listMethod } from './lists.ts'
-import { type Method, readTarget, readText, readTexts } from './method.ts'
+import { callHandler, type Method, readTarget, readText, readTexts } from './method.ts'
 
 const offered = (registry: Declarations) => registry.prompts.size > 0
 
@@ -19,7 +19,8 @@ export const getPrompt: Method = {
   named: 'name',
   offered,
   target: ({ name }) => readTarget('prompt', name),
-  async answer({ server, call, context }) {
+  async answer(methodContext) {
+    const { server, call, context } = methodContext
     const name = readText(call.params, 'name')
     const prompt = server.registry.prompts.get(name)
     if (!prompt || !(await isVisible(prompt, { principal: call.principal }))) {
@@ -30,6 +31,7 @@ export const getPrompt: Method = {
     if ('issues' in checked) {
       throw new McpError('invalid_params', `Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
     }
-    return getPromptResult(await prompt.handler(checked.value, context), prompt.item.description, name) as Result
+    const value = await callHandler(methodContext, 'prompt', prompt, checked.value, context)
+    return getPromptResult(value, prompt.item.description, name) as Result
   },
 }

@@ -9,7 +9,7 @@ import { McpError } from '../../protocol/errors.ts'
 import type { ResourceItem, ResourceTemplateItem, Result } from '../../protocol/types.ts'
 import { normalizeUri, uriProblem } from '../../protocol/uri.ts'
 import { isPermitted, isVisible, listMethod, page, uncached, variesByCaller, visibleEntries } from './lists.ts'
-import { type Method, readTarget, readText } from './method.ts'
+import { callHandler, type Method, readTarget, readText } from './method.ts'
 
 export const hasResources = (registry: Declarations) => registry.resources.size > 0 || registry.templates.size > 0
 
@@ -52,12 +52,14 @@ export const readResource: Method = {
   named: 'uri',
   offered: hasResources,
   target: ({ uri }) => readTarget('resource', uri),
-  async answer({ server, call, context }) {
+  async answer(methodContext) {
+    const { server, call, context } = methodContext
     const uri = readUri(readText(call.params, 'uri'))
     const match = await findReadable(server.registry, { principal: call.principal }, uri)
     if (!match) throw resourceNotFound(uri)
     const { resource, variables } = match
-    const value = await resource.handler(variables, Object.assign(context, { uri }))
+    const withUri = Object.assign(context, { uri })
+    const value = await callHandler(methodContext, 'resource', resource, variables, withUri)
     const result = readResourceResult(value, uri, resource.item.mimeType)
     const { ttlMs, cacheScope } = resource.caching ?? uncached
     const isOpen = !resource.authorize && !resource.scopes && !variesByCaller(resource)

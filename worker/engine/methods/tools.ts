@@ -9,7 +9,7 @@ import type { HeaderParameter } from '../../protocol/param-headers.ts'
 import type { Result, ToolItem } from '../../protocol/types.ts'
 import type { Call } from '../call.ts'
 import { isVisible, listMethod } from './lists.ts'
-import { type Method, type MethodContext, readObject, readTarget, readText } from './method.ts'
+import { callHandler, type Method, type MethodContext, readObject, readTarget, readText } from './method.ts'
 
 const offered = (registry: Declarations) => registry.tools.size > 0
 
@@ -42,7 +42,11 @@ export const callTool: Method = {
 async function runHandler(tool: Tool, input: unknown, methodContext: MethodContext) {
   const { call, environment, context } = methodContext
   try {
-    return await callToolResult(await tool.handler(input, context), tool.output, tool.item.name)
+    return await callToolResult(
+      await callHandler(methodContext, 'tool', tool, input, context),
+      tool.output,
+      tool.item.name,
+    )
   } catch (thrown) {
     methodContext.thrown = thrown
     if (thrown instanceof McpError) {

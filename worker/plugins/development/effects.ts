@@ -8,7 +8,7 @@
  */
 
 import type { Context } from '../../declarations/context.ts'
-import type { Declarations } from '../../declarations/declarations.ts'
+import type { Instrumented } from '../../declarations/declarations.ts'
 import { isAwaited, observe } from '../../engine/input-promise.ts'
 import type { Plugin } from '../../plugin.ts'
 import { McpError } from '../../protocol/errors.ts'
@@ -27,27 +27,19 @@ type Noted = { readonly effect: Effect; readonly owner: string; readonly place: 
 type Asked = { readonly keys: string; state: 'open' | 'answered' | 'refused'; readonly answer: Promise<unknown> }
 
 let runs: Scope<Running | undefined> | undefined
-/** By a function of its context: contexts are copied on their way to some handlers. */
-const rounds = new WeakMap<Context['once'], Round>()
-const watched = new WeakSet<object>()
 const reported = new Set<string>()
 
 /**
- * Looks on while handlers of this server run, beside whoever does already, and warns.
+ * Warns of effects while handlers run.
  *
  * @param env with the bindings whose writes are effects
  */
-export function effectsWatcher(registry: Declarations, env: object): NonNullable<Plugin['instrument']> {
-  return (context) => {
+export const effectsWatcher =
+  (env: object): NonNullable<Plugin['instrument']> =>
+  (context) => {
     runs ??= start(env)
-    for (const tool of registry.tools.values()) watchHandler(tool, `tool "${tool.item.name}"`, runs)
-    for (const prompt of registry.prompts.values()) watchHandler(prompt, `prompt "${prompt.item.name}"`, runs)
-    for (const [uri, resource] of [...registry.resources, ...registry.templates]) {
-      watchHandler(resource, `resource "${uri}"`, runs)
-    }
     return openRound(context, runs)
   }
-}
 
 function start(env: object): Scope<Running | undefined> {
   const within = scope<Running | undefined>()
@@ -58,26 +50,7 @@ function start(env: object): Scope<Running | undefined> {
   return within
 }
 
-/** From now on it is known when this handler runs. Who may call it, and with what, is looked at outside of it. */
-function watchHandler<A>(
-  declared: { readonly handler: (args: A, context: never) => unknown },
-  owner: string,
-  within: Scope<Running | undefined>,
-): void {
-  if (watched.has(declared)) return
-  watched.add(declared)
-  const { handler } = declared as { handler: (args: A, context: Context) => unknown }
-  const watching = (args: A, context: Context) => {
-    const round = rounds.get(context.once)
-    // Bound, because a function around the handler would be a line in its stacks.
-    const work = handler.bind(declared, args, context)
-    return round ? within.run({ round, owner }, work) : work()
-  }
-  // Read-only to everybody else: nothing changes what a server declares, and this does not change what it does.
-  Object.assign(declared, { handler: watching })
-}
-
-function openRound(context: Context, within: Scope<Running | undefined>): { context: Context; end(): void } {
+function openRound(context: Context, within: Scope<Running | undefined>): Instrumented {
   /** In the order in which it came. */
   const story: (Noted | Asked)[] = []
   const unansweredQuestions = () => story.filter((entry): entry is Asked => 'keys' in entry)
@@ -116,7 +89,6 @@ function openRound(context: Context, within: Scope<Running | undefined>): { cont
   }
 
   const once: Context['once'] = (key, effect) => context.once(key, () => within.run(undefined, effect))
-  rounds.set(once, round)
   return {
     context: {
       ...context,
@@ -137,6 +109,10 @@ function openRound(context: Context, within: Scope<Running | undefined>): { cont
       once,
       state: ((...args: Parameters<Context['state']>) =>
         watchState(context.state(...args), within)) as Context['state'],
+    },
+    run(kind, item, handler) {
+      const name = 'uriTemplate' in item ? item.uriTemplate : 'uri' in item ? item.uri : item.name
+      return within.run({ round, owner: `${kind} "${name}"` }, handler)
     },
     end() {
       isOver = true

@@ -70,6 +70,6 @@ function watching(registry: Declarations, env: object, hasTasks: boolean, classe
   return {
     name: 'development',
     interceptor: () => (call, next) => warnAtFirst(call, () => timeHandlers(call, next) as ReturnType<typeof next>),
-    instrument: effectsWatcher(registry, env),
+    instrument: effectsWatcher(env),
   }
 }
