@@ -8,9 +8,9 @@ async function countersOf(name: string) {
   const bindings = {
     RATE_60_PER_60S: { limit: async ({ key }: { key: string }) => seen.push(key) && { success: true } },
   }
-  const state = (object: string) => {
+  const counters = (object: string) => {
     seen.push(object)
-    return { run: async () => ({ value: [undefined] }), forget: async () => false }
+    return { take: async () => [undefined] }
   }
   const attempt = {
     ...{
@@ -25,7 +25,7 @@ async function countersOf(name: string) {
     parked: () => [],
   }
   const { enter } = limiter({ rate: '60/m', quota: '3/h' }, () => bindings)
-  await enter?.(attempt, { server: createServer({ name, version: '1.0.0' }), state: state as never })
+  await enter?.(attempt, { server: createServer({ name, version: '1.0.0' }), counters })
   return seen
 }
 

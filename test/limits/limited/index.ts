@@ -4,7 +4,6 @@ import { createServer, serve } from 'edgemcp'
 import { type AuditEvent, audit } from 'edgemcp/audit'
 import { type MethodEvent, messages } from 'edgemcp/observe'
 import { rateLimit } from 'edgemcp/rate-limit'
-import { McpState } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
@@ -90,5 +89,4 @@ export default {
     return Response.json({ audited: audited.filter(ofSubject), observed: observed.filter(ofSubject) })
   },
 } satisfies ExportedHandler
-export { McpState }
 export const { McpSession, McpSubscriptions } = worker

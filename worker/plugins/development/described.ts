@@ -53,7 +53,7 @@ function descriptionOf(registry: Declarations, served: Described) {
       tasks: has('tasks'),
     },
     path,
-    needsState: limiter?.needsState?.(registry) ?? [],
+    needsCounters: limiter?.needsCounters?.(registry) ?? [],
     sessions: sessions !== false,
     origins,
     hosts,
