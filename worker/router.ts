@@ -11,6 +11,9 @@ import type { Route } from './plugin.ts'
 import { asMcpError, errorTable, McpError } from './protocol/errors.ts'
 import type { AuditHook, IncomingRequest } from './request-hooks.ts'
 
+/** Answers a request with the response that its client gets. */
+type Answer = (request: Request, incoming: IncomingRequest) => Promise<Response>
+
 /** @param methods that its path has */
 type Handler = (
   request: Request,
@@ -23,29 +26,40 @@ type Handler = (
  * @param routes of plugins
  * @param hooks of plugins, which are called with each response; not with metadata, which every page may read
  */
-export function router(
-  host: Host,
-  routes: readonly Route[],
-  hooks: readonly AuditHook[],
-): (request: Request, incoming: IncomingRequest) => Promise<Response> {
+export function router(host: Host, routes: readonly Route[], hooks: readonly AuditHook[]): Answer {
   const { auth, limit, policy } = host
   const { mcp, sse, messages } = host.paths
+  // Routes to functions that answer, so that the route of one request can be remembered for the next one.
   const router = IttyRouter()
   const urlOf = memoizeLast((text) => new URL(text))
 
-  const guarded = (handler: Handler, methods: string) => async (request: Request, incoming: IncomingRequest) => {
-    const url = urlOf(request.url)
-    const error = guardHost(url, policy) ?? guardOrigin(request.headers.get('Origin'), url, policy)
-    const response = error
-      ? rejectionResponse(error, incoming, host)
-      : await answer(() => handler(request, host, incoming, methods), incoming, host)
-    runHooks(hooks, incoming, response, host)
-    return withCors(limit?.track?.(incoming, response) ?? response, request, error !== undefined)
-  }
-  const route = (path: string, handlers: Readonly<Record<string, Handler>>) => {
+  const guarded =
+    (handler: Handler, methods: string): Answer =>
+    async (request, incoming) => {
+      const url = urlOf(request.url)
+      const error = guardHost(url, policy) ?? guardOrigin(request.headers.get('Origin'), url, policy)
+      const response = error
+        ? rejectionResponse(error, incoming, host)
+        : await tryToAnswer(() => handler(request, host, incoming, methods), incoming, host)
+      runHooks(hooks, incoming, response, host)
+      return withCors(limit?.track?.(incoming, response) ?? response, request, error !== undefined)
+    }
+  /** Metadata of `auth` comes before everything but the endpoint. */
+  const orMetadata =
+    (answer: Answer): Answer =>
+    async (request, incoming) => {
+      const isAllowed = !guardHost(urlOf(request.url), policy)
+      const metadata = isAllowed ? await auth?.handleMetadataRequest?.(request, host) : undefined
+      return metadata ?? answer(request, incoming)
+    }
+  const route = (path: string, handlers: Readonly<Record<string, Handler>>, wrap = (answer: Answer) => answer) => {
     const methods = Object.keys(handlers).join(', ')
-    for (const [method, handler] of Object.entries(handlers)) router[method]?.(path, guarded(handler, methods))
-    router.all(path, guarded(methodNotAllowed, methods))
+    const answerOf = (handler: Handler) => {
+      const answer = wrap(guarded(handler, methods))
+      return () => answer
+    }
+    for (const [method, handler] of Object.entries(handlers)) router[method]?.(path, answerOf(handler))
+    router.all(path, answerOf(methodNotAllowed))
   }
 
   route(mcp, { GET: get, POST: post, DELETE: remove, OPTIONS })
@@ -53,14 +67,17 @@ export function router(
     route(sse, { GET: getSse, OPTIONS })
     route(messages, { POST: postSse, OPTIONS })
   }
-  router.all('*', (request: Request) =>
-    guardHost(urlOf(request.url), policy) ? undefined : auth?.handleMetadataRequest?.(request, host),
-  )
   for (const { path, methods, handle } of routes) {
     const handler: Handler = (request) => answerRoute(path, () => handle(request, host))
-    route(path, Object.fromEntries(methods.map((method) => [method, handler])))
+    route(path, Object.fromEntries(methods.map((method) => [method, handler])), orMetadata)
   }
-  return router.all('*', guarded(notFound, '')).fetch
+  const other = orMetadata(guarded(notFound, ''))
+  router.all('*', () => other)
+  const answerOf = memoizeLast((target): Promise<Answer> => {
+    const [method = '', url = ''] = target.split(' ')
+    return router.fetch({ method, url })
+  })
+  return async (request, incoming) => (await answerOf(`${request.method} ${request.url}`))(request, incoming)
 }
 
 const OPTIONS: Handler = (request, _host, _incoming, methods) => preflight(request, methods)
@@ -70,7 +87,7 @@ const methodNotAllowed: Handler = (_request, _host, _incoming, methods) => notAl
 const notFound: Handler = (_request, { paths }) =>
   new Response(`Not found. The MCP endpoint is ${paths.mcp}\n`, { status: 404 })
 
-async function answer(
+async function tryToAnswer(
   handle: () => Response | Promise<Response>,
   incoming: IncomingRequest,
   host: Host,
