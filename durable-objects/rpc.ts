@@ -170,20 +170,8 @@ export interface KeysRpc {
   keys(): Promise<KeyRing>
 }
 
-/** Calls of the object that counts the calls of one caller. */
-export interface CountersRpc {
-  /** Counts calls, one after another, in one transaction. Each takes one from each of its counters or, if one of them is full, from none. */
-  take(calls: readonly (readonly CallLimit[])[]): Promise<readonly (FullCounter | undefined)[]>
-}
-
-/** A counter, and how far it may count in each window. */
-export type CallLimit = { readonly name: string; readonly most: number; readonly seconds: number }
-
-/** Which counter is full, by its place among those of the call, and the whole seconds until there is room again. */
-export type FullCounter = { readonly index: number; readonly wait: number }
-
 /** What an object of the class of sessions stores if it is not a session: see `store/object.ts`. */
-export interface StoreRpc extends KeysRpc, RequestStateRpc, CountersRpc {}
+export interface StoreRpc extends KeysRpc, RequestStateRpc {}
 
 /** Calls of a task. A task that does not exist any more returns `undefined`. */
 export interface TaskRpc extends TaskListRpc {

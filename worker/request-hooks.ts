@@ -1,5 +1,4 @@
 /** What the endpoint asks for each request: who makes it, whether it may, how much it may, and who wants to know of it. */
-import type { CountersRpc } from '../durable-objects/rpc.ts'
 import type { CallAttempt } from './declarations/call-attempt.ts'
 import type { Declarations } from './declarations/declarations.ts'
 import type { Server } from './declarations/server.ts'
@@ -34,8 +33,6 @@ export interface ServerInfo {
   ): Promise<readonly string[]>
   /** The object that keeps a state. */
   state(name: string): StateRpc
-  /** The object that counts the calls of one caller. */
-  counters(name: string): CountersRpc
   /** Returns what seals issuers' documents in the cache that isolates share; `undefined` without `EDGEMCP_KEYS`. @throws Error when these are malformed */
   documentSeals?(): DocumentSeals | undefined
   waitUntil(work: Promise<unknown>): void
@@ -73,15 +70,15 @@ export interface Limiter {
    * @returns what to call when the round has ended
    * @throws McpError `too_many_requests` or `content_too_large`
    */
-  enter?(attempt: CallAttempt, serverInfo: Pick<ServerInfo, 'server' | 'counters'>): Promise<() => void>
+  enter?(attempt: CallAttempt, serverInfo: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void>
   /**
    * Looks at an HTTP request before anything is opened for it: at streams and handshakes, which `enter` does not see.
    *
    * @returns the refusal, which says when to come back
    */
   check(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined>
-  /** In development only: what of a server objects count, such as `the rate "60/m" of rateLimit()`. */
-  needsCounters?(registry: Declarations): readonly string[]
+  /** In development only: what of a server the class of states is needed for, such as `the rate "60/m" of rateLimit()`. */
+  needsState?(registry: Declarations): readonly string[]
   /** The response, watched until it ends. */
   track?(incoming: IncomingRequest, response: Response): Response
 }

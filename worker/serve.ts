@@ -2,7 +2,7 @@
 
 import { DurableObject, env, waitUntil } from 'cloudflare:workers'
 import type { Placement } from '../durable-objects/placement.ts'
-import type { CountersRpc, KeysRpc, SessionRpc, Shards } from '../durable-objects/rpc.ts'
+import type { KeysRpc, SessionRpc, Shards } from '../durable-objects/rpc.ts'
 import { Session } from '../durable-objects/session/object.ts'
 import { readSessionAddress } from '../durable-objects/session/session-address.ts'
 import type { SessionHost } from '../durable-objects/session/session-host.ts'
@@ -136,10 +136,9 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     at: (shard) => objectOf('McpSubscriptions', shardName(shard)),
   }
   const state = (name: string): StateRpc => objectOf('McpState', name)
-  // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another. They share counters, too.
-  const stored = <T>(name: string): T => object(hasClass('McpSession') ? 'McpSession' : sessionClass, name, placement)
-  const counters = (name: string): CountersRpc => stored(`counters ${name}`)
-  const keyed = keys(() => stored<KeysRpc>('keys').keys())
+  // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
+  const keyRing = () => object<KeysRpc>(hasClass('McpSession') ? 'McpSession' : sessionClass, 'keys', placement)
+  const keyed = keys(() => keyRing().keys())
   sessionSubscriptions ??= subscriptions?.Subscriptions
   const isWhole = () => options.sessions !== false && hasClass(sessionClass)
   /** `undefined` also for a Worker that has the plugin, and not its class: `reportMissingClasses` says so. */
@@ -189,7 +188,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   limiter?.validate?.(served)
   const hooks = plugins.flatMap(({ onResponse }) => onResponse ?? [])
   const enterWith = limiter?.enter?.bind(limiter)
-  const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server: served, counters }))
+  const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server: served, state }))
   const main = { server: served, auth, enter, plugins: runtime.plugins }
   registerEndpoint(endpoint, main)
   const admitted = admittedBy(endpoint, main, limiter?.handlerTimeMs)
@@ -230,7 +229,6 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
       hasSessions,
       listen: hasSessions && subscriptions && subscribing() ? listenWith(subscriptions) : undefined,
       state,
-      counters,
       lackedScopes: (principal, message) => lackedScopes(registry, principal, message, sealsOf(host(), principal).open),
       scopesOf: (principal, message) => scopesOf(registry, message, sealsOf(host(), principal).open, principal),
       requestState: (name) => objectOf('McpSession', `request-state ${name}`),

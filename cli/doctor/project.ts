@@ -34,8 +34,8 @@ export type Served = {
   readonly entries: readonly Entry[]
   readonly has: Readonly<Record<'auth' | 'limit' | 'subscriptions' | 'page' | 'tasks', boolean>>
   readonly path: string
-  /** Limits that objects count, such as `the quota "5/d" of rateLimit()`. */
-  readonly needsCounters: readonly string[]
+  /** Limits that the class of states counts, such as `the quota "5/d" of rateLimit()`. */
+  readonly needsState: readonly string[]
   readonly sessions: boolean
   /** `undefined`: nothing was said about them. */
   readonly origins?: readonly string[]

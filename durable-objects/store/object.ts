@@ -9,21 +9,17 @@
  * |                        | `lease`        | milliseconds since 1970: until when its Worker is known to work   | `expires`, by alarm |
  * |                        | `kept:<part>`  | the answer to that use, or a journal: see `parts.ts`              | `expires`, by alarm |
  * |                        | `kept`         | the same, of an older release                                     | `expires`, by alarm |
- * | `counters <caller>`    | `counter:<name>` | `Counter`: how often the caller called something in a window, for quotas | two days after the last use, by alarm |
- * |                        | `countersExpire` | milliseconds since 1970: when these are deleted                 | the same            |
  */
 
 import { DurableObject } from 'cloudflare:workers'
 import { type KeyRing, mintKeyRing } from '../../worker/sealing/seal.ts'
-import type { CallLimit, Consumed, FullCounter, StoreRpc } from '../rpc.ts'
+import type { Consumed, StoreRpc } from '../rpc.ts'
 import { Schema } from '../shared/schema.ts'
-import { Counters } from './counters.ts'
 import { RequestState } from './request-state.ts'
 
 export class Store extends DurableObject implements StoreRpc {
   protected readonly schema = new Schema(this.ctx.storage)
   readonly #requestState = new RequestState(this.ctx.storage, this.schema)
-  readonly #counters = new Counters(this.ctx.storage, this.schema)
 
   async keys(): Promise<KeyRing> {
     this.schema.check()
@@ -56,15 +52,9 @@ export class Store extends DurableObject implements StoreRpc {
     return this.#requestState.extend()
   }
 
-  async take(calls: readonly (readonly CallLimit[])[]): Promise<(FullCounter | undefined)[]> {
-    this.schema.check()
-    return this.#counters.take(calls)
-  }
-
-  /** The time of a request state or of counters is over. */
+  /** The time of a request state is over. */
   override async alarm(): Promise<void> {
     if (await this.schema.putOffAlarm()) return
-    if (await this.#counters.postpone()) return
     await this.ctx.storage.deleteAll()
     this.schema.reset()
   }

@@ -116,22 +116,20 @@ export default serve(server, { sessions: false, origins: [] })
   [toml]: inToml[toml]?.split('\n[[migrations')[0] ?? '',
 }
 
-/** A server without sessions that has limits, and no class whose objects count. */
+/** A server with limits, and without the class of states. */
 function counting({ limiter = '', tool = '', served = '' }): Files {
   return {
     [main]: `import { createServer, serve } from 'edgemcp'
 import { rateLimit } from 'edgemcp/rate-limit'
 const server = createServer({ name: 'counting', version: '1.0.0' })
 server.tool('greet', { description: 'Greets'${tool} }, () => 'Hello')
-const worker = serve(server, { origins: [], sessions: false, plugins: [rateLimit({ ${limiter} })]${served} })
+const worker = serve(server, { origins: [], plugins: [rateLimit({ ${limiter} })]${served} })
 export default worker
+export const { McpSession, McpSubscriptions } = worker
 `,
     [toml]:
       (inToml[toml] ?? '')
-        .replace(
-          '"McpSession", "McpSubscriptions", "McpTask", "McpState"',
-          served === '' ? '"McpSession"' : '"Counters"',
-        )
+        .replace(', "McpTask", "McpState"', served === '' ? ', "McpState"' : ', "Counters"')
         .split('\n[vars]')[0] ?? '',
   }
 }
@@ -632,16 +630,16 @@ const counters = [
     what: 'a rate of the server',
     files: counting({ limiter: "rate: '600/m'" }),
     problem: 'An object counts the rate "600/m" of rateLimit() (which has no binding RATE_600_PER_60S)',
-    fix: 'Add: export const { McpSession } = worker.',
+    fix: "Add: export { McpState } from 'edgemcp/state'",
   },
   {
     what: 'a quota of a tool, with a class of its own',
     files: counting({
       tool: ", rateLimit: { quota: '5/d' }",
-      served: ", durableObjects: { names: { McpSession: 'Counters' } }",
+      served: ", durableObjects: { names: { McpState: 'Counters' } }",
     }),
     problem: 'An object counts the quota "5/d" of "greet"',
-    fix: 'Export what serve() returns as McpSession under the names of its durableObjects.',
+    fix: "Add: export { McpState as Counters } from 'edgemcp/state'",
   },
 ]
 

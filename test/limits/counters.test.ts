@@ -8,9 +8,9 @@ async function countersOf(name: string) {
   const bindings = {
     RATE_60_PER_60S: { limit: async ({ key }: { key: string }) => seen.push(key) && { success: true } },
   }
-  const counters = (object: string) => {
+  const state = (object: string) => {
     seen.push(object)
-    return { take: async () => [undefined] }
+    return { run: async () => ({ value: [undefined] }), forget: async () => false }
   }
   const attempt = {
     ...{
@@ -25,7 +25,7 @@ async function countersOf(name: string) {
     parked: () => [],
   }
   const { enter } = limiter({ rate: '60/m', quota: '3/h' }, () => bindings)
-  await enter?.(attempt, { server: createServer({ name, version: '1.0.0' }), counters })
+  await enter?.(attempt, { server: createServer({ name, version: '1.0.0' }), state: state as never })
   return seen
 }
 

@@ -1,6 +1,5 @@
 import { describe, expect } from 'vitest'
-import type { CallLimit } from '../../durable-objects/rpc.ts'
-import { takeEach } from '../../durable-objects/store/take-each.ts'
+import { type Counted, takeEach } from '../../worker/plugins/rate-limit/quota.ts'
 import { Slots } from '../../worker/plugins/rate-limit/slots.ts'
 import type { Chance } from '../support/random.ts'
 import { property } from './cases.ts'
@@ -50,7 +49,7 @@ class Schedule {
       expect(JSON.stringify([...this.#stored])).toBe(before)
       return
     }
-    const counted: CallLimit[] = [
+    const counted: Counted[] = [
       { name: 'server', most: this.#common.quota, seconds: 60 },
       { name: `tool ${tool}`, most: own.quota, seconds: 60 },
     ]

@@ -25,22 +25,3 @@ test('a request state is deleted when its time is over', async () => {
   expect(await stub.get()).toBeUndefined()
   expect(await runInDurableObject(stub, (_, { storage }) => [...storage.kv.list()])).toEqual([])
 })
-
-test('counters are exact, start again in the next window, and are deleted two days after the last use', async () => {
-  const stub = newObject()
-  const limit = { name: 'server 2/d', most: 2, seconds: 86_400 }
-  const [first, second, third] = await stub.take([[limit], [limit], [limit]])
-  expect([first, second]).toEqual([undefined, undefined])
-  expect(third).toMatchObject({ index: 0 })
-  await runInDurableObject(stub, (_, { storage }) => {
-    const { from, count } = storage.kv.get('counter:server 2/d') as { from: number; count: number }
-    storage.kv.put('counter:server 2/d', { from: from - 86_400_000, count })
-  })
-  expect(await stub.take([[limit]])).toEqual([undefined])
-  // Used since the alarm was set.
-  expect(await runDurableObjectAlarm(stub)).toBe(true)
-  expect(await runInDurableObject(stub, (_, { storage }) => storage.getAlarm())).toBeGreaterThan(Date.now())
-  await runInDurableObject(stub, (_, { storage }) => storage.kv.put('countersExpire', Date.now() - 1))
-  expect(await runDurableObjectAlarm(stub)).toBe(true)
-  expect(await runInDurableObject(stub, (_, { storage }) => [...storage.kv.list()])).toEqual([])
-})

@@ -91,9 +91,6 @@ export function classes(project: Project): Finding[] {
 
 type Need = { why: string; fix: string; place?: Place | undefined; change?: Change | undefined }
 
-const shortList = (items: readonly string[]): string =>
-  `${items.slice(0, 5).join(', ')}${items.length > 5 ? ' and others' : ''}`
-
 /** What the classes of plugins are for. */
 const reasons: Readonly<Record<string, string>> = {
   McpSubscriptions: 'Objects store who has subscribed to changes',
@@ -104,9 +101,8 @@ const reasons: Readonly<Record<string, string>> = {
 function neededBy({ servers, sources, config, bundle }: Project): Map<string, Need> {
   const needed = new Map<string, Need>()
   const serve = find(sources, /\b(?:const|let)\s+([\w$]+)\s*=\s*serve\s*\(/)
-  for (const { names, sessions, pluginClasses, needsCounters } of servers) {
+  for (const { names, sessions, pluginClasses } of servers) {
     const whys: Record<string, string> = {
-      ...(needsCounters.length > 0 && { McpSession: `An object counts ${shortList(needsCounters)}` }),
       ...(sessions && { McpSession: 'An object stores each session and its streams' }),
       ...Object.fromEntries(pluginClasses.map((name) => [name, reasons[name] ?? 'A plugin has objects of this class'])),
     }
@@ -117,7 +113,7 @@ function neededBy({ servers, sources, config, bundle }: Project): Map<string, Ne
     const isUsual = Object.keys(names).length === 0
     for (const [name, why] of Object.entries(whys)) {
       const option =
-        name !== 'McpSession' || !sessions
+        name !== 'McpSession'
           ? ''
           : ' A server that is to have no sessions says so: serve(server, { sessions: false }).'
       needed.set(names[name] ?? name, {
@@ -129,6 +125,12 @@ function neededBy({ servers, sources, config, bundle }: Project): Map<string, Ne
         change: isUsual && serve?.file === config.raw.main ? { to: `\n${exported}\n` } : undefined,
       })
     }
+  }
+  for (const { names, needsState } of servers) {
+    if (needsState.length === 0) continue
+    const counted = `${needsState.slice(0, 5).join(', ')}${needsState.length > 5 ? ' and others' : ''}`
+    const place = find(sources, /\brateLimit\s*\(/)
+    needStates(names.McpState ?? 'McpState', `An object counts ${counted}`, place ?? serve)
   }
   const state = find(sources, /^\s*import\s*\{[^}]*\bstate\b[^}]*\}\s*from\s*['"]edgemcp\/state['"]/m, 'code')
   if (state) {

@@ -4,6 +4,7 @@ import { createServer, serve } from 'edgemcp'
 import { type AuditEvent, audit } from 'edgemcp/audit'
 import { type MethodEvent, messages } from 'edgemcp/observe'
 import { rateLimit } from 'edgemcp/rate-limit'
+import { McpState } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
 
@@ -89,4 +90,5 @@ export default {
     return Response.json({ audited: audited.filter(ofSubject), observed: observed.filter(ofSubject) })
   },
 } satisfies ExportedHandler
+export { McpState }
 export const { McpSession, McpSubscriptions } = worker

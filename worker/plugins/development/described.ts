@@ -53,7 +53,7 @@ function descriptionOf(registry: Declarations, served: Described) {
       tasks: has('tasks'),
     },
     path,
-    needsCounters: limiter?.needsCounters?.(registry) ?? [],
+    needsState: limiter?.needsState?.(registry) ?? [],
     sessions: sessions !== false,
     origins,
     hosts,

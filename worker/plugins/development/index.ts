@@ -48,13 +48,8 @@ export function watch<O extends Guards & Described>(
   warnOfUnguarded(registry, { auth, limiter })
   describe(registry, options, env)
   exposeStorage(base)
-  warnOfMissingState(names.state)
-  const hasSessions = options.sessions !== false
-  const classes = (): RequiredClasses => {
-    const counted = limiter?.needsCounters?.(registry) ?? []
-    const session = hasSessions || counted.length > 0 ? names.session : undefined
-    return { session, hasSessions, counted, plugins: names.plugins }
-  }
+  warnOfMissingState(registry, limiter, names.state)
+  const classes = { session: options.sessions === false ? undefined : names.session, plugins: names.plugins }
   return {
     auth: auth && withMadeUp(auth, env),
     plugins: [watching(registry, env, hasTasks, classes), ...withInspector(plugins, env, auth)],
@@ -62,12 +57,12 @@ export function watch<O extends Guards & Described>(
 }
 
 /** Looks on while handlers run. What is declared and exported is known when somebody calls. */
-function watching(registry: Declarations, env: object, hasTasks: boolean, classes: () => RequiredClasses): Plugin {
+function watching(registry: Declarations, env: object, hasTasks: boolean, classes: RequiredClasses): Plugin {
   let isFirst = true
   const warnAtFirst: Interceptor = (_, next) => {
     if (isFirst) {
       if (!hasTasks) warnOfMissingTasks(registry)
-      warnOfMissingExports(classes())
+      warnOfMissingExports(classes)
     }
     isFirst = false
     return next()

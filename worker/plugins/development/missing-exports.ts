@@ -3,27 +3,20 @@ import { migrationFor } from './migration.ts'
 
 /** The Durable Object classes that an endpoint needs, by their exported names. */
 export type RequiredClasses = {
-  /** `undefined`: it is served without sessions, and counts nothing. */
+  /** `undefined`: it is served without sessions. */
   readonly session: string | undefined
-  readonly hasSessions: boolean
-  /** The limits that objects of the class of sessions count. */
-  readonly counted: readonly string[]
   readonly plugins: readonly string[]
 }
 
 /** Warns of Durable Object classes that the Worker lacks: says what the endpoint cannot do without them, and what to add. */
-export function warnOfMissingExports({ session, hasSessions, counted, plugins }: RequiredClasses): void {
-  const lacksSession = session !== undefined && !hasClass(session)
-  const missing = [...(lacksSession ? [session] : []), ...plugins.filter((name) => !hasClass(name))]
+export function warnOfMissingExports({ session, plugins }: RequiredClasses): void {
+  const lacksSessions = session !== undefined && !hasClass(session)
+  const missing = [...(lacksSessions ? [session] : []), ...plugins.filter((name) => !hasClass(name))]
   if (missing.length === 0) return
   const unexported = missing.filter((name) => !isExported(name))
   const exporting = unexported.length > 0 ? `to it\n\nexport const { ${unexported.join(', ')} } = worker\n\nand ` : ''
   const addition = exporting + migrationFor(missing)
-  const without = !lacksSession
-    ? `the plugins that need ${missing.join(' and ')}`
-    : hasSessions
-      ? 'sessions and streams'
-      : `counters, so that each call is refused that counts for ${counted.join(', ')}`
+  const without = lacksSessions ? 'sessions and streams' : `the plugins that need ${missing.join(' and ')}`
   console.warn(
     `edgemcp runs without ${without}: this Worker has no Durable Object class ${missing.join(' and ')}. Add ${addition}`,
   )

@@ -6,7 +6,6 @@
  * @see https://www.rfc-editor.org/rfc/rfc6585#section-4 429
  */
 
-import type { CallLimit } from '../../../durable-objects/rpc.ts'
 import type { CallAttempt } from '../../declarations/call-attempt.ts'
 import type { RateLimit } from '../../declarations/caller.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
@@ -17,7 +16,7 @@ import { McpError, tooManyRequests } from '../../protocol/errors.ts'
 import { isRequest } from '../../protocol/jsonrpc.ts'
 import type { IncomingRequest, Limiter, ServerInfo } from '../../request-hooks.ts'
 import { callerOf } from './caller.ts'
-import { take } from './quota.ts'
+import { type Counted, take } from './quota.ts'
 import { bindingOf, type Rate, rateText, readQuota, readRate } from './rate.ts'
 import { type Slot, Slots } from './slots.ts'
 
@@ -81,7 +80,7 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
 
     callerOf,
 
-    async enter(attempt, { server, counters }) {
+    async enter(attempt, { server, state }) {
       const { caller, isResumed } = attempt
       const length = longest < Number.POSITIVE_INFINITY ? argumentsLength(attempt) : 0
       if (length > longest) {
@@ -91,7 +90,7 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
       const { release } = await slotsOf(attempt, limits, server.registry)
       if (attempt.endsWithSignal) attempt.signal().addEventListener('abort', release, { once: true })
       try {
-        const error = isResumed ? undefined : await exhausted(limits, caller, { server, counters }, attempt.post)
+        const error = isResumed ? undefined : await exhausted(limits, caller, { server, state }, attempt.post)
         if (error) throw error
         return release
       } catch (thrown) {
@@ -122,11 +121,9 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
 
     // Written out, so that bundlers leave nothing of it to a deployment.
     ...(globalThis.process?.env?.NODE_ENV === 'development' && {
-      needsCounters: (registry: Declarations) => [
-        ...countedLimits(common, 'rateLimit()'),
-        ...limited(registry).flatMap(({ owner, what, limit }) =>
-          countedLimits(readLimit(limit, what, owner), `"${what}"`),
-        ),
+      needsState: (registry: Declarations) => [
+        ...counters(common, 'rateLimit()'),
+        ...limited(registry).flatMap(({ owner, what, limit }) => counters(readLimit(limit, what, owner), `"${what}"`)),
       ],
     }),
 
@@ -142,8 +139,8 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
     },
   }
 
-  /** Names the limits that objects count. */
-  function countedLimits({ quota, rate }: Read, owner: string): string[] {
+  /** Names the limits that the class of states counts. */
+  function counters({ quota, rate }: Read, owner: string): string[] {
     const binding = rate && bindingOf(rate)
     const names = quota ? [`the quota "${quota.text}" of ${owner}`] : []
     if (rate && binding && !bindings()[binding]) {
@@ -200,10 +197,10 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
   async function exhausted(
     limits: readonly Read[],
     caller: string,
-    serverInfo: Pick<ServerInfo, 'server' | 'counters'>,
+    serverInfo: Pick<ServerInfo, 'server' | 'state'>,
     post: object,
   ): Promise<McpError | undefined> {
-    const counted: CallLimit[] = []
+    const counted: Counted[] = []
     const reasons: LimitReason[] = []
     for (const { what, rate, quota } of limits) {
       if (quota) count(what, quota, 'quota')
@@ -218,7 +215,7 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
     const full = counted.length > 0 ? await take(serverInfo, caller, counted, post) : undefined
     if (!full) return undefined
     // `full` names one of them.
-    const { name, most: times, seconds } = counted[full.index] as CallLimit
+    const { name, most: times, seconds } = counted[full.index] as Counted
     const reason = reasons[full.index] as LimitReason
     return spent(name.slice(0, name.lastIndexOf(' ')), { text: '', times, seconds }, full.wait, reason)
 

@@ -1,11 +1,58 @@
-/** Counters that are exact: one Durable Object for each caller, called once for all calls of a POST. */
-import type { CallLimit, FullCounter } from '../../../durable-objects/rpc.ts'
+/**
+ * Counters that are exact: one Durable Object for each caller, asked once for all calls of a POST. They are a state like
+ * those that handlers declare.
+ */
+
+import { declare, type Store } from '../../declarations/state-declaration.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 
-type Waiting = {
-  readonly calls: (readonly CallLimit[])[]
-  readonly taken: Promise<readonly (FullCounter | undefined)[]>
+/** One counter, and how far it may go. */
+export type Counted = { readonly name: string; readonly most: number; readonly seconds: number }
+
+/** Whole seconds until there is room again, and which counter is full; `undefined`: there was room, and it is taken. */
+export type Full = { readonly index: number; readonly wait: number } | undefined
+
+type Counter = { from: number; count: number }
+
+const name = 'edgemcp.limits'
+
+/** Takes one from each counter or, when one of them is full, from none. */
+export function takeEach(store: Pick<Store, 'get' | 'put'>, counted: readonly Counted[], now: number): Full {
+  const counters = counted.map(({ name: key, seconds }) => {
+    const from = now - (now % (seconds * 1000))
+    // Only this function writes these keys.
+    const counter = store.get(key) as Counter | undefined
+    return counter && counter.from === from ? counter : { from, count: 0 }
+  })
+  const waits = counted.map(({ most: limit, seconds }, index) => {
+    const { from, count } = counters[index] as Counter
+    return count < limit ? 0 : from + seconds * 1000 - now
+  })
+  const longest = Math.max(...waits)
+  if (longest > 0) return { index: waits.indexOf(longest), wait: Math.ceil(longest / 1000) }
+  for (const [index, { name: key }] of counted.entries()) {
+    const { from, count } = counters[index] as Counter
+    store.put(key, { from, count: count + 1 })
+  }
+  return undefined
 }
+
+declare({
+  name,
+  per: 'user',
+  // Longer than every window.
+  ttl: 2 * 86_400_000,
+  tables: [],
+  operations: (store: Store) => ({
+    /** One call after the other, in one transaction. */
+    take(calls: readonly (readonly Counted[])[]): Full[] {
+      const now = Date.now()
+      return calls.map((counted) => takeEach(store, counted, now))
+    },
+  }),
+})
+
+type Waiting = { readonly calls: (readonly Counted[])[]; readonly taken: Promise<Full[]> }
 
 /** Calls of one POST that are about to be counted. */
 const waiting = new WeakMap<object, Waiting>()
@@ -16,11 +63,11 @@ const waiting = new WeakMap<object, Waiting>()
  * @param caller one text for each caller
  */
 export async function take(
-  serverInfo: Pick<ServerInfo, 'server' | 'counters'>,
+  serverInfo: Pick<ServerInfo, 'server' | 'state'>,
   caller: string,
-  counted: readonly CallLimit[],
+  counted: readonly Counted[],
   post: object,
-): Promise<FullCounter | undefined> {
+): Promise<Full> {
   let group = waiting.get(post)
   if (!group) {
     const calls: Waiting['calls'] = []
@@ -32,13 +79,18 @@ export async function take(
 }
 
 async function takeTogether(
-  serverInfo: Pick<ServerInfo, 'server' | 'counters'>,
+  serverInfo: Pick<ServerInfo, 'server' | 'state'>,
   caller: string,
-  calls: readonly (readonly CallLimit[])[],
+  calls: readonly (readonly Counted[])[],
   post: object,
-): Promise<readonly (FullCounter | undefined)[]> {
+): Promise<Full[]> {
   // The other calls of the POST begin in the same turn.
   await undefined
   waiting.delete(post)
-  return serverInfo.counters(JSON.stringify([serverInfo.server.registry.options.name, caller])).take(calls)
+  const answer = await serverInfo
+    .state(JSON.stringify([name, serverInfo.server.registry.options.name, caller]))
+    .run({ state: name, operation: 'take', args: [calls], expires: undefined })
+  // `takeEach` returned them.
+  if ('value' in answer) return answer.value as Full[]
+  throw new Error('thrown' in answer ? answer.thrown.message : 'The counter is gone')
 }
