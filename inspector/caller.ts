@@ -1,4 +1,4 @@
-/** Who calls: nobody, the bearer of a token, or somebody made up. */
+/** Who calls: an anonymous caller, the bearer of a token, or a user that the developer makes up. */
 import { madeUpToken } from '../worker/client/test-users.ts'
 import { isObject } from '../worker/protocol/jsonrpc.ts'
 import { type Child, make, newId } from './element.ts'
@@ -19,7 +19,7 @@ export function callerFields(mayMakeUp: boolean): CallerFields {
     type: 'password',
     autocomplete: 'off',
     spellcheck: 'false',
-    placeholder: 'nobody',
+    placeholder: 'anonymous',
   })
   const plain = { autocomplete: 'off', spellcheck: 'false', autocapitalize: 'none' }
   const [subject, scopes, tenant, claims] = ['', 'notes:read notes:write', 'none', '{}'].map((placeholder) =>
@@ -42,7 +42,7 @@ export function callerFields(mayMakeUp: boolean): CallerFields {
       const name = subject.value.trim()
       if (!name) {
         const value = token.value.trim() || undefined
-        return { token: value, words: value ? 'the bearer of a token' : 'nobody' }
+        return { token: value, words: value ? 'the bearer of a token' : 'an anonymous caller' }
       }
       const user = {
         subject: name,

@@ -373,5 +373,5 @@ const challengeToWrite = (origin: string) =>
     `Bearer resource_metadata="${origin}/.well-known/oauth-protected-resource/mcp"`,
     'scope="notes:read notes:write"',
     'error="insufficient_scope"',
-    'error_description="This takes the scopes notes:read notes:write"',
+    'error_description="Requires the scopes notes:read notes:write"',
   ].join(', ')

@@ -52,7 +52,7 @@ describe('an opaque token', () => {
     ['is of another issuer', { iss: 'https://other.example' }, 'an issuer that is not accepted'],
     ['is bound to a key', { cnf: { jkt: 'AAAA' } }, 'bound to a key'],
     ['names nobody', { sub: undefined, client_id: undefined }, 'The token names no subject'],
-    ['is not good yet', { nbf: now() + 60 }, 'The token is not good yet'],
+    ['is not good yet', { nbf: now() + 60 }, 'The token is not valid yet'],
     [
       'expires at a text',
       { exp: `${now() + 60}` as never },
@@ -66,9 +66,9 @@ describe('an opaque token', () => {
     ['has a list for an issuer', { iss: ['https://a.example'] as never }, 'an issuer that is not accepted'],
     ['has an object for an audience', { aud: {} as never }, 'The claim "aud" of the token must be a string or a list'],
     ['has numbers for scopes', { scope: [1] }, 'The claim "scope" of the token must be a string or a list of strings'],
-    ['is of several types', { token_type: ['refresh_token'] }, 'not good here'],
-    ['is no longer active', { active: false }, 'not good here'],
-    ['is nearly active', { active: 'true' }, 'not good here'],
+    ['is of several types', { token_type: ['refresh_token'] }, 'not valid for this resource'],
+    ['is no longer active', { active: false }, 'not valid for this resource'],
+    ['is nearly active', { active: 'true' }, 'not valid for this resource'],
   ])('that %s is refused', async (_, claims, reason) => {
     const url = await introspecting()
     const refused = await call(url, bearing(issuer.opaqueToken({ aud: url.href, ...claims })))

@@ -54,12 +54,12 @@ describe.each(everyRevision)('a client of %s', (revision) => {
     const cart = await textOf(ada.callTool('make_cart'))
     expect(await textOf(ada.callTool('fill_cart', { cart }))).toBe('filled')
     const refused = await ada.callTool('prefer')
-    expect(refused).toMatchObject({ isError: true, content: [{ text: 'The state "prefs" takes the scopes prefs' }] })
+    expect(refused).toMatchObject({ isError: true, content: [{ text: 'The state "prefs" requires the scopes prefs' }] })
     // The same person, with a token that allows less.
     await using later = await as('ada')
     expect(await later.callTool('fill_cart', { cart })).toMatchObject({
       isError: true,
-      content: [{ text: 'The state "carts" takes the scopes carts' }],
+      content: [{ text: 'The state "carts" requires the scopes carts' }],
     })
   })
 
@@ -124,7 +124,7 @@ describe('a server that is strict', () => {
     const all = 'the tool "add", the resource "note://1", the resource "note://{id}", the prompt "ask"'
     expect(findUnscoped(declared()).join(', ')).toBe(all)
     expect(() => attach(declared())).toThrow(
-      `Without scopes: ${all}. Give each some, or scopes: [] for whoever is signed in`,
+      `Without scopes: ${all}. Give each some, or scopes: [] for every signed-in caller`,
     )
   })
 

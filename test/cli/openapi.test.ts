@@ -169,9 +169,9 @@ test.each<[string, string[], string]>([
   [
     'what is no OpenAPI document',
     ['package.json'],
-    'package.json: This is no OpenAPI 3.0 or 3.1 document: it has no "openapi" that says so.',
+    'package.json: Not an OpenAPI 3.0 or 3.1 document: its "openapi" must be a version such as "3.1.0".',
   ],
-  ['an empty file', ['empty.yaml'], 'empty.yaml: This is no OpenAPI 3.0 or 3.1 document'],
+  ['an empty file', ['empty.yaml'], 'empty.yaml: Not an OpenAPI 3.0 or 3.1 document'],
   [
     'a reference to nothing',
     ['lost.json'],

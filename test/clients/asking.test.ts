@@ -166,7 +166,7 @@ const scenarios: Record<string, Scenario> = {
       {
         revisions: ['2025-06-18'],
         because: 'choosing several came with 2025-11-25: refused',
-        outcome: 'failed: Revision 2025-06-18 has no words for the question "meals"',
+        outcome: 'failed: Revision 2025-06-18 cannot express the question "meals"',
       },
       noForms(),
     ],

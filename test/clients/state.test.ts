@@ -63,7 +63,7 @@ for (const [one, connectOne] of Object.entries(generations)) {
       const handle = await first.call('new_basket')
       await first.call('add_to_basket', { handle, item: 'bread' })
       expect(await second.call('all_of_basket', { handle })).toBe('bread')
-      expect(await third.call('all_of_basket', { handle })).toContain('unknown or has lapsed')
+      expect(await third.call('all_of_basket', { handle })).toContain('unknown or expired')
     })
   }
 }

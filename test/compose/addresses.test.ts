@@ -88,7 +88,7 @@ test.each(['https://notes.example.com', 'notes.example.com/mcp', '', '*.example.
   'the host "%s" is refused',
   async (host) => {
     expect(await problemOf({ host })).toBe(
-      `routeByHost: "${host}" is no host: write it without a scheme and a path, as in "notes.example.com"`,
+      `routeByHost: invalid host "${host}": write it without a scheme and a path, as in "notes.example.com"`,
     )
   },
 )

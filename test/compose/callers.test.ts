@@ -281,7 +281,7 @@ describe('scopes', () => {
     const problems = (await (await fetch(new URL('/problems', server.url))).json()) as Json
     expect(problems).toMatchObject({
       unscoped: [`the proxy of "${stub.url}"`],
-      strict: `Without scopes: the proxy of "${stub.url}". Give each some, or scopes: [] for whoever is signed in`,
+      strict: `Without scopes: the proxy of "${stub.url}". Give each some, or scopes: [] for every signed-in caller`,
       scopes:
         'proxy("https://weather.example/mcp") has the scopes "read": write a list, as scopes: [\'weather:read\'], or a function',
     })
@@ -317,7 +317,7 @@ describe('scopes', () => {
     other.requests.length = 0
     expect(await read('ada+read')).toMatchObject({ contents: [{ text: 'About' }] })
     expect(other.requests).toEqual([])
-    await expect(read('ada')).rejects.toMatchObject({ message: 'This takes the scopes read' })
+    await expect(read('ada')).rejects.toMatchObject({ message: 'Requires the scopes read' })
   })
 })
 

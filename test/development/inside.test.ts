@@ -85,7 +85,7 @@ test('calls at the same time in one session are told apart', async () => {
 test('an object that nobody has called is not looked into', async () => {
   expect(await ask('/?inside=rows&class=McpSession&name=nobody')).toEqual({
     status: 404,
-    body: { problem: 'Nobody has called McpSession "nobody"' },
+    body: { problem: 'No caller has called McpSession "nobody"' },
   })
   expect((await ask('/?inside=rows')).status).toBe(404)
 })

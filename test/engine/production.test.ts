@@ -68,8 +68,7 @@ test('an input request that is another one in the next round', async () => {
     { name: stage.accept({ name: 'Ada' }) },
     { report: (problem) => reported.push(problem) },
   )
-  const problem =
-    'The question "name" is not what it was when it was answered: let it depend on arguments, answers and once only'
+  const problem = 'The question "name" changed after it was answered: let it depend on arguments, answers and once only'
   await expect(talk).rejects.toThrow(problem)
   expect(reported).toMatchObject([{ message: problem }])
 })

@@ -181,7 +181,7 @@ describe('a handler that asks differently when it is run again', () => {
       },
       () => yes,
     )
-    expect(message).toContain('The question "pay" is not what it was when it was answered')
+    expect(message).toContain('The question "pay" changed after it was answered')
     expect(answers).toBe(0)
   })
 
@@ -196,7 +196,7 @@ describe('a handler that asks differently when it is run again', () => {
       },
       () => ({ result: accept({ sure: true }) }),
     )
-    expect(message).toContain('The question "sure" is not what it was when it was answered')
+    expect(message).toContain('The question "sure" changed after it was answered')
     expect(answers).toBe(0)
   })
 
@@ -256,7 +256,7 @@ describe('a handler that asks differently when it is run again', () => {
       },
       () => yes,
     )
-    expect(message).toBe('This call has asked 100 times: that is enough')
+    expect(message).toBe('Too many input rounds: at most 100 in one call')
   })
 
   test('by chance, because its branches race, loses no answer', async () => {
@@ -812,7 +812,7 @@ describe('a client that cannot be asked', () => {
 
   test('in a revision without the question is refused even when it says it can', async () => {
     const { result } = await talk(elicit, {}, { date: '2025-03-26' })
-    expect([result.isError, textOf(result)]).toEqual([true, 'Revision 2025-03-26 has no words for the question "q"'])
+    expect([result.isError, textOf(result)]).toEqual([true, 'Revision 2025-03-26 cannot express the question "q"'])
   })
 })
 

@@ -87,7 +87,7 @@ test('a body without a length is copied as it arrives: its pieces may be views o
   expect(await readBody(pieces, defaultLimits)).toBe(text)
 })
 
-/** The harness reads what is left of a body after the answer, and complains when the body broke off. */
+/** The harness reads what is left of a body after the answer, and complains when the body ended unexpectedly. */
 const fromTheHarness = /^Failed to drain the unused request body/
 
 /** The status is the runtime's, and nothing says that the Worker had a hand in it. */

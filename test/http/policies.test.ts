@@ -63,7 +63,7 @@ describe('a policy that cannot be meant', () => {
     ['http://localhost:3000/', 'http://localhost:3000'],
     ['chrome-extension://abcdefgh/page.html', 'chrome-extension://abcdefgh'],
   ])('says what to write instead of the origin %j', (origin, fix) => {
-    const message = `"${origin}" is no origin: write "${fix}"`
+    const message = `Invalid origin "${origin}": write "${fix}"`
     expect(() => policies.browser({ origins: [app, origin] })).toThrow(message)
     expect(() => checkOrigins([origin])).toThrow(message)
   })
@@ -86,7 +86,7 @@ describe('a policy that cannot be meant', () => {
     ['', 'mcp.example.com'],
   ])('says what to write instead of the host %j', (host, fix) => {
     expect(() => policies.browser({ origins: [app], hosts: [host] })).toThrow(
-      `"${host}" is no host name: write "${fix}"`,
+      `Invalid host name "${host}": write "${fix}"`,
     )
   })
 

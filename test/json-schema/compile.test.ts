@@ -552,7 +552,7 @@ describe('a schema that makes no sense is refused:', () => {
     ['$ref', 1],
     ['$defs', { a: null }],
   ])('%s %j', (keyword, parameter) => {
-    const message = `The input of tool "x" makes no sense at ${keyword}: ${JSON.stringify(parameter)}`
+    const message = `The input of tool "x" has an invalid value at ${keyword}: ${JSON.stringify(parameter)}`
     expect(() => compile({ [keyword]: parameter }, 'input of tool "x"')).toThrow(message)
     const schema = { properties: { a: { items: { [keyword]: parameter } } } }
     expect(() => compile(schema, 'input of tool "x"')).toThrow(message)

@@ -59,7 +59,7 @@ test('and a deployment does not carry what found them', async () => {
     }
   }
   const carries = (text: string) => [
-    text.includes('is no OpenAPI 3.0'),
+    text.includes('Not an OpenAPI 3.0'),
     text.includes('components/'),
     text.includes('listPets'),
   ]

@@ -71,8 +71,8 @@ describe('a document', () => {
   })
 
   test.each<[string, unknown, string]>([
-    ['a text', 'openapi: 3.1.0', 'This is no OpenAPI 3.0 or 3.1 document: it has no "openapi" that says so'],
-    ['an older version', { swagger: '2.0' }, 'This is no OpenAPI 3.0 or 3.1 document'],
+    ['a text', 'openapi: 3.1.0', 'Not an OpenAPI 3.0 or 3.1 document: its "openapi" must be a version such as "3.1.0"'],
+    ['an older version', { swagger: '2.0' }, 'Not an OpenAPI 3.0 or 3.1 document'],
     [
       'a reference to nothing',
       { openapi: '3.1.0', paths: { '/a': { get: { parameters: [{ $ref: '#/components/parameters/X' }] } } } },

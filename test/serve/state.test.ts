@@ -87,11 +87,11 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
       }
     }
     expect([...answers]).toHaveLength(1)
-    expect([...answers][0]).toContain('This handle of \\"basket\\" is unknown or has lapsed: get a new one')
+    expect([...answers][0]).toContain('This handle of \\"basket\\" is unknown or expired: get a new one')
     expect([...answers][0]).toContain('"isError":true')
     await expect(eve.request('resources/read', { uri: `basket://${handle}` })).rejects.toMatchObject({
       code: -32602,
-      message: 'This handle of "basket" is unknown or has lapsed: get a new one',
+      message: 'This handle of "basket" is unknown or expired: get a new one',
     })
     expect(await objects()).toEqual(before)
     expect(await text(ada, 'all_of_basket', { handle })).toBe('milk')
@@ -102,7 +102,7 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
     const handle = await text(client, 'new_basket')
     await text(client, 'add_to_basket', { handle, item: 'milk' })
     await text(client, 'forget_basket', { handle })
-    expect(await text(client, 'all_of_basket', { handle })).toContain('unknown or has lapsed')
+    expect(await text(client, 'all_of_basket', { handle })).toContain('unknown or expired')
   })
 
   test('an operation happens as a whole or not at all', async () => {
@@ -190,9 +190,12 @@ describe('a handle', () => {
     const client = await as(someone(), { revision: '2026-07-28' })
     const handle = await text(client, 'new_short')
     expect(await text(client, 'add_to_short', { handle, item: 'milk' })).toBe('1')
-    await vi.waitFor(async () => expect(await text(client, 'all_of_short', { handle })).toContain('has lapsed'), {
-      interval: 100,
-    })
+    await vi.waitFor(
+      async () => expect(await text(client, 'all_of_short', { handle })).toContain('unknown or expired'),
+      {
+        interval: 100,
+      },
+    )
   })
 })
 

@@ -263,5 +263,5 @@ export class CallContext implements Context {
 const changedRequest = (key: string) =>
   new McpError(
     'internal_error',
-    `The question "${key}" is not what it was when it was answered: let it depend on arguments, answers and once only`,
+    `The question "${key}" changed after it was answered: let it depend on arguments, answers and once only`,
   )

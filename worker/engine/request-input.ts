@@ -25,7 +25,7 @@ export function problemOf({ capabilities, revision }: Call, key: string, request
   const missing = requiredFeatures(request).find((feature) => !supportsFeature(capabilities, feature))
   if (missing) return unsupported(missing)
   if (!revision.ask(request)) {
-    const problem = `Revision ${revision.date} has no words for the question "${key}"`
+    const problem = `Revision ${revision.date} cannot express the question "${key}"`
     return new McpError('missing_client_capability', problem)
   }
   const imbalance = request.method === 'sampling/createMessage' ? toolImbalance(request.params) : undefined

@@ -227,6 +227,6 @@ function tooManyRounds(unused: readonly string[], openKeys: readonly string[]): 
   const message =
     unused.length > 0
       ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(openKeys)}`
-      : `This call has asked ${maxRounds} times: that is enough`
+      : `Too many input rounds: at most ${maxRounds} in one call`
   return new McpError('internal_error', message)
 }

@@ -114,4 +114,4 @@ const mergeScopes = (entries: readonly Guarded[]): Guarded => ({
 })
 
 export const insufficientScope = (scopes: readonly string[]): McpError =>
-  new McpError('insufficient_scope', `This takes the scopes ${scopes.join(' ')}`, { scopes })
+  new McpError('insufficient_scope', `Requires the scopes ${scopes.join(' ')}`, { scopes })

@@ -55,7 +55,7 @@ function read(request: Request, announced: number, limits: Limits): Promise<Body
   return new Promise((resolve, reject) => {
     const onTimeout = () => reject(announced > limits.maxBodyBytes ? tooLarge(limits) : tooLate(limits))
     const timer = setTimeout(onTimeout, limits.bodyTimeoutMs)
-    const onError = () => reject(new McpError('parse_error', 'The body broke off'))
+    const onError = () => reject(new McpError('parse_error', 'The request body ended unexpectedly'))
     // The runtime enforces Content-Length, and reads a body faster than JavaScript can.
     const reading =
       announced <= limits.maxBodyBytes

@@ -15,7 +15,7 @@ export function checkPolicy({ origins = [], hosts = [] }: Partial<Policy>): void
   checkOrigins(origins)
   for (const host of hosts) {
     const { hostname } = URL.parse(host.includes('://') ? host : `https://${host}`) ?? {}
-    if (hostname !== host) throw new Error(`"${host}" is no host name: write "${hostname || 'mcp.example.com'}"`)
+    if (hostname !== host) throw new Error(`Invalid host name "${host}": write "${hostname || 'mcp.example.com'}"`)
   }
 }
 
@@ -35,7 +35,7 @@ export function checkOrigins(origins: readonly string[]): void {
   for (const origin of origins) {
     const serialized = serializeOrigin(origin)
     if (origin !== '*' && origin !== serialized) {
-      throw new Error(`"${origin}" is no origin: write "${serialized ?? 'https://app.example.com'}"`)
+      throw new Error(`Invalid origin "${origin}": write "${serialized ?? 'https://app.example.com'}"`)
     }
   }
 }

@@ -69,6 +69,6 @@ async function opened(sealed: string, { keys }: KeyRing, kind: string): Promise<
     const plain = await crypto.subtle.decrypt({ name: 'AES-CTR', counter, length: 32 }, key, tagless)
     return JSON.parse(new TextDecoder().decode(plain))[1]
   } catch {
-    throw new Error(`This is no id of a ${kind} that the server under test has made: ${sealed.slice(0, 20)}…`)
+    throw new Error(`Not the id of a ${kind} of the server under test: ${sealed.slice(0, 20)}…`)
   }
 }

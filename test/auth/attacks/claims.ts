@@ -9,7 +9,7 @@ const notAccepted = invalid('The token is of an issuer that is not accepted here
 const anotherAudience = invalid('The token is for another audience than http://here/mcp')
 const expired = invalid('The token has expired')
 const bound = invalid('Tokens that are bound to a key are not accepted here')
-const noAccessToken = invalid('This is no access token')
+const noAccessToken = invalid('The token is not an access token')
 const letIn = (...seen: unknown[]) => ({ status: 200, result: JSON.stringify(seen) })
 
 type Make = (stage: Stage) => object
@@ -162,9 +162,9 @@ const times: Attack[] = [
   claiming('expired at the beginning of time', () => ({ exp: 0 }), expired),
   claiming('expires before time began', () => ({ exp: -1 }), expired),
   claiming('expires at minus infinity', () => ({ exp: -1e300 }), expired),
-  claiming('good only from a minute on', () => ({ nbf: now() + 60 }), invalid('The token is not good yet')),
-  claiming('good from the far future on', () => ({ nbf: 1e300 }), invalid('The token is not good yet')),
-  claiming('nbf is a text', () => ({ nbf: String(now() - 60) }), invalid('The token is not good yet')),
+  claiming('good only from a minute on', () => ({ nbf: now() + 60 }), invalid('The token is not valid yet')),
+  claiming('good from the far future on', () => ({ nbf: 1e300 }), invalid('The token is not valid yet')),
+  claiming('nbf is a text', () => ({ nbf: String(now() - 60) }), invalid('The token is not valid yet')),
   claiming('exp is a text', () => ({ exp: String(now() + 600) }), missing('exp')),
   claiming('exp is a list', () => ({ exp: [now() + 600] }), missing('exp')),
   claiming('exp is true', () => ({ exp: true }), missing('exp')),

@@ -11,7 +11,7 @@ const unknownKey = invalid('The token is signed with a key that its issuer does 
 
 const broken = invalid('The token is malformed')
 
-const worthless = invalid('The token is not good here')
+const worthless = invalid('The token is not valid for this resource')
 
 type Name = keyof Stage['keys']
 

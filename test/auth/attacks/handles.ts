@@ -17,7 +17,7 @@ const invalidState = {
 
 const unknownBasket = {
   status: 200,
-  result: 'This handle of "basket" is unknown or has lapsed: get a new one',
+  result: 'This handle of "basket" is unknown or expired: get a new one',
 }
 
 const answers = { word: { action: 'accept', content: { word: 'evil' } } }

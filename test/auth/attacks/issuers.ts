@@ -353,7 +353,7 @@ const floods: Attack[] = [
       honest(stage, 'unasked')
       return together(Array.from({ length: 50 }, () => stage.call(unique())))
     },
-    outcome: [invalid('The token is not good here')],
+    outcome: [invalid('The token is not valid for this resource')],
     asked: { '/.well-known/oauth-authorization-server': 0, '/jwks': 0, [metadataAt('unasked')]: 0 },
   },
 ]

@@ -62,14 +62,18 @@ export const sending: Readonly<Record<string, readonly Attack[]>> = {
     header(
       'a token of exactly 16 KB is looked at',
       () => `Bearer ${'a'.repeat(16_384)}`,
-      invalid('The token is not good here'),
+      invalid('The token is not valid for this resource'),
     ),
     header(
       'a token of 16 KB and one byte is not',
       () => `Bearer ${'a'.repeat(16_385)}`,
       malformed('A token has at most 16384 bytes'),
     ),
-    header('thousands of dots', () => `Bearer ${'.'.repeat(10_000)}`, invalid('The token is not good here')),
+    header(
+      'thousands of dots',
+      () => `Bearer ${'.'.repeat(10_000)}`,
+      invalid('The token is not valid for this resource'),
+    ),
     header('thousands of equals signs, for slow expressions', () => `Bearer a${'='.repeat(10_000)}!`, notOne),
     header('thousands of spaces, for slow expressions', () => `Bearer ${' '.repeat(10_000)}!`, notOne),
   ],

@@ -6,7 +6,7 @@ const wrongSignature = invalid('The signature of the token is wrong')
 
 const broken = invalid('The token is malformed')
 
-const worthless = invalid('The token is not good here')
+const worthless = invalid('The token is not valid for this resource')
 
 const notSent = malformed('The header Authorization must be "Bearer" and one token')
 

@@ -312,8 +312,8 @@ export const malformed = (message: string): Seen => ({
 export const insufficient = (takes: string, wanted = takes): Seen => ({
   status: 403,
   code: -32600,
-  message: `This takes the scopes ${takes}`,
-  challenge: `Bearer ${metadata}, scope="${wanted}", error="insufficient_scope", error_description="This takes the scopes ${takes}"`,
+  message: `Requires the scopes ${takes}`,
+  challenge: `Bearer ${metadata}, scope="${wanted}", error="insufficient_scope", error_description="Requires the scopes ${takes}"`,
 })
 
 export const unavailable: Seen = {

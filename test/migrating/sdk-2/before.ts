@@ -98,7 +98,7 @@ const handler = createMcpHandler(() => {
 const gate = requireBearerAuth({
   verifier: {
     async verifyAccessToken(token) {
-      if (token !== 'ada') throw new OAuthError(OAuthErrorCode.InvalidToken, 'The token is not good here')
+      if (token !== 'ada') throw new OAuthError(OAuthErrorCode.InvalidToken, 'The token is not valid for this resource')
       return { token, clientId: 'mover', scopes: [], expiresAt: Date.now() / 1000 + 60, extra: { user: token } }
     },
   },

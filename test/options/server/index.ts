@@ -539,22 +539,22 @@ const broken: readonly Case[] = [
   [
     'origins: a page',
     () => served({ origins: ['https://a.example/x'] }),
-    '"https://a.example/x" is no origin: write "https://a.example"',
+    'Invalid origin "https://a.example/x": write "https://a.example"',
   ],
   [
     'hosts: a URL',
     () => served({ hosts: ['https://mcp.example.com'] }),
-    '"https://mcp.example.com" is no host name: write "mcp.example.com"',
+    'Invalid host name "https://mcp.example.com": write "mcp.example.com"',
   ],
   [
     'hosts: a port',
     () => served({ hosts: ['mcp.example.com:8080'] }),
-    '"mcp.example.com:8080" is no host name: write "mcp.example.com"',
+    'Invalid host name "mcp.example.com:8080": write "mcp.example.com"',
   ],
   [
     'hosts: upper case',
     () => served({ hosts: ['MCP.example.com'] }),
-    '"MCP.example.com" is no host name: write "mcp.example.com"',
+    'Invalid host name "MCP.example.com": write "mcp.example.com"',
   ],
 ]
 
@@ -612,12 +612,12 @@ const impossible: readonly Case[] = [
   [
     'serve: an origin with a slash',
     () => serve(newServer(), { sessions: false, origins: ['https://app.example.com/'] }),
-    '"https://app.example.com/" is no origin: write "https://app.example.com"',
+    'Invalid origin "https://app.example.com/": write "https://app.example.com"',
   ],
   [
     'serve: a host with a port',
     () => serve(newServer(), { sessions: false, hosts: ['mcp.example.com:8787'] }),
-    '"mcp.example.com:8787" is no host name: write "mcp.example.com"',
+    'Invalid host name "mcp.example.com:8787": write "mcp.example.com"',
   ],
   [
     'serve: two plugins with one class',

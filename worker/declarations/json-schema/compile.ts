@@ -90,7 +90,7 @@ class SchemaCompiler {
       for (const [keyword, make] of keywords) {
         const parameter = schema[keyword]
         if (parameter === undefined) continue
-        const problem = () => `makes no sense at ${keyword}: ${JSON.stringify(parameter)}`
+        const problem = () => `has an invalid value at ${keyword}: ${JSON.stringify(parameter)}`
         compiled.push(this.#attempt(() => make(parameter, place), problem))
       }
       const step = all(compiled)

@@ -170,7 +170,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
       scopedEntries.set(server.registry, count)
       return
     }
-    throw new Error(`Without scopes: ${open.join(', ')}. Give each some, or scopes: [] for whoever is signed in`)
+    throw new Error(`Without scopes: ${open.join(', ')}. Give each some, or scopes: [] for every signed-in caller`)
   }
 
   async function authenticate(
@@ -290,7 +290,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
   ): Promise<Claims> {
     if (verify) {
       const claims = await verify(token, request)
-      if (!claims) throw new BadToken('The token is not good here')
+      if (!claims) throw new BadToken('The token is not valid for this resource')
       checkTimes(claims, clockTolerance, Date.now())
       return claims
     }
@@ -312,9 +312,9 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     serverInfo: ServerInfo,
   ) {
     const issuer = issuers.find((candidate) => candidate.introspection?.covers(token))
-    if (!issuer) throw new BadToken('The token is not good here')
+    if (!issuer) throw new BadToken('The token is not valid for this resource')
     const claims = await introspectedBy(issuer, token, serverInfo)
-    if (!claims) throw new BadToken('The token is not good here')
+    if (!claims) throw new BadToken('The token is not valid for this resource')
     const { iss = issuer.name, cnf } = claims
     const audience = issuer.audience(expected)
     if (iss !== issuer.name) throw new BadToken('The token is of an issuer that is not accepted here')

@@ -22,7 +22,7 @@ export function challengeError({ kind, message, challenge, data }: Refusal, meta
  * @param held what the token allows already: it is asked for again, because clients replace what they have
  */
 export function insufficientScope(scopes: readonly string[], held: readonly string[]): Refusal {
-  const message = `This takes the scopes ${scopes.join(' ')}`
+  const message = `Requires the scopes ${scopes.join(' ')}`
   const names = [...new Set([...held.filter(isAskedFor), ...scopes])]
   const challenge = { error: 'insufficient_scope', description: message, scopes: names } as const
   return { kind: 'insufficient_scope', message, challenge, data: { scopes } }

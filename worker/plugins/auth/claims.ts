@@ -68,7 +68,7 @@ export function principalOf(
 export function checkTimes(claims: Claims, clockToleranceSeconds: number, now: number): void {
   const [exp = Number.POSITIVE_INFINITY, nbf = 0] = ['exp', 'nbf', 'iat'].map((name) => readSeconds(claims, name))
   if ((exp + clockToleranceSeconds) * 1000 < now) throw new BadToken('The token has expired')
-  if ((nbf - clockToleranceSeconds) * 1000 > now) throw new BadToken('The token is not good yet')
+  if ((nbf - clockToleranceSeconds) * 1000 > now) throw new BadToken('The token is not valid yet')
 }
 
 /** Returns when the token expires, in milliseconds since 1970: `Infinity` without `exp`. @throws BadToken when `exp` is no number */

@@ -68,7 +68,7 @@ export class Issuer {
     for (const algorithm of algorithms) {
       if (!asymmetric.includes(algorithm)) {
         throw new Error(
-          `The algorithm "${algorithm}" is not for keys that everybody may read: use ${asymmetric.join(', ')}`,
+          `The algorithm "${algorithm}" is symmetric, and the keys of issuers are public: use ${asymmetric.join(', ')}`,
         )
       }
     }
@@ -184,14 +184,14 @@ export const unavailable = (cause: unknown): McpError =>
 /** Tokens of other kinds, such as logout tokens, are signed with the same keys. RFC 8725, section 3.11. */
 function checkType(typ: unknown): void {
   const type = typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ
-  if (type !== undefined && type !== 'jwt' && type !== 'at+jwt') throw new BadToken('This is no access token')
+  if (type !== undefined && type !== 'jwt' && type !== 'at+jwt') throw new BadToken('The token is not an access token')
 }
 
 function sentenceFor(problem: unknown, audience: readonly string[] | undefined): string {
   if (problem instanceof errors.JWTExpired) return 'The token has expired'
   if (problem instanceof errors.JWTClaimValidationFailed) {
     if (problem.claim === 'aud') return `The token is for another audience than ${audience?.[0]}`
-    if (problem.claim === 'nbf') return 'The token is not good yet'
+    if (problem.claim === 'nbf') return 'The token is not valid yet'
     return `The claim ${problem.claim} of the token is missing or wrong`
   }
   if (problem instanceof errors.JOSEAlgNotAllowed) return 'The algorithm of the token is not accepted'

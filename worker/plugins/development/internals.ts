@@ -22,7 +22,7 @@ export async function serveInternals(request: Request, env: object): Promise<Res
   if (what === 'hops') return jsonAnswer(hopsOf(Number(searchParams.get('request'))))
   if (what !== 'rows') return jsonAnswer(seenObjects())
   const [className, name] = [searchParams.get('class') ?? '', searchParams.get('name') ?? '']
-  if (!hasSeen(className, name)) return jsonAnswer({ problem: `Nobody has called ${className} "${name}"` }, 404)
+  if (!hasSeen(className, name)) return jsonAnswer({ problem: `No caller has called ${className} "${name}"` }, 404)
   return jsonAnswer(await object<RowsRpc>(className, name, {}).edgemcpRows())
 }
 

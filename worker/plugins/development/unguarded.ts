@@ -13,7 +13,7 @@ export function warnOfUnguarded(
   const named = (found: typeof entries) => found.map(([name]) => `"${name}"`).join(', ')
   const scoped = entries.filter(([, { scopes = [] }]) => scopes.length > 0)
   if (!auth && scoped.length > 0) {
-    console.warn(`edgemcp refuses everybody ${named(scoped)}: it has scopes, and serve() has no auth`)
+    console.warn(`edgemcp refuses every call of ${named(scoped)}: it has scopes, and serve() has no auth`)
   }
   const limited = entries.filter(([, entry]) => entry.rateLimit)
   if (!limiter && limited.length > 0) {

@@ -35,7 +35,7 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
   checkOptions('parseOpenApi()', options, { onSkipped: fn })
   const { onSkipped = () => {} } = options
   if (!isObject(document) || !/^3\.[01]\./.test(`${document.openapi}`)) {
-    throw new Error('This is no OpenAPI 3.0 or 3.1 document: it has no "openapi" that says so')
+    throw new Error('Not an OpenAPI 3.0 or 3.1 document: its "openapi" must be a version such as "3.1.0"')
   }
   const paths = isObject(document.paths) ? document.paths : {}
   const operations: { operationId: unknown; method: string; operation: Omit<Operation, 'name'> }[] = []

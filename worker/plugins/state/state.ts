@@ -137,7 +137,7 @@ export function state(
   function permit({ principal }: StateAccess): void {
     const lacked = scopes.filter((scope) => !principal?.scopes.includes(scope))
     if (lacked.length === 0) return
-    throw new McpError('insufficient_scope', `The state "${name}" takes the scopes ${scopes.join(' ')}`, { scopes })
+    throw new McpError('insufficient_scope', `The state "${name}" requires the scopes ${scopes.join(' ')}`, { scopes })
   }
 
   /** @throws McpError `unknown_handle`, for all that are not good here alike */
@@ -176,7 +176,7 @@ function scoped(name: string, per: Exclude<StateOwner, 'handle'>, access: StateA
       }
     }
     case 'user':
-      if (!principal) throw lacks(name, 'nobody is signed in: give serve an auth, or use per: "handle"')
+      if (!principal) throw lacks(name, 'the caller is anonymous: give serve() an auth, or use per: "handle"')
       return () => {
         const { issuer, subject, tenant } = principal
         const owner = tenant === undefined ? [issuer, subject] : [issuer, subject, tenant]
@@ -194,7 +194,7 @@ const lacks = (name: string, reason: string) =>
   new McpError('internal_error', `The state "${name}" cannot be found: ${reason}`)
 
 const unknownHandle = (name: string) =>
-  new McpError('unknown_handle', `This handle of "${name}" is unknown or has lapsed: get a new one`)
+  new McpError('unknown_handle', `This handle of "${name}" is unknown or expired: get a new one`)
 
 function keyValue(store: Store<Values>) {
   return {

@@ -104,7 +104,7 @@ function topicsText(topics: readonly string[]): string {
   if (text.length <= bounds.topicBytes) return text
   throw new McpError(
     'out_of_bounds',
-    `A stream for params.notifications takes ${text.length} bytes: this server accepts at most ${bounds.topicBytes}. Open several streams`,
+    `The filter params.notifications is too large: ${text.length} bytes, at most ${bounds.topicBytes}. Use a stream for each part of it`,
   )
 }
 

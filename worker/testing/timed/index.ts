@@ -20,7 +20,7 @@ export function withTestClock<M extends { default: object }>(main: M): M {
   // `wrangler deploy` puts "production" here.
   if (globalThis.process?.env?.NODE_ENV === 'production') {
     throw new Error(
-      'withTestClock() is for tests: anybody could put the clock of this Worker forward. Deploy what it was given',
+      'withTestClock() is for tests: any client could advance the clock of this Worker. Deploy the Worker without it',
     )
   }
   if (typeof main.default !== 'object') {

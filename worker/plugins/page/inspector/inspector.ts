@@ -24,7 +24,9 @@ export function inspector(options: InspectorOptions): Plugin {
   checkOptions('inspector()', options, { auth: kind.auth, open: kind.flag })
   const { auth, open } = options as { auth?: Auth; open?: boolean }
   if (!auth && open !== true) {
-    throw new Error('inspector() lets everybody call everything: give it the auth of serve(), or say { open: true }')
+    throw new Error(
+      'inspector() without auth lets every caller call everything: pass the auth of serve(), or { open: true }',
+    )
   }
   const handle: Route['handle'] = async (request, host) => {
     if (auth && host.auth !== auth) {
