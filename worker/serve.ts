@@ -258,6 +258,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const worker: McpWorker = {
     ...Object.fromEntries(classes),
     paths,
+    routes: routes.map(({ path }) => path),
     server,
     fetch: async (request, _, context) => route()(request, { request, context }),
     McpSession: class McpSession extends Session {

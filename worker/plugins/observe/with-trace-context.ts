@@ -15,8 +15,10 @@ const maxEntries = 1_000_000
  *
  * @see https://www.w3.org/TR/trace-context/
  */
-export const withTraceContext = (worker: ServedWorker): Pick<ServedWorker, 'fetch' | 'paths'> => ({
+export const withTraceContext = (worker: ServedWorker): ServedWorker => ({
   paths: worker.paths,
+  routes: worker.routes,
+  server: worker.server,
   fetch: async (request, env, ctx) => worker.fetch(await withTrace(request), env, ctx),
 })
 

@@ -1,0 +1,64 @@
+import { describe, expect, test } from 'vitest'
+import { combine, routeHandler } from '../../worker/plugins/compose/workers.ts'
+
+/** A Worker as `serve()` returns it, which answers every request with its name and the path. */
+function served(name: string, parent: string, routes: readonly string[] = []) {
+  const paths = { mcp: `${parent}/mcp`, sse: `${parent}/sse`, messages: `${parent}/messages` }
+  const answered = [...Object.values(paths), ...routes, `/.well-known/oauth-protected-resource${paths.mcp}`]
+  return {
+    paths,
+    routes,
+    fetch: async (request: Request) => {
+      const { pathname } = new URL(request.url)
+      return new Response(`${name} ${pathname}`, { status: answered.includes(pathname) ? 200 : 404 })
+    },
+  }
+}
+
+type Fetch = (request: Request, env: unknown, ctx: unknown) => Promise<Response>
+
+/** The text of the answer, or its status when it is no success. */
+async function ask(worker: { fetch: unknown }, path: string): Promise<string | number> {
+  const response = await (worker.fetch as Fetch)(new Request(`https://mcp.example.com${path}`), {}, {})
+  return response.ok ? response.text() : response.status
+}
+
+describe('combine', () => {
+  const notes = served('notes', '', ['/', '/metrics'])
+  const weather = served('weather', '/weather', ['/'])
+  const app = {
+    fetch: (request: Request) =>
+      Promise.resolve(new URL(request.url).pathname === '/app' ? new Response('app') : undefined),
+  }
+  const whole = combine(notes, weather, app)
+
+  test.each([
+    ['/mcp', 'notes /mcp'],
+    ['/messages', 'notes /messages'],
+    ['/weather/sse', 'weather /weather/sse'],
+    ['/metrics', 'notes /metrics'],
+    ['/.well-known/oauth-protected-resource/weather/mcp', 'weather /.well-known/oauth-protected-resource/weather/mcp'],
+    ['/app', 'app'],
+    ['/', 'notes /'],
+    ['/other', 404],
+    ['/mcp/other', 404],
+  ])('answers %s with %s', async (path, answer) => {
+    expect(await ask(whole, path)).toBe(answer)
+  })
+
+  test('leaves / to another Worker that answers it', async () => {
+    expect(await ask(combine(notes, { fetch: () => new Response('home') }), '/')).toBe('home')
+  })
+
+  test('answers / with 404 where no server has a page', async () => {
+    expect(await ask(combine(served('plain', '')), '/')).toBe(404)
+  })
+})
+
+test('routeHandler returns undefined for paths of others', async () => {
+  const handle = routeHandler(served('notes', '', ['/', '/metrics'])) as unknown as Fetch
+  const answered = async (path: string) => (await handle(new Request(`https://a.example${path}`), {}, {}))?.status
+  expect(await answered('/metrics')).toBe(200)
+  expect(await answered('/')).toBeUndefined()
+  expect(await answered('/other')).toBeUndefined()
+})
