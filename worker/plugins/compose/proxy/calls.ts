@@ -18,15 +18,9 @@ export const callTool = async (
   ownMethod: Method,
   proxies: readonly Proxied[],
 ): Promise<Result> => {
-  const { name } = context.call.params
-  const isOwn = typeof name !== 'string' || context.server.registry.tools.has(name)
-  const owner = isOwn
-    ? undefined
-    : await upstreamForName(context, 'tools/list', name, permittedFor(context, 'tool', name, proxies))
-  if (!owner) return answerLocally(context, ownMethod, proxies, 'tools')
-  return forward(context, owner, { name: stripPrefix(owner, name as string) }).catch((thrown) =>
-    toToolError(context, thrown),
-  )
+  const upstream = await upstreamFor(context, 'tool', proxies)
+  if (!upstream) return answerLocally(context, ownMethod, proxies, 'tools')
+  return forward(context, upstream.owner, { name: upstream.name }).catch((thrown) => toToolError(context, thrown))
 }
 
 export const getPrompt = async (
@@ -34,13 +28,23 @@ export const getPrompt = async (
   ownMethod: Method,
   proxies: readonly Proxied[],
 ): Promise<Result> => {
+  const upstream = await upstreamFor(context, 'prompt', proxies)
+  if (!upstream) return answerLocally(context, ownMethod, proxies, 'prompts')
+  return forward(context, upstream.owner, { name: upstream.name })
+}
+
+/** The upstream that has the tool or prompt of a call, and the name that it has there. `undefined`: this server answers itself. */
+async function upstreamFor(
+  context: MethodContext,
+  kind: 'tool' | 'prompt',
+  proxies: readonly Proxied[],
+): Promise<{ owner: Proxied; name: string } | undefined> {
   const { name } = context.call.params
-  const isOwn = typeof name !== 'string' || context.server.registry.prompts.has(name)
-  const owner = isOwn
-    ? undefined
-    : await upstreamForName(context, 'prompts/list', name, permittedFor(context, 'prompt', name, proxies))
-  if (!owner) return answerLocally(context, ownMethod, proxies, 'prompts')
-  return forward(context, owner, { name: stripPrefix(owner, name as string) })
+  const { tools, prompts } = context.server.registry
+  if (typeof name !== 'string' || (kind === 'tool' ? tools : prompts).has(name)) return undefined
+  const list = kind === 'tool' ? 'tools/list' : 'prompts/list'
+  const owner = await upstreamForName(context, list, name, permittedFor(context, kind, name, proxies))
+  return owner && { owner, name: stripPrefix(owner, name) }
 }
 
 export const readResource = async (
@@ -104,8 +108,8 @@ export const complete = async (
   return forward(context, owner, {
     ref:
       ref.type === 'ref/prompt'
-        ? { ...ref, name: stripPrefix(owner, ref.name as string) }
-        : { ...ref, uri: canonicalTemplate(ref.uri as string) },
+        ? { ...ref, name: stripPrefix(owner, String(ref.name)) }
+        : { ...ref, uri: canonicalTemplate(String(ref.uri)) },
   })
 
   async function referred(): Promise<Proxied | undefined> {
