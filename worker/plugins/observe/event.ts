@@ -32,8 +32,8 @@ export type MethodEvent = {
   readonly name: string | undefined
   /** Of the resource. */
   readonly uri: string | undefined
-  /** The arguments, if they are wanted, without what their schema says is secret. */
-  readonly arguments: Params | undefined
+  /** The arguments, if they are wanted, without what their schema says is secret. The text `[…]` of a tool whose schema describes none. */
+  readonly arguments: Params | string | undefined
   readonly outcome: CallOutcome
   /** A run of a task. It tells nothing when its handler falls asleep: the run that wakes it does. */
   readonly isTask: true | undefined

@@ -2,7 +2,7 @@ import { checkOptions } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { callMethod } from '../../engine/methods/index.ts'
 import type { Plugin } from '../../plugin.ts'
-import { type ErrorKind, errorTable, type McpError } from '../../protocol/errors.ts'
+import { isErrorKind, type McpError } from '../../protocol/errors.ts'
 import { isRequest, isResponse, type Message } from '../../protocol/jsonrpc.ts'
 import { claimedVersion } from '../../protocol/meta.ts'
 import { defaultRevision, revisionOf } from '../../protocol/revisions/index.ts'
@@ -114,7 +114,7 @@ function cameOf(
 ): CallOutcome {
   if (!reason) return { type: 'received', status }
   const { kind, message } = reason
-  const code = Object.hasOwn(errorTable, kind) ? revision.error(kind as ErrorKind).code : 0
+  const code = isErrorKind(kind) ? revision.error(kind).code : 0
   return { type: 'error', kind, code, message: write(message) ?? '' }
 }
 

@@ -8,7 +8,6 @@ import { asMcpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import { oldestRevision, revisionOf } from '../../protocol/revisions/index.ts'
-import type { Params } from '../../protocol/types.ts'
 import { sessionMark } from './audit/writing.ts'
 import type { CallOutcome, MethodEvent, Sink, Who } from './event.ts'
 import { redacted } from './redact.ts'
@@ -100,10 +99,11 @@ function textIn(content: unknown): string {
   return isObject(first) && typeof first.text === 'string' ? first.text.slice(0, 200) : ''
 }
 
-function argumentsOf({ tools }: Declarations, { method, params }: CallInfo): Params | undefined {
+function argumentsOf({ tools }: Declarations, { method, params }: CallInfo): MethodEvent['arguments'] {
   if (method !== 'tools/call' || !isObject(params.arguments)) return undefined
   const schema = tools.get(String(params.name))?.item.inputSchema
-  return redacted(params.arguments, schema) as Params
+  const copy = redacted(params.arguments, schema)
+  return isObject(copy) || typeof copy === 'string' ? copy : undefined
 }
 
 export const whoOf = (principal: Principal | undefined): Who | undefined =>

@@ -92,7 +92,7 @@ export function audit(options: AuditOptions): Plugin {
       ...finding,
       reason: reason && {
         kind: reason.kind,
-        message: write(reason.message) as string,
+        message: write(reason.message) ?? '',
         ...(reason.reason !== undefined && { reason: write(reason.reason) }),
       },
     }

@@ -6,6 +6,7 @@ import type { Why } from './event.ts'
 /** Characters of a body that are read. */
 const longest = 64 * 1024
 
+/** The table has no other rows. */
 const kinds = Object.entries(errorTable) as [ErrorKind, { code: number; status: number }][]
 
 /** @param response is left as it was. Call this before somebody reads it. */
