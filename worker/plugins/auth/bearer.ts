@@ -406,6 +406,7 @@ function issuersOf(options: BearerOptions): Issuer[] {
     ...(algorithms && { algorithms }),
     ...(introspection && { introspection }),
   }
+  // TypeScript cannot tell a list from an object that is one member of the union.
   const all = issuer === undefined ? [] : [issuer as string | IssuerOptions | (string | IssuerOptions)[]].flat()
   const each = all.map((one) => ({ ...common, ...(typeof one === 'string' ? { issuer: one } : one) }))
   checkTokenPrefixes(

@@ -1,5 +1,6 @@
 /** Asking an authorization server something: at a safe address, in time, and no more than fits. */
 import { ByteBuffer } from '../../protocol/byte-buffer.ts'
+import { isObject } from '../../protocol/jsonrpc.ts'
 import { isLoopback } from '../../protocol/loopback.ts'
 import type { Params } from '../../protocol/types.ts'
 
@@ -20,11 +21,13 @@ export class Refused extends Error {
   }
 }
 
+type JsonRequest = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> }
+
 /** @throws Refused; Error when there is no answer, or one that is no JSON object */
-export async function fetchJson(fetch: Fetch, url: string, init: RequestInit = {}): Promise<Params> {
+export async function fetchJson(fetch: Fetch, url: string, init: JsonRequest = {}): Promise<Params> {
   const response = await fetch(url, {
     ...init,
-    headers: { Accept: 'application/json', ...(init.headers as Record<string, string>) },
+    headers: { Accept: 'application/json', ...init.headers },
     redirect: 'manual',
     signal: AbortSignal.timeout(patience),
   })
@@ -33,8 +36,8 @@ export async function fetchJson(fetch: Fetch, url: string, init: RequestInit = {
     throw new Refused(url, response.status)
   }
   const value: unknown = JSON.parse(await textOf(response, url))
-  if (typeof value !== 'object' || value === null) throw new Error(`${url} is no JSON object`)
-  return value as Params
+  if (!isObject(value)) throw new Error(`${url} is no JSON object`)
+  return value
 }
 
 /**

@@ -189,8 +189,9 @@ function cacheOf(serverInfo: ServerInfo): DocumentCache | undefined {
 /** An earlier release may have written another form. */
 function isDocument(value: unknown): value is IssuerDocument {
   if (!isObject(value)) return false
-  const { at, metadata, keys } = value as Partial<IssuerDocument>
-  return typeof at === 'number' && at <= Date.now() && typeof metadata === 'object' && Array.isArray(keys?.keys)
+  const { at, metadata, keys } = value
+  const hasKeys = isObject(keys) && Array.isArray(keys.keys)
+  return typeof at === 'number' && at <= Date.now() && typeof metadata === 'object' && hasKeys
 }
 
 /** What a signature may be checked with: secrets and private keys are not for everyone to read. */

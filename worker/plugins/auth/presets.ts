@@ -69,6 +69,7 @@ export function oauthProvider<Props, Granted = unknown>(
     ...stored,
     async authenticate(request, serverInfo, { context: { props, auth } }) {
       const isGiven = typeof props === 'object' && props !== null && Object.keys(props).length > 0
+      // The caller names the types of what its OAuth provider hands over.
       const user = isGiven ? principal(props as Props, auth as Granted) : undefined
       if (user) return user
       const refused = { kind: 'unauthorized', message: 'Authorization is required', challenge: {} } as const

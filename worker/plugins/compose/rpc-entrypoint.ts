@@ -36,6 +36,7 @@ const envelope = { capabilities: {}, client: { name: 'service binding', version:
 
 /** The headers that repeat what a method of an extension, or the schema of a tool, names: the server refuses requests without. */
 function headersOfServer(registry: Declarations, method: string, params: Params): Record<string, string> {
+  // Plugins add methods of this type: the declarations are below the engine, and do not know it.
   const { named } = (registry.methods.get(method) ?? callMethod(method) ?? {}) as Partial<Method>
   const name = named && params[named]
   const tool = method === 'tools/call' ? registry.tools.get(String(params.name)) : undefined
@@ -71,12 +72,14 @@ export function rpcEntrypoint(worker: ServedWorker, endpoint: RpcEntrypointOptio
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: enveloped(params, date, envelope) }),
       })
       const response = await worker.fetch(incoming, this.env, this.ctx)
+      // A response of this server to one request is a JSON-RPC response.
       const { result, error } = (await response.json()) as { result?: Result; error?: { message: string } }
       if (result) return result
       throw new Error(error?.message ?? `The server answered with ${response.status}`)
     }
 
     async callTool(name: string, args: Params = {}, options?: RpcOptions): Promise<CallToolResult> {
+      // This server returns it for tools/call.
       return (await this.request('tools/call', { name, arguments: args }, options)) as CallToolResult
     }
 

@@ -53,7 +53,7 @@ export function combine(...workers: readonly (WorkerOrHandler | Served)[]): Requ
       const request = incoming as unknown as Request
       for (const handle of handlers) {
         const response = await handle(request, env, ctx)
-        if (response) return response as Response
+        if (response) return response as Response // as the request
       }
       if (atRoot && new URL(request.url).pathname === '/') return atRoot.fetch(request, env, ctx)
       return new Response('Not found\n', { status: 404 })

@@ -1,4 +1,5 @@
 /** Calls and writes that reach beyond the Worker. */
+import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Called } from './trace.ts'
 
 /** Something that happened, in words of whoever wrote it. */
@@ -25,6 +26,7 @@ const writes: Readonly<Record<string, readonly string[]>> = {
 export function noticeEffects(env: object, notice: Notice): void {
   const fetched = { call: 'fetch(…)', key: 'fetch', work: 'async () => (await fetch(…)).json()' }
   replace(globalThis, 'fetch', () => fetched, notice)
+  // The types of the platform declare the class and not the global.
   const caches = (globalThis as { Cache?: { prototype: object } }).Cache?.prototype
   if (caches) for (const name of ['put', 'delete']) replace(caches, name, () => written('cache', name), notice)
 
@@ -40,6 +42,7 @@ export function noticeEffects(env: object, notice: Notice): void {
         isDatabase && isReading(argument) ? undefined : written(`env.${nameOf(self)}`, name)
       replace(kind, name, describe, notice)
     }
+    // Its class has the name of the platform's.
     if (isDatabase) noticeStatements(binding as Database, nameOf, notice)
   }
 
@@ -80,7 +83,7 @@ function noticeStatements(database: Database, nameOf: (binding: unknown) => stri
 /** Does this only read? Queries, and statements made of one, do not tell otherwise. */
 function isReading(queries: unknown): boolean {
   return [queries].flat().every((query) => {
-    const text = typeof query === 'string' ? query : (query as { statement?: unknown } | null)?.statement
+    const text = typeof query === 'string' ? query : isObject(query) ? query.statement : undefined
     const code = String(text).replace(/'[^']*'|"[^"]*"|`[^`]*`|\[[^\]]*\]|--.*|\/\*[\s\S]*?\*\//g, ' ')
     return !/\b(?:insert|update|delete|replace\s+into|create|alter|drop)\b/i.test(code)
   })

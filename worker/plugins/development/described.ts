@@ -18,7 +18,7 @@ const mark = 'edgemcp describes itself: '
 
 /** Prints what a server is, once everything is declared, where `EDGEMCP_DESCRIBE` asks for it: `edgemcp doctor` reads it. */
 export function describe(registry: Declarations, options: Described, env: object): void {
-  if (!(env as { EDGEMCP_DESCRIBE?: unknown }).EDGEMCP_DESCRIBE) return
+  if (!Reflect.get(env, 'EDGEMCP_DESCRIBE')) return
   queueMicrotask(() => console.log(mark + JSON.stringify(descriptionOf(registry, options))))
 }
 

@@ -97,10 +97,10 @@ function openRound(context: Context, within: Scope<Running | undefined>): Instru
       },
       // Typed by what it passes on.
       elicit: asking(context.elicit) as Context['elicit'],
-      elicitUrl: asking(context.elicitUrl) as Context['elicitUrl'],
-      sample: asking(context.sample) as Context['sample'],
-      roots: asking(context.roots) as Context['roots'],
-      requestInput: asking(context.requestInput) as Context['requestInput'],
+      elicitUrl: asking(context.elicitUrl) as Context['elicitUrl'], // as above
+      sample: asking(context.sample) as Context['sample'], // as above
+      roots: asking(context.roots) as Context['roots'], // as above
+      requestInput: asking(context.requestInput) as Context['requestInput'], // as above
       inputResponse(key) {
         const answer = context.inputResponse(key)
         branches ||= answer === undefined
@@ -108,7 +108,7 @@ function openRound(context: Context, within: Scope<Running | undefined>): Instru
       },
       once,
       state: ((...args: Parameters<Context['state']>) =>
-        watchState(context.state(...args), within)) as Context['state'],
+        watchState(context.state(...args), within)) as Context['state'], // as above
     },
     run(kind, item, handler) {
       const name = 'uriTemplate' in item ? item.uriTemplate : 'uri' in item ? item.uri : item.name
@@ -132,6 +132,7 @@ function openRound(context: Context, within: Scope<Running | undefined>): Instru
 const keyValue = ['get', 'put', 'delete', 'entries', 'deleteAll']
 
 function watchState<T>(state: T, within: Scope<Running | undefined>): T {
+  // A state is an object of operations.
   const operations = Object.entries(state as Record<string, (...args: unknown[]) => unknown>)
   const isKeyValue = operations.length === keyValue.length && operations.every(([name]) => keyValue.includes(name))
   const writing = isKeyValue ? ['put', 'delete', 'deleteAll'] : ['deleteAll']

@@ -27,7 +27,8 @@ export function begin(kind: Hop['kind'], what: string, request = current(), reco
   const hop: Hop = { number: last, kind, what, request, began: Date.now() }
   hops.push(hop)
   if (recorded.length > 0) carrying.set(hop, recorded)
-  if (hops.length > mostKept) carrying.delete(hops.shift() as Hop)
+  const oldest = hops.length > mostKept ? hops.shift() : undefined
+  if (oldest) carrying.delete(oldest)
   return hop
 }
 
@@ -62,6 +63,7 @@ let storage: Storage | null | undefined
 function followed(): Storage | null {
   if (storage !== undefined) return storage
   const hooks = globalThis.process?.getBuiltinModule?.('node:async_hooks')
+  // The types of the platform leave getBuiltinModule untyped.
   storage = hooks?.AsyncLocalStorage ? (new hooks.AsyncLocalStorage() as Storage) : null
   return storage
 }

@@ -69,6 +69,7 @@ function watching(registry: Declarations, env: object, hasTasks: boolean, classe
   }
   return {
     name: 'development',
+    // It returns what `next` does.
     interceptor: () => (call, next) => warnAtFirst(call, () => timeHandlers(call, next) as ReturnType<typeof next>),
     instrument: effectsWatcher(env),
   }

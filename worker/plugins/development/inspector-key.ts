@@ -10,9 +10,9 @@ let minted: string | undefined
 
 /** The variable `EDGEMCP_INSPECTOR_KEY`, or a key that lasts until the Worker is reloaded. */
 export function inspectorKey(env: object): string {
-  const { EDGEMCP_INSPECTOR_KEY: key } = env as { EDGEMCP_INSPECTOR_KEY?: string }
+  const key: unknown = Reflect.get(env, 'EDGEMCP_INSPECTOR_KEY')
   minted ??= crypto.randomUUID()
-  return key || minted
+  return typeof key === 'string' && key !== '' ? key : minted
 }
 
 /** The link that signs a browser in. */

@@ -1,4 +1,5 @@
 import { secretSealer } from '../../platform.ts'
+import { messageOf } from '../../protocol/errors.ts'
 
 let isDone = false
 
@@ -9,6 +10,6 @@ export function warnOfMalformedKeys(): void {
   try {
     secretSealer('')
   } catch (problem) {
-    console.warn(`edgemcp cannot use its keys, so questions and sessions fail: ${(problem as Error).message}`)
+    console.warn(`edgemcp cannot use its keys, so questions and sessions fail: ${messageOf(problem)}`)
   }
 }

@@ -20,6 +20,7 @@ export const hasSeen = (className: string, name: string): boolean => seen.has(`$
 
 /** The same object. Whatever is called of it is told of. */
 export function watched<T>(object: T, className: string, name: string): T {
+  // A stub of an object: its members are what the proxy passes on.
   return new Proxy(object as object, {
     get(target, key) {
       const value: unknown = Reflect.get(target, key)
@@ -36,7 +37,7 @@ export function watched<T>(object: T, className: string, name: string): T {
         return answer
       }
     },
-  }) as T
+  }) as T // a proxy is of the type of its target
 }
 
 function see(className: string, name: string, at: number): void {
@@ -49,7 +50,7 @@ type Posting = { messages?: readonly Message[]; session?: string }
 
 /** The messages of a POST. */
 function carriedBy(argument: unknown): Carried[] {
-  const { messages, session } = Object(argument) as Posting
+  const { messages, session } = Object(argument) as Posting // what is no POST has neither
   if (!Array.isArray(messages) || session === undefined) return []
   return messages.filter(isRequest).map(({ method, params = {} }) => ({ session, method, about: aboutOf(params) }))
 }

@@ -7,6 +7,7 @@ let isDone = false
 
 /** Warns, once, when the compatibility date of this Worker is too old. The runtime names no date, but what each date changes. */
 export function warnOfOldDate(): void {
+  // The types of the platform do not have it yet.
   const { compatibilityFlags: flags } = (globalThis as { Cloudflare?: { compatibilityFlags?: Flags } }).Cloudflare ?? {}
   if (isDone || flags?.delete_all_deletes_alarm !== false) return
   isDone = true

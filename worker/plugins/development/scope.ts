@@ -50,6 +50,7 @@ const markPattern = /\bedgemcp_run_(\d+)\b/
 function marked<R>(number: number, work: () => R | Promise<R>): () => Promise<R> {
   const name = `edgemcp_run_${number}`
   const named = { [name]: async () => await work() }
+  // It was put there a line before.
   return named[name] as () => Promise<R>
 }
 

@@ -82,6 +82,7 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
         scopes: typeof scopes === 'function' ? scopes(declared) : scopes,
       }
       server.tool(prefix + name, definition, (args, ctx) =>
+        // The input schema is an object schema.
         call(operation, baseUrl, args as Params, headersFor(headers, ctx.principal), ctx),
       )
     }

@@ -15,6 +15,7 @@ export type { RateLimitOptions } from './limits.ts'
  * @throws Error with one sentence that names the fix
  */
 export function rateLimit(options: RateLimitOptions = {}): Plugin {
+  // The names and types of the bindings are the project's.
   const limits = limiter(options, () => env as unknown as Readonly<Record<string, unknown>>)
   const time = timeOf(options)
   return {

@@ -111,7 +111,7 @@ export async function converse<const S extends Record<string, Schema>>(
       // Nothing else may stand beside results.
       content: results.map((result, index) => ({
         type: 'tool_result',
-        toolUseId: (uses[index] as ReadToolUse).use.id,
+        toolUseId: (uses[index] as ReadToolUse).use.id, // each use has a result
         ...result,
       })),
     })
@@ -125,11 +125,12 @@ async function call(
   inputs: ReadonlyMap<string, Validator>,
 ): Promise<CallToolResult> {
   const validator = inputs.get(name)
-  if (!validator) return toolError(`There is no tool "${name}"`)
+  const tool = tools[name]
+  if (!validator || !tool) return toolError(`There is no tool "${name}"`)
   try {
     const checked = await validator.check(input)
     if ('issues' in checked) return toolError(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
-    return await callToolResult(await (tools[name] as ModelTool).execute(checked.value), undefined, name)
+    return await callToolResult(await tool.execute(checked.value), undefined, name)
   } catch (thrown) {
     return failureOf(thrown)
   }

@@ -105,6 +105,7 @@ export function state(
   const { per, ttl, tables = [], scopes = [] } = options
   checkLife(name, per, ttl)
   const lasts = ttl === Number.POSITIVE_INFINITY ? undefined : ttl
+  // namesOf() refuses what is no function.
   declare({ name, per, ttl: lasts, tables, operations: operations as (store: Store) => Operations })
   const names = namesOf(name, operations)
   const purpose = `state:${name}`
@@ -112,8 +113,9 @@ export function state(
   return {
     async mint(access: StateAccess) {
       permit(access)
-      const expires = Date.now() + (ttl as number)
-      return access.seal(purpose, `${expires.toString(36)}.${crypto.randomUUID()}`, ttl as number)
+      const lifetimeMs = Number(ttl)
+      const expires = Date.now() + lifetimeMs
+      return access.seal(purpose, `${expires.toString(36)}.${crypto.randomUUID()}`, lifetimeMs)
     },
 
     open(access: StateAccess, handle?: string) {
@@ -229,6 +231,7 @@ function checkLife(name: string, per: unknown, ttl: unknown): void {
 
 /** The names of the operations, found out without a store. */
 function namesOf(name: string, operations: (store: Store) => object): string[] {
+  // The proxy answers for every member.
   const nowhere = new Proxy({} as Store, {
     get() {
       throw new Error(`The state "${name}" uses its store outside of an operation: there is none at start-up`)

@@ -4,7 +4,8 @@ import type { Declarations, DeclarationsDraft } from '../../../declarations/decl
 import { addCapabilities, addForwarded, addMethod } from '../../../declarations/extend.ts'
 import { callMethod } from '../../../engine/methods/index.ts'
 import type { Method, MethodContext } from '../../../engine/methods/method.ts'
-import type { Params, Result } from '../../../protocol/types.ts'
+import { isObject } from '../../../protocol/jsonrpc.ts'
+import type { Result } from '../../../protocol/types.ts'
 import { callTool, complete, getPrompt, readResource } from './calls.ts'
 import { besides as upstreamCapabilities } from './capabilities.ts'
 import { listed } from './lists.ts'
@@ -43,6 +44,7 @@ export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxi
   const all = [...proxies]
   behind.set(draft, all)
   for (const [name, relay] of Object.entries(relays)) {
+    // Every method of `relays` is a method of the protocol.
     const ownMethod = (draft.methods.get(name) ?? callMethod(name)) as Method
     // Whether anything is offered is known when they have been asked.
     const method: Method = {
@@ -79,6 +81,6 @@ async function discovered(context: MethodContext, ownMethod: Method, proxies: re
     ownMethod.answer(context),
     upstreamCapabilities(server.registry, proxies, call.principal),
   ])
-  const capabilities = { ...more, ...(result.capabilities as Params) }
+  const capabilities = { ...more, ...(isObject(result.capabilities) && result.capabilities) }
   return { ...result, capabilities, ttlMs: 0, cacheScope: 'private' }
 }

@@ -1,5 +1,6 @@
 import type { Method, MethodContext } from '../../../engine/methods/method.ts'
 import { McpError } from '../../../protocol/errors.ts'
+import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Params, Result } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
 import { type List, lists, notFound, type Proxied } from './proxied.ts'
@@ -17,8 +18,9 @@ export async function listed(
   if (first.nextCursor !== undefined) return first
   const others = await Promise.all(proxies.map((proxied) => entriesOf(proxied, context, list)))
   if (!isOwn && others.every((entries) => !entries)) throw notFound(list)
+  const own = first[member]
   const entries = new Map<unknown, Params>()
-  for (const entry of [first[member] as Params[], ...others].flatMap((all) => all ?? [])) {
+  for (const entry of [Array.isArray(own) ? own.filter(isObject) : [], ...others].flatMap((all) => all ?? [])) {
     if (!entries.has(entry[id])) entries.set(entry[id], entry)
   }
   return { ...first, [member]: [...entries.values()], ttlMs: 0, cacheScope: 'private' }

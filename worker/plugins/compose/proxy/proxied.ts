@@ -159,7 +159,8 @@ export class Proxied implements Forwarded {
         context.environment.report(problem)
         return {}
       })
-      for (const value of (result[member] ?? []) as unknown[]) {
+      const values = result[member] ?? []
+      for (const value of Array.isArray(values) ? values : []) {
         if (entries.length + invalid.length >= maxEntries[member]) break
         const read = readEntry(member, value)
         if ('entry' in read) entries.push(read.entry)

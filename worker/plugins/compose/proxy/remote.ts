@@ -288,7 +288,7 @@ export class Remote {
     const sessionId = response.headers.get('Mcp-Session-Id')
     const peer = this.#peer(caller, sessionId === null ? {} : { 'Mcp-Session-Id': sessionId })
     const result = this.#resultOf(await matchResponse(response, id, caller.signal, peer), 'initialize', false)
-    const { protocolVersion, capabilities } = result as Result
+    const { protocolVersion, capabilities } = result as Result // initialize does not ask for input
     const session: UpstreamSession = {
       id: sessionId,
       version: String(protocolVersion),
@@ -385,7 +385,7 @@ function newRequestId(): string {
   return `${requestIdPrefix}-${requestCount}`
 }
 
-const isTimeout = ({ reason }: AbortSignal): boolean => (reason as Error | undefined)?.name === 'TimeoutError'
+const isTimeout = ({ reason }: AbortSignal): boolean => reason instanceof Error && reason.name === 'TimeoutError'
 
 const descriptionKey = ({ headers }: RemoteCaller): string => JSON.stringify(headers)
 
