@@ -1,5 +1,6 @@
+import { messageOf } from '../protocol/errors.ts'
 import type { Message, NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
-import { isNotification, isRequest, isResponse } from '../protocol/jsonrpc.ts'
+import { isNotification, isObject, isRequest, isRequestId, isResponse } from '../protocol/jsonrpc.ts'
 import { revisionOf } from '../protocol/revisions/index.ts'
 import type { CallToolResult, InputRequest, Params, RequestId, SubscriptionFilter } from '../protocol/types.ts'
 import type { ConnectOptions, Hub, Subscription } from './connection.ts'
@@ -81,7 +82,8 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
       if (!isNotification(message)) return
       notifications.push(message)
       if (message.method === 'notifications/progress') {
-        progress.get(message.params?.progressToken as RequestId)?.(message.params as Params)
+        const { params = {} } = message
+        if (isRequestId(params.progressToken)) progress.get(params.progressToken)?.(params)
       }
       const at = waiting.findIndex((waiter) => waiter.method === message.method)
       if (at === -1) untaken.push(message)
@@ -94,9 +96,10 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
     const { id, method, params = {} } = message
     if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
     try {
+      // The script refuses a method that is no input request.
       return { jsonrpc: '2.0', id, result: await hub.ask({ method, params } as InputRequest, String(id)) }
     } catch (problem) {
-      return { jsonrpc: '2.0', id, error: { code: -32601, message: (problem as Error).message } }
+      return { jsonrpc: '2.0', id, error: { code: -32601, message: messageOf(problem) } }
     }
   }
 
@@ -111,7 +114,9 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
     async request(method, params = {}, { signal, onProgress } = {}) {
       const id = hub.nextId()
       if (onProgress) progress.set(id, onProgress)
-      const asked = onProgress ? { ...params, _meta: { ...(params._meta as Params), progressToken: id } } : params
+      const asked = onProgress
+        ? { ...params, _meta: { ...(isObject(params._meta) && params._meta), progressToken: id } }
+        : params
       try {
         return await script.holds(connection.send({ jsonrpc: '2.0', id, method, params: asked }, signal))
       } finally {
@@ -119,13 +124,15 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
       }
     },
     async callTool(name, args = {}, requestOptions) {
+      // A tool's result, as its server says: a test looks at what it expects.
       return (await client.request('tools/call', { name, arguments: args }, requestOptions)) as CallToolResult
     },
     notify: (method, params) => connection.notify({ jsonrpc: '2.0', method, ...(params && { params }) }),
     subscribe: (filter) => connection.subscribe(filter),
     next(method) {
       const at = untaken.findIndex((notification) => notification.method === method)
-      if (at !== -1) return Promise.resolve(untaken.splice(at, 1)[0] as NotificationMessage)
+      const [earliest] = at === -1 ? [] : untaken.splice(at, 1)
+      if (earliest) return Promise.resolve(earliest)
       return new Promise((resolve) => waiting.push({ method, resolve }))
     },
     async dropStream() {

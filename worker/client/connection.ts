@@ -67,9 +67,9 @@ export function capabilitiesOf({ capabilities, answers = {} }: ConnectOptions): 
 }
 
 /** The result of a response, or its error, thrown. */
-export function resultOf(message: Message, status: number): Params {
-  if ('result' in message) return message.result
-  if (!('error' in message)) throw new RpcError('The server did not answer', { code: 0, status })
+export function resultOf(message: Message | undefined, status: number): Params {
+  if (message && 'result' in message) return message.result
+  if (!message || !('error' in message)) throw new RpcError('The server did not answer', { code: 0, status })
   const { code, message: text, data } = message.error
   throw new RpcError(text, { code, status, data })
 }

@@ -4,7 +4,7 @@ import { isResponse } from '../protocol/jsonrpc.ts'
 import type { Params, RequestId } from '../protocol/types.ts'
 import { aborted, type Connection, capabilitiesOf, clientInfoOf, type Hub, resultOf } from './connection.ts'
 import { RpcError } from './rpc-error.ts'
-import { bodyMessages, events } from './wire.ts'
+import { bodyMessages, events, parseMessage } from './wire.ts'
 
 export async function sseConnection(hub: Hub): Promise<Connection> {
   const { options, wire } = hub
@@ -23,9 +23,9 @@ export async function sseConnection(hub: Hub): Promise<Connection> {
   const deadline = (async (): Promise<never> => {
     try {
       for await (const { data } of stream) {
-        const message = JSON.parse(data) as Message
+        const message = parseMessage(data)
         hub.take(message, deliver)
-        if (isResponse(message)) answers.get(message.id as RequestId)?.(message)
+        if (isResponse(message) && message.id !== undefined) answers.get(message.id)?.(message)
       }
     } catch (problem) {
       if (!stop.signal.aborted) throw problem
@@ -42,7 +42,7 @@ export async function sseConnection(hub: Hub): Promise<Connection> {
     })
     if (response.status < 400) return response.body?.cancel()
     const [answer] = await bodyMessages(response)
-    resultOf(answer ?? ({} as Message), response.status)
+    resultOf(answer, response.status)
   }
 
   async function send(message: RequestMessage, signal?: AbortSignal): Promise<Params> {

@@ -39,13 +39,15 @@ export class Script {
   }
 
   /** @throws Error that names the question, when there is no answer to it */
-  async answer({ method, params = {} }: InputRequest, key: string): Promise<Params> {
+  async answer(request: InputRequest, key: string): Promise<Params> {
+    const { method } = request
+    const params: Params = request.params ?? {}
     const kind = kinds[method]
     const answers = kind && this.#answers[kind]
     if (!kind || !answers) throw new Error(`This client has no answer to ${method}`)
-    const answer = isList(answers) ? this.#next(kind, answers, params as Params) : answers
+    const answer = isList(answers) ? this.#next(kind, answers, params) : answers
     // What a list holds is as free as what a function returns.
-    return (typeof answer === 'function' ? await (answer as Answer)(params as Params, key) : answer) as Params
+    return (typeof answer === 'function' ? await (answer as Answer)(params, key) : answer) as Params
   }
 
   /** A call during which a question had no answer fails by that, whatever the server made of it. */

@@ -58,7 +58,7 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
       const answers = await bodyMessages(response)
       for (const answer of answers) hub.take(answer)
       const answer = answers.find((candidate) => isResponse(candidate) && candidate.id === message.id) ?? answers[0]
-      return resultOf(answer ?? ({} as Message), response.status)
+      return resultOf(answer, response.status)
     }
     const { messages, close } = streams.read(response, connection)
     // There is no more to hear of what was cancelled.
@@ -75,7 +75,7 @@ export async function sessionConnection(hub: Hub): Promise<Connection> {
     const response = await post(message)
     if (response.status >= 400) {
       const [answer] = await bodyMessages(response)
-      resultOf(answer ?? ({} as Message), response.status)
+      resultOf(answer, response.status)
     }
     await response.body?.cancel()
   }

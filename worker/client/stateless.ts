@@ -1,10 +1,10 @@
 /** A client without sessions: each request carries its envelope, questions come back as results. */
-import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
+import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import { enveloped, requestHeaders } from '../protocol/stateless-request.ts'
 import type { InputRequest, Params } from '../protocol/types.ts'
 import { type Connection, capabilitiesOf, clientInfoOf, type Hub, resultOf } from './connection.ts'
 import { RpcError } from './rpc-error.ts'
-import { bodyMessages, events, isEventStream } from './wire.ts'
+import { bodyMessages, events, isEventStream, parseMessage } from './wire.ts'
 
 export async function statelessConnection(hub: Hub): Promise<Connection> {
   const { options, wire } = hub
@@ -30,10 +30,10 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
     if (!isEventStream(response)) {
       const [answer] = await bodyMessages(response)
       if (answer) hub.take(answer)
-      return resultOf(answer ?? ({} as Message), response.status)
+      return resultOf(answer, response.status)
     }
     for await (const { data } of events(response)) {
-      const received = JSON.parse(data) as Message
+      const received = parseMessage(data)
       hub.take(received)
       if (!('method' in received)) return resultOf(received, response.status)
     }
@@ -53,6 +53,7 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
     const first = withEnvelope(message)
     let result = await exchange(first, signal)
     while (result.resultType === 'input_required') {
+      // An input_required result has input requests by their keys.
       const inputRequests = Object.entries((result.inputRequests ?? {}) as Record<string, InputRequest>)
       const answers = await Promise.all(inputRequests.map(async ([key, ask]) => [key, await hub.ask(ask, key)]))
       const { requestState } = result
@@ -82,15 +83,15 @@ export async function statelessConnection(hub: Hub): Promise<Connection> {
       const response = await post(withEnvelope({ ...message, params: { notifications: filter } }), stop.signal)
       if (!isEventStream(response)) {
         const [answer] = await bodyMessages(response)
-        resultOf(answer ?? ({} as Message), response.status)
+        resultOf(answer, response.status)
       }
       streams.add(stop)
       const stream = events(response)
       const acknowledged = await stream.next()
-      hub.take(JSON.parse(acknowledged.value?.data ?? 'null') as Message)
+      hub.take(parseMessage(acknowledged.value?.data ?? 'null'))
       const reading = (async () => {
         try {
-          for await (const { data } of stream) hub.take(JSON.parse(data) as Message)
+          for await (const { data } of stream) hub.take(parseMessage(data))
         } catch (problem) {
           if (!stop.signal.aborted) throw problem
         }

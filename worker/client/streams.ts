@@ -1,7 +1,7 @@
 /** The streams of a session, as a client reads them: over as many connections as it takes. */
 import type { Message } from '../protocol/jsonrpc.ts'
 import { RpcError } from './rpc-error.ts'
-import { events, isEventStream } from './wire.ts'
+import { events, isEventStream, parseMessage } from './wire.ts'
 
 /** One that is read now. */
 type Open = {
@@ -78,7 +78,7 @@ export class Streams {
             lastId = id ?? lastId
             wait = retry ?? wait
             open.resumable ||= lastId !== undefined
-            if (data !== '') yield JSON.parse(data) as Message
+            if (data !== '') yield parseMessage(data)
           }
         } catch (problem) {
           if (!open.connection.signal.aborted) throw problem

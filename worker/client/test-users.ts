@@ -20,9 +20,9 @@ export const madeUpToken = (user: MadeUp): string => mark + encodeBase64(utf8(JS
 export function parseTestUser(token: string): MadeUp | undefined {
   if (!token.startsWith(mark)) return undefined
   try {
-    const { subject, scopes, tenant, claims } = JSON.parse(
-      new TextDecoder().decode(decodeBase64(token.slice(mark.length))),
-    ) as Params
+    const user: unknown = JSON.parse(new TextDecoder().decode(decodeBase64(token.slice(mark.length))))
+    if (!isObject(user)) return undefined
+    const { subject, scopes, tenant, claims } = user
     if (typeof subject !== 'string' || !Array.isArray(scopes) || !isObject(claims)) return undefined
     return { subject, scopes: scopes.map(String), tenant: tenant === undefined ? undefined : String(tenant), claims }
   } catch {

@@ -55,6 +55,7 @@ function reach(target: Target, where: InProcessOptions): Reached {
   // Asked first: a binding may be called for another, and the name of any other property is a call.
   if (isFetching(target)) {
     const { env, ctx = { waitUntil() {}, passThroughOnException() {}, props: {} } } = where
+    // The test has given what its Worker takes.
     return { url: currentUrl(), fetch: async (request) => target.fetch(request, env as never, ctx as never) }
   }
   if (typeof target === 'function') return { url: currentUrl(), fetch: async (request) => target(request) }
@@ -62,7 +63,7 @@ function reach(target: Target, where: InProcessOptions): Reached {
   throw new Error('Connect to a URL, to what startServer() resolves to, to a Worker or to its fetch')
 }
 
-const isFetching = (target: object): target is Fetching => typeof (target as Partial<Fetching>).fetch === 'function'
+const isFetching = (target: object): target is Fetching => typeof Reflect.get(target, 'fetch') === 'function'
 
 const overHttp = (url: string | URL): Reached => ({
   url: new URL(url),
@@ -80,8 +81,11 @@ export async function bodyMessages(response: Response): Promise<Message[]> {
   } catch {
     throw new RpcError(`HTTP ${response.status}: ${text.slice(0, 200)}`, { code: 0, status: response.status })
   }
-  return Array.isArray(body) ? body : [body as Message]
+  return Array.isArray(body) ? body : [body as Message] // as parseMessage
 }
+
+/** A message of a server. It is not checked: a test looks at what it expects. */
+export const parseMessage = (text: string): Message => JSON.parse(text) as Message // see above
 
 export const isEventStream = (response: Response): boolean =>
   response.headers.get('Content-Type')?.startsWith('text/event-stream') === true
@@ -105,7 +109,9 @@ export async function* events(
     },
     ...(onId && { onId }),
   })
+  // The types of Workers and of browsers differ in the buffers that it takes.
   const decoder = new TextDecoderStream() as unknown as ReadableWritablePair<string, Uint8Array>
+  // An event stream has a body.
   const stream = (response.body as ReadableStream<Uint8Array>).pipeThrough(decoder).pipeThrough(parser)
   const reader = stream.getReader()
   const end = () => void reader.cancel().catch(() => {})

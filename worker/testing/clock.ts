@@ -19,6 +19,7 @@ const translated = new WeakSet<object>()
 
 /** Every storage of this isolate sets its alarms by the clock of the isolate. */
 export function translate(storage: DurableObjectStorage): void {
+  // Storages inherit their methods.
   const all = Object.getPrototypeOf(storage) as Alarms
   if (translated.has(all)) return
   translated.add(all)

@@ -1,5 +1,6 @@
 /** Which Durable Object keeps what: only its id says, and only the server's keys open that. */
 import { decodeBase64url } from '../protocol/base64url.ts'
+import { isObject } from '../protocol/jsonrpc.ts'
 import type { KeyRing } from '../sealing/seal.ts'
 
 /** What an object keeps: a client's session, a task, a state that has a handle; or an object by its name. */
@@ -37,7 +38,7 @@ export type ObjectName = { readonly class: string; readonly name: string }
 export async function objectOf(kept: DurableObjectRef, ring: KeyRing, className?: string): Promise<ObjectName> {
   if ('object' in kept) return { class: kept.class, name: kept.object }
   if ('task' in kept) {
-    const { name } = (await opened(kept.task, ring, 'task')) as { name: string }
+    const name = await nameIn(kept.task, ring, 'task')
     return { class: className ?? 'McpTask', name: `task ${name}` }
   }
   if ('state' in kept) {
@@ -47,8 +48,13 @@ export async function objectOf(kept: DurableObjectRef, ring: KeyRing, className?
   if (kept.session === undefined) {
     throw new Error('This client has no session: evict() what the server keeps for it, such as { task }, or everything')
   }
-  const { name } = (await opened(kept.session, ring, 'session')) as { name: string }
-  return { class: className ?? 'McpSession', name }
+  const name = await nameIn(kept.session, ring, 'session')
+  return { class: className ?? 'McpSession', name: String(name) }
+}
+
+async function nameIn(sealed: string, ring: KeyRing, kind: string): Promise<unknown> {
+  const value = await opened(sealed, ring, kind)
+  return isObject(value) ? value.name : undefined
 }
 
 /**

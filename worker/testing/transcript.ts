@@ -67,8 +67,8 @@ const width = 110
 
 /** Its id and method, or its id and what it is; and what it carries. */
 function written(message: Message): string {
-  const { id, method } = message as { id?: unknown; method?: string }
-  const kind = method ?? ('result' in message ? 'result' : 'error')
+  const { id } = message
+  const kind = 'method' in message ? message.method : 'result' in message ? 'result' : 'error'
   const body = 'result' in message ? message.result : 'error' in message ? message.error : message.params
   const head = [id ?? [], kind].flat().join(' ')
   return Object.keys(body ?? {}).length > 0 ? `${head} ${laidOut(body, '', head.length + 3)}` : head

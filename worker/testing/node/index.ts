@@ -68,6 +68,7 @@ export async function startServer({ config, env, vars, secrets, path = '/mcp' }:
     async advance(milliseconds) {
       const body = JSON.stringify({ milliseconds, objects: await stored() } satisfies Advance)
       const response = await fetch(new URL(advancePath, url), { method: 'POST', body })
+      // As withTestClock answers.
       const { problem } = response.ok ? ((await response.json()) as { problem?: string }) : { problem: withoutClock }
       if (problem) throw new Error(problem)
     },
@@ -110,6 +111,7 @@ export async function startIssuer(): Promise<FakeIssuer & { close(): Promise<voi
     answer.end(await response?.text())
   })
   await new Promise<void>((listening) => httpServer.listen(0, '127.0.0.1', listening))
+  // It listens on a port, not on a socket of the file system.
   issuer = await fakeIssuer(`http://127.0.0.1:${(httpServer.address() as AddressInfo).port}`)
   const close = () =>
     new Promise<void>((closed) => {

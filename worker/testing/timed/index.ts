@@ -1,5 +1,6 @@
 /** edgemcp/testing/timed: a Worker whose clock a test can put forward from outside. Not for deployments: anybody could. */
 import { DurableObject, exports } from 'cloudflare:workers'
+import { messageOf } from '../../protocol/errors.ts'
 import { type Alarmed, pass, takeOver, translate } from '../clock.ts'
 import { type Advance, advancePath } from './advance.ts'
 
@@ -33,7 +34,7 @@ export function withTestClock<M extends { default: object }>(main: M): M {
     name,
     isObject(exported) ? alarming(exported) : exported,
   ])
-  const worker = main.default as Fetching
+  const worker = main.default as Fetching // an entrypoint's fetch is optional, and has this type
   const fetch: Fetching['fetch'] = async (request, env, ctx) => {
     if (new URL(request.url).pathname === advancePath) return advance(await request.json())
     return worker.fetch?.(request, env, ctx) ?? new Response('This Worker has no fetch', { status: 404 })
@@ -76,7 +77,9 @@ type Stub = {
 
 async function advance({ milliseconds, objects }: Advance): Promise<Response> {
   const all = objects.map(({ class: name, id }): Alarmed => {
+    // Each class that the client found in storage is an export of this Worker.
     const namespace = (exports as unknown as Record<string, DurableObjectNamespace>)[name] as DurableObjectNamespace
+    // Each exported class was made by alarming().
     const stub = namespace.get(namespace.idFromString(id)) as unknown as Stub
     return {
       alarm: () => stub.testingAlarm(),
@@ -88,6 +91,6 @@ async function advance({ milliseconds, objects }: Advance): Promise<Response> {
     await pass(milliseconds, async () => all)
     return Response.json({})
   } catch (problem) {
-    return Response.json({ problem: (problem as Error).message })
+    return Response.json({ problem: messageOf(problem) })
   }
 }

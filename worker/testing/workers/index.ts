@@ -8,13 +8,15 @@ import { objectOf, type ServerUnderTest } from '../objects.ts'
 
 type Namespaces = Readonly<Record<string, DurableObjectNamespace & { getByName(name: string): DurableObjectStub }>>
 
+// The types of a Worker's own exports are its project's.
 const worker = exports as unknown as { default: Fetcher }
 const namespaces = Object.fromEntries(
+  // What is no namespace is left out.
   Object.entries(exports as unknown as Namespaces).filter(
     // The runner has an object of its own.
     ([name, exported]) => isNamespace(exported) && !name.startsWith('__VITEST'),
-  ),
-) as Namespaces
+  ), // every value is a namespace now
+) as Namespaces // see isNamespace
 
 // What shares this isolate asks it for the time, and finds its objects through it: from the first request on.
 takeOver()
@@ -75,8 +77,9 @@ function namespace(className: string): Namespaces[string] {
 }
 
 async function keyRing(): Promise<KeyRing> {
-  const secret = (env as { EDGEMCP_KEYS?: string }).EDGEMCP_KEYS
+  const secret = (env as { EDGEMCP_KEYS?: string }).EDGEMCP_KEYS // a secret is a text
   if (secret) return parseKeyRing(secret)
+  // The session object "keys" makes the key ring.
   const minting = namespace('McpSession').getByName('keys') as unknown as { keys(): Promise<KeyRing> }
   return minting.keys()
 }
@@ -87,6 +90,7 @@ function watchNamespaces(): void {
   for (; level; level = Object.getPrototypeOf(level)) {
     for (const method of ['get', 'getByName']) {
       if (!Object.hasOwn(level, method)) continue
+      // Both methods return a stub.
       const real = Reflect.get(level, method) as (...args: unknown[]) => DurableObjectStub
       const watched = function (this: unknown, ...args: unknown[]) {
         const stub = real.apply(this, args)
