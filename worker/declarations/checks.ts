@@ -82,7 +82,7 @@ export function checkPromptArguments({ item, args, complete }: Prompt): void {
   if (schema && schema.type !== 'object')
     throw new Error(`The argsSchema of prompt "${item.name}" must be an object schema`)
   for (const [argument, property] of Object.entries(isObject(schema?.properties) ? schema.properties : {})) {
-    const { type } = property as { type?: unknown }
+    const type = isObject(property) ? property.type : undefined
     if (type !== undefined && type !== 'string') {
       throw new Error(`The argument "${argument}" of prompt "${item.name}" must be a string: clients send nothing else`)
     }

@@ -75,8 +75,8 @@ function isBlock(value: unknown): value is ContentBlock {
 /** A value that a handler wrote as a content block: one with other members is data of its own kind. */
 function isPlainBlock(value: unknown): value is ContentBlock {
   if (!isBlock(value)) return false
-  const { texts, optional } = blockMembers[value.type] as (typeof blockMembers)[string]
-  return hasOnly(value, everyBlockHas, texts, optional)
+  const members = blockMembers[value.type]
+  return members !== undefined && hasOnly(value, everyBlockHas, members.texts, members.optional)
 }
 
 const isPlainBlocks = (value: unknown): value is ContentBlock[] => Array.isArray(value) && value.every(isPlainBlock)
@@ -161,15 +161,15 @@ export function resourceResult(result: ReadResourceResult): ReadResourceResult {
 /** The members that a result may have. A result of another server may say that it is complete. @throws TypeError */
 function taken<R extends object>(maker: string, result: R, names: readonly string[]): R {
   if (!isObject(result)) throw new TypeError(`${maker}() takes an object with ${listOf(names)}, not ${kindOf(result)}`)
-  const { resultType, ...members } = result as R & { resultType?: unknown }
+  const { resultType, ...members } = result
   const other =
     resultType === undefined || resultType === 'complete'
       ? Object.keys(members).find((name) => !names.includes(name))
       : 'resultType'
   if (other !== undefined) throw new TypeError(`${maker}() does not take "${other}": it takes ${listOf(names)}`)
-  const { _meta } = members as { _meta?: unknown }
+  const { _meta } = result
   refuseUnless(_meta === undefined || isObject(_meta), `${maker}() needs "_meta" that is an object`)
-  return members as unknown as R
+  return members as unknown as R // resultType is no member of R
 }
 
 function refuseUnless(isRight: boolean, problem: string): void {
@@ -260,22 +260,28 @@ const brokenOutput = (name: string, issues: Issues) =>
  * @throws McpError `internal_error` for anything else
  */
 export function getPromptResult(value: unknown, description: string | undefined, name: string): GetPromptResult {
-  const result = promptResults.has(value) || isWrittenPrompt(value) ? value : { messages: [value].flat() }
-  return { description, ...result, messages: (result.messages as unknown[]).map((part) => promptMessage(part, name)) }
+  const result: WrittenPrompt =
+    promptResults.has(value) || isWrittenPrompt(value) ? value : { messages: [value].flat() }
+  return { description, ...result, messages: result.messages.map((part) => promptMessage(part, name)) }
 }
 
-const isWrittenPrompt = (value: unknown): value is GetPromptResult =>
+/** A prompt result whose messages are still to be checked. */
+type WrittenPrompt = Omit<GetPromptResult, 'messages'> & { messages: readonly unknown[] }
+
+const isWrittenPrompt = (value: unknown): value is WrittenPrompt =>
   isObject(value) &&
   Array.isArray(value.messages) &&
   (value.description === undefined || typeof value.description === 'string') &&
   isOwnMeta(value._meta) &&
   hasOnly(value, promptResultMembers)
 
+const isMessage = (value: unknown): value is PromptMessage =>
+  isObject(value) && (value.role === 'user' || value.role === 'assistant') && isBlock(value.content)
+
 function promptMessage(part: unknown, name: string): PromptMessage {
   if (typeof part === 'string') return { role: 'user', content: text(part) }
   if (isPlainBlock(part)) return { role: 'user', content: part }
-  const isMessage = isObject(part) && (part.role === 'user' || part.role === 'assistant') && isBlock(part.content)
-  if (isMessage) return { role: part.role as PromptMessage['role'], content: part.content as ContentBlock }
+  if (isMessage(part)) return { role: part.role, content: part.content }
   const expected = 'text, content blocks, messages { role, content } of "user" or "assistant", or promptResult({ … })'
   throw brokenResult(`Prompt "${name}"`, part, expected)
 }
@@ -300,16 +306,19 @@ const isWrittenResource = (value: unknown): value is ReadResourceResult =>
 
 const contentsMembers = ['uri', 'mimeType', 'text', 'blob', '_meta']
 
+/** Contents that may leave out what their resource says. */
+type ContentsPart = { uri?: string; mimeType?: string; _meta?: Meta } & ({ text: string } | { blob: string })
+
+const isContentsPart = (value: unknown): value is ContentsPart =>
+  isObject(value) && (typeof value.text === 'string' || typeof value.blob === 'string')
+
 function contentsOf(part: unknown, uri: string, mimeType: string | undefined): ResourceContents {
   const described = mimeType === undefined ? { uri } : { uri, mimeType }
   if (typeof part === 'string') return { ...described, text: part }
   if (part instanceof ArrayBuffer) return contentsOf(new Uint8Array(part), uri, mimeType)
   if (part instanceof Uint8Array) return { ...described, blob: encodeBase64(part) }
-  const isPart = isObject(part) && (typeof part.text === 'string' || typeof part.blob === 'string')
   // Rows of a database that happen to have a text are not contents.
-  if (isPart && hasOnly(part, contentsMembers)) {
-    return { ...described, ...(part as Partial<ResourceContents>) } as ResourceContents
-  }
+  if (isContentsPart(part) && hasOnly(part, contentsMembers)) return { ...described, ...part }
   throw brokenResult(
     `Resource "${uri}"`,
     part,

@@ -10,7 +10,7 @@ const units: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 
  */
 export function milliseconds(duration: number | string, owner: string): number {
   const [, amount = '', unit = ''] = durationPattern.exec(String(duration)) ?? []
-  const value = typeof duration === 'number' ? duration : Number(amount || Number.NaN) * (units[unit] as number)
+  const value = typeof duration === 'number' ? duration : Number(amount || Number.NaN) * (units[unit] ?? Number.NaN)
   if (value >= 0 && Number.isFinite(value)) return Math.round(value)
   throw new Error(
     `${owner} is ${JSON.stringify(duration)}: use milliseconds, or a text such as '2s', '10m', '1h' or '7d'`,

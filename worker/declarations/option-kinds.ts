@@ -1,7 +1,7 @@
 /** What options may be: one kind for each sort of value, for tables of the options that a function takes. */
 import { isObject, type Kind, type Kinds } from './check-options.ts'
 
-const isFunction = (value: unknown) => typeof value === 'function'
+const isFunction = (value: unknown): value is object => typeof value === 'function'
 const isString = (value: unknown): value is string => typeof value === 'string'
 const isListOf = (value: unknown, accepts: (value: unknown) => boolean) => Array.isArray(value) && value.every(accepts)
 
@@ -70,7 +70,7 @@ export function mark<F extends object>(what: 'factory' | 'sink', marked: F): F {
   return marked
 }
 
-const isSink = (value: unknown): boolean => isFunction(value) && marks.get(value as object) !== 'factory'
+const isSink = (value: unknown): boolean => isFunction(value) && marks.get(value) !== 'factory'
 const isPlugin = (value: unknown): boolean => isObject(value) && isString(value.name)
 export const plugins: Kind = [
   (value) => isListOf(value, isPlugin),

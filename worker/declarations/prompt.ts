@@ -66,6 +66,7 @@ export function definePrompt(
     item: JSON.parse(JSON.stringify({ name, title, description, arguments: list, icons, _meta })),
     args: validator,
     visibleTo,
+    // Checked: each completer is of an argument, and every argument is a text.
     complete: complete as Prompt['complete'],
     handler,
   }
@@ -74,7 +75,7 @@ export function definePrompt(
 function promptArguments(schema: JsonSchema): PromptArgument[] {
   const required = Array.isArray(schema.required) ? schema.required : []
   return Object.entries(isObject(schema.properties) ? schema.properties : {}).map(([argument, property]) => {
-    const { title, description } = property as { title?: string; description?: string }
+    const { title, description } = property as { title?: string; description?: string } // they are texts in JSON Schema
     return { name: argument, title, description, required: required.includes(argument) }
   })
 }

@@ -87,9 +87,10 @@ export function defineResource(uri: string, definition: ResourceDefinition<strin
     template,
     caching,
     visibleTo,
+    // The variables are those of this template, so each function gets the ones that it declares.
     authorize: authorize as Resource['authorize'],
-    list: list as Resource['list'],
-    complete: complete as Resource['complete'],
-    handler: handler as Resource['handler'],
+    list: list as Resource['list'], // as above
+    complete: complete as Resource['complete'], // as above
+    handler: handler as Resource['handler'], // as above; checkResource has found a function
   }
 }

@@ -133,6 +133,7 @@ export function readSchema(
 ): Validator {
   refuseRawShape(schema, owner)
   validateSchema(schema, side, owner, reader)
+  // Anything but a Standard Schema is a JSON Schema: validateSchema has refused the rest.
   return isStandard(schema) ? readStandard(schema, side) : readJsonSchema(schema as JsonSchema, owner, reader)
 }
 
@@ -144,11 +145,13 @@ function refuseRawShape(schema: Schema, owner: string): void {
   throw new Error(`The ${owner} is an object of schemas: wrap it, as in z.object({ ${name}: … })`)
 }
 
-export const isStandard = (schema: Schema): schema is StandardSchema =>
+export const isStandard = (schema: unknown): schema is StandardSchema =>
+  // A value of any type can be asked for the member, null and undefined with `?.`.
   (schema as Partial<StandardSchema> | null | undefined)?.['~standard'] !== undefined
 
 function readStandard(schema: StandardSchema, side: 'input' | 'output'): Validator {
   const standard = schema['~standard']
+  // validateSchema has refused a schema without it.
   const describe = (standard.jsonSchema as NonNullable<typeof standard.jsonSchema>)[side]
   return {
     jsonSchema: describe({ target: 'draft-2020-12' }),
@@ -186,7 +189,7 @@ function validateSchema(
   owner: string,
   reader: JsonSchemaReader | undefined,
 ): void {
-  const standard = (schema as Partial<StandardSchema> | null | undefined)?.['~standard']
+  const standard = isStandard(schema) ? schema['~standard'] : undefined
   if (!standard) {
     if (!isObject(schema)) throw new Error(`The ${owner} must be a Standard Schema or a JSON Schema object`)
     if (reader) return
@@ -211,7 +214,7 @@ function validateSchema(
 }
 
 function readJsonSchema(schema: JsonSchema, owner: string, reader: JsonSchemaReader | undefined): Validator {
-  const issuesOf = (reader as JsonSchemaReader)(schema, owner)
+  const issuesOf = (reader as JsonSchemaReader)(schema, owner) // validateSchema has refused a server without one
   return {
     jsonSchema: schema,
     check(value) {

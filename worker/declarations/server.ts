@@ -125,7 +125,7 @@ export class Server {
     const tool = defineTool(
       this.prefix + name,
       definition,
-      handler as Tool['handler'],
+      handler as Tool['handler'], // it is called with what the input schema's validator returns
       this.registry.options.jsonSchema,
     )
     checkToolSchemas(tool)
@@ -144,6 +144,7 @@ export class Server {
   ): ResourceHandle<U> {
     checkDefinition('resource', uri, definition)
     checkResource(uri, definition, handler)
+    // The template names the variables at run time, and U in the types.
     const resource = defineResource(uri, definition as unknown as ResourceDefinition<string>, handler)
     checkTemplate(uri, resource)
     const registration = addEntry(
@@ -156,11 +157,13 @@ export class Server {
     )
     const { template } = resource
     const expand = (variables: object | undefined) =>
+      // TemplateVariables<U> is an object of texts, which TypeScript cannot see of any U.
       template ? template.uri((variables ?? {}) as Record<string, string>) : uri
     return {
       ...registration,
       uri: (...variables) => expand(variables[0]),
       updated: (...values) =>
+        // The variables of a template come first.
         this.notify.resourceUpdated(expand(values[0]), values[template ? 1 : 0] as Recipients | undefined),
     }
   }
@@ -179,8 +182,8 @@ export class Server {
     checkPrompt(this.prefix + name, definition, handler)
     const prompt = definePrompt(
       this.prefix + name,
-      definition as unknown as PromptDefinition<Schema | undefined>,
-      handler as Prompt['handler'],
+      definition as unknown as PromptDefinition<Schema | undefined>, // A is a Schema or undefined
+      handler as Prompt['handler'], // it is called with what the validator of argsSchema returns
       this.registry.options.jsonSchema,
     )
     checkPromptArguments(prompt)

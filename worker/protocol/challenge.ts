@@ -16,9 +16,9 @@ export function challengeText({ error, description, scopes, metadata }: Challeng
     error,
     error_description: description,
   }
-  const written = Object.entries(parameters)
-    .filter(([, value]) => value !== undefined)
-    .map(([name, value]) => `${name}="${quotable(value as string)}"`)
+  const written = Object.entries(parameters).flatMap(([name, value]) =>
+    value === undefined ? [] : [`${name}="${quotable(value)}"`],
+  )
   return `Bearer ${written.join(', ')}`.trim()
 }
 

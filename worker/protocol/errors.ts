@@ -48,6 +48,9 @@ export const errorTable = {
 
 export type ErrorKind = keyof typeof errorTable
 
+export const isErrorKind = (value: unknown): value is ErrorKind =>
+  typeof value === 'string' && Object.hasOwn(errorTable, value)
+
 /** A JSON-RPC code and the HTTP status it travels with when nothing has been sent yet. */
 export type ErrorNumbers = { code: number; status: number }
 
@@ -71,6 +74,9 @@ export class McpError extends Error {
     this.headers = headers
   }
 }
+
+/** The message of anything that was thrown. */
+export const messageOf = (thrown: unknown): string => (thrown instanceof Error ? thrown.message : String(thrown))
 
 /** Refuses a call beyond a limit. @param reason names the limit */
 export const tooManyRequests = (message: string, retryAfterSeconds: number, reason: string): McpError =>
@@ -99,9 +105,7 @@ function remoteError(thrown: unknown): McpError | undefined {
     return undefined
   // Its name says that it was one.
   const { kind, data, headers } = thrown as Error & Partial<Pick<McpError, 'kind' | 'data' | 'headers'>>
-  return kind !== undefined && Object.hasOwn(errorTable, kind)
-    ? new McpError(kind, thrown.message, data, headers ?? undefined)
-    : undefined
+  return isErrorKind(kind) ? new McpError(kind, thrown.message, data, headers ?? undefined) : undefined
 }
 
 /**

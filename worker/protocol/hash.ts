@@ -5,6 +5,6 @@
  */
 export function hash(text: string): number {
   let sum = 0x811c9dc5
-  for (const character of text) sum = Math.imul(sum ^ (character.codePointAt(0) as number), 0x01000193)
+  for (const character of text) sum = Math.imul(sum ^ (character.codePointAt(0) ?? 0), 0x01000193)
   return sum >>> 0
 }

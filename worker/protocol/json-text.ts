@@ -1,3 +1,6 @@
+import { messageOf } from './errors.ts'
+import { isObject } from './jsonrpc.ts'
+
 /**
  * The JSON of a value that loses nothing: what JSON would leave out, or would turn into `{}` or `null`, is refused.
  *
@@ -10,7 +13,7 @@ export function jsonText(value: unknown, owner: string): string | undefined {
   try {
     json = JSON.stringify(value)
   } catch (cause) {
-    throw new TypeError(`${owner} a value that has no JSON form: ${(cause as Error).message}`, { cause })
+    throw new TypeError(`${owner} a value that has no JSON form: ${messageOf(cause)}`, { cause })
   }
   const lost = lostIn(value, '')
   if (lost) throw new TypeError(`${owner} ${lost}, which has no JSON form: use ${representable}`)
@@ -23,7 +26,6 @@ const representable = 'plain objects, lists, texts, finite numbers, booleans and
 function lostIn(value: unknown, path: string): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : placed(String(value), path)
   if (typeof value === 'function' || typeof value === 'symbol') return placed(`a ${typeof value}`, path)
-  if (typeof value !== 'object' || value === null) return undefined
   if (Array.isArray(value)) {
     for (const [index, entry] of value.entries()) {
       const lost = lostIn(entry, `${path}[${index}]`)
@@ -31,6 +33,7 @@ function lostIn(value: unknown, path: string): string | undefined {
     }
     return undefined
   }
+  if (!isObject(value)) return undefined
   if ('toJSON' in value && typeof value.toJSON === 'function') return lostIn(value.toJSON(''), path)
   const keys = Object.keys(value)
   const prototype = Object.getPrototypeOf(value)
@@ -38,7 +41,7 @@ function lostIn(value: unknown, path: string): string | undefined {
   // A Map, a Response or a promise has no members of its own. Those of a buffer are its bytes, one by one.
   if (!isPlain && (keys.length === 0 || ArrayBuffer.isView(value))) return placed(nameOf(value), path)
   for (const key of keys) {
-    const lost = lostIn((value as Record<string, unknown>)[key], path ? `${path}.${key}` : key)
+    const lost = lostIn(value[key], path ? `${path}.${key}` : key)
     if (lost) return lost
   }
   return undefined

@@ -76,7 +76,7 @@ function shape(value: unknown): Exclude<Parsed, { batch: unknown }> {
     if (typeof value.method !== 'string') return refuse('"method" must be a string', id)
     if ('result' in value || 'error' in value) return refuse('A message has a method or a result, not both', id)
     if ('params' in value && !isObject(value.params)) return refuse('"params" must be an object', id)
-    return { message: value as unknown as Message }
+    return { message: value as unknown as Message } // each member of a request and a notification was checked
   }
   const isResult = 'result' in value
   if (!isResult && !('error' in value)) return refuse('A message has a method, a result or an error', id)
@@ -87,7 +87,7 @@ function shape(value: unknown): Exclude<Parsed, { batch: unknown }> {
   if (!isResult && !isErrorBody(value.error)) {
     return refuse('"error" must be an object with an integer code and a message')
   }
-  return { message: value as unknown as Message }
+  return { message: value as unknown as Message } // each member of a response was checked
 }
 
 const refuse = (message: string, id?: RequestId) => ({ malformed: new McpError('invalid_request', message), id })
@@ -105,11 +105,11 @@ const isErrorBody = (value: unknown) =>
   isObject(value) && Number.isInteger(value.code) && typeof value.message === 'string'
 
 function deeperThan(value: unknown, levels: number): boolean {
-  if (typeof value !== 'object' || value === null) return false
-  if (levels === 0) return true
   // The names of an array's members would be made into strings first.
-  if (Array.isArray(value)) return value.some((member) => deeperThan(member, levels - 1))
-  for (const name in value) if (deeperThan((value as Params)[name], levels - 1)) return true
+  if (Array.isArray(value)) return levels === 0 || value.some((member) => deeperThan(member, levels - 1))
+  if (!isObject(value)) return false
+  if (levels === 0) return true
+  for (const name in value) if (deeperThan(value[name], levels - 1)) return true
   return false
 }
 

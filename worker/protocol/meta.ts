@@ -55,7 +55,7 @@ export function progressToken(params: Params | undefined): RequestId | undefined
   throw new McpError('invalid_params', 'params._meta.progressToken must be a string or an integer')
 }
 
-export const isLogLevel = (value: unknown): value is LogLevel => (logLevels as readonly unknown[]).includes(value)
+export const isLogLevel = (value: unknown): value is LogLevel => logLevels.some((level) => level === value)
 
 export const isImplementation = (value: unknown): value is Implementation =>
   isObject(value) && typeof value.name === 'string' && typeof value.version === 'string'

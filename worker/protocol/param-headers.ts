@@ -48,6 +48,7 @@ export function headerParameters(
   function add({ [annotation]: header, type }: Params, path: readonly string[], reachable: boolean): void {
     complain?.([header, type, path, reachable], parameters)
     if (typeof header === 'string' && reachable)
+      // Of another type, a server does not start: `complain` has it refused.
       parameters.push({ header, path, type: type as HeaderParameter['type'] })
   }
 }

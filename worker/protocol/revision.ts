@@ -93,14 +93,14 @@ export function before(newer: Revision, difference: Difference): Revision {
 
 const changed = <T>(value: T, change?: (value: T) => T): T => (change ? change(value) : value)
 
-function reword<T extends { method: string; params?: unknown }>(
+function reword<T extends { method: string; params?: Params }>(
   message: T | undefined,
   changes: Difference['asks'],
   id?: string,
 ): T | undefined {
   const change = message && changes?.[message.method]
   if (!change) return message
-  const params = change((message.params ?? {}) as Params, id)
+  const params = change(message.params ?? {}, id)
   return params && { ...message, params }
 }
 

@@ -203,12 +203,12 @@ function find(parts: readonly Part[], uri: string): Record<string, string | stri
   begins[parts.length * places + end] = 1
   const reaches = new Uint8Array(places)
   for (let n = parts.length - 1; n >= 0; n--) {
-    const { lead, run, isOptional } = parts[n] as Part
+    const { lead, run, isOptional } = parts[n] as Part // n is an index of the list
     const [row, next] = [n * places, (n + 1) * places]
     // Where what the part takes may begin: at an end, or where what runs on leads to one.
     reaches.set(begins.subarray(next, next + places))
     for (const { 0: found, index } of run ? uri.matchAll(run.all) : []) {
-      for (let at = index + found.length - 1; at >= index; at--) reaches[at] ||= reaches[at + 1] as number
+      for (let at = index + found.length - 1; at >= index; at--) reaches[at] ||= reaches[at + 1] ?? 0
     }
     for (let at = 0; at <= end; at++) {
       const isWithinEncoded = uri[at - 1] === '%' || uri[at - 2] === '%'

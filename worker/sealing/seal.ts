@@ -36,8 +36,9 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
 
   function keyOf(id: string): Promise<CryptoKey> | undefined {
     const cached = imported.get(id)
-    if (cached || !Object.hasOwn(ring.keys, id)) return cached
-    const bytes = decodeBase64url(ring.keys[id] as string)
+    const text = Object.hasOwn(ring.keys, id) ? ring.keys[id] : undefined
+    if (cached || text === undefined) return cached
+    const bytes = decodeBase64url(text)
     const key = crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt'])
     imported.set(id, key)
     return key
@@ -45,7 +46,7 @@ export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
 
   return {
     async seal(purpose, principal, value, lifetimeMs) {
-      const key = (await keyOf(ring.current)) as CryptoKey
+      const key = (await keyOf(ring.current)) as CryptoKey // a ring has its current key
       const iv = randomBytes(ivBytes)
       const plain = utf8(JSON.stringify([now() + lifetimeMs, value]))
       const cipher = await crypto.subtle.encrypt(algorithm(iv, purpose, principal), key, plain)

@@ -29,7 +29,7 @@ function daysOfMonth(year: number, month: number): number {
 function isTime(text: string): boolean {
   const match = /^(\d\d):(\d\d):(\d\d)(?:\.\d+)?(?:z|([+-])(\d\d):(\d\d))$/i.exec(text)
   if (!match) return false
-  const [hour, minute, second] = match.slice(1, 4).map(Number) as [number, number, number]
+  const [hour = 0, minute = 0, second = 0] = match.slice(1, 4).map(Number)
   const [offsetHour, offsetMinute] = [Number(match[5] ?? 0), Number(match[6] ?? 0)]
   if (hour > 23 || minute > 59 || second > 60 || offsetHour > 23 || offsetMinute > 59) return false
   // A leap second is the last one of a day in UTC.
@@ -98,7 +98,7 @@ function isMailbox(text: string, isDomain: (text: string) => boolean): boolean {
   if (at < 0 || !localPart.test(local)) return false
   const literal = /^\[(?:(IPv6:)(.*)|(.*))\]$/i.exec(domain)
   if (!literal) return isDomain(domain)
-  return literal[1] ? isIpv6(literal[2] as string) : ipv4.test(literal[3] as string)
+  return literal[1] ? isIpv6(literal[2] ?? '') : ipv4.test(literal[3] ?? '')
 }
 
 const atom = "[\\w!#$%&'*+/=?^`{|}~\\u0080-\\uffff-]+"

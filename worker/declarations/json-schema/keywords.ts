@@ -68,6 +68,7 @@ const parts =
       const check = checkOf(key, seen)
       if (!check) return none
       seen?.add(key)
+      // `keysOf` returns keys of the value: names of an object, indexes of a list.
       const issues = check((value as Readonly<Record<string | number, unknown>>)[key])
       if (issues.length === 0) return none
       return issues.map(({ path, message }) => ({ path: path ? `${key}.${path}` : `${key}`, message }))
@@ -155,7 +156,7 @@ const required = (parameter: unknown): Check<Params> => {
 }
 
 const dependents: Keyword<Params> = (parameter, { read }) => {
-  const needs = readAll(parameter, (need) => (isList(need) ? required(need) : read(need)) as Check<Params>)
+  const needs = readAll(parameter, (need): Check<Params> => (isList(need) ? required(need) : read(need)))
   return (value, seen) => gather(needs, ([name, need]) => (has(value, name) ? need(value, seen) : none))
 }
 
@@ -217,15 +218,21 @@ const branch: Keyword = (parameter, { read }) => {
 
 type Type = readonly [is: (value: unknown) => boolean, name: string]
 
-const types: Readonly<Record<string, Type | undefined>> = {
-  __proto__: null as never,
-  string: [isText, 'a string'],
-  number: [isNumber, 'a number'],
-  integer: [Number.isInteger, 'an integer'],
-  boolean: [(value) => typeof value === 'boolean', 'true or false'],
-  object: [isObject, 'an object'],
-  array: [isList, 'an array'],
-  null: [(value) => value === null, 'null'],
+const types: ReadonlyMap<string, Type> = new Map<string, Type>([
+  ['string', [isText, 'a string']],
+  ['number', [isNumber, 'a number']],
+  ['integer', [Number.isInteger, 'an integer']],
+  ['boolean', [(value) => typeof value === 'boolean', 'true or false']],
+  ['object', [isObject, 'an object']],
+  ['array', [isList, 'an array']],
+  ['null', [(value) => value === null, 'null']],
+])
+
+/** @throws TypeError for what is no name of a type */
+function typeNamed(name: unknown): Type {
+  const type = types.get(String(name))
+  if (!type) throw new TypeError()
+  return type
 }
 
 const group = <V>(is: (value: unknown) => value is V, keywords: Record<string, Keyword<V>>): Group => [
@@ -249,7 +256,7 @@ export const groups: readonly Group[] = [
   }),
   group(isAnything, {
     type(parameter) {
-      const expected = [parameter].flat().map((name) => valid(isList, types[String(name)]) as Type)
+      const expected = [parameter].flat().map(typeNamed)
       const message = `must be ${expected.map(([, name]) => name).join(' or ')}`
       return (value) => (expected.some(([is]) => is(value)) ? none : issue(message))
     },

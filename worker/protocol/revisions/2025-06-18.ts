@@ -42,12 +42,16 @@ export const rev20250618 = before(rev20251125, {
 })
 
 function plainForm(params: Params): Params | undefined {
-  const schema = params.requestedSchema as Params
-  const properties = Object.entries(schema.properties as Record<string, Params>)
+  const schema = objectOr(params.requestedSchema)
+  const properties = Object.entries(objectOr(schema.properties)).map(
+    ([name, property]) => [name, objectOr(property)] as const,
+  )
   if (properties.some(([, property]) => property.type === 'array')) return undefined
   const plain = Object.fromEntries(properties.map(([name, property]) => [name, plainProperty(property)]))
   return { ...omit('mode')(params), requestedSchema: { ...omit('$schema')(schema), properties: plain } }
 }
+
+const objectOr = (value: unknown): Params => (isObject(value) ? value : {})
 
 function plainProperty(property: Params): Params {
   const plain = property.type === 'boolean' ? property : omit('default')(property)

@@ -14,7 +14,9 @@ export const sessionRevisions = revisions.filter((revision) => !revision.statele
 /** The dates that a stateless request may claim: what discovery and `unsupported_version` both list. */
 export const supportedVersions = statelessRevisions.map((revision) => revision.date)
 
-export const newestStateless = statelessRevisions[0] as Revision
+export const newestStateless: Revision = rev20260728
+
+const newestWithSessions: Revision = rev20251125
 
 /** The revision with this date, if it is spoken here. */
 export const revisionOf = (date: string): Revision | undefined => revisions.find((revision) => revision.date === date)
@@ -25,7 +27,7 @@ export const revisionOf = (date: string): Revision | undefined => revisions.find
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
  */
 export const negotiate = (requested: string): Revision =>
-  sessionRevisions.find((revision) => revision.date === requested) ?? (sessionRevisions[0] as Revision)
+  sessionRevisions.find((revision) => revision.date === requested) ?? newestWithSessions
 
 /** What a session request without any other sign of its version is taken for. */
 export const defaultRevision = rev20250326

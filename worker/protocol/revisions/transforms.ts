@@ -1,20 +1,21 @@
 /** The few verbs that differences between revisions are written with. */
+import { isObject } from '../jsonrpc.ts'
 import type { Params } from '../types.ts'
 
 /** A copy without these members. */
 export const omit =
   (...names: string[]) =>
   <T extends object>(value: T): T => {
-    const copy = { ...value } as Record<string, unknown>
-    for (const name of names) delete copy[name]
-    return copy as T
+    const copy = { ...value }
+    for (const name of names) Reflect.deleteProperty(copy, name)
+    return copy
   }
 
 /** Applies a change to every entry of a list member. */
 export const mapItems =
   (list: string, change: (entry: Params) => Params) =>
   <T extends object>(value: T): T => {
-    const entries = (value as Params)[list]
+    const entries: unknown = Reflect.get(value, list)
     return Array.isArray(entries) ? { ...value, [list]: entries.map(change) } : value
   }
 
@@ -22,8 +23,8 @@ export const mapItems =
 export const mapMember =
   (name: string, change: (member: Params) => Params) =>
   <T extends object>(value: T): T => {
-    const member = (value as Params)[name]
-    return typeof member === 'object' && member !== null ? { ...value, [name]: change(member as Params) } : value
+    const member: unknown = Reflect.get(value, name)
+    return isObject(member) ? { ...value, [name]: change(member) } : value
   }
 
 /** One change after another. */
