@@ -463,7 +463,7 @@ test('a log line is JSON, and a refusal is a warning', async () => {
   expect(lines()).toHaveLength(2)
 })
 
-test.each(['This sink is broken', 'This sink breaks later', 'toAnalytics() found no dataset'])(
+test.each(['This sink is broken', 'This sink breaks later', 'analyticsEngineSink() found no dataset'])(
   'a sink that fails harms nobody, and is reported: %s',
   async (problem) => {
     const reported = () => logs().filter((message) => message.includes(problem)).length
@@ -476,7 +476,7 @@ test.each(['This sink is broken', 'This sink breaks later', 'toAnalytics() found
 )
 
 test('an audit without a sink says what it needs', () => {
-  const message = '"to" of audit() must be a sink such as toLogs() returns, or a list of sinks, not'
+  const message = '"to" of audit() must be a sink such as consoleSink() returns, or a list of sinks, not'
   expect(() => audit({ to: [] })).toThrow(`${message} []`)
   expect(() => audit({} as never)).toThrow(`${message} undefined`)
 })

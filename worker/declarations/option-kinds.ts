@@ -78,7 +78,7 @@ export const plugins: Kind = [
 ]
 export const sinks: Kind = [
   (value) => [value].flat().length > 0 && [value].flat().every(isSink),
-  'a sink such as toLogs() returns, or a list of sinks',
+  'a sink such as consoleSink() returns, or a list of sinks',
   undefined,
   true,
 ]

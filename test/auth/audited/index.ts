@@ -1,7 +1,7 @@
 /** A server that tells of everything that its audit tells. */
 import { env } from 'cloudflare:workers'
 import { type Auth, createServer, type Limiter, McpError, policies, serve } from 'edgemcp'
-import { type AuditEvent, audit, type Dataset, toAnalytics, toLogs } from 'edgemcp/audit'
+import { type AuditEvent, analyticsEngineSink, audit, consoleSink, type Dataset } from 'edgemcp/audit'
 import { bearer } from 'edgemcp/auth'
 import { subscriptions } from 'edgemcp/subscriptions'
 import * as z from 'zod'
@@ -64,10 +64,10 @@ const audited = audit({
     async () => {
       throw new Error('This sink breaks later')
     },
-    toLogs(),
-    toAnalytics(AUDIT),
-    toAnalytics(() => undefined),
-    toAnalytics(() => memory),
+    consoleSink(),
+    analyticsEngineSink(AUDIT),
+    analyticsEngineSink(() => undefined),
+    analyticsEngineSink(() => memory),
     slowly,
   ],
 })

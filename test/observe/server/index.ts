@@ -7,12 +7,12 @@ import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '
 import { createServer, McpError, type Plugin, serve } from 'edgemcp'
 import { type AuditEvent, audit } from 'edgemcp/audit'
 import {
+  analyticsEngineSink,
+  consoleSink,
   type MethodEvent,
   messages,
   observe,
   openTelemetry,
-  toAnalytics,
-  toLogs,
   withTraceContext,
 } from 'edgemcp/observe'
 import { rateLimit } from 'edgemcp/rate-limit'
@@ -42,8 +42,8 @@ const plugins = [
   observe({
     to: [
       (event) => void events.push(event),
-      toLogs(),
-      toAnalytics(() => ({
+      consoleSink(),
+      analyticsEngineSink(() => ({
         writeDataPoint(point) {
           points.push(point)
           CALLS.writeDataPoint(point)

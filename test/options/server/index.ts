@@ -1,12 +1,12 @@
 /** Functions that are called as JavaScript may call them, each with what it has to say. */
 import { type Auth, createServer, policies, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
-import { audit, toAnalytics, toLogs } from 'edgemcp/audit'
+import { analyticsEngineSink, audit, consoleSink } from 'edgemcp/audit'
 import { bearer, cloudflareAccess, forTenant, oauthProvider } from 'edgemcp/auth'
 import { mount, proxy, rpcEntrypoint } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
 import { inspector } from 'edgemcp/inspector'
-import { messages, observe, toLogs as toCallLogs } from 'edgemcp/observe'
+import { messages, observe } from 'edgemcp/observe'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { page } from 'edgemcp/page'
 import { rateLimit } from 'edgemcp/rate-limit'
@@ -28,7 +28,7 @@ const document = { openapi: '3.1.0', paths: {} }
 
 const authExpected = 'an auth such as bearer({ issuer }) returns'
 const pluginsExpected = 'a list of plugins, such as [subscriptions(), rateLimit()]'
-const sinkExpected = 'a sink such as toLogs() returns, or a list of sinks'
+const sinkExpected = 'a sink such as consoleSink() returns, or a list of sinks'
 const limitsTake =
   '"limits" takes maxJsonDepth, maxBatchSize, maxBodyBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs and maxBufferedBytes'
 const pathExpected = 'a path such as "/mcp", without patterns'
@@ -170,15 +170,15 @@ const misspelt: readonly Case[] = [
   ],
   [
     'audit',
-    () => audit(loose({ to: toLogs(), addresses: false })),
+    () => audit(loose({ to: consoleSink(), addresses: false })),
     'audit() does not take "addresses" (did you mean "address"?): it takes to and address',
   ],
   [
     'observe',
-    () => observe(loose({ to: toCallLogs(), args: true })),
+    () => observe(loose({ to: consoleSink(), args: true })),
     'observe() does not take "args": it takes to and arguments',
   ],
-  ['messages', () => messages(loose({ to: toCallLogs(), all: true })), 'messages() does not take "all": it takes to'],
+  ['messages', () => messages(loose({ to: consoleSink(), all: true })), 'messages() does not take "all": it takes to'],
   [
     'inspector',
     () => inspector(loose({ open: true, url: '/' })),
@@ -306,7 +306,7 @@ const wrong: readonly Case[] = [
   ],
   [
     'plugins: a sink',
-    () => served({ plugins: [toLogs()] }),
+    () => served({ plugins: [consoleSink()] }),
     `"plugins" of serve() must be ${pluginsExpected}, not [a function]`,
   ],
   [
@@ -353,14 +353,14 @@ const wrong: readonly Case[] = [
   // What is written.
   [
     'audit: a sink for Analytics Engine that is not called',
-    () => audit(loose({ to: toAnalytics })),
+    () => audit(loose({ to: analyticsEngineSink })),
     `"to" of audit() must be ${sinkExpected}, not a function`,
   ],
   ['audit: no options', () => audit(loose()), 'audit() takes an object with to and address, not undefined'],
   ['audit: nowhere', () => audit({ to: [] }), `"to" of audit() must be ${sinkExpected}, not []`],
   [
     'audit: a sink that is not called',
-    () => audit(loose({ to: toLogs })),
+    () => audit(loose({ to: consoleSink })),
     `"to" of audit() must be ${sinkExpected}, not a function`,
   ],
   ['observe: nowhere', () => observe(loose({})), `"to" of observe() must be ${sinkExpected}, not undefined`],

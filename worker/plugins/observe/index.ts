@@ -1,9 +1,9 @@
 /** edgemcp/observe: what is called, how long it takes, and what comes of it. */
+export { analyticsEngineSink, type Dataset } from './analytics-engine-sink.ts'
+export { consoleSink } from './console-sink.ts'
 export type { CallOutcome, MethodEvent, Sink, Who } from './event.ts'
 export { type MessagesOptions, messages } from './messages.ts'
 export { type ObserveOptions, observe } from './observe.ts'
 export { type OpenTelemetry, openTelemetry } from './open-telemetry.ts'
-export { type Dataset, toAnalytics } from './to-analytics.ts'
-export { toLogs } from './to-logs.ts'
 export type { Trace } from './trace.ts'
 export { withTraceContext } from './with-trace-context.ts'

@@ -27,7 +27,7 @@ const maxSubjects = 50
  * answer to questions, and whatever was refused before it was called.
  *
  * @example
- * serve(server, { plugins: [messages({ to: toLogs() })] })
+ * serve(server, { plugins: [messages({ to: consoleSink() })] })
  */
 export function messages(options: MessagesOptions): Plugin {
   checkOptions('messages()', options, { to: kind.sinks })

@@ -25,7 +25,7 @@ export type ObserveOptions = {
  * that needs input has an event for each of its rounds.
  *
  * @example
- * serve(server, { plugins: [observe({ to: toLogs() })] })
+ * serve(server, { plugins: [observe({ to: consoleSink() })] })
  */
 export function observe(options: ObserveOptions): Plugin {
   checkOptions('observe()', options, { to: kind.sinks, arguments: kind.flag } satisfies KindsOf<ObserveOptions>)

@@ -21,7 +21,7 @@ const kinds: KindsOf<AuditOptions> = { to: kind.sinks, address: kind.flag }
  * At most fifty events a request, each after the response. No sink can hold up a request or make it fail.
  *
  * @example
- * serve(server, { auth, plugins: [audit({ to: [toLogs(), toAnalytics(() => env.AUDIT)] })] })
+ * serve(server, { auth, plugins: [audit({ to: [consoleSink(), analyticsEngineSink(() => env.AUDIT)] })] })
  * @throws Error with one sentence that names the fix
  */
 export function audit(options: AuditOptions): Plugin {

@@ -1,5 +1,5 @@
 /** edgemcp/audit: who was refused, and who used what takes scopes. */
+export { analyticsEngineSink, type Dataset } from '../analytics-engine-sink.ts'
+export { consoleSink } from '../console-sink.ts'
 export { type AuditOptions, audit } from './audit.ts'
 export type { AuditEvent, AuditTarget, Sink, Who, Why } from './event.ts'
-export { type Dataset, toAnalytics } from './to-analytics.ts'
-export { toLogs } from './to-logs.ts'

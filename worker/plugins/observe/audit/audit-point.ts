@@ -1,5 +1,5 @@
 /**
- * Events as data points of Workers Analytics Engine, one each. Where what is never changes; what is added is added at the end.
+ * The columns of an event of the audit in Workers Analytics Engine. A column keeps its meaning: a new one is added at the end.
  *
  * | column    | what                                             | column    | what                                    |
  * |-----------|--------------------------------------------------|-----------|-----------------------------------------|
@@ -19,61 +19,31 @@
  * @see https://developers.cloudflare.com/analytics/analytics-engine/limits/
  */
 
-import { mark } from '../../../declarations/option-kinds.ts'
-import { type Dataset, writePoint } from './data-point.ts'
-import type { Sink } from './event.ts'
+import type { Point } from '../analytics-engine-sink.ts'
+import type { AuditEvent } from './event.ts'
 
-export type { Dataset }
-
-/**
- * @param dataset the binding, or a function that returns it
- * @example
- * audit({ to: toAnalytics(() => env.AUDIT) })
- */
-export const toAnalytics = mark(
-  'factory',
-  (dataset: Dataset | (() => Dataset | undefined)): Sink =>
-    mark(
-      'sink',
-      ({
-        outcome,
-        reason,
-        principal,
-        address,
-        targets,
-        omitted,
-        scopes,
-        request,
-        session,
-        userAgent,
-        http,
-        status,
-      }) => {
-        const [first] = targets
-        const blobs = [
-          outcome,
-          reason?.kind,
-          reason?.message,
-          principal?.issuer,
-          principal?.subject,
-          principal?.client,
-          principal?.tenant,
-          address,
-          first?.method,
-          first?.name ?? first?.uri,
-          scopes.join(' '),
-          request,
-          session,
-          userAgent,
-          http.method,
-          http.path,
-          reason?.reason,
-        ]
-        writePoint(dataset, {
-          index: principal?.subject ?? address,
-          blobs,
-          doubles: [status, targets.length + omitted],
-        })
-      },
-    ),
-)
+export function auditPoint(event: AuditEvent): Point {
+  const { outcome, reason, principal, address, targets, omitted, scopes, request, session, userAgent, http, status } =
+    event
+  const [first] = targets
+  const blobs = [
+    outcome,
+    reason?.kind,
+    reason?.message,
+    principal?.issuer,
+    principal?.subject,
+    principal?.client,
+    principal?.tenant,
+    address,
+    first?.method,
+    first?.name ?? first?.uri,
+    scopes.join(' '),
+    request,
+    session,
+    userAgent,
+    http.method,
+    http.path,
+    reason?.reason,
+  ]
+  return { index: principal?.subject ?? address, blobs, doubles: [status, targets.length + omitted] }
+}
