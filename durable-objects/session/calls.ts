@@ -259,7 +259,7 @@ export function scopesToCancel(session: SessionParts, id: RequestId): readonly s
 
 /** Calls whose POST has been answered run on in an alarm: nothing else keeps an object in memory. */
 export async function holdAwake(session: SessionParts): Promise<void> {
-  if (session.running.size > 0) await drainMicrotasks(() => session.running.size === 0)
+  if (session.running.size > 0) await drainMicrotasks()
   if (session.running.size > 0)
     void session.alarms.set({ hold: Date.now() + keepAwakeAfterMs, answers: session.ledger.due })
 }

@@ -127,7 +127,7 @@ export class Session extends Store implements SessionRpc {
       return { status: 202, ...(await refusalsIn(pending, post)) }
     }
     const { epoch } = session.lifetime
-    await drainMicrotasks(() => pending.isSettled)
+    await drainMicrotasks(pending.settled)
     const waits = post.streams && !pending.isSettled
     const stream = () => becomeStream(session, pending, post.expires)
     const timer = waits ? setTimeout(stream, session.lifetime.terms.streamAfterMs) : null

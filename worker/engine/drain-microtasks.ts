@@ -1,7 +1,16 @@
 /** Turns of the microtask queue. A call that waits for nothing outside takes fewer. */
 const maxTurns = 64
 
-/** Runs microtasks until work is over, or waits for something outside. Most calls are over then, and need no timer. */
-export async function drainMicrotasks(isOver: () => boolean): Promise<void> {
-  for (let index = 0; index < maxTurns && !isOver(); index++) await undefined
+/**
+ * Runs microtasks until work has settled, or waits for something outside. Most calls have settled then, and need no timer.
+ *
+ * @param work left out: all turns
+ */
+export async function drainMicrotasks(work?: Promise<unknown>): Promise<void> {
+  let isSettled = false
+  const onSettled = () => {
+    isSettled = true
+  }
+  work?.then(onSettled, onSettled)
+  for (let turn = 0; turn < maxTurns && !isSettled; turn++) await undefined
 }

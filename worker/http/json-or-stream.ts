@@ -18,7 +18,7 @@ export async function jsonOrStream(messages: CallMessages, accept: AcceptedTypes
   let streamTimer: ReturnType<typeof setTimeout> | null = null
   let onStream = () => {}
   const answered = forward()
-  await drainMicrotasks(() => answer !== undefined)
+  await drainMicrotasks(answered)
   if (!answer) {
     // From now on the client can go before the answer comes: reading the signal watches its connection.
     void messages.signal
