@@ -36,11 +36,11 @@ test('its policy lets it run its own script, talk to its own server, and nothing
     `connect-src 'self'`,
     'img-src data:',
     'media-src data:',
+    `require-trusted-types-for 'script'`,
+    `trusted-types 'none'`,
     `base-uri 'none'`,
     `form-action 'none'`,
     `frame-ancestors 'none'`,
-    `require-trusted-types-for 'script'`,
-    `trusted-types 'none'`,
   ])
   expect(script).not.toContain('</script')
   expect(style).not.toContain('</style')

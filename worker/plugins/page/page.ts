@@ -9,24 +9,13 @@ import type { JsonSchema, ToolAnnotations } from '../../protocol/types.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { script, style } from './assets.ts'
 import { Html, html } from './html.ts'
+import { htmlResponse } from './html-response.ts'
 import { sourceHash } from './source-hash.ts'
 
 /** How to connect, and what everyone may see of what there is. It works without its script, and loads nothing. */
 export async function writePage(request: Request, host: ServerInfo): Promise<Response> {
-  const [styleHash, scriptHash, { text }] = await Promise.all([
-    sourceHash(style),
-    sourceHash(script),
-    write(request, host),
-  ])
-  return new Response(request.method === 'HEAD' ? null : text, {
-    headers: {
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': `default-src 'none'; style-src ${styleHash}; script-src ${scriptHash}; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,
-      'X-Content-Type-Options': 'nosniff',
-      'Referrer-Policy': 'no-referrer',
-      'Cache-Control': 'no-cache',
-    },
-  })
+  const [styleHash, scriptHash, page] = await Promise.all([sourceHash(style), sourceHash(script), write(request, host)])
+  return htmlResponse(request, page, [`style-src ${styleHash}`, `script-src ${scriptHash}`, 'img-src data:'])
 }
 
 async function write(request: Request, { auth, hasSessions, paths, server: { registry } }: ServerInfo): Promise<Html> {

@@ -1,6 +1,7 @@
 /** The page of the inspector: everything it does, its script does, as a client like any other. */
 import type { ServerInfo } from '../../../request-hooks.ts'
 import { Html, html } from '../html.ts'
+import { htmlResponse } from '../html-response.ts'
 import { sourceHash } from '../source-hash.ts'
 import { script, style } from './assets.ts'
 
@@ -9,27 +10,15 @@ export type Access = 'client' | 'key missing' | 'developer'
 
 export async function inspectorPage(request: Request, host: ServerInfo, access: Access): Promise<Response> {
   const [styleHash, scriptHash] = await hashes()
-  return new Response(request.method === 'HEAD' ? null : write(host, access).text, {
-    headers: {
-      'Content-Type': 'text/html; charset=utf-8',
-      'Content-Security-Policy': [
-        `default-src 'none'`,
-        `style-src ${styleHash}`,
-        `script-src ${scriptHash}`,
-        `connect-src 'self'`,
-        'img-src data:',
-        'media-src data:',
-        `base-uri 'none'`,
-        `form-action 'none'`,
-        `frame-ancestors 'none'`,
-        `require-trusted-types-for 'script'`,
-        `trusted-types 'none'`,
-      ].join('; '),
-      'X-Content-Type-Options': 'nosniff',
-      'Referrer-Policy': 'no-referrer',
-      'Cache-Control': 'no-cache',
-    },
-  })
+  return htmlResponse(request, write(host, access), [
+    `style-src ${styleHash}`,
+    `script-src ${scriptHash}`,
+    "connect-src 'self'",
+    'img-src data:',
+    'media-src data:',
+    "require-trusted-types-for 'script'",
+    "trusted-types 'none'",
+  ])
 }
 
 /** Of style and script, which never change while the Worker runs. */
