@@ -35,8 +35,13 @@ export function object<T>(className: string, name: string, placement: Placement)
  * @param minted a key ring that is kept, for a Worker whose secret has none
  */
 export function keys(minted: () => Promise<KeyRing>): (identity: string) => Promise<Sealer> {
-  const ringed = once(async () => sealer(secretRing() ?? (await minted())))
-  return async (identity) => sealerFor(await ringed(), identity)
+  let known: Sealer | undefined
+  return async (identity) => {
+    // Each request asks for itself until one has the keys. A promise of one request must not be shared with others: when the client of that request
+    // disconnects, the promise never settles.
+    known ??= sealer(secretRing() ?? (await minted()))
+    return sealerFor(known, identity)
+  }
 }
 
 /**
@@ -54,14 +59,11 @@ function secretRing(): KeyRing | undefined {
   return EDGEMCP_KEYS ? parseKeyRing(String(EDGEMCP_KEYS)) : undefined
 }
 
-/** Does something the first time it is asked for. What fails is tried again. */
+/** Makes a value when it is first read. No promise: one request would share it with others, and its client may disconnect before it settles. */
 export function once<T>(make: () => T): () => T {
   let cached: { value: T } | undefined
   return () => {
-    if (!cached) {
-      cached = { value: make() }
-      if (cached.value instanceof Promise) cached.value.catch(() => (cached = undefined))
-    }
+    cached ??= { value: make() }
     return cached.value
   }
 }

@@ -236,7 +236,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
       identity,
       admitted,
       termsOf,
-      sealer: once(() => keyed(identity)),
+      sealer: () => keyed(identity),
       documentSeals: once(() => {
         const sealer = secretSealer(identity)
         return sealer && { sealer, identity }

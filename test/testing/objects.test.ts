@@ -20,7 +20,7 @@ test('an object is found by what it keeps, whoever that is for', async () => {
   expect(await objectOf({ session }, ring, 'Other')).toEqual({ class: 'Other', name: 'of ada' })
   const task = await sealer(ring).seal('task', ada, { name: 'one', scopes: [] }, 1000)
   expect(await objectOf({ task }, ring)).toEqual({ class: 'McpTask', name: 'task one' })
-  await expect(objectOf({ task: `${task.slice(0, -40)}` }, ring)).rejects.toThrow('This is no id of a task')
+  await expect(objectOf({ task: `${task.slice(0, -40)}` }, ring)).rejects.toThrow('Not the id of a task')
 })
 
 test('so is one that keeps a state with a handle', async () => {

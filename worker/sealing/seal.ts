@@ -32,14 +32,14 @@ export const sealerFor = (sealer: Sealer, identity: string): Sealer => ({
 const ivBytes = 12
 
 export function sealer(ring: KeyRing, now: () => number = Date.now): Sealer {
-  const imported = new Map<string, Promise<CryptoKey>>()
+  const imported = new Map<string, CryptoKey>()
 
-  function keyOf(id: string): Promise<CryptoKey> | undefined {
+  async function keyOf(id: string): Promise<CryptoKey | undefined> {
     const cached = imported.get(id)
     const text = Object.hasOwn(ring.keys, id) ? ring.keys[id] : undefined
     if (cached || text === undefined) return cached
     const bytes = decodeBase64url(text)
-    const key = crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt'])
+    const key = await crypto.subtle.importKey('raw', bytes, 'AES-GCM', false, ['encrypt', 'decrypt'])
     imported.set(id, key)
     return key
   }

@@ -5,11 +5,15 @@ import { htmlResponse } from '../html-response.ts'
 import { sourceHash } from '../source-hash.ts'
 import { script, style } from './assets.ts'
 
+/** Of the style and the script, as the Content-Security-Policy has them. */
+let hashes: readonly string[] | undefined
+
 /** What the page offers besides what every client sees: in a deployment nothing, in development what needs the inspector's key. */
 export type Access = 'client' | 'key missing' | 'developer'
 
 export async function inspectorPage(request: Request, host: ServerInfo, access: Access): Promise<Response> {
-  const [styleHash, scriptHash] = await hashes()
+  hashes ??= await Promise.all([style, script].map(sourceHash))
+  const [styleHash, scriptHash] = hashes
   return htmlResponse(request, write(host, access), [
     `style-src ${styleHash}`,
     `script-src ${scriptHash}`,
@@ -20,10 +24,6 @@ export async function inspectorPage(request: Request, host: ServerInfo, access: 
     "trusted-types 'none'",
   ])
 }
-
-/** Of style and script, which never change while the Worker runs. */
-let hashed: Promise<string[]> | undefined
-const hashes = () => (hashed ??= Promise.all([style, script].map(sourceHash)))
 
 function write({ auth, hasSessions, paths, server: { registry } }: ServerInfo, access: Access): Html {
   const isDeveloper = access === 'developer'
