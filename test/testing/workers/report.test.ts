@@ -48,6 +48,6 @@ test('a session is over after a week', async () => {
 test('what is not there to be evicted is said', async () => {
   await using stateless = await connect(server, { revision: '2026-07-28' })
   await expect(server.evict(stateless)).rejects.toThrow('This client has no session')
-  await expect(server.evict({ task: 'mine' })).rejects.toThrow('This is no id of a task')
+  await expect(server.evict({ task: 'mine' })).rejects.toThrow('Not the id of a task')
   await expect(server.evict({ object: 'a', class: 'Notebook' })).rejects.toThrow('exports no Durable Object Notebook')
 })

@@ -157,8 +157,10 @@ function placeOf(lines: readonly string[]): string[] {
   const mine = end === -1 ? lines.slice(0, 1) : lines.slice(0, end)
   return mine.flatMap((line, at) => {
     const [, name = '<anonymous>', where] = /^\s+at (?:async )?(?:(.+) \()?(.+:\d+:\d+)\)?$/.exec(line) ?? []
-    const nameless = at === end - 1 ? 'the handler' : 'a function'
-    return where ? `    at ${name.endsWith('<anonymous>') ? nameless : name} (${where})` : []
+    const isHandler = at === end - 1
+    // V8 names an anonymous handler after the member that it is called as.
+    const isNameless = name.endsWith('<anonymous>') || (isHandler && name === 'Object.handler')
+    return where ? `    at ${isNameless ? (isHandler ? 'the handler' : 'a function') : name} (${where})` : []
   })
 }
 
