@@ -55,6 +55,13 @@ describe('combine', () => {
   })
 })
 
+test.each([403, 404])('metadata that one server answers with %s is left to the next', async (status) => {
+  const first = { ...served('notes', ''), fetch: async () => new Response('', { status }) }
+  const metadata = '/.well-known/oauth-protected-resource'
+  const second = { ...served('weather', '/weather'), fetch: async () => new Response('metadata of weather') }
+  expect(await ask(combine(first, second), metadata)).toBe('metadata of weather')
+})
+
 test('routeHandler returns undefined for paths of others', async () => {
   const handle = routeHandler(served('notes', '', ['/', '/metrics'])) as unknown as Fetch
   const answered = async (path: string) => (await handle(new Request(`https://a.example${path}`), {}, {}))?.status

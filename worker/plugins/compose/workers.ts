@@ -28,10 +28,13 @@ export const routeHandler = (worker: Served) => {
     if (own.has(pathname)) return worker.fetch(request, env, ctx)
     const isPublic = pathname === authorizationServer || ['', ...endpoints].includes(resourceIn(pathname))
     const response = isPublic ? await worker.fetch(request, env, ctx) : undefined
-    // This server has no auth. Another may have one.
-    return response?.status === 404 ? undefined : response
+    // A server without auth answers with 404, or with 403 to a foreign origin or host. Another server may have the metadata.
+    return response && notPublished.has(response.status) ? undefined : response
   }
 }
+
+/** Statuses of a server that does not publish metadata under a path. */
+const notPublished = new Set([403, 404])
 
 /** The path of the resource that a metadata path describes. */
 const resourceIn = (path: string) => (path.startsWith(protectedResource) ? path.slice(protectedResource.length) : path)
