@@ -40,8 +40,8 @@ export {
 } from './declarations/server.ts'
 export type { ToolDefinition, ToolHandler } from './declarations/tool.ts'
 export type { Method, MethodContext } from './engine/methods/method.ts'
-export type { Policy } from './http/guard.ts'
 export type { Limits } from './http/limits.ts'
+export type { Policy } from './http/origin-and-host.ts'
 export { type BrowserOptions, policies } from './http/policies.ts'
 export type {
   AnyPlugin,

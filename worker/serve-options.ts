@@ -2,7 +2,7 @@
 import type { ReplayLimits } from '../durable-objects/shared/event-log.ts'
 import { checkOptions, checkValue, isObject, type KindsOf } from './declarations/check-options.ts'
 import * as kind from './declarations/option-kinds.ts'
-import { policyKinds } from './http/check-policy.ts'
+import { policyKinds } from './http/check-origins-and-hosts.ts'
 import type { Limits } from './http/limits.ts'
 import type { DurableObjectOptions, ServeOptions, SessionOptions } from './serve.ts'
 

@@ -1,5 +1,5 @@
 /** `edgemcp openapi`: the operations of an OpenAPI document as a module, made once instead of whenever a Worker starts. */
-import type { Operation } from '../../worker/plugins/openapi/operation.ts'
+import type { Operation } from '../../worker/plugins/openapi/operation-type.ts'
 import { parseOpenApi } from '../../worker/plugins/openapi/parse-openapi.ts'
 import { CliError } from '../cli-error.ts'
 import { checkFree, firstLine, literal, nameFor, writeModule } from '../generated-module.ts'

@@ -128,7 +128,7 @@ test('the module of a large document compiles', async () => {
       extends: join(root, 'tsconfig.json'),
       compilerOptions: {
         types: [],
-        paths: { 'edgemcp/openapi': [join(root, 'worker/plugins/openapi/operation.ts')] },
+        paths: { 'edgemcp/openapi': [join(root, 'worker/plugins/openapi/operation-type.ts')] },
         declaration: true,
       },
       include: [join(folder, 'large.ts')],

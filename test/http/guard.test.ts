@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { preflight, withCors } from '../../worker/http/cors.ts'
-import { guardHost, guardOrigin, type Policy } from '../../worker/http/guard.ts'
+import { guardHost, guardOrigin, type Policy } from '../../worker/http/origin-and-host.ts'
 
 const open: Policy = { origins: [], hosts: [] }
 const verdict = (url: string, origin: string | undefined, policy: Partial<Policy> = {}) => {

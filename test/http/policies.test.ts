@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { checkOrigins } from '../../worker/http/check-policy.ts'
-import { guardHost, guardOrigin, type Policy } from '../../worker/http/guard.ts'
+import { checkOrigins } from '../../worker/http/check-origins-and-hosts.ts'
+import { guardHost, guardOrigin, type Policy } from '../../worker/http/origin-and-host.ts'
 import { policies } from '../../worker/http/policies.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { exchange, type RawAnswer } from './raw-http.ts'

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { type ErrorKind, errorTable } from '../../worker/protocol/errors.ts'
+import { negotiateVersion } from '../../worker/protocol/negotiate-version.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'
 import {
   defaultRevision,
-  negotiate,
   revisionOf,
   revisions,
   sessionRevisions,
@@ -658,7 +658,7 @@ describe('which revision', () => {
     ['1.0', R4],
     ['', R4],
   ])('a handshake for %s settles on %s', (asked, settled) => {
-    expect(negotiate(asked).date).toBe(settled)
+    expect(negotiateVersion(asked).date).toBe(settled)
   })
 
   test('without any sign it is 2025-03-26', () => {

@@ -25,7 +25,7 @@ async function filesOf(source: string): Promise<string[]> {
 
 const server = "export * from './worker/index.ts'"
 const subscriptions = ['durable-objects/subscriptions/session-part.ts', 'worker/engine/topics.ts']
-const documentCache = 'worker/plugins/auth/document-cache.ts'
+const documentCache = 'worker/plugins/auth/data-center-cache.ts'
 
 test('a server bundles subscriptions and the cache of documents with the entry points that need them', async () => {
   const files = await filesOf(server)

@@ -8,8 +8,8 @@ import type { RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Limiter, ServerInfo } from '../request-hooks.ts'
 import type { Sealer } from '../sealing/seal.ts'
-import type { Policy } from './guard.ts'
 import type { Limits } from './limits.ts'
+import type { Policy } from './origin-and-host.ts'
 
 export type Host = ServerInfo & {
   readonly limits: Limits

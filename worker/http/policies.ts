@@ -1,5 +1,5 @@
-import { checkBrowserPolicy } from './check-policy.ts'
-import type { Policy } from './guard.ts'
+import { checkBrowserPolicy } from './check-origins-and-hosts.ts'
+import type { Policy } from './origin-and-host.ts'
 
 export type BrowserOptions = {
   /** Origins of the pages that may call, such as `https://app.example.com`. */

@@ -1,7 +1,8 @@
 /** Checks principals that code outside of this project makes, which may be JavaScript or read from a store. */
-import { challengeText } from './challenge.ts'
+
 import { McpError } from './errors.ts'
 import type { Principal } from './principal.ts'
+import { challengeText } from './www-authenticate.ts'
 
 /**
  * Returns the principal that an `Auth` made.

@@ -5,9 +5,9 @@ import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { isImplementation } from '../../protocol/meta.ts'
+import { negotiateVersion } from '../../protocol/negotiate-version.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { Revision } from '../../protocol/revision.ts'
-import { negotiate } from '../../protocol/revisions/index.ts'
 import type { ClientCapabilities, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 import type { CallEnvironment } from '../call.ts'
@@ -25,7 +25,7 @@ function negotiateSession(params: Params | undefined): NegotiatedSession {
   const { elicitation, sampling, roots, extensions } = capabilities as ClientCapabilities
   const { name, version } = clientInfo
   const negotiated: NegotiatedSession = {
-    version: negotiate(protocolVersion).date,
+    version: negotiateVersion(protocolVersion).date,
     capabilities: { elicitation, sampling, roots, extensions },
     client: { name, version },
   }

@@ -28,11 +28,11 @@ import {
 } from './claims.ts'
 import type { Fetch } from './fetch-json.ts'
 import { checkTokenPrefixes, type IntrospectionOptions } from './introspection.ts'
-import { Issuer, type IssuerOptions, unavailable } from './issuer.ts'
+import { Issuer, type IssuerOptions, unavailable } from './jwt-issuer.ts'
 import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
 import { bearerToken, type Found } from './request-token.ts'
 import { countDeclared, declaredScopes, findUnscoped } from './scopes.ts'
-import { VerifiedTokens } from './verified.ts'
+import { VerifiedTokens } from './verified-token-cache.ts'
 
 export type BearerOptions = ClaimOptions &
   StoredPrincipals &

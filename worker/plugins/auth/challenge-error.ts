@@ -1,6 +1,7 @@
 /** How a caller is told what it takes. */
-import { type Challenge, challengeText } from '../../protocol/challenge.ts'
+
 import { McpError } from '../../protocol/errors.ts'
+import { type Challenge, challengeText } from '../../protocol/www-authenticate.ts'
 import type { IncomingRequest, ServerInfo } from '../../request-hooks.ts'
 import { metadataUrl, resourceOf } from './metadata.ts'
 

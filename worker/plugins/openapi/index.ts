@@ -1,5 +1,5 @@
 /** edgemcp/openapi: the operations of an HTTP API as tools. */
 
 export { type OpenApiToolsOptions, openApiTools } from './openapi-tools.ts'
-export type { Operation } from './operation.ts'
+export type { Operation } from './operation-type.ts'
 export { type ParseOpenApiOptions, parseOpenApi } from './parse-openapi.ts'

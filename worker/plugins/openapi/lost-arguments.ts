@@ -1,5 +1,5 @@
 import { isObject } from '../../protocol/jsonrpc.ts'
-import { canHaveBody, isSamePlace, type Operation, type OperationParameter } from './operation.ts'
+import { canHaveBody, isSamePlace, type Operation, type OperationParameter } from './operation-type.ts'
 
 /** The names of a path's parameters. */
 export const namesInPath = (path: string): string[] =>

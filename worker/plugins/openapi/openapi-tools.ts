@@ -1,16 +1,14 @@
 import { checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
-import type { Context } from '../../declarations/context.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module } from '../../declarations/server.ts'
-import { BoundedBody, maxAnswerBytes } from '../../protocol/bounded-body.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import { isSecureUrl } from '../../protocol/secure-url.ts'
 import type { Params } from '../../protocol/types.ts'
+import { callOperation } from './call-operation.ts'
 import { refuseLostArguments } from './lost-arguments.ts'
-import type { Operation } from './operation.ts'
+import type { Operation } from './operation-type.ts'
 import { headerKey, isReservedHeader } from './reserved-headers.ts'
-import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
 
 type HeaderValue = string | undefined
 
@@ -37,9 +35,6 @@ const kinds: KindsOf<OpenApiToolsOptions> = {
   prefix: kind.string,
   scopes: kind.scopesOrFunction,
 }
-
-/** Characters of an error's body that the model gets. */
-const maxErrorCharacters = 1000
 
 /**
  * Operations of an HTTP API as tools. The server needs the checker for plain JSON Schemas, of `edgemcp/json-schema`.
@@ -83,7 +78,7 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
       }
       server.tool(prefix + name, definition, (args, ctx) =>
         // The input schema is an object schema.
-        call(operation, baseUrl, args as Params, headersFor(headers, ctx.principal), ctx),
+        callOperation(operation, baseUrl, args as Params, headersFor(headers, ctx.principal), ctx),
       )
     }
   }
@@ -121,62 +116,3 @@ function headersFor(
     return value === undefined ? [] : [[name, value]]
   })
 }
-
-async function call(
-  { method, path, parameters, hasBody, bodyType = 'application/json' }: Operation,
-  baseUrl: string,
-  args: Params,
-  headers: readonly [name: string, value: string][],
-  ctx: Context,
-) {
-  const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
-  const sent = new Headers({ Accept: 'application/json' })
-  for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
-    const values = [args[argument] ?? []].flat()
-    const queried = separator && values.length > 0 ? [values.map(textOf).join(separator)] : values
-    if (place === 'query') for (const value of queried) url.searchParams.append(name, textOf(value))
-    if (place === 'header' && values.length > 0) sent.set(name, values.map(textOf).join(', '))
-  }
-  // After the arguments: the developer's value wins.
-  for (const [name, value] of headers) sent.set(name, value)
-  if (hasBody && args.body !== undefined) sent.set('Content-Type', bodyType)
-  const body = hasBody && args.body !== undefined ? JSON.stringify(args.body) : null
-  const response = await fetchSameOrigin(url, { method, headers: sent, body, signal: ctx.signal }).catch((problem) => {
-    ctx.signal.throwIfAborted()
-    if (problem instanceof UnfollowedRedirect) throw problem
-    throw new Error(`${url.host} does not answer`, { cause: problem })
-  })
-  const where = `${method} ${url.pathname}: HTTP ${response.status}`
-  const text = await boundedText(response)
-  if (text === undefined) {
-    throw new Error(
-      `${where} with a body of more than ${maxAnswerBytes} bytes, which openApiTools() does not read: ask for a smaller part`,
-    )
-  }
-  if (response.ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${response.status}` }] }
-  const message = `${where}. ${text.slice(0, maxErrorCharacters)}`.trim()
-  return { content: [{ type: 'text' as const, text: message }], isError: true }
-
-  function inPath(name: string): string {
-    const argument = Object.entries(parameters).find(([, place]) => place.in === 'path' && place.name === name)?.[0]
-    const value = args[argument ?? name]
-    const text = Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)
-    // Encoded or not, it would be another path.
-    if (/^\.{0,2}$/.test(text)) throw new Error(`"${text}" cannot be a part of the path ${path}`)
-    return encodeURIComponent(text)
-  }
-}
-
-/** The text of a body; `undefined` for a body that is too large, which is cancelled. */
-async function boundedText({ body }: Response): Promise<string | undefined> {
-  if (!body) return ''
-  const bounded = new BoundedBody(body)
-  try {
-    return await new Response(bounded.stream).text()
-  } catch (problem) {
-    if (bounded.isTooLarge) return undefined
-    throw problem
-  }
-}
-
-const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))

@@ -17,15 +17,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import { principalKey } from '../../protocol/principal.ts'
 import type { InputRequest, Notification, Params, Result } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
-import {
-  errorIn,
-  openTaskId,
-  orUnknownTask,
-  type Site,
-  type TaskReference,
-  taskNamed,
-  timesOf,
-} from './task-methods.ts'
+import { errorIn, openTaskId, orUnknownTask, type Site, type TaskReference, taskNamed, timesOf } from './task-ids.ts'
 
 export const experimentalCapabilities: Params = { tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } } }
 

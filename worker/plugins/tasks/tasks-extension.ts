@@ -25,7 +25,7 @@ import {
   taskNamed,
   timesOf,
   topicOf,
-} from './task-methods.ts'
+} from './task-ids.ts'
 
 export const tasksExtension = 'io.modelcontextprotocol/tasks'
 

@@ -6,7 +6,7 @@
 import { before } from '../revision.ts'
 import type { Params } from '../types.ts'
 import { rev20250326 } from './2025-03-26.ts'
-import { mapContent, mapItems, omit } from './transforms.ts'
+import { mapContent, mapItems, omit } from './transform-helpers.ts'
 
 export const rev20241105 = before(rev20250326, {
   date: '2024-11-05',

@@ -6,7 +6,7 @@
 import { before } from '../revision.ts'
 import type { ClientCapabilities, Params } from '../types.ts'
 import { rev20250618 } from './2025-06-18.ts'
-import { mapContent, mapItems, mapMember, omit, pipe } from './transforms.ts'
+import { mapContent, mapItems, mapMember, omit, pipe } from './transform-helpers.ts'
 
 const untitled = omit('title', '_meta')
 const undated = mapMember('annotations', omit('lastModified'))

@@ -7,7 +7,7 @@ import { isObject } from '../jsonrpc.ts'
 import { before } from '../revision.ts'
 import type { ClientCapabilities, Params } from '../types.ts'
 import { rev20251125 } from './2025-11-25.ts'
-import { mapContent, mapItems, omit } from './transforms.ts'
+import { mapContent, mapItems, omit } from './transform-helpers.ts'
 
 const noIcons = omit('icons')
 

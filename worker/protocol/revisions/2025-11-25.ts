@@ -7,7 +7,7 @@ import { serverInfoKey } from '../meta.ts'
 import { before } from '../revision.ts'
 import type { Result } from '../types.ts'
 import { rev20260728 } from './2026-07-28.ts'
-import { mapItems, omit } from './transforms.ts'
+import { mapItems, omit } from './transform-helpers.ts'
 import { wrapOutputSchema, wrapStructuredContent } from './wrapped-output.ts'
 
 export const rev20251125 = before(rev20260728, {

@@ -16,18 +16,10 @@ export const supportedVersions = statelessRevisions.map((revision) => revision.d
 
 export const newestStateless: Revision = rev20260728
 
-const newestWithSessions: Revision = rev20251125
+export const newestWithSessions: Revision = rev20251125
 
 /** The revision with this date, if it is spoken here. */
 export const revisionOf = (date: string): Revision | undefined => revisions.find((revision) => revision.date === date)
-
-/**
- * What a handshake settles on: the version asked for when it has sessions, the newest that has them otherwise.
- *
- * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/lifecycle#version-negotiation
- */
-export const negotiate = (requested: string): Revision =>
-  sessionRevisions.find((revision) => revision.date === requested) ?? newestWithSessions
 
 /** What a session request without any other sign of its version is taken for. */
 export const defaultRevision = rev20250326

@@ -4,11 +4,12 @@ import { maxAnswerBytes } from '../../../protocol/bounded-body.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { type ErrorKind, errorTable, McpError } from '../../../protocol/errors.ts'
 import { isObject, type RequestMessage } from '../../../protocol/jsonrpc.ts'
-import { negotiate, newestStateless } from '../../../protocol/revisions/index.ts'
+import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
+import { newestStateless } from '../../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../../protocol/stateless-request.ts'
 import type { ClientCapabilities, Params, Result, ServerCapabilities } from '../../../protocol/types.ts'
-import { type Match, matchResponse, type Peer } from './match-response.ts'
 import { type InputRequired, invalidResult, readResult } from './results.ts'
+import { type Match, matchResponse, type Peer } from './upstream-response.ts'
 import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
 
 /** On whose behalf a request is sent. */
@@ -44,7 +45,7 @@ type Answered = { readonly response: Response; readonly match: Match }
 
 const { date } = newestStateless
 const clientInfo = { name: 'edgemcp', version: '1' }
-const { date: newestSession, error: errorInSession } = negotiate('')
+const { date: newestSession, error: errorInSession } = negotiateVersion('')
 /** After this an upstream is asked again what it offers and whether it has sessions. */
 const descriptionMs = 60_000
 /** Descriptions of one upstream: one for each set of headers. */

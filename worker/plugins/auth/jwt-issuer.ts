@@ -14,7 +14,7 @@ import { BadToken } from './bad-token.ts'
 import type { Claims } from './claims.ts'
 import { type Fetch, safeUrl } from './fetch-json.ts'
 import { Introspection, type IntrospectionOptions } from './introspection.ts'
-import { type IssuerDocument, IssuerDocuments } from './issuer-documents.ts'
+import { type IssuerDocument, IssuerDocuments } from './issuer-keys-and-metadata.ts'
 
 export type IssuerOptions = {
   /** `iss` of its tokens, as it writes it: an https URL, or http on this machine. */

@@ -5,7 +5,7 @@
  */
 import { checkOptions, type KindsOf } from '../declarations/check-options.ts'
 import { required, strings } from '../declarations/option-kinds.ts'
-import type { Policy } from './guard.ts'
+import type { Policy } from './origin-and-host.ts'
 import type { BrowserOptions } from './policies.ts'
 
 export const policyKinds: KindsOf<Policy> = { origins: strings, hosts: strings }

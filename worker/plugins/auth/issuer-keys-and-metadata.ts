@@ -10,7 +10,7 @@ import type { JSONWebKeySet, JWK } from 'jose'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
-import { DocumentCache } from './document-cache.ts'
+import { DocumentCache } from './data-center-cache.ts'
 import { type Fetch, fetchJson, safeUrl } from './fetch-json.ts'
 
 export type IssuerDocument = {

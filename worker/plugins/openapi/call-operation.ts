@@ -1,0 +1,69 @@
+/** The HTTP request of an operation, and its response as the result of a tool. */
+import type { Context } from '../../declarations/context.ts'
+import { BoundedBody, maxAnswerBytes } from '../../protocol/bounded-body.ts'
+import type { Params } from '../../protocol/types.ts'
+import type { Operation } from './operation-type.ts'
+import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
+
+/** Characters of an error's body that the model gets. */
+const maxErrorCharacters = 1000
+
+/** Sends the request of an operation and returns the answer of the API as a result. */
+export async function callOperation(
+  { method, path, parameters, hasBody, bodyType = 'application/json' }: Operation,
+  baseUrl: string,
+  args: Params,
+  headers: readonly [name: string, value: string][],
+  ctx: Context,
+) {
+  const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
+  const sent = new Headers({ Accept: 'application/json' })
+  for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
+    const values = [args[argument] ?? []].flat()
+    const queried = separator && values.length > 0 ? [values.map(textOf).join(separator)] : values
+    if (place === 'query') for (const value of queried) url.searchParams.append(name, textOf(value))
+    if (place === 'header' && values.length > 0) sent.set(name, values.map(textOf).join(', '))
+  }
+  // After the arguments: the developer's value wins.
+  for (const [name, value] of headers) sent.set(name, value)
+  if (hasBody && args.body !== undefined) sent.set('Content-Type', bodyType)
+  const body = hasBody && args.body !== undefined ? JSON.stringify(args.body) : null
+  const response = await fetchSameOrigin(url, { method, headers: sent, body, signal: ctx.signal }).catch((problem) => {
+    ctx.signal.throwIfAborted()
+    if (problem instanceof UnfollowedRedirect) throw problem
+    throw new Error(`${url.host} does not answer`, { cause: problem })
+  })
+  const where = `${method} ${url.pathname}: HTTP ${response.status}`
+  const text = await boundedText(response)
+  if (text === undefined) {
+    throw new Error(
+      `${where} with a body of more than ${maxAnswerBytes} bytes, which openApiTools() does not read: ask for a smaller part`,
+    )
+  }
+  if (response.ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${response.status}` }] }
+  const message = `${where}. ${text.slice(0, maxErrorCharacters)}`.trim()
+  return { content: [{ type: 'text' as const, text: message }], isError: true }
+
+  function inPath(name: string): string {
+    const argument = Object.entries(parameters).find(([, place]) => place.in === 'path' && place.name === name)?.[0]
+    const value = args[argument ?? name]
+    const text = Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)
+    // Encoded or not, it would be another path.
+    if (/^\.{0,2}$/.test(text)) throw new Error(`"${text}" cannot be a part of the path ${path}`)
+    return encodeURIComponent(text)
+  }
+}
+
+/** The text of a body; `undefined` for a body that is too large, which is cancelled. */
+async function boundedText({ body }: Response): Promise<string | undefined> {
+  if (!body) return ''
+  const bounded = new BoundedBody(body)
+  try {
+    return await new Response(bounded.stream).text()
+  } catch (problem) {
+    if (bounded.isTooLarge) return undefined
+    throw problem
+  }
+}
+
+const textOf = (value: unknown): string => (typeof value === 'object' ? JSON.stringify(value) : String(value))
