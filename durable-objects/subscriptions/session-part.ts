@@ -55,11 +55,14 @@ export class Subscriptions {
     signal: AbortSignal,
   ): Promise<void> {
     const { host, values, lifetime } = this.#session
-    await checkSubscription(host.server.registry, { principal }, uri)
-    signal.throwIfAborted()
-    lifetime.scheduleExpiry(expires)
+    const checked = checkSubscription(host.server.registry, { principal }, uri)
+    // The queue awaits it, which may be later than it fails.
+    checked.catch(() => {})
     const topics = topicsFor([{ resource: uri }], principal ?? {})
     const hasRoom = await this.#oneByOne(async () => {
+      await checked
+      signal.throwIfAborted()
+      lifetime.scheduleExpiry(expires)
       const isThere = await this.listen(principal)
       if (scopes.length > 0) {
         values.put('subscribedScopes', [...new Set([...subscribedScopes(this.#session), ...scopes])])
@@ -74,12 +77,14 @@ export class Subscriptions {
   }
 
   async unsubscribe(uri: string, { principal }: SessionCall): Promise<void> {
-    if (this.#session.values.get('updatesShard') !== undefined) await this.listen(principal)
     const topics = topicsFor([{ resource: uri }], principal ?? {})
-    await subscriptionsOf(this.#session)?.unsubscribe(addressOf(this.#session), topics)
+    await this.#oneByOne(async () => {
+      if (this.#session.values.get('updatesShard') !== undefined) await this.listen(principal)
+      await subscriptionsOf(this.#session)?.unsubscribe(addressOf(this.#session), topics)
+    })
   }
 
-  /** Changes subscriptions one after the other, so that what is registered and the scopes it takes agree. */
+  /** Changes subscriptions in the order of their requests, so that what is registered, and the scopes it takes, agree with the last of them. */
   #oneByOne<T>(change: () => Promise<T>): Promise<T> {
     const changed = this.#changing.then(change)
     this.#changing = changed.then(

@@ -1,6 +1,8 @@
-import { expect } from 'vitest'
+import { expect, test } from 'vitest'
 import type { Params } from '../../worker/protocol/types.ts'
+import { connect } from '../../worker/testing/index.ts'
 import { behaviour, withServer } from '../support/behaviour.ts'
+import { startEverything } from '../support/server.ts'
 
 withServer()
 
@@ -96,6 +98,32 @@ behaviour(
     },
   },
 )
+
+test('a batch that subscribes and unsubscribes leaves no subscription', async () => {
+  await using server = await startEverything()
+  await using client = await connect(server.url, { revision: '2025-03-26' })
+  await client.subscribe({ resourceSubscriptions: ['note://2'] })
+  const methods = ['resources/subscribe', 'resources/unsubscribe']
+  const batch = methods.map((method, id) => ({
+    jsonrpc: '2.0',
+    id: `batch ${id}`,
+    method,
+    params: { uri: 'note://1' },
+  }))
+  const response = await fetch(server.url, {
+    method: 'POST',
+    headers: {
+      'Content-Type': 'application/json',
+      Accept: 'application/json, text/event-stream',
+      'Mcp-Session-Id': client.session as string,
+    },
+    body: JSON.stringify(batch),
+  })
+  await response.text()
+  await client.callTool('touch', { id: '1' })
+  await client.callTool('touch', { id: '2' })
+  expect((await client.next('notifications/resources/updated')).params).toMatchObject({ uri: 'note://2' })
+})
 
 const lists = {
   tool: { list: 'tools', names: (result: Params) => (result.tools as { name: string }[]).map(({ name }) => name) },
