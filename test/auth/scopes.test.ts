@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createServer } from '../../worker/declarations/server.ts'
+import { extension } from '../../worker/engine/extension.ts'
 import { bearer, findUnscoped } from '../../worker/plugins/auth/index.ts'
 import { connect, everyRevision } from '../../worker/testing/index.ts'
+import { play } from '../engine/stage.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 
 let server: TestServer
@@ -139,4 +141,24 @@ test.each([[['two words']], [['quote"']], [['']], ['text'], [[7]]])('scopes must
   expect(() => server.tool('add', { description: 'd', scopes: scopes as string[] }, () => 'done')).toThrow(
     `"scopes" of tool "add" must be a list such as ['notes:read'], not ${JSON.stringify(scopes)}`,
   )
+})
+
+describe('methods of extensions', () => {
+  const methods = { 'weather/now': () => ({ celsius: 12 }) }
+  const serverWith = (options: { scopes?: readonly string[] }) =>
+    createServer({ name: 'weather', version: '1.0.0' }).use(extension('com.example/weather', { methods, ...options }))
+  const principal = { issuer: 'https://auth.example', subject: 'ada', scopes: ['weather'], claims: {} }
+
+  test('take the scopes of their extension', async () => {
+    const server = serverWith({ scopes: ['weather'] })
+    expect((await play(server, 'weather/now', {}, { principal })).outcome).toMatchObject({ type: 'result' })
+    const without = play(server, 'weather/now', {}, { principal: { ...principal, scopes: [] } })
+    await expect(without).rejects.toMatchObject({ kind: 'insufficient_scope', data: { scopes: ['weather'] } })
+    await expect(play(server, 'weather/now', {})).rejects.toMatchObject({ kind: 'insufficient_scope' })
+  })
+
+  test('are found without scopes', () => {
+    expect(findUnscoped(serverWith({}))).toEqual(['the method "weather/now"'])
+    expect(findUnscoped(serverWith({ scopes: [] }))).toEqual([])
+  })
 })

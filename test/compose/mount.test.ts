@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { createServer } from '../../worker/declarations/server.ts'
+import { extension } from '../../worker/engine/extension.ts'
 import { mount } from '../../worker/plugins/compose/mount.ts'
 import { toggleKey } from '../../worker/protocol/changes.ts'
+import { play } from '../engine/stage.ts'
 import { deliverChanges } from '../support/changes.ts'
 
 const part = () => {
@@ -75,4 +77,19 @@ describe('what is enabled and disabled in a mounted server', () => {
     await alpha.danger.disable()
     expect(await enabled()).toEqual(['danger', 'beta_ask', 'beta://note'])
   })
+})
+
+test('interceptors of a mounted server wrap the methods of its extensions, and of no other', async () => {
+  const intercepted: string[] = []
+  const inner = createServer({ name: 'inner', version: '1.0.0' })
+    .use(extension('com.example/inner', { methods: { 'inner/read': () => ({ read: true }) } }))
+    .intercept((call, next) => {
+      intercepted.push(call.method)
+      return next()
+    })
+  const outer = createServer({ name: 'outer', version: '1.0.0' })
+    .use(extension('com.example/outer', { methods: { 'outer/read': () => ({ read: true }) } }))
+    .use(mount(inner))
+  for (const method of ['inner/read', 'outer/read']) await play(outer, method, {})
+  expect(intercepted).toEqual(['inner/read'])
 })

@@ -16,9 +16,16 @@ export type Extension = {
   methods?: Readonly<Record<string, ExtensionHandler>>
   /** The member of `params` that the header `Mcp-Name` repeats, by method. Default: none. */
   named?: Readonly<Record<string, string>>
+  /** What a token must allow to call any of the methods. `[]`: nothing more than to be signed in. Default: nothing. */
+  scopes?: readonly string[]
 }
 
-const kinds: KindsOf<Extension> = { settings: kind.object(), methods: kind.functions, named: kind.object() }
+const kinds: KindsOf<Extension> = {
+  settings: kind.object(),
+  methods: kind.functions,
+  named: kind.object(),
+  scopes: kind.strings,
+}
 
 /**
  * An extension, to plug in: `server.use(extension('com.example/weather', { methods: { 'weather/now': … } }))`. Its methods are
@@ -31,7 +38,7 @@ const kinds: KindsOf<Extension> = { settings: kind.object(), methods: kind.funct
  */
 export function extension(name: string, options: Extension): Module {
   checkOptions('extension()', options, kinds)
-  const { settings = {}, methods = {}, named = {} } = options
+  const { settings = {}, methods = {}, named = {}, scopes } = options
   if (!/^[a-z][\w-]*(?:\.[a-z][\w-]*)*\/[a-z0-9][\w.-]*$/i.test(name)) {
     throw new Error(`The extension "${name}" needs a prefix that is yours, such as "com.example/${name}"`)
   }
@@ -41,6 +48,7 @@ export function extension(name: string, options: Extension): Module {
     for (const [method, handler] of Object.entries(methods)) {
       const answering: Method = {
         ...(named[method] !== undefined && { named: named[method] }),
+        ...(scopes && { requiredScopes: scopes }),
         offered: () => true,
         answer: async ({ call, context }) => handler(call.params, context),
       }

@@ -64,7 +64,8 @@ async function entriesOfRequest(
   open: Open,
 ): Promise<readonly Guarded[]> {
   // Each is an engine's `Method`.
-  const scopes = await (registry.methods.get(method) as Method | undefined)?.scopes?.(params, open)
+  const extra = registry.methods.get(method) as Method | undefined
+  const scopes = (await extra?.scopes?.(params, open)) ?? extra?.requiredScopes
   return scopes ? [{ visibleTo: undefined, scopes }] : namedEntries(registry, method, params)
 }
 

@@ -202,7 +202,7 @@ const misspelt: readonly Case[] = [
   [
     'extension',
     () => extension('com.example/a', loose({ method: {} })),
-    'extension() does not take "method" (did you mean "methods"?): it takes settings, methods and named',
+    'extension() does not take "method" (did you mean "methods"?): it takes settings, methods, named and scopes',
   ],
   [
     'skills',
@@ -505,7 +505,7 @@ const wrong: readonly Case[] = [
   [
     'extension: nothing',
     () => extension('com.example/a', loose()),
-    'extension() takes an object with settings, methods and named, not undefined',
+    'extension() takes an object with settings, methods, named and scopes, not undefined',
   ],
   [
     'extension: methods',

@@ -34,6 +34,8 @@ export interface Method {
   target?(params: Params): Target | undefined
   /** Whether the server has anything that the method is for. */
   offered(registry: Declarations, environment: Pick<CallEnvironment, 'updates'>): boolean
+  /** The scopes that each request takes. Default: those of what the request names. */
+  readonly requiredScopes?: readonly string[]
   /** The scopes of what a handle in the params stands for. @param open of the seals of the principal: handles of other principals have none */
   scopes?(params: Params, open: Open): Promise<readonly string[]>
   /** @throws McpError for a JSON-RPC error */

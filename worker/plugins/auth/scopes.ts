@@ -1,4 +1,7 @@
+import type { Declarations } from '../../declarations/declarations.ts'
 import type { Server } from '../../declarations/server.ts'
+import { methods as protocolMethods } from '../../engine/methods/index.ts'
+import type { Method } from '../../engine/methods/method.ts'
 
 /** Every scope that something of a server takes. */
 export const declaredScopes = (server: Server): readonly string[] => [
@@ -15,18 +18,32 @@ export const findUnscoped = (server: Server): string[] =>
     .filter(({ scopes }) => scopes === undefined)
     .map(({ what }) => what)
 
-function declared({ registry: { tools, resources, templates, prompts, forwarded } }: Server) {
-  const of = (word: string, entries: Iterable<[string, { readonly scopes?: readonly string[] | undefined }]>) =>
-    [...entries].map(([name, { scopes }]) => ({ what: `the ${word} "${name}"`, scopes }))
+function declared({ registry: { tools, resources, templates, prompts, forwarded, methods } }: Server) {
+  const of = (
+    word: string,
+    entries: Iterable<readonly [string, { readonly scopes?: readonly string[] | undefined }]>,
+  ) => [...entries].map(([name, { scopes }]) => ({ what: `the ${word} "${name}"`, scopes }))
   return [
     ...of('tool', tools),
     ...of('resource', resources),
     ...of('resource', templates),
     ...of('prompt', prompts),
     ...forwarded,
+    ...of('method', extraMethods(methods)),
   ]
 }
 
+/** Methods of extensions and plugins. Those of the protocol take the scopes of what a request names. */
+const extraMethods = (methods: Declarations['methods']) =>
+  [...methods].flatMap(([name, value]) => {
+    if (Object.hasOwn(protocolMethods, name)) return []
+    // Each is an engine's `Method`.
+    const { requiredScopes, scopes } = value as Method
+    // The scopes of a handle are those of what made it.
+    return [[name, { scopes: requiredScopes ?? (scopes && []) }] as const]
+  })
+
 /** How much a server declares, so that what is declared later is noticed: nothing is taken back. */
-export const countDeclared = ({ registry: { tools, resources, templates, prompts, forwarded } }: Server): number =>
-  tools.size + resources.size + templates.size + prompts.size + forwarded.length
+export const countDeclared = ({
+  registry: { tools, resources, templates, prompts, forwarded, methods },
+}: Server): number => methods.size + tools.size + resources.size + templates.size + prompts.size + forwarded.length

@@ -50,9 +50,10 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
         ownEntries.add(entry)
       }
     }
+    const ownMethods = new Set([...part.methods.keys()].filter((name) => !draft.methods.has(name)))
     const isOwn = ({ method, params }: CallInfo) => {
       const entry = entryOf(draft, method, params)
-      return entry !== undefined && ownEntries.has(entry)
+      return entry === undefined ? ownMethods.has(method) : ownEntries.has(entry)
     }
     addInterceptors(
       draft,
@@ -60,7 +61,7 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     )
     const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix, interceptors))
     if (proxies.length > 0) mountUpstreams(draft, proxies)
-    for (const [name, method] of part.methods) if (!draft.methods.has(name)) addMethod(draft, name, method)
+    for (const [name, method] of part.methods) if (ownMethods.has(name)) addMethod(draft, name, method)
     addExtensions(draft, { ...part.extensions, ...draft.extensions })
     if (part.experimental) addExperimental(draft, part.experimental)
     draftOf(mounted).changes.connect({}, changesThrough(draft.changes, part, prefix))
