@@ -164,10 +164,12 @@ export type Shards = {
   at(shard: number): SubscriptionsRpc
 }
 
-/** Calls of the object that stores the key ring. */
+/** Calls of an object that stores a key ring. */
 export interface KeysRpc {
-  /** Returns the key ring, which the first call mints. */
+  /** Returns the key ring, and mints it when none is stored. */
   keys(): Promise<KeyRing>
+  /** @param mint `false`: `undefined` when no key ring is stored. An object of an older release mints one all the same. */
+  keys(mint: boolean): Promise<KeyRing | undefined>
 }
 
 /** What an object of the class of sessions stores if it is not a session: see `store/object.ts`. */

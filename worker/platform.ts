@@ -1,6 +1,7 @@
 /** What this Worker has from its platform: its Durable Objects, by class and name, and its keys. */
 import { env, exports } from 'cloudflare:workers'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
+import type { KeysRpc } from '../durable-objects/rpc.ts'
 import { watched } from './plugins/development/objects.ts'
 import { McpError } from './protocol/errors.ts'
 import { type KeyRing, parseKeyRing, type Sealer, sealer, sealerFor } from './sealing/seal.ts'
@@ -27,6 +28,38 @@ export function object<T>(className: string, name: string, placement: Placement)
   }
   // Told to the client too: its user may be the developer, and nothing in it is secret.
   throw new McpError('internal_error', `This Worker has no Durable Object ${className}: ${declareClass(className)}`)
+}
+
+/** Names of the session classes of all endpoints in this isolate, in the order in which they were served. */
+export const sessionClasses = new Set<string>()
+
+/**
+ * Returns the key ring that all endpoints of a Worker share. Any session class may store it: classes are added, renamed and deleted, and a
+ * renamed class takes its objects along. So all of them are asked, and the first one mints the key ring when none has it.
+ *
+ * @param ownClass the session class of the endpoint that asks
+ * @throws McpError `internal_error` when the Worker has no session class, or has a class of another origin under its name
+ */
+export async function storedKeyRing(ownClass: string, placement: Placement): Promise<KeyRing> {
+  const classNames = [...sessionClasses].filter(hasClass)
+  const stores = classNames.map((className) => keysOf(className, false, placement))
+  const rings = (await Promise.all(stores)).filter((ring) => ring !== undefined)
+  // It mints one.
+  const ring = rings[0] ?? ((await keysOf(classNames[0] ?? ownClass, true, placement)) as KeyRing)
+  // Several classes have one where Workers of an older release minted them: the first seals, all open.
+  return { current: ring.current, keys: Object.assign({}, ring.keys, ...rings.map(({ keys }) => keys)) }
+}
+
+async function keysOf(className: string, mint: boolean, placement: Placement): Promise<KeyRing | undefined> {
+  try {
+    return await object<KeysRpc>(className, 'keys', placement).keys(mint)
+  } catch (problem) {
+    if (!String(problem).includes('does not implement')) throw problem
+    throw new McpError(
+      'internal_error',
+      `The exported class ${className} is not McpSession of serve(): export that one under another name, and set durableObjects.names.McpSession to the name`,
+    )
+  }
 }
 
 /**

@@ -2,7 +2,7 @@
 
 import { DurableObject, env, waitUntil } from 'cloudflare:workers'
 import type { Placement } from '../durable-objects/placement.ts'
-import type { KeysRpc, SessionRpc, Shards } from '../durable-objects/rpc.ts'
+import type { SessionRpc, Shards } from '../durable-objects/rpc.ts'
 import { Session } from '../durable-objects/session/object.ts'
 import { readSessionAddress } from '../durable-objects/session/session-address.ts'
 import type { SessionHost } from '../durable-objects/session/session-host.ts'
@@ -23,7 +23,7 @@ import { type Host, type Listen, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import type { Policy } from './http/origin-and-host.ts'
 import { sessionLifeMs } from './http/session-object.ts'
-import { declareClass, hasClass, keys, object, once, secretSealer } from './platform.ts'
+import { declareClass, hasClass, keys, object, once, secretSealer, sessionClasses, storedKeyRing } from './platform.ts'
 import {
   type AnyPlugin,
   type ClassesOf,
@@ -126,7 +126,8 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const session = (name: string): SessionRpc => objectOf('McpSession', name)
   const sessionAt = (address: string): SessionRpc => {
     const { className, name } = readSessionAddress(address)
-    return hasClass(className) ? object(className, name, placement) : session(name)
+    const isKnown = sessionClasses.has(className) && hasClass(className)
+    return isKnown ? object(className, name, placement) : session(name)
   }
   // What subscriptions() returns, which is typed without the platform's types in `Plugin`.
   const subscriptions = plugins.find((plugin) => plugin.subscriptions)?.subscriptions as Subscriptions | undefined
@@ -136,9 +137,9 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     at: (shard) => objectOf('McpSubscriptions', shardName(shard)),
   }
   const state = (name: string): StateRpc => objectOf('McpState', name)
+  sessionClasses.add(sessionClass)
   // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
-  const keyRing = () => object<KeysRpc>(hasClass('McpSession') ? 'McpSession' : sessionClass, 'keys', placement)
-  const keyed = keys(() => keyRing().keys())
+  const keyed = keys(() => storedKeyRing(sessionClass, placement))
   sessionSubscriptions ??= subscriptions?.Subscriptions
   const isWhole = () => options.sessions !== false && hasClass(sessionClass)
   /** `undefined` also for a Worker that has the plugin, and not its class: `reportMissingClasses` says so. */

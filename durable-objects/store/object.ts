@@ -4,7 +4,7 @@
  *
  * | object                 | key            | meaning                                                           | lifetime            |
  * |------------------------|----------------|-------------------------------------------------------------------|---------------------|
- * | `keys`                 | `keys`         | the key ring of a server that has no secret `EDGEMCP_KEYS`        | as the server       |
+ * | `keys`                 | `keys`         | the key ring of a Worker that has no secret `EDGEMCP_KEYS`. One class has it: see `worker/platform.ts` | as the class |
  * | `request-state <name>` | `use`          | what a state of a stateless call was used with                    | `expires`, by alarm |
  * |                        | `lease`        | milliseconds since 1970: until when its Worker is known to work   | `expires`, by alarm |
  * |                        | `kept:<part>`  | the answer to that use, or a journal: see `parts.ts`              | `expires`, by alarm |
@@ -21,11 +21,13 @@ export class Store extends DurableObject implements StoreRpc {
   protected readonly schema = new Schema(this.ctx.storage)
   readonly #requestState = new RequestState(this.ctx.storage, this.schema)
 
-  async keys(): Promise<KeyRing> {
+  keys(): Promise<KeyRing>
+  keys(mint: boolean): Promise<KeyRing | undefined>
+  async keys(mint = true): Promise<KeyRing | undefined> {
     this.schema.check()
     const { kv } = this.ctx.storage
     const stored = kv.get<KeyRing>('keys')
-    if (stored) return stored
+    if (stored || !mint) return stored
     const minted = mintKeyRing()
     this.schema.store()
     kv.put('keys', minted)

@@ -79,9 +79,15 @@ function namespace(className: string): Namespaces[string] {
 async function keyRing(): Promise<KeyRing> {
   const secret = (env as { EDGEMCP_KEYS?: string }).EDGEMCP_KEYS // a secret is a text
   if (secret) return parseKeyRing(secret)
-  // The session object "keys" makes the key ring.
-  const minting = namespace('McpSession').getByName('keys') as unknown as { keys(): Promise<KeyRing> }
-  return minting.keys()
+  // One of the session classes stores the key ring: the Worker minted it before it sealed anything.
+  const stored = Object.values(namespaces).map((exported) =>
+    runInDurableObject(exported.getByName('keys'), (instance, { storage }) =>
+      // Only session classes have the method.
+      'keys' in instance ? storage.kv.get<KeyRing>('keys') : undefined,
+    ),
+  )
+  const rings = (await Promise.all(stored)).filter((ring) => ring !== undefined)
+  return { current: '', keys: Object.assign({}, ...rings.map(({ keys }) => keys)) }
 }
 
 /** Whoever reaches for an object tells of it: the runtime lists those of bindings only. */

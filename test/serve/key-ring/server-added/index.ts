@@ -1,0 +1,13 @@
+/** A server whose class has the default name is served before the others. */
+import { serve } from 'edgemcp'
+import { combine } from 'edgemcp/compose'
+import { admin, adminOptions, notes, notesOptions, reports } from '../servers.ts'
+
+const reportsWorker = serve(reports, { path: '/reports' })
+const notesWorker = serve(notes, notesOptions)
+const adminWorker = serve(admin, adminOptions)
+
+export default combine(reportsWorker, notesWorker, adminWorker)
+export const { McpSession } = reportsWorker
+export const { McpSession: NotesSession } = notesWorker
+export const { McpSession: AdminSession } = adminWorker
