@@ -10,7 +10,7 @@ import { notificationText } from '../../protocol/jsonrpc.ts'
 import type { Access } from '../access.ts'
 import { type CallMessages, callMessages } from '../call-messages.ts'
 import { sessionRequired } from '../error-response.ts'
-import { type Host, sealsOf } from '../host.ts'
+import { type Host, outlivesClient, sealsOf } from '../host.ts'
 import type { HttpAnswer } from '../json-response.ts'
 import type { StatelessCall, StatelessCalls } from './read.ts'
 import { errorAnswer, outcomeAnswer, resultAnswer } from './reply.ts'
@@ -26,7 +26,11 @@ export function runStateless(
   const messages = callMessages(request, host.limits.maxBufferedBytes)
   const answers = calls.map((call) => answerCall(call, messages, access, host))
   // Neither throws.
-  void (batch ? batchOf(answers) : (answers[0] as Promise<HttpAnswer>)).then((answer) => messages.end(answer))
+  const answered = (batch ? batchOf(answers) : (answers[0] as Promise<HttpAnswer>)).then((answer) =>
+    messages.end(answer),
+  )
+  // What interceptors do after a step is done when the client has gone, too: the platform would cancel it with the request.
+  if (outlivesClient(host)) host.waitUntil(answered)
   return messages
 
   async function batchOf(answers: readonly Promise<HttpAnswer>[]): Promise<HttpAnswer> {
