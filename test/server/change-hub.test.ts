@@ -39,6 +39,16 @@ describe('changes of a server', () => {
     expect(await hub.enabledOverrides()).toEqual({})
   })
 
+  test('an entry that one endpoint has disabled is disabled at those that were added later', async () => {
+    const hub = new ChangeHub()
+    hub.connect('new', { ...delivering(), enabledOverrides: async () => ({ 'tools bench': true }) })
+    hub.connect('old', {
+      ...delivering(),
+      enabledOverrides: async () => ({ 'tools saw': false, 'tools bench': false }),
+    })
+    expect(await hub.enabledOverrides()).toEqual({ 'tools saw': false, 'tools bench': false })
+  })
+
   test('are completed, and their failures reported, when the application does not await them', async () => {
     const hub = new ChangeHub()
     const completed: Promise<void>[] = []

@@ -45,9 +45,10 @@ export class ChangeHub implements Changes {
   }
 
   async enabledOverrides(): Promise<Readonly<Record<string, boolean>>> {
-    const [first] = this.#delivering()
-    // Each of them has all overrides.
-    return (await first?.enabledOverrides()) ?? {}
+    const all = await Promise.all(this.#delivering().map((changes) => changes.enabledOverrides()))
+    // An endpoint that was added later lacks the overrides of before. Where they differ, the entry is disabled.
+    const disabled = all.flatMap((overrides) => Object.entries(overrides).filter(([, isEnabled]) => !isEnabled))
+    return Object.assign({}, ...all, Object.fromEntries(disabled))
   }
 
   /** @throws Error when nothing delivers */
