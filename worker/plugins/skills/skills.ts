@@ -14,19 +14,20 @@ export type SkillsOptions = {
 
 const manifest = 'SKILL.md'
 const directory = 'inode/directory'
-const types: Readonly<Record<string, string>> = {
-  md: 'text/markdown',
-  txt: 'text/plain',
-  json: 'application/json',
-  html: 'text/html',
-  css: 'text/css',
-  js: 'text/javascript',
-  csv: 'text/csv',
-  svg: 'image/svg+xml',
-  png: 'image/png',
-  jpg: 'image/jpeg',
-  pdf: 'application/pdf',
-}
+/** MIME types by file extension. A map, because an object also has members that it inherits: a file may be named `constructor`. */
+const types: ReadonlyMap<string, string> = new Map([
+  ['md', 'text/markdown'],
+  ['txt', 'text/plain'],
+  ['json', 'application/json'],
+  ['html', 'text/html'],
+  ['css', 'text/css'],
+  ['js', 'text/javascript'],
+  ['csv', 'text/csv'],
+  ['svg', 'image/svg+xml'],
+  ['png', 'image/png'],
+  ['jpg', 'image/jpeg'],
+  ['pdf', 'application/pdf'],
+])
 
 /**
  * Skills, to plug in: folders of instructions that clients give to their models when they are needed.
@@ -102,7 +103,7 @@ export function skills(list: readonly Skill[], options: SkillsOptions = {}): Mod
 const uriOf = (path: string) => `skill://${path.split('/').map(encodeURIComponent).join('/')}`
 
 const typeOf = (path: string): string =>
-  types[path.split('.').at(-1)?.toLowerCase() ?? ''] ?? 'application/octet-stream'
+  types.get(path.split('.').at(-1)?.toLowerCase() ?? '') ?? 'application/octet-stream'
 
 /** @throws Error for what `npx edgemcp skills` does not write */
 function checkSkills(list: readonly Skill[]): void {
