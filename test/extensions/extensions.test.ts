@@ -4,6 +4,7 @@ import { app } from '../../worker/plugins/apps/index.ts'
 import { extension } from '../../worker/plugins/extensions/index.ts'
 import { type Skill, skills } from '../../worker/plugins/skills/index.ts'
 import { connect } from '../../worker/testing/index.ts'
+import { newServer, result } from '../engine/stage.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { TaskClient } from '../tasks/client.ts'
 
@@ -46,6 +47,10 @@ describe('an extension', () => {
     })
     await expect(client.request('weather/breaks')).rejects.toMatchObject({ code: -32603, message: 'Internal error' })
     await expect(client.request('weather/then')).rejects.toMatchObject({ code: -32601 })
+  })
+
+  test('may have a method whose name objects inherit', async () => {
+    expect(await new TaskClient(server.url).result('toString', {})).toMatchObject({ text: 'Cloudy' })
   })
 
   test.each(['weather', '/weather', 'com.example/', '1.example/weather'])('cannot be called %s', (name) => {
@@ -149,6 +154,16 @@ describe('skills', () => {
     for (const uri of ['skill://baking', 'skill://none/SKILL.md', undefined]) {
       await expect(client.request('skills/get', { uri })).rejects.toMatchObject({ code: -32602 })
     }
+  })
+
+  test('have files with names that objects inherit', async () => {
+    const names = ['constructor', '__proto__', 'toString', 'notes.constructor', 'notes.__proto__', 'NOTES.MD']
+    const files = names.map((path) => ({ path, digest: sha256('x'), size: 1, text: 'x' }))
+    const { resources } = await result(newServer().use(skills([{ ...skill, files }])), 'resources/list')
+    expect((resources as { mimeType: string }[]).map(({ mimeType }) => mimeType)).toEqual([
+      ...names.slice(0, -1).map(() => 'application/octet-stream'),
+      'text/markdown',
+    ])
   })
 
   const manual = { name: 'a', description: 'A' }

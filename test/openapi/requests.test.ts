@@ -315,3 +315,15 @@ describe('a parameter that cannot be sent as the document says', () => {
     }
   })
 })
+
+test('an argument with a name that objects inherit is not sent when it is left out', async () => {
+  const optional = (place: string, name: string) => ({ in: place, name, schema: { type: 'string' } })
+  const parameters = [optional('query', 'constructor'), optional('query', 'toString'), optional('header', 'valueOf')]
+  const base = await listen(({ url, headers }, response) => response.end(JSON.stringify({ url, ...headers })))
+  const server = serverOf(parameters, { baseUrl: base })
+  const left = sentBy(await result(server, 'tools/call', { name: 'mail', arguments: {} }))
+  expect(left).toMatchObject({ url: '/mail' })
+  expect(left).not.toHaveProperty('valueof')
+  const sent = await result(server, 'tools/call', { name: 'mail', arguments: { constructor: 'a', valueOf: 'b' } })
+  expect(sentBy(sent)).toMatchObject({ url: '/mail?constructor=a', valueof: 'b' })
+})

@@ -47,7 +47,7 @@ export function extension(name: string, options: Extension): Module {
     addExtensions(draft, { [name]: settings })
     for (const [method, handler] of Object.entries(methods)) {
       const answering: Method = {
-        ...(named[method] !== undefined && { named: named[method] }),
+        ...(Object.hasOwn(named, method) && { named: named[method] }),
         ...(scopes && { requiredScopes: scopes }),
         offered: () => true,
         answer: async ({ call, context }) => handler(call.params, context),

@@ -13,6 +13,7 @@ const weather = extension('com.example/weather', {
       if (typeof city !== 'string') throw new McpError('invalid_params', 'params.city must be a string')
       return { city, celsius: 12, who: ctx.client?.name }
     },
+    toString: () => ({ text: 'Cloudy' }),
     'weather/breaks': () => {
       throw new Error('A secret of the server')
     },

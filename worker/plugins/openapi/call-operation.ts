@@ -19,7 +19,7 @@ export async function callOperation(
   const url = new URL(baseUrl.replace(/\/$/, '') + path.replace(/\{([^}]+)\}/g, (_, name) => inPath(name)))
   const sent = new Headers({ Accept: 'application/json' })
   for (const [argument, { in: place, name, separator }] of Object.entries(parameters)) {
-    const values = [args[argument] ?? []].flat()
+    const values = [argumentOf(argument) ?? []].flat()
     const queried = separator && values.length > 0 ? [values.map(textOf).join(separator)] : values
     if (place === 'query') for (const value of queried) url.searchParams.append(name, textOf(value))
     if (place === 'header' && values.length > 0) sent.set(name, values.map(textOf).join(', '))
@@ -44,9 +44,14 @@ export async function callOperation(
   const message = `${where}. ${text.slice(0, maxErrorCharacters)}`.trim()
   return { content: [{ type: 'text' as const, text: message }], isError: true }
 
+  /** An argument that was left out has no value, also one with a name that objects inherit, such as `constructor`. */
+  function argumentOf(name: string): unknown {
+    return Object.hasOwn(args, name) ? args[name] : undefined
+  }
+
   function inPath(name: string): string {
     const argument = Object.entries(parameters).find(([, place]) => place.in === 'path' && place.name === name)?.[0]
-    const value = args[argument ?? name]
+    const value = argumentOf(argument ?? name)
     const text = Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)
     // Encoded or not, it would be another path.
     if (/^\.{0,2}$/.test(text)) throw new Error(`"${text}" cannot be a part of the path ${path}`)
