@@ -2,6 +2,7 @@
 import { parseArgs } from 'node:util'
 import { CliError } from './cli-error.ts'
 import { doctor } from './doctor/doctor.ts'
+import { fileError, isFileError } from './files.ts'
 import { init } from './init/init.ts'
 import { openapi } from './openapi/openapi.ts'
 import { ownPackage } from './own-package.ts'
@@ -68,7 +69,10 @@ export async function main(args: readonly string[]): Promise<number> {
     const foreign = Object.keys(values).find((option) => !(command.options as readonly string[]).includes(option))
     if (foreign) throw new CliError(`${name} has no option --${foreign}: see npx edgemcp --help.`)
     return await command.run(folder, values)
-  } catch (problem) {
+  } catch (thrown) {
+    // An error of the file system that no command gave a better text.
+    const problem =
+      isFileError(thrown) && thrown.path !== undefined ? fileError('access', thrown.path, thrown.code) : thrown
     const isExpected = problem instanceof CliError || (problem as { code?: string }).code?.startsWith('ERR_PARSE_ARGS')
     if (!isExpected) throw problem
     console.error((problem as Error).message)

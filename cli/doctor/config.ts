@@ -4,8 +4,9 @@
  * `experimental_patchConfig` of wrangler formats the whole file, and refuses TOML with comments. So an edit is made in the text,
  * and wrangler's parser decides whether it is proposed: the edited text must read as intended.
  */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { join } from 'node:path'
+import { readFile } from '../files.ts'
 import { escapeRegExp, lineAt } from './code.ts'
 import type { Change } from './finding.ts'
 
@@ -55,7 +56,7 @@ export const configFileIn = (folder: string): string | undefined =>
 
 export const configOf = (folder: string, file: string, raw: RawConfig, parse: Config['parse']): Config => ({
   file,
-  text: readFileSync(join(folder, file), 'utf8'),
+  text: readFile(join(folder, file)).toString(),
   isToml: file.endsWith('.toml'),
   raw,
   parse,

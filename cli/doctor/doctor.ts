@@ -1,14 +1,17 @@
 /** `edgemcp doctor`: what is wrong with a project, and how to fix it. */
-import { existsSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { CliError } from '../cli-error.ts'
+import { withPath } from '../files.ts'
 import { examine } from './examine.ts'
 import type { Change, Finding } from './finding.ts'
 
 /** @returns 1 when there is an error, 0 when there are only hints, or nothing */
 export async function doctor(path = '.', { json }: { json?: boolean | undefined }): Promise<number> {
   const folder = resolve(path)
-  if (!existsSync(folder)) throw new CliError(`There is no folder ${path}.`)
+  const found = withPath('read', path, () => statSync(folder, { throwIfNoEntry: false }))
+  if (!found) throw new CliError(`There is no folder ${path}.`)
+  if (!found.isDirectory()) throw new CliError(`${path} is a file: name the folder of the project.`)
   const findings = await examine(folder)
   const isGood = findings.every(({ level }) => level === 'hint')
   if (json) console.log(JSON.stringify({ ok: isGood, findings }, null, 2))

@@ -1,6 +1,7 @@
 /** What the rules look at. */
-import { existsSync, readFileSync } from 'node:fs'
-import { isAbsolute, join, relative, resolve } from 'node:path'
+import { existsSync } from 'node:fs'
+import { join, relative, resolve } from 'node:path'
+import { isInside, readFile } from '../files.ts'
 import { packageFolder } from '../own-package.ts'
 import { lineAt, read, type Source } from './code.ts'
 import type { Config } from './config.ts'
@@ -72,7 +73,7 @@ export const localFiles = ['.dev.vars', '.env', '.env.local']
 
 function valuesIn(folder: string, file: string): [name: string, LocalValue][] {
   const path = join(folder, file)
-  const text = existsSync(path) ? readFileSync(path, 'utf8') : ''
+  const text = existsSync(path) ? readFile(path).toString() : ''
   return [...text.matchAll(/^[^\S\n]*(?:export\s+)?([\w.]+)[^\S\n]*=[^\S\n]*(.*)$/gm)].map(
     ({ index, 1: name = '', 2: written = '' }) => {
       const [, , quoted] = /^(["'`])(.*?)\1/.exec(written) ?? []
@@ -89,12 +90,7 @@ function sourcesOf(folder: string, { inputs }: Bundle): Source[] {
     .map(({ path }) => resolve(folder, path))
     .filter((path) => /\.[cm]?[jt]sx?$/.test(path) && existsSync(path) && !/[\\/]node_modules[\\/]/.test(path))
     .filter((path) => isInside(folder, path) || !isInside(own, path))
-    .map((path) => read(relative(folder, path), readFileSync(path, 'utf8')))
-}
-
-function isInside(folder: string, path: string): boolean {
-  const way = relative(folder, path)
-  return !way.startsWith('..') && !isAbsolute(way)
+    .map((path) => read(relative(folder, path), readFile(path).toString()))
 }
 
 /** The module ran; what failed is that a class of the configuration is not among its exports, which the rules know better. */

@@ -1,7 +1,8 @@
 /** `edgemcp init`: a new project in a folder that has nothing in it. */
-import { existsSync, mkdirSync, readdirSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, statSync } from 'node:fs'
 import { basename, dirname, join, relative, resolve } from 'node:path'
 import { CliError } from '../cli-error.ts'
+import { withPath, writeFile } from '../files.ts'
 import { ask, choose } from './ask.ts'
 import { filesOf, isTemplate, templates } from './template.ts'
 
@@ -21,10 +22,10 @@ export async function init(given: string | undefined, { template: uri, yes }: In
   const folder = resolve(named)
   checkEmpty(folder, named)
   const template = uri ?? (asks ? await choose('Template', templates) : 'hello')
+  withPath('create the folder', named, () => mkdirSync(folder, { recursive: true }))
   for (const [path, text] of filesOf(template, nameOf(folder))) {
-    mkdirSync(dirname(join(folder, path)), { recursive: true })
     // Nothing is ever overwritten, whatever has happened since the folder was looked at.
-    writeFileSync(join(folder, path), text, { flag: 'wx' })
+    writeFile(join(folder, path), text, 'wx')
   }
   console.log(nextSteps(folder, template))
   return 0
@@ -38,7 +39,7 @@ function checkEmpty(folder: string, named: string): void {
     throw new CliError(`${relative('.', parent)} is a file, so ${named} cannot be below it: choose another name.`)
   }
   if (!statSync(folder).isDirectory()) throw new CliError(`${named} is a file: choose another name for the folder.`)
-  const [first] = readdirSync(folder).filter((name) => name !== '.git')
+  const [first] = withPath('read', named, () => readdirSync(folder)).filter((name) => name !== '.git')
   if (first === undefined) return
   throw new CliError(
     `${named} has files in it (${first}), and none are overwritten: ` +

@@ -1,7 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { extname } from 'node:path'
-import { parse } from 'yaml'
 import { CliError } from '../cli-error.ts'
+import { fileError, isFileError } from '../files.ts'
+import { parseYaml } from '../yaml.ts'
 
 /**
  * A document as JSON, whatever it is written in.
@@ -12,8 +13,7 @@ export function readDocument(path: string): unknown {
   const text = readText(path)
   const isJson = extname(path).toLowerCase() === '.json'
   try {
-    // YAML may have what JSON has not, such as a part of itself.
-    return isJson ? JSON.parse(text) : JSON.parse(JSON.stringify(parse(text, { merge: true }) ?? null))
+    return isJson ? JSON.parse(text) : parseYaml(text, { merge: true })
   } catch (problem) {
     throw new CliError(`${path} is no ${isJson ? 'JSON' : 'YAML'}: ${(problem as Error).message.trimEnd()}`)
   }
@@ -23,9 +23,9 @@ function readText(path: string): string {
   try {
     return readFileSync(path, 'utf8')
   } catch (problem) {
-    const { code } = problem as { code?: string }
-    if (code === 'ENOENT') throw new CliError(`There is no file ${path}.`)
-    if (code === 'EISDIR') throw new CliError(`${path} is a folder: name the document in it.`)
-    throw problem
+    if (!isFileError(problem)) throw problem
+    if (problem.code === 'ENOENT') throw new CliError(`There is no file ${path}.`)
+    if (problem.code === 'EISDIR') throw new CliError(`${path} is a folder: name the document in it.`)
+    throw fileError('read', path, problem.code)
   }
 }

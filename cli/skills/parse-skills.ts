@@ -1,8 +1,8 @@
 /** Folders of files as skills: their frontmatter is parsed and their digests are made before a Worker is built. */
 import { createHash } from 'node:crypto'
-import { parse } from 'yaml'
 import type { Skill, SkillFile } from '../../worker/plugins/skills/skill.ts'
 import { CliError } from '../cli-error.ts'
+import { parseYaml } from '../yaml.ts'
 
 const manifest = 'SKILL.md'
 
@@ -54,7 +54,7 @@ function textOf(bytes: Uint8Array): string | undefined {
 function frontmatterOf(folder: string, bytes: Uint8Array | undefined): Skill['frontmatter'] {
   const path = `${folder}/${manifest}`
   const [, yaml] = /^\ufeff?---\r?\n([\s\S]*?)\r?\n---[ \t]*(?:\r?\n|$)/.exec(Buffer.from(bytes ?? []).toString()) ?? []
-  const { name, description, ...others } = yaml === undefined ? {} : parseYaml(path, yaml)
+  const { name, description, ...others } = yaml === undefined ? {} : parseFrontmatter(path, yaml)
   if (typeof name !== 'string' || typeof description !== 'string' || name === '' || description === '') {
     throw new CliError(
       `The file "${path}" must begin with frontmatter that has a name and a description, between two lines of ---.`,
@@ -65,10 +65,10 @@ function frontmatterOf(folder: string, bytes: Uint8Array | undefined): Skill['fr
   return { name, description, ...others }
 }
 
-function parseYaml(path: string, yaml: string): Record<string, unknown> {
+function parseFrontmatter(path: string, yaml: string): Record<string, unknown> {
   let parsed: unknown
   try {
-    parsed = parse(yaml)
+    parsed = parseYaml(yaml)
   } catch (error) {
     throw new CliError(`The frontmatter of "${path}" is not YAML: ${(error as Error).message.trim()}`)
   }

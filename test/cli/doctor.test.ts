@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process'
 import { readdirSync, rmSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { CliError } from '../../cli/cli-error.ts'
 import { examine } from '../../cli/doctor/examine.ts'
 import type { Finding } from '../../cli/doctor/finding.ts'
 import { type Wrangler, wranglerOf } from '../../cli/doctor/wrangler.ts'
@@ -720,6 +721,20 @@ test.each(sample(malformed, malformed.length))('malformed keys in %s are found, 
   const good = `EDGEMCP_KEYS="a:${'k'.repeat(43)},b:${'l'.repeat(43)}"\n`
   expect(await examined({ ...inToml, [file]: good })).toEqual([])
 })
+
+test.each(['.dev.vars', '.env'])('a folder in the place of %s is an error that names it', async (file) => {
+  using project = write({ ...inToml, [`${file}/KEY`]: '' })
+  const wrangler: Wrangler = {
+    ...wranglerOf(project.folder),
+    bundle: async () => emptyBundle,
+    run: async () => started,
+  }
+  await expect(examine(project.folder, () => wrangler)).rejects.toThrow(
+    new CliError(`Cannot read "${join(project.folder, file)}": it is a folder (EISDIR). Name a file.`),
+  )
+})
+const emptyBundle: Awaited<ReturnType<Wrangler['bundle']>> = { exports: [], size: 0, inputs: [] }
+const started: Awaited<ReturnType<Wrangler['run']>> = { isUp: true, lacksFetchHandler: false, log: [] }
 
 describe('edgemcp doctor', () => {
   const doctor = (...args: string[]) =>

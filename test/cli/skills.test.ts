@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process'
-import { cpSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import { afterEach, beforeEach, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { Skill } from '../../worker/plugins/skills/index.ts'
 
 const root = resolve(import.meta.dirname, '../..')
@@ -33,9 +33,9 @@ function write(path: string, content: string | Uint8Array): void {
 
 const manifest = (name: string) => `---\nname: ${name}\ndescription: What ${name} is\n---\n\nRead me.\n`
 
-/** The skills that a written module exports as `skills`. */
+/** The skills that a written module exports as `mySkills`. */
 const load = async (path: string): Promise<readonly Skill[]> =>
-  (await import(/* @vite-ignore */ pathToFileURL(join(folder, path)).href)).skills
+  (await import(/* @vite-ignore */ pathToFileURL(join(folder, path)).href)).mySkills
 
 test.each([
   ['test/extensions', 'generated/kitchen.ts'],
@@ -59,8 +59,8 @@ test('texts are texts, and other files are base64: both give back their bytes', 
   }
   write('skills/a/SKILL.md', manifest('a'))
   for (const [path, content] of Object.entries(files)) write(`skills/a/${path}`, content)
-  expect(await edgemcp('skills', '--out', 'skills.ts')).toMatchObject({ code: 0, stderr: '' })
-  const [skill] = await load('skills.ts')
+  expect(await edgemcp('skills', '--out', 'my-skills.ts')).toMatchObject({ code: 0, stderr: '' })
+  const [skill] = await load('my-skills.ts')
   expect(skill?.files.map(({ path }) => path)).toEqual(['SKILL.md', ...Object.keys(files).sort()])
   for (const file of skill?.files ?? []) {
     const bytes = 'text' in file ? Buffer.from(file.text) : Buffer.from(file.base64, 'base64')
@@ -76,8 +76,8 @@ test('a file belongs to the innermost skill, and hidden files to none', async ()
   write('skills/a/b/more.md', 'More')
   write('skills/.DS_Store', 'x')
   write('skills/a/.git/config', 'x')
-  await edgemcp('skills', '--out', 'skills.ts')
-  const files = (await load('skills.ts')).map((skill) => [skill.folder, skill.files.map(({ path }) => path)])
+  await edgemcp('skills', '--out', 'my-skills.ts')
+  const files = (await load('my-skills.ts')).map((skill) => [skill.folder, skill.files.map(({ path }) => path)])
   expect(files).toEqual([
     ['a', ['SKILL.md']],
     ['a/b', ['SKILL.md', 'more.md']],
@@ -146,4 +146,74 @@ test('frontmatter that is no YAML is refused with the place', async () => {
   const { code, stderr } = await edgemcp('skills')
   expect(code).toBe(1)
   expect(stderr).toMatch(/^The frontmatter of "a\/SKILL\.md" is not YAML: .+ at line 1/)
+})
+
+test('frontmatter with a value that contains itself is refused with the name of the file', async () => {
+  write('skills/a/SKILL.md', '---\nname: a\ndescription: A\nx: &x [*x]\n---\n')
+  expect(await edgemcp('skills')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr:
+      'The frontmatter of "a/SKILL.md" is not YAML: a value contains itself through an alias, or is nested too deeply for JSON',
+  })
+})
+
+describe('symbolic links', () => {
+  const link = (to: string, path: string) => symlinkSync(to, join(folder, path))
+
+  beforeEach(() => write('skills/a/SKILL.md', manifest('a')))
+
+  test('to files and folders are followed', async () => {
+    write('shared/guide.md', 'Guide')
+    write('shared/more/one.md', 'One')
+    link('../../shared/guide.md', 'skills/a/guide.md')
+    link('../../shared/more', 'skills/a/more')
+    link('../../shared/more', 'skills/a/same')
+    expect(await edgemcp('skills', '--out', 'my-skills.ts')).toMatchObject({ code: 0, stderr: '' })
+    const [skill] = await load('my-skills.ts')
+    expect(skill?.files.map(({ path }) => path)).toEqual(['SKILL.md', 'guide.md', 'more/one.md', 'same/one.md'])
+  })
+
+  test.each([
+    [
+      'nothing',
+      '/nonexistent',
+      '"skills/a/link" is a symbolic link to "/nonexistent", which does not exist: correct or remove the link.',
+    ],
+    ['itself', 'link', '"skills/a/link" is a symbolic link that leads to itself: correct or remove the link.'],
+    [
+      'its own folder',
+      '.',
+      '"skills/a/link" is a symbolic link to a folder that contains the link: correct or remove the link.',
+    ],
+    [
+      'a folder above the skills',
+      '../../..',
+      '"skills/a/link" is a symbolic link to a folder that contains the link: correct or remove the link.',
+    ],
+  ])('to %s are refused', async (_, to, stderr) => {
+    link(to, 'skills/a/link')
+    expect(await edgemcp('skills')).toEqual({ code: 1, stdout: '', stderr })
+  })
+
+  test('between two folders that lead to each other are refused', async () => {
+    write('skills/b/SKILL.md', manifest('b'))
+    link('../b', 'skills/a/b')
+    link('../a', 'skills/b/a')
+    expect(await edgemcp('skills')).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: '"skills/a/b/a" is a symbolic link to a folder that contains the link: correct or remove the link.',
+    })
+  })
+})
+
+test.runIf(process.platform === 'linux')('a name that is not UTF-8 is refused', async () => {
+  write('skills/a/SKILL.md', manifest('a'))
+  writeFileSync(Buffer.concat([Buffer.from(join(folder, 'skills/a/caf')), Buffer.from([0xe9, 0x2e, 0x6d, 0x64])]), 'x')
+  expect(await edgemcp('skills')).toEqual({
+    code: 1,
+    stdout: '',
+    stderr: 'The name "skills/a/caf\\xe9.md" is not UTF-8: rename the file.',
+  })
 })

@@ -1,7 +1,8 @@
 /** What a Worker is given by name, and what nobody may read. */
-import { existsSync, readFileSync } from 'node:fs'
+import { existsSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { parseKeyRing } from '../../../worker/sealing/key-ring.ts'
+import { readFile } from '../../files.ts'
 import { find, findAll, type Source } from '../code.ts'
 import { type Config, lineOf, removedVariable, requiredSecrets } from '../config.ts'
 import type { Finding } from '../finding.ts'
@@ -99,7 +100,7 @@ function isOptional(sources: readonly Source[], name: string): boolean {
 /** Does a file of the bundle give `env` a member of this name, as libraries do for what they provide? */
 function assigns(path: string, name: string): boolean {
   if (!/\.[cm]?[jt]sx?$/.test(path) || !existsSync(path)) return false
-  return new RegExp(`\\benv\\s*\\.\\s*${name}\\s*(?:\\?\\?|\\|\\|)?=(?![=>])`).test(readFileSync(path, 'utf8'))
+  return new RegExp(`\\benv\\s*\\.\\s*${name}\\s*(?:\\?\\?|\\|\\|)?=(?![=>])`).test(readFile(path).toString())
 }
 
 /** Keys of this machine that the server cannot read. */
