@@ -42,13 +42,18 @@ export const literal = (value: object): string =>
     // In a literal, unlike in JSON, this name alone would not be a member's.
     .replace(/^(\s*)"__proto__":/gm, '$1["__proto__"]:')
 
-/** The name of a file as that of a constant: `pet-store.yaml` is `petStore`. */
-export function nameFor(path: string): string {
+/**
+ * The name of a file as that of a constant: `pet-store.yaml` is `petStore`.
+ *
+ * @param plugin the function that takes the constant. A file of its name gives `mySkills` instead of `skills`: modules import both
+ */
+export function nameFor(path: string, plugin: string): string {
   const words = basename(path)
     .replace(/\.[^.]*$/, '')
     .split(/[^A-Za-z0-9]+/)
     .filter(Boolean)
   const name = words.map((word, index) => (index === 0 ? lower(word) : upper(word))).join('')
+  if (name === plugin) return `my${upper(name)}`
   return /^[a-z]/i.test(name) && !reserved.has(name) ? name : `api${upper(name)}`
 }
 

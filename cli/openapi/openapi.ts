@@ -12,7 +12,7 @@ export async function openapi(document: string | undefined, { out }: { out?: str
   }
   if (out !== undefined) checkFree('openapi', out)
   const operations = operationsIn(document)
-  const name = nameFor(out ?? document)
+  const name = nameFor(out ?? document, 'openApiTools')
   const written = moduleOf(operations, name, out === undefined ? [document] : [document, '--out', out])
   if (out === undefined) {
     process.stdout.write(written)

@@ -7,13 +7,13 @@ import { readFolder } from './read-folder.ts'
 
 /** @throws CliError when there is no folder to read, a skill is invalid, or something else is where the module should be */
 export async function skills(folder: string | undefined, { out }: { out?: string | undefined }): Promise<number> {
-  if (folder === undefined) throw new CliError('Name the folder: npx edgemcp skills skills --out src/skills.ts')
+  if (folder === undefined) throw new CliError('Name the folder: npx edgemcp skills skills --out src/my-skills.ts')
   if (out !== undefined) checkFree('skills', out)
   const parsed = parseSkills(readFolder(folder).files)
   if (parsed.length === 0) {
     throw new CliError(`${folder} has no skill: a skill is a folder in it that has a SKILL.md.`)
   }
-  const name = nameFor(out ?? folder)
+  const name = nameFor(out ?? folder, 'skills')
   const written = moduleOf(parsed, name, out === undefined ? [folder] : [folder, '--out', out])
   if (out === undefined) {
     process.stdout.write(written)

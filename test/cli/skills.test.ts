@@ -88,11 +88,11 @@ test('without --out the module is printed', async () => {
   write('skills/a/SKILL.md', manifest('a'))
   const { code, stdout } = await edgemcp('skills')
   expect(code).toBe(0)
-  expect(stdout).toContain('export const skills: readonly Skill[] = [')
+  expect(stdout).toContain('export const mySkills: readonly Skill[] = [')
 })
 
 test.each<[string, Record<string, string>, string[], string]>([
-  ['no folder', {}, [], 'Name the folder: npx edgemcp skills skills --out src/skills.ts'],
+  ['no folder', {}, [], 'Name the folder: npx edgemcp skills skills --out src/my-skills.ts'],
   ['a folder that is not there', {}, ['none'], 'none is no folder: name the one that has the folders of the skills.'],
   [
     'a folder without skills',
@@ -156,6 +156,13 @@ test('frontmatter with a value that contains itself is refused with the name of 
     stderr:
       'The frontmatter of "a/SKILL.md" is not YAML: a value contains itself through an alias, or is nested too deeply for JSON',
   })
+})
+
+test.each(['skills.ts', 'src/skills.mts'])('the constant of %s has another name than skills()', async (out) => {
+  write('skills/a/SKILL.md', manifest('a'))
+  const { stdout } = await edgemcp('skills', '--out', out)
+  expect(stdout).toBe(`Wrote ${out}: one skill, for server.use(skills(mySkills)).\n`)
+  expect(readFileSync(join(folder, out), 'utf8')).toContain('export const mySkills: readonly Skill[]')
 })
 
 describe('symbolic links', () => {
