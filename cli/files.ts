@@ -1,6 +1,6 @@
 /** Access to the file system for commands: its errors become a CliError that names the file and says what to do. */
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
-import { dirname, isAbsolute, relative, sep } from 'node:path'
+import { lstatSync, mkdirSync, readFileSync, readlinkSync, realpathSync, writeFileSync } from 'node:fs'
+import { basename, dirname, isAbsolute, join, relative, resolve, sep } from 'node:path'
 import { CliError } from './cli-error.ts'
 
 /** @throws CliError when the file cannot be read */
@@ -59,6 +59,25 @@ const problems: ReadonlyMap<string, readonly [problem: string, fix: string]> = n
   ['EROFS', ['the file system is read-only', 'Choose another path.']],
   ['ENOSPC', ['the disk is full', 'Free some space, and try again.']],
 ])
+
+/**
+ * Returns the absolute path without symbolic links, also of a file that does not exist yet.
+ *
+ * @throws CliError when the path cannot be resolved
+ */
+export function realPathOf(path: string): string {
+  try {
+    return realpathSync.native(path)
+  } catch (error) {
+    if (!isFileError(error)) throw error
+    if (error.code !== 'ENOENT') throw fileError('write', path, error.code)
+  }
+  // A link to a file that does not exist yet: writing to the link makes that file.
+  if (lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink()) {
+    return realPathOf(resolve(realPathOf(dirname(path)), readlinkSync(path)))
+  }
+  return join(realPathOf(dirname(path)), basename(path))
+}
 
 /** Is a path in a folder, or the folder itself? Both are absolute. */
 export function isInside(folder: string, path: string): boolean {

@@ -1,15 +1,19 @@
 /** `edgemcp skills`: a folder of skills as a module, parsed once instead of whenever a Worker starts. */
+import { relative } from 'node:path'
 import type { Skill } from '../../worker/plugins/skills/skill.ts'
 import { CliError } from '../cli-error.ts'
+import { isInside, realPathOf } from '../files.ts'
 import { checkFree, firstLine, literal, nameFor, writeModule } from '../generated-module.ts'
 import { parseSkills } from './parse-skills.ts'
-import { readFolder } from './read-folder.ts'
+import { readFolder, type SkillsFolder } from './read-folder.ts'
 
 /** @throws CliError when there is no folder to read, a skill is invalid, or something else is where the module should be */
 export async function skills(folder: string | undefined, { out }: { out?: string | undefined }): Promise<number> {
   if (folder === undefined) throw new CliError('Name the folder: npx edgemcp skills skills --out src/my-skills.ts')
   if (out !== undefined) checkFree('skills', out)
-  const parsed = parseSkills(readFolder(folder).files)
+  const contents = readFolder(folder)
+  if (out !== undefined) checkOutside(contents, out)
+  const parsed = parseSkills(contents.files)
   if (parsed.length === 0) {
     throw new CliError(`${folder} has no skill: a skill is a folder in it that has a SKILL.md.`)
   }
@@ -23,6 +27,20 @@ export async function skills(folder: string | undefined, { out }: { out?: string
   const count = parsed.length === 1 ? 'one skill' : `${parsed.length} skills`
   console.log(`Wrote ${out}: ${count}, for server.use(skills(${name})).`)
   return 0
+}
+
+/**
+ * Checks that the module will not be a file of the skills: it would contain the module of the run before.
+ *
+ * @throws CliError when it would be, also through a symbolic link
+ */
+function checkOutside({ realPaths }: SkillsFolder, out: string): void {
+  const realPath = realPathOf(out)
+  if (!realPaths.some((path) => isInside(path, realPath))) return
+  throw new CliError(
+    `--out ${out}: ${relative(realPathOf('.'), realPath)} belongs to the skills that the command reads, so the next run would ` +
+      'read its own module: write it elsewhere, as in --out src/my-skills.ts.',
+  )
 }
 
 const moduleOf = (parsed: readonly Skill[], name: string, args: readonly string[]): string =>

@@ -224,3 +224,62 @@ test.runIf(process.platform === 'linux')('a name that is not UTF-8 is refused', 
     stderr: 'The name "skills/a/caf\\xe9.md" is not UTF-8: rename the file.',
   })
 })
+
+describe('--out inside the folder of the skills is refused', () => {
+  const refused = (out: string, path: string) => ({
+    code: 1,
+    stdout: '',
+    stderr:
+      `--out ${out}: ${path} belongs to the skills that the command reads, so the next run would read its own module: ` +
+      'write it elsewhere, as in --out src/my-skills.ts.',
+  })
+  const link = (to: string, path: string) => symlinkSync(to, join(folder, path))
+
+  beforeEach(() => write('skills/a/SKILL.md', manifest('a')))
+
+  test.each([
+    'skills/m.ts',
+    'skills/a/m.ts',
+    'skills/a/new/folder/m.ts',
+    'skills/.hidden/m.ts',
+    './skills/../skills/a/m.ts',
+  ])('%s', async (out) => {
+    const before = readdirSync(folder, { recursive: true })
+    expect(await edgemcp('skills', '--out', out)).toMatchObject({
+      code: 1,
+      stdout: '',
+      stderr: expect.stringMatching(/^--out .* so the next run would read its own module: write it elsewhere/),
+    })
+    expect(readdirSync(folder, { recursive: true })).toEqual(before)
+  })
+
+  test('through a link to the folder', async () => {
+    link('skills/a', 'out')
+    expect(await edgemcp('skills', '--out', 'out/m.ts')).toEqual(refused('out/m.ts', 'skills/a/m.ts'))
+  })
+
+  test('through a link that leads to a file which does not exist yet', async () => {
+    link('skills/a/m.ts', 'm.ts')
+    expect(await edgemcp('skills', '--out', 'm.ts')).toEqual(refused('m.ts', 'skills/a/m.ts'))
+  })
+
+  test('where the folder is named by a link', async () => {
+    link('skills', 'linked')
+    expect(await edgemcp('linked', '--out', 'skills/a/m.ts')).toEqual(refused('skills/a/m.ts', 'skills/a/m.ts'))
+  })
+
+  test('where a link in a skill leads to the folder of the module, or to the module', async () => {
+    write('src/index.ts', 'export {}')
+    link('../../src', 'skills/a/sources')
+    expect(await edgemcp('skills', '--out', 'src/m.ts')).toEqual(refused('src/m.ts', 'src/m.ts'))
+    rmSync(join(folder, 'skills/a/sources'))
+    expect(await edgemcp('skills', '--out', 'src/m.ts')).toMatchObject({ code: 0 })
+    link('../../src/m.ts', 'skills/a/module.ts')
+    expect(await edgemcp('skills', '--out', 'src/m.ts')).toEqual(refused('src/m.ts', 'src/m.ts'))
+  })
+
+  test('but not beside a folder whose name begins the same', async () => {
+    expect(await edgemcp('skills', '--out', 'skills-module/m.ts')).toMatchObject({ code: 0, stderr: '' })
+    expect(await edgemcp('skills', '--out', 'skills-module/m.ts')).toMatchObject({ code: 0, stderr: '' })
+  })
+})
