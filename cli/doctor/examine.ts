@@ -1,3 +1,4 @@
+import { CliError } from '../cli-error.ts'
 import { configFileIn, configOf } from './config.ts'
 import type { Finding } from './finding.ts'
 import { projectOf } from './project.ts'
@@ -36,7 +37,11 @@ export async function examine(
   if ('problem' in loaded) return [unreadable(file, loaded.problem)]
   const config = configOf(folder, file, loaded.value, (text) => wrangler.parseConfig(file, text))
   const [built, ran] = await Promise.all([
-    wrangler.bundle(file, config.raw.compatibility_date ?? tested).catch((problem: Error) => problem),
+    wrangler.bundle(file, config.raw.compatibility_date ?? tested).catch((problem: Error) => {
+      // Of this machine, not of the project.
+      if (problem instanceof CliError) throw problem
+      return problem
+    }),
     wrangler.run(file),
   ])
   if (built instanceof Error) return [unbuilt(file, built.message)]

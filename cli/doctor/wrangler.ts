@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os'
 import { basename, join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { CliError } from '../cli-error.ts'
+import { withPath } from '../files.ts'
 import { type RawConfig, remoteBindings } from './config.ts'
 
 export type Wrangler = {
@@ -58,7 +59,12 @@ export function wranglerOf(folder: string): Wrangler {
   let program: string
   try {
     program = require.resolve('wrangler')
-  } catch {
+  } catch (problem) {
+    const { code, message } = problem as Error & { code?: string }
+    if (code !== 'MODULE_NOT_FOUND') {
+      const [reason] = message.split('\n')
+      throw new CliError(`The wrangler of this project cannot be found: ${reason} Correct the file, and try again.`)
+    }
     throw new CliError('There is no wrangler in this project: npm install --save-dev wrangler, and try again.')
   }
   // It reads these once, as it is loaded.
@@ -69,7 +75,7 @@ export function wranglerOf(folder: string): Wrangler {
   return {
     readConfig: (file) => readConfig(join(folder, file)),
     parseConfig(file, text) {
-      const out = mkdtempSync(join(tmpdir(), 'edgemcp-doctor-'))
+      const out = temporaryFolder()
       try {
         const path = join(out, basename(file))
         writeFileSync(path, text)
@@ -79,7 +85,7 @@ export function wranglerOf(folder: string): Wrangler {
       }
     },
     async bundle(file, date) {
-      const out = mkdtempSync(join(tmpdir(), 'edgemcp-doctor-'))
+      const out = temporaryFolder()
       try {
         await build(program, folder, out, ['--config', file, '--compatibility-date', date])
         return bundleIn(out)
@@ -90,6 +96,9 @@ export function wranglerOf(folder: string): Wrangler {
     run: (file) => inDevelopment(() => run(wrangler, folder, file, readConfig(join(folder, file)))),
   }
 }
+
+const temporaryFolder = () =>
+  withPath('create a folder in', tmpdir(), () => mkdtempSync(join(tmpdir(), 'edgemcp-doctor-')))
 
 const metafile = 'edgemcp-metafile.json'
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process'
-import { readdirSync, rmSync } from 'node:fs'
+import { readdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { CliError } from '../../cli/cli-error.ts'
 import { examine } from '../../cli/doctor/examine.ts'
 import type { Finding } from '../../cli/doctor/finding.ts'
@@ -733,6 +733,29 @@ test.each(['.dev.vars', '.env'])('a folder in the place of %s is an error that n
     new CliError(`Cannot read "${join(project.folder, file)}": it is a folder (EISDIR). Name a file.`),
   )
 })
+test('a missing folder for temporary files is not taken for a failed build', async () => {
+  using project = write(inToml)
+  const wrangler: Wrangler = { ...wranglerOf(project.folder), run: async () => started }
+  vi.stubEnv('TMPDIR', '/nonexistent')
+  try {
+    await expect(examine(project.folder, () => wrangler)).rejects.toThrow(
+      new CliError(
+        'Cannot create a folder in "/nonexistent": there is no such file or folder (ENOENT). Check the path and the symbolic links on it.',
+      ),
+    )
+  } finally {
+    vi.unstubAllEnvs()
+  }
+})
+
+test('a package.json that is not JSON is an error that names it', () => {
+  using project = write(inToml)
+  writeFileSync(join(project.folder, 'package.json'), '{ "name": ')
+  expect(() => wranglerOf(project.folder)).toThrow(
+    new RegExp(`^The wrangler of this project cannot be found: .*${join(project.folder, 'package.json')}.*`),
+  )
+})
+
 const emptyBundle: Awaited<ReturnType<Wrangler['bundle']>> = { exports: [], size: 0, inputs: [] }
 const started: Awaited<ReturnType<Wrangler['run']>> = { isUp: true, lacksFetchHandler: false, log: [] }
 
