@@ -12,7 +12,7 @@ import type { Message, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { IncomingRequest } from '../request-hooks.ts'
 import { errorResponse, idOf } from './error-response.ts'
-import { type Host, outlivesClient } from './host.ts'
+import type { Host } from './host.ts'
 
 /** Headers that this server reads on every request. `Mcp-Session-Id` and the token have bounds where they are opened. */
 const measuredHeaders = [
@@ -105,7 +105,7 @@ export class Access {
         isResumed: false,
         parked: () => [],
         signal,
-        endsWithSignal: !outlivesClient(this.#host),
+        endsWithSignal: true,
       },
       this.#host,
     )

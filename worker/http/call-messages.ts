@@ -1,3 +1,5 @@
+import { drainMicrotasks } from '../engine/drain-microtasks.ts'
+import { McpError } from '../protocol/errors.ts'
 import type { HttpAnswer } from './json-response.ts'
 
 /**
@@ -7,6 +9,8 @@ import type { HttpAnswer } from './json-response.ts'
 export interface CallMessages extends AsyncIterator<string, HttpAnswer> {
   /** Aborted when the client goes. Most calls end before they need it, so the connection is watched from when it is first read. */
   readonly signal: AbortSignal
+  /** Rejects when the client goes, once handlers that heed the signal at once have ended. */
+  whenAborted(): Promise<never>
   /** Adds a message. Messages beyond the bound are dropped. */
   push(message: string): void
   end(answer: HttpAnswer): void
@@ -24,11 +28,18 @@ export function callMessages(request: Request, maxCharacters: number): CallMessa
   let answer: HttpAnswer | undefined
   let wake = () => {}
   let controller: AbortController | undefined
+  let gone: PromiseWithResolvers<never> | undefined
   return {
     get signal() {
       return watch().signal
     },
     abort: () => watch().abort(),
+    whenAborted() {
+      gone ??= Promise.withResolvers<never>()
+      // Only a race listens, and it may be over.
+      gone.promise.catch(() => {})
+      return gone.promise
+    },
     push(message) {
       if (waitingCharacters >= maxCharacters) return
       waiting.push(message)
@@ -56,6 +67,10 @@ export function callMessages(request: Request, maxCharacters: number): CallMessa
     if (controller) return controller
     const { signal } = request
     const abort = new AbortController()
+    abort.signal.addEventListener('abort', async () => {
+      await drainMicrotasks()
+      gone?.reject(new McpError('interrupted', 'The client disconnected'))
+    })
     if (signal.aborted) abort.abort()
     else signal.addEventListener('abort', () => abort.abort(), { once: true })
     controller = abort

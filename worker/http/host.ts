@@ -41,12 +41,6 @@ export type Listen = (
   address: string | undefined,
 ) => Promise<SubscriptionStream>
 
-/**
- * Whether a stateless call goes on after its client has gone: interceptors finish what they began, in the time that the platform gives. Without
- * interceptors the call ends with the request.
- */
-export const outlivesClient = ({ server }: Pick<Host, 'server'>): boolean => server.registry.interceptors.length > 0
-
 /** The seals of one principal at one endpoint. */
 export const sealsOf = (
   { sealer, identity }: Pick<Host, 'sealer' | 'identity'>,

@@ -10,7 +10,7 @@ import { notificationText } from '../../protocol/jsonrpc.ts'
 import type { Access } from '../access.ts'
 import { type CallMessages, callMessages } from '../call-messages.ts'
 import { sessionRequired } from '../error-response.ts'
-import { type Host, outlivesClient, sealsOf } from '../host.ts'
+import { type Host, sealsOf } from '../host.ts'
 import type { HttpAnswer } from '../json-response.ts'
 import type { StatelessCall, StatelessCalls } from './read.ts'
 import { errorAnswer, outcomeAnswer, resultAnswer } from './reply.ts'
@@ -29,8 +29,8 @@ export function runStateless(
   const answered = (batch ? batchOf(answers) : (answers[0] as Promise<HttpAnswer>)).then((answer) =>
     messages.end(answer),
   )
-  // What interceptors do after a step is done when the client has gone, too: the platform would cancel it with the request.
-  if (outlivesClient(host)) host.waitUntil(answered)
+  // The platform cancels a request whose client has gone. Its interceptors finish first.
+  if (hasInterceptors(host)) host.waitUntil(answered)
   return messages
 
   async function batchOf(answers: readonly Promise<HttpAnswer>[]): Promise<HttpAnswer> {
@@ -42,6 +42,8 @@ export function runStateless(
     return { status: 200, text: `[${(await Promise.all(texts)).join(',')}]` }
   }
 }
+
+const hasInterceptors = ({ server }: Host) => server.registry.interceptors.length > 0
 
 /** Counts and runs one round of a call. Never throws. */
 async function answerCall(
@@ -65,6 +67,7 @@ async function answerCall(
     },
     now: Date.now,
     sleep: (untilMs) => wait(untilMs - Date.now(), messages.signal),
+    ...(hasInterceptors(host) && { ended: messages.whenAborted() }),
     closeStream: () => {},
     completed: () => {},
     report: host.report,
