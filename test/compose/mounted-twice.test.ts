@@ -12,5 +12,5 @@ test('what a server announces that is mounted in two others reaches the clients 
     return publish
   })
   await part.notify.toolsChanged()
-  for (const publish of outers) expect(publish).toHaveBeenCalledExactlyOnceWith({ list: 'tools' }, undefined)
+  for (const publish of outers) expect(publish).toHaveBeenCalledExactlyOnceWith({ list: 'tools' }, undefined, new Set())
 })

@@ -23,9 +23,15 @@ describe('changes of a server', () => {
     expect(
       [first, replaced, second].map(({ publish, setEnabled }) => [publish.mock.calls, setEnabled.mock.calls]),
     ).toEqual([
-      [[[change, { tenant: 'acme', issuer: 'https://issuer.example' }]], [['tools', 'hammer', false]]],
+      [
+        [[change, { tenant: 'acme', issuer: 'https://issuer.example' }, new Set()]],
+        [['tools', 'hammer', false, new Set()]],
+      ],
       [[], []],
-      [[[change, { tenant: 'acme', issuer: 'https://issuer.example' }]], [['tools', 'hammer', false]]],
+      [
+        [[change, { tenant: 'acme', issuer: 'https://issuer.example' }, new Set()]],
+        [['tools', 'hammer', false, new Set()]],
+      ],
     ])
   })
 

@@ -377,7 +377,7 @@ test('a server publishes to the objects of each of its endpoints, once for each 
     const setEnabled = vi.fn<SubscriptionsRpc['setEnabled']>(async () => false)
     changes.connect(
       className,
-      changesOf(server.registry, () => ({ publish, setEnabled })),
+      changesOf(server.registry, () => ({ id: className, publish, setEnabled })),
     )
     return { publish, setEnabled }
   })

@@ -1,14 +1,20 @@
 /** Change notifications of a server, and entries that are enabled and disabled while it runs. */
 import type { Change, List, Recipients } from '../protocol/changes.ts'
 
+/**
+ * Where a change has been delivered, as texts. Several servers may deliver a change of a server that is mounted in them through one Durable
+ * Object: the first one does, and the others leave it out.
+ */
+export type Delivered = Set<string>
+
 /** Delivers change notifications, and keeps what is enabled: what `subscriptions()` of `edgemcp/subscriptions` provides to an endpoint. */
 export interface Changes {
   /** Whether anything is delivered. Default `true`. */
   readonly isConnected?: boolean
   /** Resolves once the delivery is certain. */
-  publish(change: Change, recipients?: Recipients): Promise<void>
+  publish(change: Change, recipients?: Recipients, delivered?: Delivered): Promise<void>
   /** Enables or disables an entry, and publishes that its list has changed. */
-  setEnabled(list: List, name: string, isEnabled: boolean): Promise<void>
+  setEnabled(list: List, name: string, isEnabled: boolean, delivered?: Delivered): Promise<void>
   /** The entries that were enabled or disabled, by `toggleKey`. */
   enabledOverrides(): Promise<Readonly<Record<string, boolean>>>
 }
@@ -36,12 +42,12 @@ export class ChangeHub implements Changes {
     return this.#delivering().length > 0
   }
 
-  publish(change: Change, recipients?: Recipients): Promise<void> {
-    return this.#deliver((changes) => changes.publish(change, recipients))
+  publish(change: Change, recipients?: Recipients, delivered: Delivered = new Set()): Promise<void> {
+    return this.#deliver((changes) => changes.publish(change, recipients, delivered))
   }
 
-  setEnabled(list: List, name: string, isEnabled: boolean): Promise<void> {
-    return this.#deliver((changes) => changes.setEnabled(list, name, isEnabled))
+  setEnabled(list: List, name: string, isEnabled: boolean, delivered: Delivered = new Set()): Promise<void> {
+    return this.#deliver((changes) => changes.setEnabled(list, name, isEnabled, delivered))
   }
 
   async enabledOverrides(): Promise<Readonly<Record<string, boolean>>> {

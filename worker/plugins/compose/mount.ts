@@ -75,8 +75,9 @@ function changesThrough(outer: ChangeHub, part: Declarations, prefix: string): C
     get isConnected() {
       return outer.isConnected
     },
-    publish: (change, recipients) => outer.publish(change, recipients),
-    setEnabled: (list, name, isEnabled) => outer.setEnabled(list, outerName(list, name), isEnabled),
+    publish: (change, recipients, delivered) => outer.publish(change, recipients, delivered),
+    setEnabled: (list, name, isEnabled, delivered) =>
+      outer.setEnabled(list, outerName(list, name), isEnabled, delivered),
     async enabledOverrides() {
       const overrides = await outer.enabledOverrides()
       const ownNames = (list: List, names: Iterable<string>) =>

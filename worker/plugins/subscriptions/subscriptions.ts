@@ -4,7 +4,7 @@ import {
   SubscriptionsObject,
   type SubscriptionsOptions,
 } from '../../../durable-objects/subscriptions/object.ts'
-import type { Changes } from '../../declarations/change-hub.ts'
+import type { Changes, Delivered } from '../../declarations/change-hub.ts'
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import { count } from '../../declarations/option-kinds.ts'
 import { changeTopics } from '../../engine/topics.ts'
@@ -54,7 +54,7 @@ export function subscriptions(
     name: 'subscriptions',
     subscriptions: { Subscriptions, options: all, of, listen },
     provide: (runtime) => ({
-      changes: changesOf(runtime, () => runtime.object<SubscriptionsRpc>('McpSubscriptions', shardName(0))),
+      changes: changesOf(runtime, () => runtime.object<FirstShard>('McpSubscriptions', shardName(0))),
     }),
     objects: { McpSubscriptions: (runtime) => classOf(runtime, { options: all, of }) },
   }
@@ -73,17 +73,31 @@ function classOf(
   }
 }
 
+type FirstShard = SubscriptionsRpc & Pick<DurableObjectStub, 'id'>
+
+/** Notes a delivery. False when the object has been given the same before. */
+function isFirst(shard: FirstShard, what: unknown, delivered: Delivered = new Set()): boolean {
+  const { size } = delivered
+  return delivered.add(JSON.stringify([`${shard.id}`, what])).size > size
+}
+
 /** Delivers the changes of a server through the first object of a class. */
-function changesOf({ declarations }: Runtime, firstShard: () => SubscriptionsRpc): Changes {
+function changesOf({ declarations }: Runtime, firstShard: () => FirstShard): Changes {
   let overrides: Promise<Readonly<Record<string, boolean>>> | undefined
   return {
-    publish: (change, recipients) => firstShard().publish(change, changeTopics(declarations, change, recipients)),
-    async setEnabled(list, name, isEnabled) {
+    async publish(change, recipients, delivered) {
+      const topics = changeTopics(declarations, change, recipients)
+      const shard = firstShard()
+      if (isFirst(shard, topics, delivered)) await shard.publish(change, topics)
+    },
+    async setEnabled(list, name, isEnabled, delivered) {
       const change = { list }
       const topics = changeTopics(declarations, change)
       const shard = firstShard()
+      const key = toggleKey(list, name)
+      if (!isFirst(shard, key, delivered)) return
       // An object of an older release leaves it to its caller to publish the change.
-      if (await shard.setEnabled(toggleKey(list, name), isEnabled, change, topics)) await shard.publish(change, topics)
+      if (await shard.setEnabled(key, isEnabled, change, topics)) await shard.publish(change, topics)
     },
     enabledOverrides() {
       // All entries of a list read them in one turn.

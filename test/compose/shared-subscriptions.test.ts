@@ -1,0 +1,47 @@
+import { afterAll, beforeAll, expect, test, vi } from 'vitest'
+import { connect } from '../../worker/testing/index.ts'
+import { startServer, type TestServer } from '../support/server.ts'
+
+let server: TestServer
+beforeAll(async () => {
+  server = await startServer('test/compose/shared-subscriptions')
+})
+afterAll(() => server[Symbol.asyncDispose]())
+
+const updated = 'notifications/resources/updated'
+const toolsChanged = 'notifications/tools/list_changed'
+
+test.each(['2026-07-28', '2025-11-25'])(
+  'a change of a mounted server is delivered once where several outer servers share a class: %s',
+  async (revision) => {
+    const ask = async (path: string) => {
+      expect((await fetch(new URL(path, server.url))).status).toBe(204)
+    }
+    await ask('/disable')
+    await using stack = new AsyncDisposableStack()
+    const clients = await Promise.all(
+      ['one', 'two', 'outer'].map(async (name) => {
+        const client = stack.use(await connect(new URL(`/${name}`, server.url), { revision }))
+        const resourceSubscriptions = [`note://${revision}`, 'note://last']
+        await client.subscribe({ toolsListChanged: true, resourceSubscriptions })
+        return client
+      }),
+    )
+    await ask('/enable')
+    await ask(`/update?id=${revision}`)
+    // The second update of the last note is coalesced. So it is delivered after repeated deliveries of the changes before it would be.
+    await ask('/update?id=last')
+    await ask('/update?id=last')
+    const received = () =>
+      clients.map(({ notifications }) =>
+        notifications
+          .filter(({ method }) => method === updated || method === toolsChanged)
+          .map(({ method, params }) => (method === updated ? params?.uri : method)),
+      )
+    const expected = [toolsChanged, `note://${revision}`, 'note://last', 'note://last']
+    await vi.waitFor(() => {
+      for (const all of received()) expect(all.filter((uri) => uri === 'note://last')).toHaveLength(2)
+    })
+    expect(received()).toEqual([expected, expected, expected])
+  },
+)

@@ -1,0 +1,33 @@
+/** A server that is mounted in two others, which deliver changes through one class, and both in a third one. */
+import { createServer, serve } from 'edgemcp'
+import { combine, mount } from 'edgemcp/compose'
+import { subscriptions } from 'edgemcp/subscriptions'
+
+const part = createServer({ name: 'part', version: '1.0.0' })
+const note = part.resource('note://{id}', { description: 'A note' }, ({ id }) => `Note ${id}`)
+const shout = part.tool('shout', { description: 'Shouts', enabled: false }, () => 'HELLO')
+
+const one = createServer({ name: 'one', version: '1.0.0' }).use(mount(part))
+const two = createServer({ name: 'two', version: '1.0.0' }).use(mount(part))
+// Reaches the changes of the part by way of `one`.
+const outer = createServer({ name: 'outer', version: '1.0.0' }).use(mount(one))
+
+const plugins = [subscriptions()] as const
+const worker = serve(one, { path: '/one', plugins })
+const twoWorker = serve(two, { path: '/two', plugins, durableObjects: { names: { McpSession: 'TwoSession' } } })
+const outerWorker = serve(outer, {
+  path: '/outer',
+  plugins,
+  durableObjects: { names: { McpSession: 'OuterSession' } },
+})
+
+export default combine(worker, twoWorker, outerWorker, async (request: Request) => {
+  const { pathname, searchParams } = new URL(request.url)
+  if (pathname === '/update') await note.updated({ id: searchParams.get('id') as string })
+  if (pathname === '/enable') await shout.enable()
+  if (pathname === '/disable') await shout.disable()
+  return new Response(null, { status: 204 })
+})
+export const { McpSession, McpSubscriptions } = worker
+export const { McpSession: TwoSession } = twoWorker
+export const { McpSession: OuterSession } = outerWorker
