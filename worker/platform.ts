@@ -42,22 +42,23 @@ export const sessionClasses = new Set<string>()
  */
 export async function storedKeyRing(ownClass: string, placement: Placement): Promise<KeyRing> {
   const classNames = [...sessionClasses].filter(hasClass)
-  const stores = classNames.map((className) => keysOf(className, false, placement))
-  const rings = (await Promise.all(stores)).filter((ring) => ring !== undefined)
-  // It mints one.
-  const ring = rings[0] ?? ((await keysOf(classNames[0] ?? ownClass, true, placement)) as KeyRing)
+  const keysOf = (className: string, mint: boolean) => askForKeys(className, mint, placement)
+  const stored = await Promise.all(classNames.map((className) => keysOf(className, false)))
+  const rings = stored.filter((ring) => !!ring)
+  // `true`: it mints one.
+  const ring = rings[0] ?? ((await keysOf(classNames[0] ?? ownClass, true)) as KeyRing)
   // Several classes have one where Workers of an older release minted them: the first seals, all open.
-  return { current: ring.current, keys: Object.assign({}, ring.keys, ...rings.map(({ keys }) => keys)) }
+  return { ...ring, keys: Object.assign({}, ring.keys, ...rings.map(({ keys }) => keys)) }
 }
 
-async function keysOf(className: string, mint: boolean, placement: Placement): Promise<KeyRing | undefined> {
+async function askForKeys(className: string, mint: boolean, placement: Placement): Promise<KeyRing | undefined> {
   try {
     return await object<KeysRpc>(className, 'keys', placement).keys(mint)
   } catch (problem) {
-    if (!String(problem).includes('does not implement')) throw problem
+    if (!String(problem).includes('not implement')) throw problem
     throw new McpError(
       'internal_error',
-      `The exported class ${className} is not McpSession of serve(): export that one under another name, and set durableObjects.names.McpSession to the name`,
+      `The class ${className} is not McpSession of serve(): set durableObjects.names.McpSession to the exported name of that`,
     )
   }
 }

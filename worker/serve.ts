@@ -126,8 +126,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const session = (name: string): SessionRpc => objectOf('McpSession', name)
   const sessionAt = (address: string): SessionRpc => {
     const { className, name } = readSessionAddress(address)
-    const isKnown = sessionClasses.has(className) && hasClass(className)
-    return isKnown ? object(className, name, placement) : session(name)
+    return sessionClasses.has(className) && hasClass(className) ? object(className, name, placement) : session(name)
   }
   // What subscriptions() returns, which is typed without the platform's types in `Plugin`.
   const subscriptions = plugins.find((plugin) => plugin.subscriptions)?.subscriptions as Subscriptions | undefined
