@@ -1,7 +1,7 @@
 /** What a plugin adds to an endpoint. */
 
+import { interceptorsOf, methodsOf } from './check-plugins.ts'
 import type { Changes } from './declarations/change-hub.ts'
-import { checkNames } from './declarations/check-options.ts'
 import type { Awaitable, Context } from './declarations/context.ts'
 import type { Declarations, ExtraSubscription, Instrumented } from './declarations/declarations.ts'
 import type { Interceptor } from './declarations/interceptor.ts'
@@ -146,23 +146,6 @@ type Intersection<P> = (P extends Plugin<infer Classes> ? (classes: Classes) => 
   ? All
   : never
 
-const memberNames = Object.keys({
-  name: 0,
-  validate: 0,
-  extensions: 0,
-  methods: 0,
-  capabilities: 0,
-  interceptor: 0,
-  onResponse: 0,
-  routes: 0,
-  limiter: 0,
-  subscriptions: 0,
-  provide: 0,
-  subscriptionTopics: 0,
-  objects: 0,
-  instrument: 0,
-} satisfies Record<keyof Plugin, 0>)
-
 /** Runs the checks of plugins. @throws what they throw, and Error for a check that is async: its error would come too late */
 export function validateWith(plugins: readonly AnyPlugin[], server: Server): void {
   for (const plugin of plugins) {
@@ -171,51 +154,6 @@ export function validateWith(plugins: readonly AnyPlugin[], server: Server): voi
     returned.catch(() => {})
     throw new Error(`validate of the plugin "${plugin.name}" returned a promise: it has to check at once`)
   }
-}
-
-/** @throws Error for a path that is taken, or is none */
-export function checkRoutes(routes: readonly Route[], paths: ServerInfo['paths']): void {
-  const taken = new Set(Object.values(paths))
-  for (const { path } of routes) {
-    if (!path.startsWith('/')) throw new Error(`The path "${path}" of a plugin's route must start with "/"`)
-    if (taken.has(path)) {
-      throw new Error(
-        `Two routes of plugins, or a route and the endpoint, have the path "${path}": remove one, or give one route several methods`,
-      )
-    }
-    taken.add(path)
-  }
-}
-
-/**
- * @param names of `durableObjects`
- * @throws Error for plugins that cannot be used together, and for names of classes that there are not
- */
-export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Record<string, string>>): void {
-  for (const plugin of plugins) checkNames(`the plugin "${plugin.name}"`, plugin, memberNames)
-  const classes = ['McpSession', 'McpState', ...plugins.flatMap(({ objects = {} }) => Object.keys(objects))]
-  const unknown = Object.keys(names).find((name) => !classes.includes(name))
-  if (unknown !== undefined) {
-    const list = classes.join(', ').replace(/, ([^,]*)$/, ' and $1')
-    throw new Error(`serve() has no class "${unknown}" to name in durableObjects.names: it has ${list}`)
-  }
-  refuseTwice(
-    'that have',
-    plugins.flatMap(({ limiter }) => (limiter ? 'a limiter' : [])),
-  )
-  refuseTwice(
-    'that have',
-    plugins.flatMap(({ subscriptions }) => (subscriptions ? 'subscriptions' : [])),
-  )
-  refuseTwice(
-    'with the class',
-    plugins.flatMap(({ objects = {} }) => Object.keys(objects)),
-  )
-}
-
-function refuseTwice(what: string, values: readonly string[]): void {
-  const twice = values.find((value, index) => values.indexOf(value) !== index)
-  if (twice !== undefined) throw new Error(`serve() has two plugins ${what} ${twice}: remove one`)
 }
 
 /** Makes a value when it is read, and again when its key has changed. */
@@ -241,8 +179,8 @@ export function withPlugins(
   const added = cachedBy(
     () => true,
     () => ({
-      interceptors: plugins.flatMap((plugin) => plugin.interceptor?.(runtime()) ?? []),
-      methods: plugins.map((plugin) => plugin.methods?.(runtime()) ?? {}),
+      interceptors: plugins.flatMap((plugin) => interceptorsOf(plugin, runtime())),
+      methods: plugins.map((plugin) => methodsOf(plugin, runtime())),
     }),
   )
   const merged = cachedBy(

@@ -12,6 +12,7 @@ import type {
   Subscriptions as SessionSubscriptions,
   SubscriptionsOptions,
 } from '../durable-objects/subscriptions/object.ts'
+import { checkPaths, checkPlugins, classesOf, providedBy, routesOf } from './check-plugins.ts'
 import type { CallAttempt } from './declarations/call-attempt.ts'
 import { draftOf } from './declarations/declarations.ts'
 import { admittedBy, endpointKey, enterFor, registerEndpoint, serverFor } from './declarations/endpoints.ts'
@@ -27,8 +28,6 @@ import { declareClass, hasClass, keys, object, once, secretSealer, sessionClasse
 import {
   type AnyPlugin,
   type ClassesOf,
-  checkPlugins,
-  checkRoutes,
   type Runtime,
   type SubscriptionStream,
   validateWith,
@@ -178,7 +177,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const { changes: hub } = draftOf(server)
   hub.completeWith(runtime.waitUntil)
   for (const plugin of plugins) {
-    const { changes } = plugin.provide?.(runtime) ?? {}
+    const { changes } = providedBy(plugin, runtime)
     // Endpoints that have one class in common deliver through the same objects.
     if (changes) hub.connect(`${plugin.name} ${nameOf('McpSubscriptions')}`, changes)
   }
@@ -248,13 +247,11 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
     ({ listen, options }: Subscriptions): Listen =>
     (message, principal, address) =>
       listen({ message, principal, address, registry, open: runtime.seals(principal).open, shards, options })
-  const routes = plugins.flatMap((plugin) => plugin.routes?.(runtime) ?? [])
-  checkRoutes(routes, paths)
+  const routes = plugins.flatMap((plugin) => routesOf(plugin, runtime))
+  checkPaths(routes, paths)
   const route = once(() => router(host(), routes, hooks))
 
-  const classes = plugins.flatMap(({ objects = {} }) =>
-    Object.entries<(runtime: Runtime) => object>(objects).map(([name, make]) => [name, make(runtime)] as const),
-  )
+  const classes = plugins.flatMap((plugin) => classesOf(plugin, runtime))
   const worker: McpWorker = {
     ...Object.fromEntries(classes),
     paths,

@@ -31,6 +31,15 @@ export const functions: Kind = [
   'an object of functions',
 ]
 
+/** A path that requests can have, and that a router reads as it is written: no parameters, no wildcards, no `..`. */
+export const path = (expected: string): Kind => [
+  (value) =>
+    isString(value) &&
+    /^\/(?!.*\/\/)[\w\-.~%@!&'/,;=]*$/.test(value) &&
+    URL.parse(value, 'https://a.example')?.pathname === value,
+  expected,
+]
+
 /** An object, with known members if they are given. */
 export const object = (members?: Kinds, expected = 'an object'): Kind => [isObject, expected, members]
 /** What has a method, such as what another function of this package returns. */

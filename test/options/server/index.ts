@@ -1,9 +1,9 @@
 /** Functions that are called as JavaScript may call them, each with what it has to say. */
-import { type Auth, createServer, policies, serve } from 'edgemcp'
+import { type Auth, createServer, policies, type Server, serve } from 'edgemcp'
 import { app } from 'edgemcp/apps'
 import { analyticsEngineSink, audit, consoleSink } from 'edgemcp/audit'
 import { bearer, cloudflareAccess, forTenant, oauthProvider } from 'edgemcp/auth'
-import { mount, proxy, rpcEntrypoint } from 'edgemcp/compose'
+import { combine, mount, proxy, routeByHost, routeByTenant, routeHandler, rpcEntrypoint } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
 import { inspector } from 'edgemcp/inspector'
 import { messages, observe } from 'edgemcp/observe'
@@ -31,7 +31,21 @@ const pluginsExpected = 'a list of plugins, such as [subscriptions(), rateLimit(
 const sinkExpected = 'a sink such as consoleSink() returns, or a list of sinks'
 const limitsTake =
   '"limits" takes maxJsonDepth, maxBatchSize, maxBodyBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs and maxBufferedBytes'
+const workerExpected = 'a Worker such as serve(server) returns, an object with fetch, or a function'
+const servedExpected = 'a Worker that serve() returned'
+const routePathExpected = 'a path such as "/metrics", as URLs have it, without patterns'
+const routeMethodsExpected = 'a list of GET, HEAD and POST'
 const pathExpected = 'a path such as "/mcp", without patterns'
+
+const shown = (value: unknown) => {
+  if (value instanceof Promise) return 'a promise'
+  return typeof value === 'object' && value ? 'an object' : (JSON.stringify(value) ?? 'undefined')
+}
+
+/** A server with one plugin of a developer's own. */
+const plugged = (members: object) => served({ plugins: [{ name: 'own', ...members }] })
+const handle = () => new Response()
+const routed = (route: unknown) => plugged({ routes: () => [route] })
 
 type Case = readonly [title: string, run: () => unknown, message: string]
 
@@ -534,6 +548,207 @@ const wrong: readonly Case[] = [
   ],
 ]
 
+/** Plugins of a developer's own, and what compose() functions take. */
+const pluginsAndWorkers: readonly Case[] = [
+  ...[
+    'validate',
+    'methods',
+    'capabilities',
+    'interceptor',
+    'onResponse',
+    'routes',
+    'provide',
+    'subscriptionTopics',
+    'instrument',
+  ].map(
+    (member): Case => [
+      `plugin: ${member}`,
+      () => plugged({ [member]: [] }),
+      `"${member}" of the plugin "own" must be a function, not []`,
+    ],
+  ),
+  [
+    'plugin: a misspelt member',
+    () => plugged({ route: () => [] }),
+    'the plugin "own" does not take "route" (did you mean "routes"?): it takes name, validate, extensions, methods, capabilities, interceptor, onResponse, routes, limiter, subscriptions, provide, subscriptionTopics, objects and instrument',
+  ],
+  [
+    'plugin: extensions',
+    () => plugged({ extensions: { 'com.example/a': true } }),
+    '"extensions" of the plugin "own" must be an object of settings, such as { \'com.example/weather\': {} }, not an object',
+  ],
+  [
+    'plugin: an extension without a prefix',
+    () => plugged({ extensions: { weather: {} } }),
+    'The extension "weather" needs a prefix that is yours, such as "com.example/weather"',
+  ],
+  [
+    'plugin: limiter',
+    () => plugged({ limiter: { rate: '1/m' } }),
+    '"limiter" of the plugin "own" must be a limiter such as rateLimit() has, not an object',
+  ],
+  [
+    'plugin: subscriptions',
+    () => plugged({ subscriptions: true }),
+    '"subscriptions" of the plugin "own" must be what subscriptions() has, not true',
+  ],
+  [
+    'plugin: objects',
+    () => plugged({ objects: { Counts: 5 } }),
+    '"objects" of the plugin "own" must be functions that return classes, such as { Counts: () => Counts }, not an object',
+  ],
+  [
+    'plugin: a class in the place of a function',
+    () => plugged({ objects: { Counts: class Counts {} } }),
+    '"objects" of the plugin "own" must be functions that return classes, such as { Counts: () => Counts }, not an object',
+  ],
+  [
+    'plugin: a function that returns no class',
+    () => plugged({ objects: { Counts: () => undefined } }),
+    '"objects.Counts(runtime)" of the plugin "own" must be a class, not undefined',
+  ],
+  ...(['interceptor', 'methods'] as const).map(
+    (member): Case => [
+      `plugin: ${member} returns something else`,
+      () =>
+        plugged({
+          [member]: () => 5,
+          validate: ({ registry }: Server) => void [registry.interceptors, registry.methods],
+        }),
+      `"${member}(runtime)" of the plugin "own" must be ${member === 'methods' ? 'an object of functions' : 'a function'}, not 5`,
+    ],
+  ),
+  [
+    'plugin: provide returns something else',
+    () => plugged({ provide: async () => ({}) }),
+    '"provide(runtime)" of the plugin "own" must be an object such as { changes }, not a promise',
+  ],
+  [
+    'plugin: provide returns other changes',
+    () => plugged({ provide: () => ({ changes: [] }) }),
+    '"provide(runtime).changes" of the plugin "own" must be an object with publish, setEnabled and enabledOverrides, not []',
+  ],
+  [
+    'plugin: routes returns an object',
+    () => plugged({ routes: () => ({}) }),
+    '"routes(runtime)" of the plugin "own" must be a list of routes, not an object',
+  ],
+  [
+    'route: nothing',
+    () => routed(undefined),
+    'a route of the plugin "own" takes an object with path, methods and handle, not undefined',
+  ],
+  [
+    'route: a misspelt member',
+    () => routed({ path: '/x', method: ['GET'], handle }),
+    'a route of the plugin "own" does not take "method" (did you mean "methods"?): it takes path, methods and handle',
+  ],
+  ...[5, 'metrics', '/x(', '/x/:y', '/*', '/a/../b', '//x', '/a b', '/x?y', '/x+', '/$'].map(
+    (path): Case => [
+      `route: the path ${path}`,
+      () => routed({ path, methods: ['GET'], handle }),
+      `"path" of a route of the plugin "own" must be ${routePathExpected}, not ${JSON.stringify(path)}`,
+    ],
+  ),
+  [
+    'route: no methods',
+    () => routed({ path: '/x', handle }),
+    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not undefined`,
+  ],
+  [
+    'route: an empty list of methods',
+    () => routed({ path: '/x', methods: [], handle }),
+    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not []`,
+  ],
+  [
+    'route: a text for methods',
+    () => routed({ path: '/x', methods: 'GET', handle }),
+    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not "GET"`,
+  ],
+  [
+    'route: methods that routes do not have',
+    () => routed({ path: '/x', methods: ['DELETE', 'get'], handle }),
+    `"methods" of a route of the plugin "own" must be ${routeMethodsExpected}, not ["DELETE", "get"]`,
+  ],
+  [
+    'route: no handler',
+    () => routed({ path: '/x', methods: ['GET'] }),
+    '"handle" of a route of the plugin "own" must be a function, not undefined',
+  ],
+  [
+    'route: the path of another, with a slash',
+    () => plugged({ routes: () => ['/x', '/x/'].map((path) => ({ path, methods: ['GET'], handle })) }),
+    'Two routes of plugins, or a route and the endpoint, have the path "/x/": remove one, or give one route several methods',
+  ],
+  ...[undefined, null, 5, '/mcp', {}, { fetch: true }, Promise.resolve()].map(
+    (value): Case => [
+      `combine: ${value}`,
+      () => combine(handle, loose(value)),
+      `"workers[1]" of combine() must be ${workerExpected}, not ${shown(value)}`,
+    ],
+  ),
+  [
+    'combine: a server',
+    () => combine(loose(newServer())),
+    '"workers[0]" of combine() is the server itself: pass serve(server)',
+  ],
+  [
+    'routeHandler: an app',
+    () => routeHandler(loose({ fetch: handle })),
+    `"worker" of routeHandler() must be ${servedExpected}, not an object`,
+  ],
+  [
+    'routeHandler: a function',
+    () => routeHandler(loose(handle)),
+    `"worker" of routeHandler() must be ${servedExpected}, not a function`,
+  ],
+  [
+    'routeHandler: a server',
+    () => routeHandler(loose(newServer())),
+    '"worker" of routeHandler() is the server itself: pass serve(server)',
+  ],
+  [
+    'rpcEntrypoint: nothing',
+    () => rpcEntrypoint(loose()),
+    `"worker" of rpcEntrypoint() must be ${servedExpected}, not undefined`,
+  ],
+  [
+    'rpcEntrypoint: a server',
+    () => rpcEntrypoint(loose(newServer())),
+    '"worker" of rpcEntrypoint() is the server itself: pass serve(server)',
+  ],
+  [
+    'rpcEntrypoint: a relative URL',
+    () => rpcEntrypoint(served({ sessions: false }), { url: '/mcp' }),
+    '"url" of rpcEntrypoint() must be a URL such as "https://mcp.example.com/mcp", not "/mcp"',
+  ],
+  [
+    'routeByHost: nothing',
+    () => routeByHost(loose()),
+    '"workers" of routeByHost() must be an object of Workers by host, not undefined',
+  ],
+  [
+    'routeByHost: no Worker',
+    () => routeByHost(loose({ 'a.example': 5 })),
+    `"a.example" of routeByHost() must be ${workerExpected}, not 5`,
+  ],
+  [
+    'routeByHost: a server',
+    () => routeByHost(loose({ 'a.example': newServer() })),
+    '"a.example" of routeByHost() is the server itself: pass serve(server)',
+  ],
+  [
+    'routeByTenant: no pattern',
+    () => routeByTenant(loose(5), () => undefined),
+    '"pattern" of routeByTenant() must be a string, not 5',
+  ],
+  [
+    'routeByTenant: no function',
+    () => routeByTenant('/{tenant}/mcp', loose()),
+    '"workerFor" of routeByTenant() must be a function, not undefined',
+  ],
+]
+
 /** Origins and hosts that would never match. */
 const broken: readonly Case[] = [
   [
@@ -626,10 +841,12 @@ const impossible: readonly Case[] = [
   ],
 ]
 
-const answer = [...impossible, ...misspelt, ...wrong, ...right, ...broken].map(([title, run, expected]) => ({
-  title,
-  expected,
-  said: messageOf(run),
-}))
+const answer = [...impossible, ...misspelt, ...wrong, ...pluginsAndWorkers, ...right, ...broken].map(
+  ([title, run, expected]) => ({
+    title,
+    expected,
+    said: messageOf(run),
+  }),
+)
 
 export default { fetch: () => Response.json(answer) }

@@ -1,3 +1,5 @@
+import { checkValue } from '../../declarations/check-options.ts'
+import { object } from '../../declarations/option-kinds.ts'
 import { type FetchHandler, handlerOf, type WorkerOrHandler } from './workers.ts'
 
 /**
@@ -10,7 +12,10 @@ import { type FetchHandler, handlerOf, type WorkerOrHandler } from './workers.ts
  * export default combine(routeByHost({ 'notes.example.com': notes, 'weather.example.com': weather }), app)
  */
 export function routeByHost(workers: Readonly<Record<string, WorkerOrHandler>>): FetchHandler {
-  const byHost = new Map(Object.entries(workers).map(([host, worker]) => [readHost(host), handlerOf(worker)]))
+  checkValue('routeByHost()', 'workers', workers, object({}, 'an object of Workers by host'))
+  const byHost = new Map(
+    Object.entries(workers).map(([host, worker]) => [readHost(host), handlerOf('routeByHost()', host, worker)]),
+  )
   return (request, env, ctx) => {
     const { host, hostname } = new URL(request.url)
     return (byHost.get(host) ?? byHost.get(hostname))?.(request, env, ctx)

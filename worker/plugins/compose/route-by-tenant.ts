@@ -1,4 +1,6 @@
+import { checkValue } from '../../declarations/check-options.ts'
 import type { Awaitable } from '../../declarations/context.ts'
+import { fn, string } from '../../declarations/option-kinds.ts'
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { protectedResource } from '../../protocol/well-known.ts'
 import { type FetchHandler, handlerOf, type WorkerOrHandler } from './workers.ts'
@@ -22,6 +24,8 @@ const mostKept = 1000
  * })
  */
 export function routeByTenant(pattern: string, workerFor: TenantWorker): FetchHandler {
+  checkValue('routeByTenant()', 'pattern', pattern, string)
+  checkValue('routeByTenant()', 'workerFor', workerFor, fn)
   const isPath = pattern.startsWith('/')
   const expression = readPattern(pattern, isPath)
   const kept = new BoundedMap<string, FetchHandler>({ maxEntries: mostKept })
@@ -36,7 +40,7 @@ export function routeByTenant(pattern: string, workerFor: TenantWorker): FetchHa
   async function build(tenant: string): Promise<FetchHandler | undefined> {
     const worker = await workerFor(tenant, isPath ? pattern.replace(place, tenant) : '/mcp')
     if (!worker) return undefined
-    const ask = handlerOf(worker)
+    const ask = handlerOf('routeByTenant()', `workerFor("${tenant}")`, worker)
     kept.set(tenant, ask)
     return ask
   }

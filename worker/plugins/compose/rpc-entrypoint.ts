@@ -1,7 +1,6 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
-import { checkOptions } from '../../declarations/check-options.ts'
+import { checkOptions, type Kind } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
-import { string } from '../../declarations/option-kinds.ts'
 import { callMethod } from '../../engine/methods/index.ts'
 import type { Method } from '../../engine/methods/method.ts'
 import { encodeHeader, parameterHeaders } from '../../protocol/param-headers.ts'
@@ -9,6 +8,7 @@ import { newestStateless } from '../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../protocol/stateless-request.ts'
 import type { CallToolResult, Params, Result } from '../../protocol/types.ts'
 import type { ServedWorker } from '../../served-worker.ts'
+import { checkServed } from './workers.ts'
 
 /** Who asks. */
 export type RpcOptions = {
@@ -34,6 +34,11 @@ export type RpcEntrypoint = new (ctx: ExecutionContext, env: Cloudflare.Env) => 
 const { date } = newestStateless
 const envelope = { capabilities: {}, client: { name: 'service binding', version: '1' } }
 
+const absoluteUrl: Kind = [
+  (value) => typeof value === 'string' && URL.canParse(value),
+  'a URL such as "https://mcp.example.com/mcp"',
+]
+
 /** The headers that repeat what a method of an extension, or the schema of a tool, names: the server refuses requests without. */
 function headersOfServer(registry: Declarations, method: string, params: Params): Record<string, string> {
   // Plugins add methods of this type: the declarations are below the engine, and do not know it.
@@ -56,7 +61,8 @@ function headersOfServer(registry: Declarations, method: string, params: Params)
  * const { content } = await env.NOTES.callTool('search', { words: 'tea' })
  */
 export function rpcEntrypoint(worker: ServedWorker, endpoint: RpcEntrypointOptions = {}): RpcEntrypoint {
-  checkOptions('rpcEntrypoint()', endpoint, { url: string })
+  checkServed('rpcEntrypoint()', worker)
+  checkOptions('rpcEntrypoint()', endpoint, { url: absoluteUrl })
   const { url = `http://localhost${worker.paths.mcp}` } = endpoint
   return class McpEntrypoint extends WorkerEntrypoint implements McpRpc {
     async request(method: string, params: Params = {}, { token }: RpcOptions = {}): Promise<Result> {

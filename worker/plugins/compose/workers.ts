@@ -1,3 +1,5 @@
+import { checkValue, isObject, type Kind } from '../../declarations/check-options.ts'
+import { server } from '../../declarations/option-kinds.ts'
 import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
 import type { ServedWorker } from '../../served-worker.ts'
 
@@ -7,11 +9,36 @@ export type FetchHandler = (request: Request, env: unknown, ctx: ExecutionContex
 /** Anything with a `fetch`, such as a Hono app, or a function. */
 export type WorkerOrHandler = FetchHandler | { fetch: FetchHandler }
 
-/** The handler of a Worker that gets every request. */
-export const handlerOf = (worker: WorkerOrHandler): FetchHandler =>
-  typeof worker === 'function' ? worker : worker.fetch.bind(worker)
-
 type Served = Pick<ServedWorker, 'fetch' | 'paths' | 'routes'>
+
+const isServed = (value: unknown): value is Served =>
+  isObject(value) && typeof value.fetch === 'function' && isObject(value.paths) && Array.isArray(value.routes)
+
+const served: Kind = [isServed, 'a Worker that serve() returned']
+const handler: Kind = [
+  (value) => typeof value === 'function' || (isObject(value) && typeof value.fetch === 'function'),
+  'a Worker such as serve(server) returns, an object with fetch, or a function',
+]
+
+/** @throws Error that names the argument, and says what to pass for a server */
+function checkWorker(owner: string, key: string, worker: unknown, kind: Kind): void {
+  if (server[0](worker)) throw new Error(`"${key}" of ${owner} is the server itself: pass serve(server)`)
+  checkValue(owner, key, worker, kind)
+}
+
+/** @throws Error when it is no Worker that `serve()` returned */
+export const checkServed = (owner: string, worker: unknown): void => checkWorker(owner, 'worker', worker, served)
+
+/**
+ * The handler of a Worker that gets every request.
+ *
+ * @param owner the function that took the Worker as its argument `key`
+ * @throws Error when it has none
+ */
+export function handlerOf(owner: string, key: string, worker: WorkerOrHandler): FetchHandler {
+  checkWorker(owner, key, worker, handler)
+  return typeof worker === 'function' ? worker : worker.fetch.bind(worker)
+}
 
 /**
  * Handles the requests for a server's own paths: its endpoints, what its `auth` publishes, and the paths of its plugins except `/`. Returns `undefined`
@@ -21,6 +48,7 @@ type Served = Pick<ServedWorker, 'fetch' | 'paths' | 'routes'>
  * router.all('*', routeHandler(worker))
  */
 export const routeHandler = (worker: Served) => {
+  checkServed('routeHandler()', worker)
   const endpoints = Object.values(worker.paths)
   const own = new Set([...endpoints, ...worker.routes.filter((path) => path !== '/')])
   return async (request: Request, env: unknown, ctx: ExecutionContext): Promise<Response | undefined> => {
@@ -47,9 +75,10 @@ const resourceIn = (path: string) => (path.startsWith(protectedResource) ? path.
  * export default combine(notes, weather, app)
  */
 export function combine(...workers: readonly (WorkerOrHandler | Served)[]): Required<Pick<ExportedHandler, 'fetch'>> {
-  const served = workers.filter((worker) => 'paths' in worker)
-  const handlers = workers.map((worker) => ('paths' in worker ? routeHandler(worker) : handlerOf(worker)))
-  const atRoot = served.find(({ routes }) => routes.includes('/'))
+  const handlers = workers.map((worker, index) =>
+    isServed(worker) ? routeHandler(worker) : handlerOf('combine()', `workers[${index}]`, worker),
+  )
+  const atRoot = workers.filter(isServed).find(({ routes }) => routes.includes('/'))
   return {
     async fetch(incoming, env, ctx) {
       // The handlers know the standard type; that of the platform has more.

@@ -1,5 +1,6 @@
 /** The inspector at `/`, in the place of the page that a deployment has there. */
 
+import { routesOf } from '../../check-plugins.ts'
 import type { AnyPlugin, Route, Runtime } from '../../plugin.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 import { inspectorPage } from '../page/inspector/page.ts'
@@ -17,7 +18,7 @@ export function withInspector(plugins: readonly AnyPlugin[], env: object, auth: 
   const others = plugins.map((plugin) => ({
     ...plugin,
     routes(runtime: Runtime) {
-      const routes = plugin.routes?.(runtime) ?? []
+      const routes = routesOf(plugin, runtime)
       const own = routes.find(({ path }) => path === '/')
       // A second one is refused with the inspector's.
       if (page) return routes
