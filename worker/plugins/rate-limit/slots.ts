@@ -13,12 +13,16 @@ export type Entered = { readonly release: () => void }
 
 /** Milliseconds between two looks of a resumed call for a free slot. */
 const pauseMs = 50
+/** Milliseconds after which a waiting call that has not looked again is lost, with the object that ran it. */
+const waitLeaseMs = 10_000
+
+type Lease = { until: number }
 
 export class Slots {
-  /** For each key: until when, in milliseconds, each holder may hold it. */
-  readonly #held = new Map<string, Set<{ readonly until: number }>>()
+  /** For each key: until when, in milliseconds since 1970, each call may hold it. */
+  readonly #held = new Map<string, Set<Lease>>()
   /** Resumed calls that wait for a slot. New calls must not overtake them. */
-  readonly #waiting = new Map<string, number>()
+  readonly #waiting = new Map<string, Set<Lease>>()
   readonly #now: () => number
 
   constructor(now: () => number = Date.now) {
@@ -34,28 +38,26 @@ export class Slots {
    */
   take(slots: readonly Slot[], leaseMs: number): Entered | { readonly full: Slot } {
     const full = slots.find(
-      ({ key, most: limit, parked = 0 }) => this.#count(key) + (this.#waiting.get(key) ?? 0) + parked >= limit,
+      ({ key, most: limit, parked = 0 }) =>
+        this.#count(this.#held, key) + this.#count(this.#waiting, key) + parked >= limit,
     )
     return full ? { full } : this.#hold(slots, leaseMs)
   }
 
   /** Waits until all slots are free, then takes them. @throws the signal's reason */
   async takeWhenFree(slots: readonly Slot[], leaseMs: number, signal: AbortSignal): Promise<Entered> {
-    const isFree = () => slots.every(({ key, most: limit }) => this.#count(key) < limit)
+    const isFree = () => slots.every(({ key, most: limit }) => this.#count(this.#held, key) < limit)
     if (isFree()) return this.#hold(slots, leaseMs)
-    for (const { key } of slots) this.#waiting.set(key, (this.#waiting.get(key) ?? 0) + 1)
+    const waiting = this.#add(this.#waiting, slots, waitLeaseMs)
     try {
       while (!isFree()) {
+        waiting.until = this.#now() + waitLeaseMs
         await new Promise((resolve) => setTimeout(resolve, pauseMs))
         signal.throwIfAborted()
       }
       return this.#hold(slots, leaseMs)
     } finally {
-      for (const { key } of slots) {
-        const remaining = (this.#waiting.get(key) ?? 1) - 1
-        if (remaining > 0) this.#waiting.set(key, remaining)
-        else this.#waiting.delete(key)
-      }
+      this.#remove(this.#waiting, slots, waiting)
     }
   }
 
@@ -64,30 +66,29 @@ export class Slots {
     return this.#held.size === 0 && this.#waiting.size === 0
   }
 
-  #count(key: string): number {
-    const holders = this.#held.get(key)
-    if (!holders) return 0
+  /** How many leases of a key have not run out. Those that have are dropped. */
+  #count(leases: Map<string, Set<Lease>>, key: string): number {
     const now = this.#now()
-    for (const holder of holders) if (holder.until <= now) this.#drop(key, holder)
-    return holders.size
+    for (const lease of leases.get(key) ?? []) if (lease.until <= now) this.#remove(leases, [{ key }], lease)
+    return leases.get(key)?.size ?? 0
   }
 
   #hold(slots: readonly Slot[], leaseMs: number): Entered {
-    const holder = { until: this.#now() + leaseMs }
-    for (const { key } of slots) {
-      const holders = this.#held.get(key) ?? new Set()
-      this.#held.set(key, holders.add(holder))
-    }
-    return {
-      release: () => {
-        for (const { key } of slots) this.#drop(key, holder)
-      },
-    }
+    const lease = this.#add(this.#held, slots, leaseMs)
+    return { release: () => this.#remove(this.#held, slots, lease) }
   }
 
-  #drop(key: string, holder: { readonly until: number }): void {
-    const holders = this.#held.get(key)
-    holders?.delete(holder)
-    if (holders?.size === 0) this.#held.delete(key)
+  #add(leases: Map<string, Set<Lease>>, slots: readonly Slot[], leaseMs: number): Lease {
+    const lease = { until: this.#now() + leaseMs }
+    for (const { key } of slots) leases.set(key, (leases.get(key) ?? new Set()).add(lease))
+    return lease
+  }
+
+  #remove(leases: Map<string, Set<Lease>>, slots: readonly Pick<Slot, 'key'>[], lease: Lease): void {
+    for (const { key } of slots) {
+      const remaining = leases.get(key)
+      remaining?.delete(lease)
+      if (remaining?.size === 0) leases.delete(key)
+    }
   }
 }

@@ -1,0 +1,16 @@
+import { expect, test } from 'vitest'
+import { Slots } from '../../worker/plugins/rate-limit/slots.ts'
+
+test('a resumed call that is lost while it waits for a slot blocks new calls for ten seconds at most', async () => {
+  let now = 0
+  const slots = new Slots(() => now)
+  const ada = [{ key: 'ada', most: 1 }]
+  const first = slots.take(ada, 1_000)
+  expect(first).toHaveProperty('release')
+  // Its object is lost: nothing of it runs on, neither its next look nor its clean-up.
+  void slots.takeWhenFree(ada, 1_000, new AbortController().signal)
+  if ('release' in first) first.release()
+  expect(slots.take(ada, 1_000)).toEqual({ full: ada[0] })
+  now = 10_000
+  expect(slots.take(ada, 1_000)).toHaveProperty('release')
+})
