@@ -1,7 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { createServer } from '../../worker/declarations/server.ts'
 import { extension } from '../../worker/engine/extension.ts'
+import { app } from '../../worker/plugins/apps/index.ts'
 import { bearer, findUnscoped } from '../../worker/plugins/auth/index.ts'
+import { skills } from '../../worker/plugins/skills/index.ts'
 import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { play } from '../engine/stage.ts'
 import { startServer, type TestServer } from '../support/server.ts'
@@ -155,6 +157,19 @@ describe('methods of extensions', () => {
     const without = play(server, 'weather/now', {}, { principal: { ...principal, scopes: [] } })
     await expect(without).rejects.toMatchObject({ kind: 'insufficient_scope', data: { scopes: ['weather'] } })
     await expect(play(server, 'weather/now', {})).rejects.toMatchObject({ kind: 'insufficient_scope' })
+  })
+
+  test('and the entries of skills and apps have the scopes that these are given', () => {
+    const skill = { folder: 'git', frontmatter: { name: 'git', description: 'Git' }, files: [] }
+    const file = { path: 'SKILL.md', digest: 'sha256:0', size: 0, text: '' }
+    const list = [{ ...skill, files: [file] }]
+    const server = createServer({ name: 'open', version: '1.0.0' }).use(skills(list))
+    server.use(app('ui://chart', { description: 'Chart', html: '' }))
+    const found = ['skills/list', 'skills/get', 'resources/directory/read'].map((name) => `the method "${name}"`)
+    expect(findUnscoped(server)).toEqual(['the resource "skill://git/SKILL.md"', 'the resource "ui://chart"', ...found])
+    const guarded = createServer({ name: 'guarded', version: '1.0.0' }).use(skills(list, { scopes: ['skills'] }))
+    guarded.use(app('ui://chart', { description: 'Chart', html: '', scopes: [] }))
+    expect(findUnscoped(guarded)).toEqual([])
   })
 
   test('are found without scopes', () => {

@@ -151,6 +151,10 @@ describe('skills', () => {
     for (const uri of ['skill://baking/SKILL.md', 'skill://bak', 'skill://', 'file:///etc', undefined, 5]) {
       await expect(client.request('resources/directory/read', { uri })).rejects.toMatchObject({ code: -32602 })
     }
+    for (const uri of [{ toString: 1 }, ['skill://baking'], 'skill:', 'skill:/']) {
+      for (const method of ['skills/get', 'resources/directory/read'])
+        await expect(client.request(method, { uri })).rejects.toMatchObject({ code: -32602 })
+    }
     for (const uri of ['skill://baking', 'skill://none/SKILL.md', undefined]) {
       await expect(client.request('skills/get', { uri })).rejects.toMatchObject({ code: -32602 })
     }

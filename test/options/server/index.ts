@@ -206,7 +206,7 @@ const misspelt: readonly Case[] = [
   [
     'app',
     () => app('ui://a', loose({ description: 'd', html: '', CSP: {} })),
-    'app() does not take "CSP" (did you mean "csp"?): it takes description, name, title, html, csp, permissions, domain and prefersBorder',
+    'app() does not take "CSP" (did you mean "csp"?): it takes description, name, title, html, csp, permissions, domain, prefersBorder and scopes',
   ],
   [
     'app: csp',
@@ -221,7 +221,7 @@ const misspelt: readonly Case[] = [
   [
     'skills',
     () => skills([], loose({ cache: {} })),
-    'skills() does not take "cache" (did you mean "caching"?): it takes caching',
+    'skills() does not take "cache" (did you mean "caching"?): it takes caching and scopes',
   ],
   [
     'policies.browser',
@@ -509,7 +509,7 @@ const wrong: readonly Case[] = [
   [
     'app: nothing',
     () => app('ui://a', loose()),
-    'app() takes an object with description, name, title, html, csp, permissions, domain and prefersBorder, not undefined',
+    'app() takes an object with description, name, title, html, csp, permissions, domain, prefersBorder and scopes, not undefined',
   ],
   [
     'app: html',

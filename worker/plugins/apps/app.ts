@@ -25,6 +25,8 @@ export type AppOptions = {
   /** An origin of its own, in the host's words. */
   domain?: string
   prefersBorder?: boolean
+  /** What a token must allow to read the view. `[]`: nothing more than to be signed in. Default: nothing. */
+  scopes?: readonly string[]
 }
 
 const kinds: KindsOf<AppOptions> = {
@@ -41,12 +43,13 @@ const kinds: KindsOf<AppOptions> = {
   permissions: kind.object(),
   domain: kind.string,
   prefersBorder: kind.flag,
+  scopes: kind.strings,
 }
 
 /** An app: to plug in, and to show what tools return. */
 export type App = Module & {
   /**
-   * What a tool says to be shown by it: `_meta: chart.shows()`.
+   * What a tool says to be shown by it: `_meta: chart.toolMeta()`.
    *
    * @param visibility who calls the tool. Default: the model and the app
    */
@@ -67,14 +70,14 @@ export type App = Module & {
  */
 export function app(uri: `ui://${string}`, options: AppOptions): App {
   checkOptions('app()', options, kinds)
-  const { description, name = uri, title, html, csp, permissions, domain, prefersBorder } = options
+  const { description, name = uri, title, html, csp, permissions, domain, prefersBorder, scopes } = options
   if (!/^ui:\/\/./.test(uri)) throw new Error(`The app "${uri}" needs a URI that begins with ui://`)
   // What is undefined is not sent.
   const ui = { csp, permissions, domain, prefersBorder }
   const register: Module = (server) => {
     server.resource(
       uri,
-      { name, title, description, mimeType: 'text/html;profile=mcp-app', _meta: { ui } },
+      { name, title, description, mimeType: 'text/html;profile=mcp-app', _meta: { ui }, ...(scopes && { scopes }) },
       async () => ({
         uri,
         text: typeof html === 'string' ? html : await html(),

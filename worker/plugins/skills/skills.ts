@@ -2,6 +2,7 @@ import { checkOptions } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { Module } from '../../declarations/server.ts'
 import { extension } from '../../engine/extension.ts'
+import { readText } from '../../engine/methods/method.ts'
 import { decodeBase64 } from '../../protocol/base64.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { Caching } from '../../protocol/types.ts'
@@ -10,6 +11,8 @@ import type { Skill } from './skill.ts'
 export type SkillsOptions = {
   /** How long clients may keep lists of skills, and for whom. Default: not at all. */
   caching?: Caching
+  /** What a token must allow to list and read the skills. `[]`: nothing more than to be signed in. Default: nothing. */
+  scopes?: readonly string[]
 }
 
 const manifest = 'SKILL.md'
@@ -42,9 +45,9 @@ const types: ReadonlyMap<string, string> = new Map([
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
 export function skills(list: readonly Skill[], options: SkillsOptions = {}): Module {
-  checkOptions('skills()', options, { caching: kind.caching })
+  checkOptions('skills()', options, { caching: kind.caching, scopes: kind.strings })
   checkSkills(list)
-  const { caching = { ttlMs: 0, cacheScope: 'private' } } = options
+  const { caching = { ttlMs: 0, cacheScope: 'private' }, scopes } = options
   const entries = list.map(({ folder, frontmatter, files }) => ({
     uri: uriOf(`${folder}/${manifest}`),
     frontmatter,
@@ -53,7 +56,8 @@ export function skills(list: readonly Skill[], options: SkillsOptions = {}): Mod
   const paths = list.flatMap(({ folder, files }) => files.map(({ path }) => `${folder}/${path}`)).sort()
 
   /** The direct children of a folder; nothing for what is none. */
-  function childrenOf(uri: unknown) {
+  function childrenOf(uri: string) {
+    if (!uri.startsWith('skill://')) return []
     const below = paths.filter((path) => uriOf(path).startsWith(`${uri}/`))
     const names = below.map((path) => uriOf(path).slice(`${uri}/`.length).split('/'))
     const seen = new Map(names.map(([name = '', ...more]) => [name, more.length > 0]))
@@ -74,6 +78,7 @@ export function skills(list: readonly Skill[], options: SkillsOptions = {}): Mod
             name: isManifest ? frontmatter.name : (file.path.split('/').at(-1) ?? file.path),
             description: isManifest ? frontmatter.description : `Belongs to the skill ${frontmatter.name}`,
             mimeType: typeOf(file.path),
+            ...(scopes && { scopes }),
           },
           () => ('text' in file ? file.text : decodeBase64(file.base64)),
         )
@@ -82,14 +87,17 @@ export function skills(list: readonly Skill[], options: SkillsOptions = {}): Mod
     server.use(
       extension('io.modelcontextprotocol/skills', {
         settings: { directoryRead: true },
+        ...(scopes && { scopes }),
         methods: {
           'skills/list': () => ({ skills: entries, ...caching }),
-          'skills/get': ({ uri }) => {
+          'skills/get': (params) => {
+            const uri = readText(params, 'uri')
             const skill = entries.find((entry) => entry.uri === uri)
             if (!skill) throw new McpError('invalid_params', `Unknown skill: ${uri}`)
             return { skill, ...caching }
           },
-          'resources/directory/read': ({ uri }) => {
+          'resources/directory/read': (params) => {
+            const uri = readText(params, 'uri')
             const resources = childrenOf(uri)
             if (resources.length === 0) throw new McpError('invalid_params', `Not a directory: ${uri}`)
             return { resources, ...caching }
