@@ -190,6 +190,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server: served, state }))
   const main = { server: served, auth, enter, plugins: runtime.plugins }
   registerEndpoint(endpoint, main)
+  checkJurisdiction(sessionClass, placement.jurisdiction)
   const admitted = admittedBy(endpoint, main, limiter?.handlerTimeMs)
 
   const terms = {
@@ -267,6 +268,23 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const result = globalThis.process?.env?.NODE_ENV === 'development' ? developing.timed(worker) : worker
   // `classes` has what the types of the plugins say.
   return result as McpWorker & ClassesOf<P>
+}
+
+/** The jurisdiction of each session class, by the exported name of the class. */
+const jurisdictions = new Map<string, string | undefined>()
+
+/**
+ * The object of a session, and what its calls store, is where the endpoint says that made the class.
+ *
+ * @throws Error for endpoints that share a class and have different jurisdictions: data of one would leave it
+ */
+function checkJurisdiction(className: string, jurisdiction: string | undefined): void {
+  if (!jurisdictions.has(className)) jurisdictions.set(className, jurisdiction)
+  const other = jurisdictions.get(className)
+  if (other === jurisdiction) return
+  throw new Error(
+    `Two endpoints with the jurisdictions ${other ?? 'none'} and ${jurisdiction ?? 'none'} share the class ${className}: give one of them a class of its own with durableObjects.names`,
+  )
 }
 
 /** Logs the classes of plugins that the Worker lacks. Which classes it exports is known when it serves a request. */

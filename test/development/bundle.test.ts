@@ -25,7 +25,7 @@ const ofDevelopment = [
   'worker/plugins/development/',
   'AsyncLocalStorage',
   'so it happens again',
-  'edgemcp runs without ',
+  'edgemcp cannot run ',
   'worker/plugins/page/inspector/',
   'This client can',
   'edgemcpRows',

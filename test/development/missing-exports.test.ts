@@ -10,14 +10,14 @@ const printedBy = async (folder: string): Promise<string[]> => {
   await using client = await connect(server.url, { revision: '2026-07-28' })
   await client.callTool('greet', { name: 'Ada' })
   await client.callTool('greet', { name: 'Ada' })
-  const printed = () => server.harness.getLogs().filter(({ message }) => message.startsWith('edgemcp runs '))
+  const printed = () => server.harness.getLogs().filter(({ message }) => message.startsWith('edgemcp cannot run '))
   await vi.waitFor(() => expect(printed().length).toBe(folder.startsWith('examples/') ? 0 : 1))
   return printed().map(({ message }) => message)
 }
 
 test('a Worker without the classes is told once, at the first call, what to export and to declare', async () => {
   expect(await printedBy('test/serve/bare')).toEqual([
-    `edgemcp runs without sessions and streams: this Worker has no Durable Object class McpSession and McpSubscriptions. Add to it
+    `edgemcp cannot run sessions and streams: this Worker has no Durable Object class McpSession and McpSubscriptions. Add to it
 
 export const { McpSession, McpSubscriptions } = worker
 
@@ -31,7 +31,7 @@ new_sqlite_classes = ["McpSession", "McpSubscriptions"]`,
 
 test('a Worker that exports the classes and does not declare them is told to declare them only', async () => {
   expect(await printedBy('test/development/undeclared')).toEqual([
-    `edgemcp runs without sessions and streams: this Worker has no Durable Object class McpSession. Add a migration of its own to the end of its wrangler.toml
+    `edgemcp cannot run sessions and streams: this Worker has no Durable Object class McpSession. Add a migration of its own to the end of its wrangler.toml
 
 [[migrations]]
 tag = "add-McpSession"

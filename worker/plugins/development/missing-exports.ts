@@ -18,6 +18,6 @@ export function warnOfMissingExports({ session, plugins }: RequiredClasses): voi
   const addition = exporting + migrationFor(missing)
   const without = lacksSessions ? 'sessions and streams' : `the plugins that need ${missing.join(' and ')}`
   console.warn(
-    `edgemcp runs without ${without}: this Worker has no Durable Object class ${missing.join(' and ')}. Add ${addition}`,
+    `edgemcp cannot run ${without}: this Worker has no Durable Object class ${missing.join(' and ')}. Add ${addition}`,
   )
 }
