@@ -1,10 +1,31 @@
 import { describe, expect, test } from 'vitest'
-import { createServer } from '../../worker/declarations/server.ts'
+import { draftOf } from '../../worker/declarations/declarations.ts'
+import { createServer, type Module } from '../../worker/declarations/server.ts'
 import { extension } from '../../worker/engine/extension.ts'
 import { mount } from '../../worker/plugins/compose/mount.ts'
+import { mountUpstreams } from '../../worker/plugins/compose/proxy/front.ts'
+import { Proxied } from '../../worker/plugins/compose/proxy/proxied.ts'
+import { Remote } from '../../worker/plugins/compose/proxy/remote.ts'
+import { skills } from '../../worker/plugins/skills/skills.ts'
 import { toggleKey } from '../../worker/protocol/changes.ts'
 import { play } from '../engine/stage.ts'
 import { deliverChanges } from '../support/changes.ts'
+
+/** As `proxy()` of an upstream that is not there. */
+const proxy =
+  (url: string): Module =>
+  (server) => {
+    const fetch = async () => new Response(null, { status: 404 })
+    const options = {
+      prefix: '',
+      headers: () => ({}),
+      timeout: 1000,
+      listTimeout: 1000,
+      sharedSessions: false,
+      scopes: undefined,
+    }
+    mountUpstreams(draftOf(server), [new Proxied(new Remote(url, { fetch, waitUntil: () => {} }), options)])
+  }
 
 const part = () => {
   const server = createServer({ name: 'part', version: '1.0.0' })
@@ -92,4 +113,80 @@ test('interceptors of a mounted server wrap the methods of its extensions, and o
     .use(mount(inner))
   for (const method of ['inner/read', 'outer/read']) await play(outer, method, {})
   expect(intercepted).toEqual(['inner/read'])
+})
+
+test('interceptors of a mounted proxy do not wrap lists of the outer server', async () => {
+  const intercepted: string[] = []
+  const inner = createServer({ name: 'inner', version: '1.0.0' })
+    .use(proxy('https://weather.example/mcp'))
+    .intercept((call, next) => {
+      intercepted.push(call.method)
+      return next()
+    })
+  await play(part().use(mount(inner)), 'tools/list', {})
+  expect(intercepted).toEqual([])
+})
+
+describe('a method that is declared twice is refused', () => {
+  const named = (name: string) => createServer({ name, version: '1.0.0' })
+  const reading = (answer: string) =>
+    extension(`com.example/${answer}`, { methods: { 'notes/read': () => ({ answer }) } })
+  const skillsOf = (folder: string) =>
+    skills([
+      {
+        folder,
+        frontmatter: { name: folder, description: folder },
+        files: [{ path: 'SKILL.md', digest: 'sha256:0', size: 1, text: folder }],
+      },
+    ])
+  const twice = (method: string) =>
+    `The method "${method}" is declared twice: remove or rename it in this server, in one of its modules, or in a server that it mounts`
+
+  test('by two modules', () => {
+    expect(() => named('whole').use(reading('a')).use(reading('b'))).toThrow(twice('notes/read'))
+    expect(() => named('whole').use(skillsOf('a')).use(skillsOf('b'))).toThrow(twice('skills/list'))
+  })
+
+  test('by a server and one that it mounts, in both orders', () => {
+    const [a, b] = [named('a').use(reading('a')), named('b').use(reading('b'))]
+    expect(() => named('whole').use(reading('own')).use(mount(a))).toThrow(twice('notes/read'))
+    expect(() => named('whole').use(mount(a)).use(reading('own'))).toThrow(twice('notes/read'))
+    expect(() => named('whole').use(mount(a)).use(mount(b))).toThrow(twice('notes/read'))
+  })
+
+  test('but not when one server is mounted twice, or two that have proxies', async () => {
+    const a = named('a').use(reading('a'))
+    const whole = named('whole')
+      .use(mount(a, { prefix: 'x_' }))
+      .use(mount(a, { prefix: 'y_' }))
+    expect(await play(whole, 'notes/read', {})).toMatchObject({ outcome: { result: { answer: 'a' } } })
+    const proxied = (name: string) => named(name).use(proxy(`https://${name}.example/mcp`))
+    expect(() =>
+      proxied('whole')
+        .use(mount(proxied('one')))
+        .use(mount(proxied('two'))),
+    ).not.toThrow()
+  })
+})
+
+describe('an extension that is declared twice', () => {
+  const declaring = (settings: object) => extension('com.example/notes', { settings: { ...settings } })
+  const server = () => createServer({ name: 'whole', version: '1.0.0' }).use(declaring({ pages: 1 }))
+  const problem = 'The extension "com.example/notes" is declared twice, with different settings: declare it once'
+
+  test('is refused when the settings differ', () => {
+    expect(() => server().use(declaring({ pages: 2 }))).toThrow(problem)
+    const inner = createServer({ name: 'inner', version: '1.0.0' }).use(declaring({}))
+    expect(() => server().use(mount(inner))).toThrow(problem)
+  })
+
+  test('is one extension when the settings are the same', () => {
+    expect(
+      server()
+        .use(declaring({ pages: 1 }))
+        .use(mount(server())).registry.extensions,
+    ).toEqual({
+      'com.example/notes': { pages: 1 },
+    })
+  })
 })

@@ -15,14 +15,34 @@ export function checkExtensionName(name: string): void {
   throw new Error(`The extension "${name}" needs a prefix that is yours, such as "com.example/${name}"`)
 }
 
-/** A method that is there already is replaced. @param method an engine's `Method` */
+/**
+ * @param method an engine's `Method`
+ * @throws Error when the server has another method of this name
+ */
 export function addMethod(draft: DeclarationsDraft, name: string, method: unknown): void {
+  const known = draft.methods.get(name)
+  if (known !== undefined && known !== method) {
+    throw new Error(
+      `The method "${name}" is declared twice: remove or rename it in this server, in one of its modules, or in a server that it mounts`,
+    )
+  }
+  replaceMethod(draft, name, method)
+}
+
+/** Puts a method in the place of the one that is there, which it wraps. @param method an engine's `Method` */
+export function replaceMethod(draft: DeclarationsDraft, name: string, method: unknown): void {
   draft.methods.set(name, method)
   draft.version += 1
 }
 
-/** Settings of a name that is there already are replaced. */
+/** Several modules may declare an extension with the same settings. @throws Error when the settings differ */
 export function addExtensions(draft: DeclarationsDraft, extensions: Readonly<Record<string, Params>>): void {
+  for (const [name, settings] of Object.entries(extensions)) {
+    const known = draft.extensions?.[name]
+    if (known && JSON.stringify(known) !== JSON.stringify(settings)) {
+      throw new Error(`The extension "${name}" is declared twice, with different settings: declare it once`)
+    }
+  }
   draft.extensions = { ...draft.extensions, ...extensions }
   draft.version += 1
 }

@@ -9,7 +9,7 @@ import * as kind from '../../declarations/option-kinds.ts'
 import type { Module, Server } from '../../declarations/server.ts'
 import { entryOf } from '../../engine/scopes.ts'
 import { type List, toggleKey } from '../../protocol/changes.ts'
-import { mountUpstreams, proxiesOf } from './proxy/front.ts'
+import { isRelay, mountUpstreams, proxiesOf } from './proxy/front.ts'
 import { withPrefix } from './with-prefix.ts'
 
 export type MountOptions = {
@@ -50,7 +50,9 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
         ownEntries.add(entry)
       }
     }
-    const ownMethods = new Set([...part.methods.keys()].filter((name) => !draft.methods.has(name)))
+    const methods = [...part.methods].filter(([name]) => !isRelay(part, name))
+    // The interceptors of a server that is mounted twice wrap its methods once.
+    const ownMethods = new Set(methods.map(([name]) => name).filter((name) => !draft.methods.has(name)))
     const isOwn = ({ method, params }: CallInfo) => {
       const entry = entryOf(draft, method, params)
       return entry === undefined ? ownMethods.has(method) : ownEntries.has(entry)
@@ -61,8 +63,8 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     )
     const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix, interceptors))
     if (proxies.length > 0) mountUpstreams(draft, proxies)
-    for (const [name, method] of part.methods) if (ownMethods.has(name)) addMethod(draft, name, method)
-    addExtensions(draft, { ...part.extensions, ...draft.extensions })
+    for (const [name, method] of methods) addMethod(draft, name, method)
+    if (part.extensions) addExtensions(draft, part.extensions)
     if (part.experimental) addExperimental(draft, part.experimental)
     draftOf(mounted).changes.connect({}, changesThrough(draft.changes, part, prefix))
   }

@@ -1,7 +1,7 @@
 /** What a server answers that stands before others. */
 
 import type { Declarations, DeclarationsDraft } from '../../../declarations/declarations.ts'
-import { addCapabilities, addForwarded, addMethod } from '../../../declarations/extend.ts'
+import { addCapabilities, addForwarded, replaceMethod } from '../../../declarations/extend.ts'
 import { callMethod } from '../../../engine/methods/index.ts'
 import type { Method, MethodContext } from '../../../engine/methods/method.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
@@ -36,6 +36,10 @@ const relays: Readonly<Record<string, Relay>> = {
   'completion/complete': complete,
 }
 
+/** Whether a server's method of this name is a relay, which each server with proxies has for its own. */
+export const isRelay = (registry: Declarations, name: string): boolean =>
+  behind.has(registry) && Object.hasOwn(relays, name)
+
 /** Puts a server before these, and before those that it stands before already. */
 export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxied[]): void {
   addForwarded(draft, proxies)
@@ -52,7 +56,7 @@ export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxi
       offered: () => true,
       answer: (context) => relayUntilOver(relay, context, ownMethod, all),
     }
-    addMethod(draft, name, method)
+    replaceMethod(draft, name, method)
   }
   addCapabilities(draft, async (revision, principal) =>
     revision.server(await upstreamCapabilities(draft, all, principal)),
