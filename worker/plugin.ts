@@ -1,6 +1,6 @@
 /** What a plugin adds to an endpoint. */
 
-import { interceptorsOf, methodsOf } from './check-plugins.ts'
+import { made } from './check-plugins.ts'
 import type { Changes } from './declarations/change-hub.ts'
 import type { Awaitable, Context } from './declarations/context.ts'
 import type { Declarations, ExtraSubscription, Instrumented } from './declarations/declarations.ts'
@@ -179,8 +179,8 @@ export function withPlugins(
   const added = cachedBy(
     () => true,
     () => ({
-      interceptors: plugins.flatMap((plugin) => interceptorsOf(plugin, runtime())),
-      methods: plugins.map((plugin) => methodsOf(plugin, runtime())),
+      interceptors: plugins.flatMap((plugin) => made(plugin, 'interceptor', runtime()) ?? []),
+      methods: plugins.map((plugin) => made(plugin, 'methods', runtime()) ?? {}),
     }),
   )
   const merged = cachedBy(

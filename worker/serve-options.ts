@@ -7,10 +7,7 @@ import type { Limits } from './http/limits.ts'
 import type { DurableObjectOptions, ServeOptions, SessionOptions } from './serve.ts'
 
 const kinds: KindsOf<ServeOptions> = {
-  path: [
-    (value) => typeof value === 'string' && /^\/[\w\-./]*$/.test(value),
-    'a path such as "/mcp", without patterns',
-  ],
+  path: kind.path,
   auth: kind.auth,
   plugins: kind.plugins,
   sessions: [

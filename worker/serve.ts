@@ -12,7 +12,7 @@ import type {
   Subscriptions as SessionSubscriptions,
   SubscriptionsOptions,
 } from '../durable-objects/subscriptions/object.ts'
-import { checkPaths, checkPlugins, classesOf, providedBy, routesOf } from './check-plugins.ts'
+import { changesOf, checkPaths, checkPlugins, classesOf, routesOf } from './check-plugins.ts'
 import type { CallAttempt } from './declarations/call-attempt.ts'
 import { draftOf } from './declarations/declarations.ts'
 import { admittedBy, endpointKey, enterFor, registerEndpoint, serverFor } from './declarations/endpoints.ts'
@@ -177,7 +177,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const { changes: hub } = draftOf(server)
   hub.completeWith(runtime.waitUntil)
   for (const plugin of plugins) {
-    const { changes } = providedBy(plugin, runtime)
+    const changes = changesOf(plugin, runtime)
     // Endpoints that have one class in common deliver through the same objects.
     if (changes) hub.connect(`${plugin.name} ${nameOf('McpSubscriptions')}`, changes)
   }

@@ -9,12 +9,6 @@ export function addInterceptors(draft: DeclarationsDraft, interceptors: readonly
   draft.version += 1
 }
 
-/** @throws Error when the name has no prefix */
-export function checkExtensionName(name: string): void {
-  if (/^[a-z][\w-]*(?:\.[a-z][\w-]*)*\/[a-z0-9][\w.-]*$/i.test(name)) return
-  throw new Error(`The extension "${name}" needs a prefix that is yours, such as "com.example/${name}"`)
-}
-
 /**
  * @param method an engine's `Method`
  * @throws Error when the server has another method of this name

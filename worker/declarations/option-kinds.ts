@@ -32,12 +32,12 @@ export const functions: Kind = [
 ]
 
 /** A path that requests can have, and that a router reads as it is written: no parameters, no wildcards, no `..`. */
-export const path = (expected: string): Kind => [
+export const path: Kind = [
   (value) =>
     isString(value) &&
     /^\/(?!.*\/\/)[\w\-.~%@!&'/,;=]*$/.test(value) &&
     URL.parse(value, 'https://a.example')?.pathname === value,
-  expected,
+  'a path such as "/mcp", as URLs have it, without patterns',
 ]
 
 /** An object, with known members if they are given. */

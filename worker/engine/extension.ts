@@ -1,7 +1,7 @@
 import { checkOptions, type KindsOf } from '../declarations/check-options.ts'
 import type { Awaitable, Context } from '../declarations/context.ts'
 import { draftOf } from '../declarations/declarations.ts'
-import { addExtensions, addMethod, checkExtensionName } from '../declarations/extend.ts'
+import { addExtensions, addMethod } from '../declarations/extend.ts'
 import * as kind from '../declarations/option-kinds.ts'
 import type { Module } from '../declarations/server.ts'
 import type { Params, Result } from '../protocol/types.ts'
@@ -39,7 +39,9 @@ const kinds: KindsOf<Extension> = {
 export function extension(name: string, options: Extension): Module {
   checkOptions('extension()', options, kinds)
   const { settings = {}, methods = {}, named = {}, scopes } = options
-  checkExtensionName(name)
+  if (!/^[a-z][\w-]*(?:\.[a-z][\w-]*)*\/[a-z0-9][\w.-]*$/i.test(name)) {
+    throw new Error(`The extension "${name}" needs a prefix that is yours, such as "com.example/${name}"`)
+  }
   return (server) => {
     const draft = draftOf(server)
     addExtensions(draft, { [name]: settings })

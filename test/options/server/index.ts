@@ -33,9 +33,8 @@ const limitsTake =
   '"limits" takes maxJsonDepth, maxBatchSize, maxBodyBytes, bodyTimeoutMs, streamAfterMs, keepAliveMs and maxBufferedBytes'
 const workerExpected = 'a Worker such as serve(server) returns, an object with fetch, or a function'
 const servedExpected = 'a Worker that serve() returned'
-const routePathExpected = 'a path such as "/metrics", as URLs have it, without patterns'
 const routeMethodsExpected = 'a list of GET, HEAD and POST'
-const pathExpected = 'a path such as "/mcp", without patterns'
+const pathExpected = 'a path such as "/mcp", as URLs have it, without patterns'
 
 const shown = (value: unknown) => {
   if (value instanceof Promise) return 'a promise'
@@ -575,12 +574,12 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'plugin: extensions',
     () => plugged({ extensions: { 'com.example/a': true } }),
-    '"extensions" of the plugin "own" must be an object of settings, such as { \'com.example/weather\': {} }, not an object',
+    '"extensions" of the plugin "own" must be settings by extension, such as { \'com.example/weather\': {} }, not an object',
   ],
   [
     'plugin: an extension without a prefix',
     () => plugged({ extensions: { weather: {} } }),
-    'The extension "weather" needs a prefix that is yours, such as "com.example/weather"',
+    '"extensions" of the plugin "own" must be settings by extension, such as { \'com.example/weather\': {} }, not an object',
   ],
   [
     'plugin: limiter',
@@ -647,7 +646,7 @@ const pluginsAndWorkers: readonly Case[] = [
     (path): Case => [
       `route: the path ${path}`,
       () => routed({ path, methods: ['GET'], handle }),
-      `"path" of a route of the plugin "own" must be ${routePathExpected}, not ${JSON.stringify(path)}`,
+      `"path" of a route of the plugin "own" must be ${pathExpected}, not ${JSON.stringify(path)}`,
     ],
   ),
   [
@@ -674,11 +673,6 @@ const pluginsAndWorkers: readonly Case[] = [
     'route: no handler',
     () => routed({ path: '/x', methods: ['GET'] }),
     '"handle" of a route of the plugin "own" must be a function, not undefined',
-  ],
-  [
-    'route: the path of another, with a slash',
-    () => plugged({ routes: () => ['/x', '/x/'].map((path) => ({ path, methods: ['GET'], handle })) }),
-    'Two routes of plugins, or a route and the endpoint, have the path "/x/": remove one, or give one route several methods',
   ],
   ...[undefined, null, 5, '/mcp', {}, { fetch: true }, Promise.resolve()].map(
     (value): Case => [
