@@ -50,7 +50,7 @@ const madeKinds = {
   interceptor: kind.fn,
   methods: kind.functions,
   routes: [Array.isArray, 'a list of routes'],
-  provide: [(value) => isObject(value) && !(value instanceof Promise), 'an object such as { changes }'],
+  provide: [(value) => !(value instanceof Promise) && isObject(value), 'an object such as { changes }'],
 } satisfies Partial<KindsOf<AnyPlugin>>
 type Made = keyof typeof madeKinds
 
@@ -68,18 +68,16 @@ export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Reco
     const list = classes.join(', ').replace(/, ([^,]*)$/, ' and $1')
     throw new Error(`serve() has no class "${unknown}" to name in durableObjects.names: it has ${list}`)
   }
-  refuseTwice(
-    plugins.flatMap(({ limiter, subscriptions, objects = {} }) => [
-      ...(limiter ? ['that have a limiter'] : []),
-      ...(subscriptions ? ['that have subscriptions'] : []),
-      ...Object.keys(objects).map((name) => `with the class ${name}`),
-    ]),
-  )
+  refuseTwice([
+    ...plugins.filter(({ limiter }) => limiter).map(() => 'plugins with a limiter'),
+    ...plugins.filter(({ subscriptions }) => subscriptions).map(() => 'plugins with subscriptions'),
+    ...classes.map((name) => `classes named ${names[name] ?? name}`),
+  ])
 }
 
 function refuseTwice(features: readonly string[]): void {
   const twice = features.find((feature, index) => features.indexOf(feature) !== index)
-  if (twice !== undefined) throw new Error(`serve() has two plugins ${twice}: remove one`)
+  if (twice !== undefined) throw new Error(`serve() has two ${twice}: remove or rename one`)
 }
 
 /** Calls a member of a plugin. @throws Error when it returns something else */

@@ -26,10 +26,10 @@ const kinds: KindsOf<ServeOptions> = {
     } satisfies KindsOf<SessionOptions>,
   ],
   limits: kind.object({
-    maxJsonDepth: kind.amount,
+    maxJsonDepth: kind.count,
     maxBatchSize: kind.amount,
-    maxBodyBytes: kind.amount,
-    bodyTimeoutMs: kind.amount,
+    maxBodyBytes: kind.atLeastOne,
+    bodyTimeoutMs: kind.atLeastOne,
     streamAfterMs: kind.amount,
     keepAliveMs: kind.amount,
     maxBufferedBytes: kind.amount,

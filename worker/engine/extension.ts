@@ -1,4 +1,4 @@
-import { checkOptions, type KindsOf } from '../declarations/check-options.ts'
+import { checkOptions, isObject, type KindsOf } from '../declarations/check-options.ts'
 import type { Awaitable, Context } from '../declarations/context.ts'
 import { draftOf } from '../declarations/declarations.ts'
 import { addExtensions, addMethod } from '../declarations/extend.ts'
@@ -20,8 +20,26 @@ export type Extension = {
   scopes?: readonly string[]
 }
 
+function isJsonObject(value: unknown): boolean {
+  try {
+    return isObject(value) && JSON.stringify(value) !== undefined
+  } catch {
+    return false
+  }
+}
+
+/** Methods of the protocol that a session or an endpoint answers before it looks for methods of extensions. */
+const reserved = new Set([
+  'initialize',
+  'ping',
+  'logging/setLevel',
+  'resources/subscribe',
+  'resources/unsubscribe',
+  'subscriptions/listen',
+])
+
 const kinds: KindsOf<Extension> = {
-  settings: kind.object(),
+  settings: [isJsonObject, 'an object that JSON can carry'],
   methods: kind.functions,
   named: kind.object(),
   scopes: kind.strings,
@@ -41,6 +59,10 @@ export function extension(name: string, options: Extension): Module {
   const { settings = {}, methods = {}, named = {}, scopes } = options
   if (!/^[a-z][\w-]*(?:\.[a-z][\w-]*)*\/[a-z0-9][\w.-]*$/i.test(name)) {
     throw new Error(`The extension "${name}" needs a prefix that is yours, such as "com.example/${name}"`)
+  }
+  const taken = Object.keys(methods).find((method) => reserved.has(method))
+  if (taken !== undefined) {
+    throw new Error(`The extension "${name}" has the method "${taken}", which the server answers itself: rename it`)
   }
   return (server) => {
     const draft = draftOf(server)

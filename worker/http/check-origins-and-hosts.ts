@@ -10,11 +10,15 @@ import type { BrowserOptions } from './policies.ts'
 
 export const policyKinds: KindsOf<Policy> = { origins: strings, hosts: strings }
 
+/** A URL may have these in its host, and no request has. */
+const wildcards = /\*\.?/g
+
 /** @throws Error that names the origin or host, and what to write instead */
 export function checkPolicy({ origins = [], hosts = [] }: Partial<Policy>): void {
   checkOrigins(origins)
   for (const host of hosts) {
-    const { hostname } = URL.parse(host.includes('://') ? host : `https://${host}`) ?? {}
+    const name = host.replace(wildcards, '')
+    const { hostname } = URL.parse(name.includes('://') ? name : `https://${name}`) ?? {}
     if (hostname !== host) throw new Error(`Invalid host name "${host}": write "${hostname || 'mcp.example.com'}"`)
   }
 }
@@ -42,7 +46,7 @@ export function checkOrigins(origins: readonly string[]): void {
 
 /** Writes an origin as a browser sends it; `undefined`: no page has such an origin. */
 function serializeOrigin(text: string): string | undefined {
-  const url = URL.parse(text)
+  const url = URL.parse(text.replace(wildcards, ''))
   // Apps and extensions have schemes of their own, whose origins browsers write in the same way.
   return url?.host ? `${url.protocol}//${url.host}` : undefined
 }

@@ -330,17 +330,17 @@ const wrong: readonly Case[] = [
   [
     'plugins: two with a limiter',
     () => served({ plugins: [rateLimit(), rateLimit()] }),
-    'serve() has two plugins that have a limiter: remove one',
+    'serve() has two plugins with a limiter: remove or rename one',
   ],
   [
     'plugins: two with subscriptions',
     () => served({ plugins: [subscriptions(), subscriptions()] }),
-    'serve() has two plugins that have subscriptions: remove one',
+    'serve() has two plugins with subscriptions: remove or rename one',
   ],
   [
     'plugins: two with one class',
     () => served({ plugins: [tasks(), tasks()] }),
-    'serve() has two plugins with the class McpTask: remove one',
+    'serve() has two classes named McpTask: remove or rename one',
   ],
   [
     'plugins: two with one path',
@@ -361,7 +361,7 @@ const wrong: readonly Case[] = [
   [
     'limits: maxBodyBytes',
     () => served({ limits: { maxBodyBytes: '1mb' } }),
-    '"limits.maxBodyBytes" of serve() must be a number of 0 or more, not "1mb"',
+    '"limits.maxBodyBytes" of serve() must be a number of 1 or more, not "1mb"',
   ],
   // What is written.
   [
@@ -767,6 +767,57 @@ const broken: readonly Case[] = [
   ],
 ]
 
+/** Values that a server would start with, and not serve. */
+const unusable: readonly Case[] = [
+  ...['/a/../mcp', '//mcp', '/./mcp'].map(
+    (path): Case => [
+      `path: ${path}`,
+      () => served({ path }),
+      `"path" of serve() must be ${pathExpected}, not "${path}"`,
+    ],
+  ),
+  ...['maxBodyBytes', 'bodyTimeoutMs'].map(
+    (limit): Case => [
+      `limits: ${limit}`,
+      () => served({ limits: { [limit]: 0 } }),
+      `"limits.${limit}" of serve() must be a number of 1 or more, not 0`,
+    ],
+  ),
+  ...[0, Number.POSITIVE_INFINITY].map(
+    (depth): Case => [
+      `limits: maxJsonDepth ${depth}`,
+      () => served({ limits: { maxJsonDepth: depth } }),
+      `"limits.maxJsonDepth" of serve() must be a whole number of 1 or more, not ${depth}`,
+    ],
+  ),
+  ['hosts: all', () => served({ hosts: ['*'] }), 'Invalid host name "*": write "mcp.example.com"'],
+  [
+    'hosts: a wildcard',
+    () => served({ hosts: ['*.example.com'] }),
+    'Invalid host name "*.example.com": write "example.com"',
+  ],
+  [
+    'origins: a wildcard',
+    () => served({ origins: ['https://*.example.com'] }),
+    'Invalid origin "https://*.example.com": write "https://example.com"',
+  ],
+  [
+    'durableObjects: one name for two classes',
+    () => served({ plugins: [tasks()], durableObjects: { names: { McpSession: 'Mine', McpTask: 'Mine' } } }),
+    'serve() has two classes named Mine: remove or rename one',
+  ],
+  [
+    'extension: settings that JSON cannot carry',
+    () => extension('com.example/a', { settings: { pages: 1n } }),
+    '"settings" of extension() must be an object that JSON can carry, not an object',
+  ],
+  [
+    'extension: a method that sessions answer',
+    () => extension('com.example/a', { methods: { initialize: () => ({}) } }),
+    'The extension "com.example/a" has the method "initialize", which the server answers itself: rename it',
+  ],
+]
+
 /** What does not count as a mistake. */
 const own: Auth = { authenticate: async () => undefined }
 const right: readonly Case[] = [
@@ -831,11 +882,11 @@ const impossible: readonly Case[] = [
   [
     'serve: two plugins with one class',
     () => serve(newServer(), { sessions: false, plugins: [tasks(), tasks()] }),
-    'serve() has two plugins with the class McpTask: remove one',
+    'serve() has two classes named McpTask: remove or rename one',
   ],
 ]
 
-const answer = [...impossible, ...misspelt, ...wrong, ...pluginsAndWorkers, ...right, ...broken].map(
+const answer = [...impossible, ...misspelt, ...wrong, ...pluginsAndWorkers, ...right, ...broken, ...unusable].map(
   ([title, run, expected]) => ({
     title,
     expected,
