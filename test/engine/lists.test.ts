@@ -374,7 +374,9 @@ describe('what can be enabled and disabled', () => {
       await expect(turn()).rejects.toThrow('Change notifications are disabled')
     }
     const turned: unknown[] = []
-    deliverChanges(server, { setEnabled: async (...those) => void turned.push(those) })
+    deliverChanges(server, {
+      setEnabled: async (...[list, name, isEnabled]) => void turned.push([list, name, isEnabled]),
+    })
     await loose.disable()
     await server.resource('note://{id}', { description, enabled: true }, () => '').enable()
     expect(turned).toEqual([
