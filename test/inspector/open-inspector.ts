@@ -52,7 +52,7 @@ export async function openInspector(
       if ((await select.inputValue()) !== revision) await select.selectOption(revision)
       else await page.getByRole('button', { name: 'Connect', exact: true }).click()
       const state = page.locator(`[data-state="connected"][data-revision="${revision}"]`)
-      await state.filter({ hasText: `Connected as ${token ? 'the bearer' : 'nobody'}` }).waitFor()
+      await state.filter({ hasText: `Connected as ${token ? 'the bearer' : 'an anonymous caller'}` }).waitFor()
     },
     async call(name) {
       await choose(name)
