@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { connect, type TestClient } from '../../worker/testing/index.ts'
 import { startServer, type TestServer } from '../support/server.ts'
 import { TaskClient } from '../tasks/client.ts'
@@ -21,6 +21,8 @@ type Counts = {
   onResponse: number
   spans: number
   done: number
+  held: number
+  hungUp: number
 }
 
 const counts = async (method = 'GET'): Promise<Counts> =>
@@ -130,6 +132,40 @@ test.each(Object.keys(transports) as Transport[])('connecting, %s', async (trans
   await counts('DELETE')
   await using _ = await transports[transport]()
   expect(figuresOf(await settledCounts())).toEqual(documented.get(`connecting, ${transport}`))
+})
+
+describe('a stateless call whose client disconnects', () => {
+  test('ends its step, although the handler ignores its signal', async () => {
+    await settledCounts()
+    await counts('DELETE')
+    const hangUp = new AbortController()
+    const call = new TaskClient(server.url).ask('tools/call', { name: 'ignores' }, { signal: hangUp.signal })
+    call.catch(() => {})
+    await expect.poll(async () => (await counts()).interceptor).toBe(1)
+    hangUp.abort()
+    await expect(call).rejects.toThrow()
+    expect(figuresOf(await settledCounts()).slice(0, 4)).toEqual([1, 1, 1, 1])
+  })
+
+  test('goes on when the tool is used once: its answer is for the client that sends the request again', async () => {
+    const client = new TaskClient(server.url)
+    const { result: asked } = await client.ask('tools/call', { name: 'pays' })
+    const inputResponses = { word: answers.elicit() }
+    const again = { name: 'pays', requestState: asked?.requestState, inputResponses }
+    await counts('DELETE')
+    const hangUp = new AbortController()
+    const call = client.ask('tools/call', again, { signal: hangUp.signal })
+    call.catch(() => {})
+    await expect.poll(async () => (await counts()).held).toBe(1)
+    hangUp.abort()
+    await expect(call).rejects.toThrow()
+    await expect.poll(async () => (await counts()).hungUp).toBe(1)
+    await using other = await connect(server.url, { revision: '2026-07-28' })
+    await other.callTool('release')
+    await expect.poll(async () => (await counts()).held).toBe(0)
+    const { result } = await client.ask('tools/call', again)
+    expect(result).toMatchObject({ content: [{ type: 'text', text: 'paid' }] })
+  })
 })
 
 test('a task', async () => {

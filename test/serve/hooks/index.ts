@@ -10,7 +10,7 @@ import * as z from 'zod'
 const exporter = new InMemorySpanExporter()
 api.trace.setGlobalTracerProvider(new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] }))
 
-const none = { interceptor: 0, finally: 0, limiter: 0, observe: 0, onResponse: 0, done: 0 }
+const none = { interceptor: 0, finally: 0, limiter: 0, observe: 0, onResponse: 0, done: 0, held: 0, hungUp: 0 }
 const counts = { ...none }
 
 const counting: Plugin = {
@@ -50,6 +50,21 @@ server.tool('waits', { description: 'Until the call is cancelled' }, async (_, c
   await new Promise((resolve) => ctx.signal.addEventListener('abort', resolve))
   return 'cancelled'
 })
+server.tool('ignores', { description: 'Never ends, and ignores its signal' }, () => new Promise<string>(() => {}))
+let release = () => {}
+server.tool('pays', { description: 'Asks, then waits to be released', singleUse: true }, async (_, ctx) => {
+  await ctx.elicit('word', 'A word?', z.object({ word: z.string() }))
+  ctx.signal.addEventListener('abort', () => {
+    counts.hungUp += 1
+  })
+  await new Promise<void>((resolve) => {
+    release = resolve
+    counts.held += 1
+  })
+  counts.held -= 1
+  return 'paid'
+})
+server.tool('release', { description: 'Releases what waits' }, () => release())
 server.tool('works', { description: 'A task', task: true }, () => {
   counts.done += 1
   return 'done'

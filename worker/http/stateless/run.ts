@@ -67,13 +67,16 @@ async function answerCall(
     },
     now: Date.now,
     sleep: (untilMs) => wait(untilMs - Date.now(), messages.signal),
-    ...(hasInterceptors(host) && { ended: messages.whenAborted() }),
     closeStream: () => {},
     completed: () => {},
     report: host.report,
   }
-  const step = async (round: Round) =>
-    outcomeAnswer(request, round, await runCall(host.server, call, round.journal, environment), seals, host)
+  const run = async (round: Round, ended?: Promise<never>) => {
+    const outcome = await runCall(host.server, call, round.journal, ended ? { ...environment, ended } : environment)
+    return outcomeAnswer(request, round, outcome, seals, host)
+  }
+  /** A round that ends with its client, so that its interceptors finish. */
+  const step = (round: Round) => run(round, hasInterceptors(host) ? messages.whenAborted() : undefined)
   const failed = (thrown: unknown) => errorAnswer(request, thrown, host)
   let release: (() => void) | undefined
   try {
@@ -86,7 +89,8 @@ async function answerCall(
     const round = await readRound(call, seals, host)
     const { name, answers, isLate } = round
     if (name === undefined || !answers) return await step(round)
-    const { text, ...answer } = await answerOnce({ name, answers, isLate }, host, () => step(round).catch(failed))
+    // This round goes on without its client, which sends it again for the answer.
+    const { text, ...answer } = await answerOnce({ name, answers, isLate }, host, () => run(round).catch(failed))
     // The stored answer has the id of the request that came first.
     return { ...answer, text: JSON.stringify({ ...JSON.parse(text), id: message.id }) }
   } catch (thrown) {
