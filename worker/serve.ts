@@ -178,8 +178,8 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   hub.completeWith(runtime.waitUntil)
   for (const plugin of plugins) {
     const changes = changesOf(plugin, runtime)
-    // Endpoints that have one class in common deliver through the same objects.
-    if (changes) hub.connect(`${plugin.name} ${nameOf('McpSubscriptions')}`, changes)
+    // Endpoints that have one class and one jurisdiction in common deliver through the same objects.
+    if (changes) hub.connect(JSON.stringify([plugin.name, nameOf('McpSubscriptions'), placement.jurisdiction]), changes)
   }
   const served: Server = Object.create(server, { registry: { value: registry, enumerable: true } })
   auth?.validate?.(served)
