@@ -16,9 +16,26 @@ export const firstLine = (command: string, args: readonly string[]): string =>
  *
  * @throws CliError when the path is no TypeScript file, or the file is not of this command: nothing else is overwritten
  */
-export function writeModule(command: string, out: string, text: string): void {
+function writeModule(command: string, out: string, text: string): void {
   checkFree(command, out)
   writeFile(out, text)
+}
+
+/**
+ * Writes a module where the command was told to, or prints it.
+ *
+ * @param summary of what the module has, for the terminal
+ * @returns the exit code
+ * @throws CliError see `writeModule`
+ */
+export function outputModule(command: string, out: string | undefined, text: string, summary: string): number {
+  if (out === undefined) {
+    process.stdout.write(text)
+  } else {
+    writeModule(command, out, text)
+    console.log(`Wrote ${out}: ${summary}`)
+  }
+  return 0
 }
 
 /** @throws CliError when `writeModule` would refuse the path */

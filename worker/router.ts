@@ -63,10 +63,8 @@ export function router(host: Host, routes: readonly Route[], hooks: readonly Aud
   }
 
   route(mcp, { GET: get, POST: post, DELETE: remove, OPTIONS })
-  if (sse) {
-    route(sse, { GET: getSse, OPTIONS })
-    route(messages, { POST: postSse, OPTIONS })
-  }
+  route(sse, { GET: getSse, OPTIONS })
+  route(messages, { POST: postSse, OPTIONS })
   for (const { path, methods, handle } of routes) {
     const handler: Handler = (request) => answerRoute(path, () => handle(request, host))
     route(path, Object.fromEntries(methods.map((method) => [method, handler])), orMetadata)

@@ -119,6 +119,7 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const nameOf = (className: string) => names[className] ?? className
   const objectOf = <T>(className: string, name: string): T => object(nameOf(className), name, placement)
   const sessionClass = nameOf('McpSession')
+  checkJurisdiction(sessionClass, placement.jurisdiction)
   const limits: Limits = { ...defaultLimits, ...options.limits }
   const report = (problem: unknown) => console.error(problem)
   const sessions = options.sessions || {}
@@ -190,7 +191,6 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server: served, state }))
   const main = { server: served, auth, enter, plugins: runtime.plugins }
   registerEndpoint(endpoint, main)
-  checkJurisdiction(sessionClass, placement.jurisdiction)
   const admitted = admittedBy(endpoint, main, limiter?.handlerTimeMs)
 
   const terms = {

@@ -11,7 +11,7 @@ export type InitOptions = { template?: string | undefined; yes?: boolean | undef
 /**
  * Writes a project. What is not said is asked, at a terminal; elsewhere, and with `yes`, it is `my-mcp-server` and `hello`.
  *
- * @throws Refusal when there is no such template, or something is in the folder
+ * @throws CliError when there is no such template, or something is in the folder
  */
 export async function init(given: string | undefined, { template: uri, yes }: InitOptions): Promise<number> {
   if (uri !== undefined && !isTemplate(uri)) {

@@ -7,7 +7,7 @@ import { parseYaml } from '../yaml.ts'
 /**
  * A document as JSON, whatever it is written in.
  *
- * @throws Refusal when there is no such file, or it cannot be read
+ * @throws CliError when there is no such file, or it cannot be read
  */
 export function readDocument(path: string): unknown {
   const text = readText(path)

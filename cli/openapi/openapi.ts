@@ -2,10 +2,10 @@
 import type { Operation } from '../../worker/plugins/openapi/operation-type.ts'
 import { parseOpenApi } from '../../worker/plugins/openapi/parse-openapi.ts'
 import { CliError } from '../cli-error.ts'
-import { checkFree, firstLine, literal, nameFor, writeModule } from '../generated-module.ts'
+import { checkFree, firstLine, literal, nameFor, outputModule } from '../generated-module.ts'
 import { readDocument } from './document.ts'
 
-/** @throws Refusal when there is no document to read, or something else is where the module should be */
+/** @throws CliError when there is no document to read, or something else is where the module should be */
 export async function openapi(document: string | undefined, { out }: { out?: string | undefined }): Promise<number> {
   if (document === undefined) {
     throw new CliError('Name the document: npx edgemcp openapi pets.yaml --out src/pets.ts')
@@ -14,14 +14,13 @@ export async function openapi(document: string | undefined, { out }: { out?: str
   const operations = operationsIn(document)
   const name = nameFor(out ?? document, 'openApiTools')
   const written = moduleOf(operations, name, out === undefined ? [document] : [document, '--out', out])
-  if (out === undefined) {
-    process.stdout.write(written)
-    return 0
-  }
-  writeModule('openapi', out, written)
   const count = operations.length === 1 ? 'one operation' : `${operations.length} operations`
-  console.log(`Wrote ${out}: ${count}, for server.use(openApiTools(${name}, { baseUrl: 'https://…' })).`)
-  return 0
+  return outputModule(
+    'openapi',
+    out,
+    written,
+    `${count}, for server.use(openApiTools(${name}, { baseUrl: 'https://…' })).`,
+  )
 }
 
 function operationsIn(document: string): Operation[] {

@@ -3,7 +3,7 @@ import { relative } from 'node:path'
 import type { Skill } from '../../worker/plugins/skills/skill.ts'
 import { CliError } from '../cli-error.ts'
 import { isInside, realPathOf } from '../files.ts'
-import { checkFree, firstLine, literal, nameFor, writeModule } from '../generated-module.ts'
+import { checkFree, firstLine, literal, nameFor, outputModule } from '../generated-module.ts'
 import { parseSkills } from './parse-skills.ts'
 import { readFolder, type SkillsFolder } from './read-folder.ts'
 
@@ -19,14 +19,8 @@ export async function skills(folder: string | undefined, { out }: { out?: string
   }
   const name = nameFor(out ?? folder, 'skills')
   const written = moduleOf(parsed, name, out === undefined ? [folder] : [folder, '--out', out])
-  if (out === undefined) {
-    process.stdout.write(written)
-    return 0
-  }
-  writeModule('skills', out, written)
   const count = parsed.length === 1 ? 'one skill' : `${parsed.length} skills`
-  console.log(`Wrote ${out}: ${count}, for server.use(skills(${name})).`)
-  return 0
+  return outputModule('skills', out, written, `${count}, for server.use(skills(${name})).`)
 }
 
 /**

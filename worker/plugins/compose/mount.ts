@@ -1,8 +1,13 @@
 import type { ChangeHub, Changes } from '../../declarations/change-hub.ts'
 import { checkOptions, checkValue } from '../../declarations/check-options.ts'
 import { checkToolName } from '../../declarations/checks.ts'
-import type { Declarations } from '../../declarations/declarations.ts'
-import { type DeclarationsDraft, draftOf, type EntryKind, type EntryOf } from '../../declarations/declarations.ts'
+import {
+  type Declarations,
+  type DeclarationsDraft,
+  draftOf,
+  type EntryKind,
+  type EntryOf,
+} from '../../declarations/declarations.ts'
 import { addExperimental, addExtensions, addInterceptors, addMethod } from '../../declarations/extend.ts'
 import type { CallInfo, Interceptor } from '../../declarations/interceptor.ts'
 import * as kind from '../../declarations/option-kinds.ts'
