@@ -19,7 +19,7 @@ export type Bill = {
   readonly isAwake: boolean
 }
 
-/** Dollars for one, as docs/cost.md has them. */
+/** Dollars for one, as docs/guides/costs.md has them. */
 const prices = { http: 0.3e-6, requests: 0.15e-6, messages: 0.15e-6 / 20, rowsRead: 0.001e-6, rowsWritten: 1e-6 }
 /** Dollars for a day that an object is in memory: 128 MB, at $12.50 for a million GB-s. */
 const dayAwake = 0.128 * 86_400 * 12.5e-6

@@ -1,6 +1,6 @@
 /**
  * Prints what each operation costs: it is run against test/support/counted in real workerd, over real HTTP, and the
- * requests, rows and alarms that would be billed are counted. `--write` puts the tables into docs/cost.md.
+ * requests, rows and alarms that would be billed are counted. `--write` puts the tables into docs/guides/costs.md.
  */
 import { readFile, writeFile } from 'node:fs/promises'
 import { resolve } from 'node:path'
@@ -20,7 +20,7 @@ export const sessionRevisions = ['2025-11-25', '2025-06-18']
 /** Milliseconds until the alarm of a running call, until an idle session is over, until its id is worth nothing. */
 const [held, idle, lifetimeMs] = [20_000, 86_400_000, 7 * 86_400_000] as const
 
-export const doc = resolve(import.meta.dirname, '../docs/cost.md')
+export const doc = resolve(import.meta.dirname, '../docs/guides/costs.md')
 
 /** Runs every operation: one bill for each revision with sessions, one for HTTP+SSE, one for stateless clients. */
 export async function measure(): Promise<Bill[]> {

@@ -1,4 +1,4 @@
-/** `npm run docs` writes what the documentation has from the code: docs/protocol.md and docs/reference.md. */
+/** `npm run docs` writes what the documentation has from the code: docs/how-it-works/protocol.md and docs/reference/api.md. */
 import { readFileSync, writeFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { protocolTables } from './docs/protocol.ts'
@@ -7,7 +7,7 @@ import { reference } from './docs/reference.ts'
 const root = resolve(import.meta.dirname, '..')
 
 /** What is to stand between the marks of each page. */
-const parts = { 'docs/protocol.md': protocolTables, 'docs/reference.md': reference }
+const parts = { 'docs/how-it-works/protocol.md': protocolTables, 'docs/reference/api.md': reference }
 
 const [begin, end] = ['<!-- npm run docs -->\n', '<!-- end -->']
 

@@ -1,6 +1,6 @@
 /**
  * Prints what it costs, and how long it takes, to tell many listeners of changes. It is computed: from the rows that
- * `npm run cost` counted into docs/cost.md, its prices, and what `npm run bench -- fanout` measured.
+ * `npm run cost` counted into docs/guides/costs.md, its prices, and what `npm run bench -- fanout` measured.
  */
 import { readFile } from 'node:fs/promises'
 import type { Cost } from '../test/support/counted/stage.ts'
@@ -29,7 +29,7 @@ const hop = 0.02
 /** Hours that a stream lasts until its client or the network ends it, and it is opened again. */
 const streamLife = 1
 
-// What `subscriptions()` and docs/architecture.md say
+// What `subscriptions()` and docs/how-it-works/architecture.md say
 
 /** Listeners of one object: what is the most by default, and what is sooner told. */
 const [capacity, fewer] = [10_000, 1000]
@@ -40,7 +40,7 @@ const [kept, mostAlarms] = [5 / 60, 360]
 /** Comments in an hour. */
 const comments = 3600 / 15
 
-// Prices that docs/cost.md tells in words: dollars
+// Prices that docs/guides/costs.md tells in words: dollars
 
 /** For one object that is awake for a second: 128 MB at $12.50 for a million GB-s. */
 const awake = 0.128 * 12.5e-6
@@ -130,7 +130,7 @@ const listening = (counted: Counted, listeners: number): Bill =>
 
 type Counted = { listen: Cost; publication: Cost }
 
-/** @throws Error when docs/cost.md has no such rows */
+/** @throws Error when docs/guides/costs.md has no such rows */
 export function countedIn(document: string): Counted {
   const part = document.slice(document.indexOf('### Stateless'))
   const listen = rowOf(part, '`subscriptions/listen`')
@@ -145,8 +145,8 @@ const columns =
 
 function rowOf(part: string, operation: string): Cost {
   const line = part.split('\n').find((text) => text.startsWith(`| ${operation} |`))
-  if (!part.includes(columns)) throw new Error('The table of docs/cost.md has other columns')
-  if (!line) throw new Error(`docs/cost.md does not tell what this costs: ${operation}`)
+  if (!part.includes(columns)) throw new Error('The table of docs/guides/costs.md has other columns')
+  if (!line) throw new Error(`docs/guides/costs.md does not tell what this costs: ${operation}`)
   const [http, feeds, , , , calls, rowsRead, rowsWritten, woken, alarmsSet, alarmsRun] = line
     .split('|')
     .slice(2)

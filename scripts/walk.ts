@@ -1,6 +1,6 @@
 /**
  * Walks the first five minutes, as whoever begins: from an empty folder to a tool of one's own that the official client calls.
- * Writes what was typed and printed, and how long it took, to docs/first-five-minutes.md. Fails where the walk does.
+ * Writes what was typed and printed, and how long it took, to docs/start/transcript.md. Fails where the walk does.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -69,8 +69,8 @@ try {
   if (!called.includes('HELLO')) throw new Error(`The client heard ${called}`)
   await step('Ask whether anything is wrong', 'npx edgemcp doctor', project)
   await step('Build what would be deployed', 'npm run deploy -- --dry-run', project)
-  writeFileSync(join(root, 'docs/first-five-minutes.md'), page())
-  console.log(`${total().toFixed(0)} s in ${steps.length} steps: docs/first-five-minutes.md`)
+  writeFileSync(join(root, 'docs/start/transcript.md'), page())
+  console.log(`${total().toFixed(0)} s in ${steps.length} steps: docs/start/transcript.md`)
 } finally {
   if (server?.pid) process.kill(-server.pid, 'SIGTERM')
   rmSync(start, { recursive: true, force: true, maxRetries: 5 })

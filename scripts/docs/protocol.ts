@@ -9,7 +9,7 @@ const columns = revisions.toReversed()
 
 type Row = readonly [name: string, cell: (revision: Revision) => string]
 
-/** The tables of docs/protocol.md. */
+/** The tables of docs/how-it-works/protocol.md. */
 export const protocolTables = (): string =>
   [
     section('How it travels', transport),

@@ -30,7 +30,7 @@ test('every revision with sessions costs the same', () => {
   for (const other of others) expect(other).toEqual(first)
 })
 
-test('docs/cost.md says what was counted', async () => {
+test('docs/guides/costs.md says what was counted', async () => {
   const document = await readFile(doc, 'utf8')
   expect(document).toBe(withTables(document, tablesOf(bills)))
 })

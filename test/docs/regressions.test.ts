@@ -1,4 +1,4 @@
-/** docs/regressions.md names, for each defect, the test that fails when the defect comes back. */
+/** test/regressions.md names, for each defect, the test that fails when the defect comes back. */
 import { existsSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
@@ -7,7 +7,7 @@ import { root } from './pages.ts'
 type Row = { readonly defect: string; readonly file: string; readonly name: string }
 
 /** `| defect | `test/file.test.ts` › test name |`, several tests separated by `<br>`. */
-const rows: readonly Row[] = readFileSync(join(root, 'docs/regressions.md'), 'utf8')
+const rows: readonly Row[] = readFileSync(join(root, 'test/regressions.md'), 'utf8')
   .split('\n')
   .filter((line) => line.startsWith('|') && line.includes('`test/'))
   .flatMap((line) => {
@@ -18,7 +18,7 @@ const rows: readonly Row[] = readFileSync(join(root, 'docs/regressions.md'), 'ut
     })
   })
 
-describe('docs/regressions.md', () => {
+describe('test/regressions.md', () => {
   test('has rows', () => {
     expect(rows.length).toBeGreaterThan(50)
   })

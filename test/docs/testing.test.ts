@@ -5,8 +5,11 @@ import { expect, test } from 'vitest'
 const root = resolve(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(resolve(root, path), 'utf8')
 
-test('everything that docs/testing.md shows is of a file that is run', () => {
-  const shown = Array.from(read('docs/testing.md').matchAll(/```(?:ts)?\n([\s\S]*?)```/g), ([, code = '']) => code)
+test('everything that docs/guides/testing.md shows is of a file that is run', () => {
+  const shown = Array.from(
+    read('docs/guides/testing.md').matchAll(/```(?:ts)?\n([\s\S]*?)```/g),
+    ([, code = '']) => code,
+  )
   const run = ['test/testing/outside', 'test/testing/workers'].flatMap((folder) =>
     readdirSync(resolve(root, folder))
       .filter((name) => /\.(?:ts|txt)$/.test(name))

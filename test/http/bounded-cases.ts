@@ -1,4 +1,4 @@
-/** For each row of the table in docs/limits.md: messages with a value of a given size, and what a value beyond the bound gets. */
+/** For each row of the table in docs/guides/rate-limits.md: messages with a value of a given size, and what a value beyond the bound gets. */
 import type { bounds } from '../../worker/protocol/bounds.ts'
 
 type Params = Record<string, unknown>

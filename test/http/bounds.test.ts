@@ -1,4 +1,4 @@
-/** Each bound of docs/limits.md: a value as large as the bound is taken, a larger one is refused before anything is done with it. */
+/** Each bound of docs/guides/rate-limits.md: a value as large as the bound is taken, a larger one is refused before anything is done with it. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -237,8 +237,8 @@ describe('a filter of subscriptions/listen', () => {
   })
 })
 
-describe('the table of docs/limits.md', () => {
-  const page = readFileSync(resolve(import.meta.dirname, '../../docs/limits.md'), 'utf8')
+describe('the table of docs/guides/rate-limits.md', () => {
+  const page = readFileSync(resolve(import.meta.dirname, '../../docs/guides/rate-limits.md'), 'utf8')
   const section = page.split('## Bounds of what a client sends\n')[1]?.split('\n## ')[0] ?? ''
   const rows = [...section.matchAll(/^\| (.+) \| ([\d,]+) (.+) \| (.+) \|$/gm)].map(([, what, size, unit, beyond]) => ({
     what: what as string,
@@ -261,7 +261,7 @@ describe('the table of docs/limits.md', () => {
     for (const { what, size, unit, beyond } of rows) {
       const those = cases.filter((each) => each.what === what)
       const bound = those[0]?.bound ?? elsewhere[what]
-      if (!bound) throw new Error(`docs/limits.md has the row "${what}", and no case tests it`)
+      if (!bound) throw new Error(`docs/guides/rate-limits.md has the row "${what}", and no case tests it`)
       expect({ what, size }).toEqual({ what, size: bounds[bound] })
       expect(bound.toLowerCase()).toContain(unit.startsWith('characters') ? 'characters' : unit.split(' ')[0])
       for (const { refused: [status, code] = [400, -32602] } of those) {

@@ -200,11 +200,11 @@ test('what is before is written as its libraries want it', () => {
   expect(status).toBe(0)
 })
 
-test('docs/migrating.md names the versions that are compared', () => {
+test('docs/migrating/index.md names the versions that are compared', () => {
   const { dependencies } = JSON.parse(readFileSync(join(bench, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>
   }
-  const page = readFileSync(join(root, 'docs/migrating.md'), 'utf8').replaceAll('\n', ' ')
+  const page = readFileSync(join(root, 'docs/migrating/index.md'), 'utf8').replaceAll('\n', ' ')
   const names = [...new Set(pairs.flatMap(({ packages }) => packages))]
   expect(names.filter((name) => !page.includes(`${name} ${dependencies[name]}`))).toEqual([])
 })

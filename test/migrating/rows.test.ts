@@ -1,10 +1,10 @@
-/** What the tables of docs/migrating.md name is used by the servers beside this file, whose answers are compared. */
+/** What the tables of docs/migrating/index.md name is used by the servers beside this file, whose answers are compared. */
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { describe, expect, test } from 'vitest'
 
 const root = resolve(import.meta.dirname, '../..')
-const page = readFileSync(join(root, 'docs/migrating.md'), 'utf8')
+const page = readFileSync(join(root, 'docs/migrating/index.md'), 'utf8')
 
 const folders: Readonly<Record<string, readonly string[]>> = {
   'What is the same for all of them': ['mcp-agent', 'agents-handler', 'sdk-1', 'sdk-2', 'mcp-lite'],

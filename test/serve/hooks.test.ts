@@ -93,9 +93,9 @@ const cases: readonly [name: string, transports: readonly Transport[], act: (cli
   ['`resources/subscribe`', ['session', 'HTTP+SSE'], request('resources/subscribe', { uri: 'note://one' })],
 ]
 
-/** The rows of the table in docs/plugins.md, by what they are about. */
+/** The rows of the table in docs/guides/plugins.md, by what they are about. */
 const documented = new Map(
-  readFileSync('docs/plugins.md', 'utf8')
+  readFileSync('docs/guides/plugins.md', 'utf8')
     .split('\n')
     .filter((line) => /^\| (?:a |`|connecting)/.test(line))
     .map((line) =>

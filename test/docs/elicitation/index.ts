@@ -1,4 +1,4 @@
-/** What docs/asking.md shows besides the counter. */
+/** What docs/guides/elicitation.md shows besides the counter. */
 import { createServer, type JsonSchema, serve } from 'edgemcp'
 import { converse } from 'edgemcp/sampling'
 import * as z from 'zod'

@@ -2,10 +2,10 @@ import { expect, test } from 'vitest'
 import { inTable, messages } from './messages.ts'
 import { pageAt } from './pages.ts'
 
-const known = new Set(pageAt('docs/troubleshooting.md')?.spans.map(({ code }) => code))
+const known = new Set(pageAt('docs/reference/errors.md')?.spans.map(({ code }) => code))
 const said = messages()
 
-test('docs/troubleshooting.md has every message there is', () => {
+test('docs/reference/errors.md has every message there is', () => {
   const missing = said.filter(({ text }) => !known.has(inTable(text)))
   expect(missing.map(({ text, file }) => `${file}: ${inTable(text)}`)).toEqual([])
 })
@@ -13,7 +13,7 @@ test('docs/troubleshooting.md has every message there is', () => {
 test('and none that there is not', () => {
   const texts = new Set(said.map(({ text }) => inTable(text)))
   // The first cell of a row, if it is code.
-  const rows = pageAt('docs/troubleshooting.md')?.spans.filter(({ isFirst }) => isFirst) ?? []
+  const rows = pageAt('docs/reference/errors.md')?.spans.filter(({ isFirst }) => isFirst) ?? []
   const stale = rows.filter(({ code }) => !texts.has(code))
-  expect(stale.map(({ code, line }) => `docs/troubleshooting.md:${line} nobody says "${code}" any more`)).toEqual([])
+  expect(stale.map(({ code, line }) => `docs/reference/errors.md:${line} nobody says "${code}" any more`)).toEqual([])
 })

@@ -1,4 +1,4 @@
-/** What docs/getting-started.md and docs/deploying.md tell to type in does what they say. */
+/** What docs/start/first-server.md and docs/guides/deploying.md tell to type in does what they say. */
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -14,8 +14,8 @@ const blocksOf = (path: string, language: string) =>
 
 const folder = '.wrangler/getting-started'
 const place = join(root, folder)
-const [server = '', client = ''] = blocksOf('docs/getting-started.md', 'ts')
-const [configuration = ''] = blocksOf('docs/getting-started.md', 'toml')
+const [server = '', client = ''] = blocksOf('docs/start/first-server.md', 'ts')
+const [configuration = ''] = blocksOf('docs/start/first-server.md', 'toml')
 
 let started: TestServer
 beforeAll(async () => {
@@ -33,7 +33,7 @@ afterAll(async () => {
 
 test('the client of the page gets the answers of the page', async () => {
   const { stdout } = await run(process.execPath, [join(place, 'ask.ts'), started.url.href])
-  expect(stdout).toBe(blocksOf('docs/getting-started.md', '').at(-1))
+  expect(stdout).toBe(blocksOf('docs/start/first-server.md', '').at(-1))
 })
 
 test('the page of the server is there, as the page says', async () => {
@@ -41,7 +41,7 @@ test('the page of the server is there, as the page says', async () => {
   expect(response.headers.get('Content-Type')).toContain('text/html')
 })
 
-test('a key that is made as docs/deploying.md says opens what it has sealed', async () => {
+test('a key that is made as docs/guides/deploying.md says opens what it has sealed', async () => {
   await using client = await connect(started.url, { revision: '2025-11-25' })
   expect(client.session).toMatch(/^k1\./)
   await client.callTool('greet', { name: 'Ada' })
@@ -49,7 +49,7 @@ test('a key that is made as docs/deploying.md says opens what it has sealed', as
 
 /** By the line of the page, which hands it over to wrangler. */
 function newKey(): string {
-  const line = blocksOf('docs/deploying.md', 'sh').find((code) => code.includes('EDGEMCP_KEYS')) ?? ''
+  const line = blocksOf('docs/guides/deploying.md', 'sh').find((code) => code.includes('EDGEMCP_KEYS')) ?? ''
   const script = /^node -p "(.*)" \|/.exec(line)?.[1] ?? ''
   return execFileSync(process.execPath, ['-p', script], { encoding: 'utf8' })
 }

@@ -10,19 +10,22 @@ let counter: TestServer
 let others: TestServer
 beforeAll(async () => {
   counter = await startServer('examples/counter')
-  others = await startServer('test/docs/asking')
+  others = await startServer('test/docs/elicitation')
 })
 afterAll(async () => {
   await counter[Symbol.asyncDispose]()
   await others[Symbol.asyncDispose]()
 })
 
-test('the tool that docs/asking.md shows is the one of the example, in less than ten lines; the rest is compiled too', () => {
-  const [shown = '', ...rest] = Array.from(read('docs/asking.md').matchAll(/```ts\n([\s\S]*?)```/g), ([, code]) => code)
+test('the tool that docs/guides/elicitation.md shows is the one of the example, in less than ten lines; the rest is compiled too', () => {
+  const [shown = '', ...rest] = Array.from(
+    read('docs/guides/elicitation.md').matchAll(/```ts\n([\s\S]*?)```/g),
+    ([, code]) => code,
+  )
   expect(read('examples/counter/index.ts')).toContain(shown)
   expect(shown.trimEnd().split('\n').length).toBeLessThan(10)
   const unindented = (code: string) => code.replace(/^ +/gm, '')
-  const compiled = unindented(read('test/docs/asking/index.ts'))
+  const compiled = unindented(read('test/docs/elicitation/index.ts'))
   expect(rest).toHaveLength(2)
   for (const paragraph of rest.join('\n').split(/\n\n/)) expect(compiled).toContain(unindented(paragraph.trim()))
 })
