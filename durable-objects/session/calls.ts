@@ -227,7 +227,7 @@ export function recoverCalls(session: SessionParts): void {
       continue
     }
     const data = { reason: 'interrupted', retryable: isSafe }
-    const interrupted = new McpError('interrupted', 'The call was interrupted', data)
+    const interrupted = new McpError('call_interrupted', 'The call was interrupted', data)
     fail(session, post, call.request.id, interrupted, sessionCall)
   }
   void holdAwake(session)

@@ -85,7 +85,7 @@ export function endOverdue(session: Context): void {
 /** Ends calls that wait for answers. */
 export function endWaiting(session: Context, calls: readonly StoredCall[], problem: string): void {
   for (const { row, call } of calls) {
-    const late = new McpError('interrupted', problem, { reason: 'timeout', retryable: true })
+    const late = new McpError('call_interrupted', problem, { reason: 'timeout', retryable: true })
     if (!session.streams.isOpen(call.stream)) session.values.put('missedTimeout', true)
     cancelInputRequests(session, call.stream, session.ledger.end(row), late.message)
     const sessionCall = { ...call, row, principal: undefined, caller: undefined, expires: 0 }

@@ -152,7 +152,7 @@ class HandlerRun {
 
 const lostTooOften = () =>
   new McpError(
-    'interrupted',
+    'call_interrupted',
     `The task was lost ${maxLostRuns} times without progress: do its work in smaller steps, each in ctx.once`,
     { reason: 'interrupted', retryable: false },
   )

@@ -12,11 +12,11 @@ export const errorOf = ({ kind, message, data }: McpError): TaskError => ({
 
 /** A client has sent its answers after the call was deleted. */
 export const callExpired = (): McpError =>
-  new McpError('interrupted', 'The call is over: its answers came too late. Start it again', {
+  new McpError('call_interrupted', 'The call is over: its answers came too late. Start it again', {
     reason: 'lapsed',
     retryable: false,
   })
 
 /** A question has waited for longer than its timeout. */
 export const inputTimedOut = (): McpError =>
-  new McpError('interrupted', 'Timed out waiting for input', { reason: 'timeout', retryable: true })
+  new McpError('call_interrupted', 'Timed out waiting for input', { reason: 'timeout', retryable: true })

@@ -306,7 +306,7 @@ const scenarios: Record<string, Scenario> = {
   },
   'a model that refuses': {
     play: calls('describe', { ...answering(), model: () => Promise.reject(new Error('Not today')) }),
-    outcome: 'failed: The client refused "city": Not today',
+    outcome: 'failed: The client returned an error for "city": Not today',
     questions: 1,
     unless: [
       {

@@ -140,7 +140,7 @@ test.each(['2026-07-28', '2025-11-25'])(
     const journal = withAnswers(first.outcome.journal, refused)
     expect(await result(server, 'tools/call', { name: 'x' }, { date, journal })).toMatchObject({
       isError: true,
-      content: [{ type: 'text', text: 'The client refused "1 a": The person said no' }],
+      content: [{ type: 'text', text: 'The client returned an error for "1 a": The person said no' }],
     })
   },
 )

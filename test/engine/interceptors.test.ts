@@ -105,7 +105,7 @@ describe('try … finally in an interceptor runs to its end', () => {
     })
     server.tool('hang', { description }, (_, ctx) => {
       expect(ctx.signal).toBe(abort.signal)
-      queueMicrotask(() => abort.abort(new McpError('interrupted', 'Too late')))
+      queueMicrotask(() => abort.abort(new McpError('call_interrupted', 'Too late')))
       return new Promise<never>(() => {})
     })
     expect(await refusal(server, 'tools/call', { name: 'hang' })).toMatchObject({ message: 'Too late' })

@@ -622,10 +622,10 @@ describe('answers', () => {
       () => ({ error }),
     )
     expect(JSON.parse(textOf(result))).toEqual([
-      'client_refused',
+      'client_error',
       -1,
       { why: 'policy' },
-      'The client refused "q": User rejected sampling request',
+      'The client returned an error for "q": User rejected sampling request',
     ])
   })
 
@@ -633,9 +633,9 @@ describe('answers', () => {
     const refused = () => ({ error: { code: -1, message: 'User rejected' } })
     const sample = (ctx: Context) => ctx.sample('q', { prompt: 'p', maxTokens: 1 })
     const { result } = await talk(sample, refused)
-    expect([result.isError, textOf(result)]).toEqual([true, 'The client refused "q": User rejected'])
+    expect([result.isError, textOf(result)]).toEqual([true, 'The client returned an error for "q": User rejected'])
     const caught = await talk((ctx) => sample(ctx).catch((error) => `caught: ${error.message}`), refused)
-    expect(textOf(caught.result)).toBe('caught: The client refused "q": User rejected')
+    expect(textOf(caught.result)).toBe('caught: The client returned an error for "q": User rejected')
   })
 
   test('that are refusals end prompts and resources with an error that says so', async () => {
@@ -648,8 +648,8 @@ describe('answers', () => {
       ['resources/read', { uri: 'a:b' }],
     ] as const) {
       expect(await refusal(server, method, params, { journal })).toMatchObject({
-        kind: 'client_refused',
-        message: 'The client refused "q": User rejected',
+        kind: 'client_error',
+        message: 'The client returned an error for "q": User rejected',
       })
     }
   })

@@ -81,7 +81,7 @@ describe('the raw form', () => {
       () => ({ error: { code: -1, message: 'Not today' } }),
     )
     expect(result.isError).toBe(true)
-    expect(textOf(result)).toBe('The client refused "name": Not today')
+    expect(textOf(result)).toBe('The client returned an error for "name": Not today')
   })
 
   test('hears an answer of null', async () => {

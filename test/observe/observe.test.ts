@@ -88,7 +88,7 @@ describe.each(sample(everyRevision, 2))('a call of a client of %s', (revision) =
   test.each<[string, object, object]>([
     ['fails', { type: 'tool_error', message: 'It broke' }, { 'error.type': 'tool_error' }],
     ['refuses', { type: 'error', kind: 'invalid_params', code: -32602, message: 'Not so' }, { 'error.type': '-32602' }],
-    ['slow', { type: 'error', kind: 'interrupted', code: -32603 }, { 'rpc.response.status_code': '-32603' }],
+    ['slow', { type: 'error', kind: 'call_interrupted', code: -32603 }, { 'rpc.response.status_code': '-32603' }],
   ])('that %s is told of as that', async (tool, came, attributes) => {
     await client.callTool(tool).catch(() => {})
     const { events, spans } = await toldOf(1)

@@ -10,14 +10,14 @@ test('every code is one that the newest revision allows', () => {
 test('every kind of error has its code, and its status when nothing has been sent yet', () => {
   const table = Object.entries(errorTable).map(([kind, { code, status }]) => `${status} ${code} ${kind}`)
   expect(table.sort()).toEqual([
-    '200 -32600 client_refused',
+    '200 -32600 client_error',
     '200 -32600 url_elicitation_required',
+    '200 -32602 invalid_handle',
     '200 -32602 invalid_params',
+    '200 -32602 request_state_used',
     '200 -32602 resource_not_found',
-    '200 -32602 state_used',
-    '200 -32602 unknown_handle',
+    '200 -32603 call_interrupted',
     '200 -32603 internal_error',
-    '200 -32603 interrupted',
     '400 -32020 header_mismatch',
     '400 -32021 missing_client_capability',
     '400 -32022 unsupported_version',

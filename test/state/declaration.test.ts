@@ -100,7 +100,7 @@ test('a handle longer than any is not opened', async () => {
     },
   }
   const carts = state('carts', { per: 'handle', ttl: 1000 })
-  const unknown = { kind: 'unknown_handle' }
+  const unknown = { kind: 'invalid_handle' }
   await expect(carts.open(access, 'a'.repeat(bounds.handleCharacters)).get('a')).rejects.toMatchObject(unknown)
   expect(opened).toHaveLength(1)
   await expect(carts.open(access, 'a'.repeat(bounds.handleCharacters + 1)).get('a')).rejects.toMatchObject(unknown)

@@ -99,7 +99,10 @@ describe('a task', () => {
     const taskId = await beginId('again')
     answers['Who?'] = [new Error('not now')]
     const refused = await result(taskId)
-    expect(refused).toMatchObject({ isError: true, content: [{ text: 'The client refused "name": not now' }] })
+    expect(refused).toMatchObject({
+      isError: true,
+      content: [{ text: 'The client returned an error for "name": not now' }],
+    })
     expect(await get(taskId)).toMatchObject({ status: 'failed' })
   })
 

@@ -178,7 +178,7 @@ export interface Context {
    * Opens state that outlives the call, declared with `edgemcp/state`: of this session, user or tenant, or found by a handle. Each of its
    * operations is a transaction, and runs again in each round: put those that write into `once`.
    *
-   * @throws McpError `internal_error` when this call has no such session, user or tenant; `unknown_handle`, from the
+   * @throws McpError `internal_error` when this call has no such session, user or tenant; `invalid_handle`, from the
    * operations, for a handle that was not made here for this principal, or has lapsed
    */
   state<T>(of: KeyedState<T>): T

@@ -69,7 +69,7 @@ export function callMessages(request: Request, maxCharacters: number): CallMessa
     const abort = new AbortController()
     abort.signal.addEventListener('abort', async () => {
       await drainMicrotasks()
-      gone?.reject(new McpError('interrupted', 'The client disconnected'))
+      gone?.reject(new McpError('call_interrupted', 'The client disconnected'))
     })
     if (signal.aborted) abort.abort()
     else signal.addEventListener('abort', () => abort.abort(), { once: true })

@@ -15,17 +15,17 @@ export const errorTable = {
   /** A member of a request exceeds its bound: see bounds.ts. */
   out_of_bounds: { code: -32602, status: 400 },
   resource_not_found: { code: -32602, status: 200 },
-  /** Not made here, for somebody else, or lapsed: one answer for all of them. */
-  unknown_handle: { code: -32602, status: 200 },
-  /** An answer was given before, and another one now. */
-  state_used: { code: -32602, status: 200 },
+  /** A handle or a task id that is unknown, expired, or of another principal: one error for all, which reveals nothing. */
+  invalid_handle: { code: -32602, status: 200 },
+  /** The `requestState` of a `singleUse` tool was used before, with other answers. */
+  request_state_used: { code: -32602, status: 200 },
   internal_error: { code: -32603, status: 200 },
   /** The object that ran the call was lost, and running it again could do something twice. */
-  interrupted: { code: -32603, status: 200 },
+  call_interrupted: { code: -32603, status: 200 },
   /** The person has to go to a page first. Only 2025-11-25 has a code for it; later clients are asked. */
   url_elicitation_required: { code: -32600, status: 200 },
-  /** The client was asked something and answered with an error. */
-  client_refused: { code: -32600, status: 200 },
+  /** The client answered an input request with an error. */
+  client_error: { code: -32600, status: 200 },
   header_mismatch: { code: -32020, status: 400 },
   missing_client_capability: { code: -32021, status: 400 },
   unsupported_version: { code: -32022, status: 400 },
@@ -120,7 +120,7 @@ export class ClientError extends McpError {
   readonly clientMessage: string
 
   constructor(key: string, { code, message, data }: { code: number; message: string; data?: unknown }) {
-    super('client_refused', `The client refused "${key}": ${message}`, data)
+    super('client_error', `The client returned an error for "${key}": ${message}`, data)
     this.code = code
     this.clientMessage = message
   }

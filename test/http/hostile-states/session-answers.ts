@@ -335,7 +335,10 @@ const wrong: SessionRow[] = [
     { code: 0, message: 'accept', data: evil },
   ].map((error) =>
     row(`the error ${json(error)} is a refusal`, posting({ error }), taken, {
-      result: { isError: true, content: [{ type: 'text', text: `The client refused "word": ${error.message}` }] },
+      result: {
+        isError: true,
+        content: [{ type: 'text', text: `The client returned an error for "word": ${error.message}` }],
+      },
       passed: 0,
     }),
   ),

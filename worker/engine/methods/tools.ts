@@ -53,8 +53,8 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
       if (thrown.kind === 'internal_error') environment.report(thrown)
       // The model can do something about it.
       const isReported =
-        thrown.kind === 'client_refused' ||
-        thrown.kind === 'unknown_handle' ||
+        thrown.kind === 'client_error' ||
+        thrown.kind === 'invalid_handle' ||
         // Too late for a challenge: the call has begun.
         thrown.kind === 'insufficient_scope' ||
         (thrown.kind === 'missing_client_capability' && !call.revision.stateless)

@@ -121,7 +121,7 @@ export async function sealRound(
 /**
  * Runs a round of a `singleUse` tool once, however often the client sends it. A client that lost the answer gets the same one.
  *
- * @throws McpError `state_used` when the state was used with other answers; `interrupted` with `retryable: true` while the first request with it
+ * @throws McpError `request_state_used` when the state was used with other answers; `call_interrupted` with `retryable: true` while the first request with it
  * still runs
  */
 export function answerOnce(
@@ -160,14 +160,18 @@ async function consumeAndAnswer(
     case 'late':
       throw invalidState()
     case 'working':
-      throw new McpError('interrupted', 'The call is still in progress: send the same request again for its outcome', {
-        reason: 'in_progress',
-        retryable: true,
-      })
+      throw new McpError(
+        'call_interrupted',
+        'The call is still in progress: send the same request again for its outcome',
+        {
+          reason: 'in_progress',
+          retryable: true,
+        },
+      )
     case 'lost':
-      throw new McpError('interrupted', 'The call was interrupted', { reason: 'interrupted', retryable: false })
+      throw new McpError('call_interrupted', 'The call was interrupted', { reason: 'interrupted', retryable: false })
     case 'other':
-      throw new McpError('state_used', 'This requestState was used with other answers', { reason: 'used' })
+      throw new McpError('request_state_used', 'This requestState was used with other answers', { reason: 'used' })
   }
 }
 

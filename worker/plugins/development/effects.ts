@@ -81,7 +81,7 @@ function openRound(context: Context, within: Scope<Running | undefined>): Instru
         },
         (thrown) => {
           // Everything else says that it was not asked.
-          entry.state = thrown instanceof McpError && thrown.kind === 'client_refused' ? 'answered' : 'refused'
+          entry.state = thrown instanceof McpError && thrown.kind === 'client_error' ? 'answered' : 'refused'
         },
       )
       return answer

@@ -18,7 +18,7 @@ export const limitTime =
     const { promise: late, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
       const problem = `This took longer than ${milliseconds / 1000} seconds, and was stopped`
-      const error = new McpError('interrupted', problem, { reason: 'timeout', retryable: false })
+      const error = new McpError('call_interrupted', problem, { reason: 'timeout', retryable: false })
       abort.abort(error)
       // Also of a call that its client has cancelled, whose handler goes on.
       reject(error)

@@ -54,7 +54,7 @@ export type ConverseResult = SamplingResult & {
  * call, or one with the id of another, does not run.
  *
  * @param key names the conversation in this call; its questions are `<key>-1`, `<key>-2` …
- * @throws McpError `missing_client_capability` when the client's model cannot call tools; `client_refused` when the client
+ * @throws McpError `missing_client_capability` when the client's model cannot call tools; `client_error` when the client
  *   refused
  * @throws Error when a tool's input is not the schema of an object, or `maxToolCalls` is not a positive integer
  */

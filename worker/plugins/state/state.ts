@@ -142,7 +142,7 @@ export function state(
     throw new McpError('insufficient_scope', `The state "${name}" requires the scopes ${scopes.join(' ')}`, { scopes })
   }
 
-  /** @throws McpError `unknown_handle`, for all that are not good here alike */
+  /** @throws McpError `invalid_handle`, for all that are not good here alike */
   async function handled(access: StateAccess, handle: unknown): Promise<Place> {
     const isHandle = typeof handle === 'string' && handle.length <= bounds.handleCharacters
     const opened = isHandle ? await access.open(purpose, handle) : undefined
@@ -196,7 +196,7 @@ const lacks = (name: string, reason: string) =>
   new McpError('internal_error', `The state "${name}" cannot be found: ${reason}`)
 
 const unknownHandle = (name: string) =>
-  new McpError('unknown_handle', `This handle of "${name}" is unknown or expired: get a new one`)
+  new McpError('invalid_handle', `This handle of "${name}" is unknown or expired: get a new one`)
 
 function keyValue(store: Store<Values>) {
   return {

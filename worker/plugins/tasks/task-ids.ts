@@ -19,9 +19,9 @@ export type Site = {
 }
 
 /** Not made here, for somebody else, or lapsed: one answer for all of them. */
-const unknownTask = () => new McpError('unknown_handle', 'Unknown task')
+const unknownTask = () => new McpError('invalid_handle', 'Unknown task')
 
-/** @throws McpError `unknown_handle` when the id was not sealed here, for whoever asks */
+/** @throws McpError `invalid_handle` when the id was not sealed here, for whoever asks */
 export async function taskNamed({ call, environment }: MethodContext, purpose: string, site: Site): Promise<TaskRpc> {
   const task = await openTaskId(environment.seals.open, purpose, readText(call.params, 'taskId'))
   if (!task) throw unknownTask()
@@ -37,7 +37,7 @@ export async function openTaskId(open: Open, purpose: string, taskId: string): P
   return (await open(purpose, taskId)) as TaskReference | undefined
 }
 
-/** @throws McpError `unknown_handle` when there is no such task any more */
+/** @throws McpError `invalid_handle` when there is no such task any more */
 export async function orUnknownTask<T>(answer: Promise<T | undefined>): Promise<T> {
   const task = await answer
   if (task === undefined) throw unknownTask()

@@ -105,7 +105,7 @@ export async function cancelTask(context: MethodContext, site: Site): Promise<Re
   return {}
 }
 
-/** @throws McpError `missing_client_capability`; `unknown_handle` for what is no task of whoever asks */
+/** @throws McpError `missing_client_capability`; `invalid_handle` for what is no task of whoever asks */
 async function found(context: MethodContext, site: Site) {
   if (!knowsTasks(context.call)) throw needsTasks()
   return taskNamed(context, purpose, site)
