@@ -1,9 +1,7 @@
 /** What a step of a call gets from its session: the call as the engine sees it, and what its handler may use. */
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
-import type { Answer } from '../../worker/engine/journal.ts'
 import { wait } from '../../worker/engine/wait.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
-import type { LogLevel } from '../../worker/protocol/types.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
 import { hasSubscriptions } from './registration.ts'
 import { notify, release } from './replies.ts'
@@ -23,7 +21,7 @@ export const callOf = (
   session: { id: session },
   admitted,
   requestId: request.id,
-  logLevel: values.get<LogLevel>('logLevel') ?? 'info',
+  logLevel: values.get('logLevel') ?? 'info',
 })
 
 /** @param signal once it is aborted, nothing of the call is sent */
@@ -51,7 +49,7 @@ export function environmentOf(
       },
     },
     updates: hasSubscriptions(session),
-    known: ({ method }) => (method === 'roots/list' ? session.values.get<Answer>('roots') : undefined),
+    known: ({ method }) => (method === 'roots/list' ? session.values.get('roots') : undefined),
     notify: send,
     now: Date.now,
     sleep: (untilMs) => wait(untilMs - Date.now(), signal),

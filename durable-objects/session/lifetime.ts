@@ -1,17 +1,14 @@
 /** The lifetime of a session: its id, the options of its endpoint, its expiry, and the tombstone that it leaves. */
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { Alarms } from '../shared/alarms.ts'
-import type { Values } from '../shared/values.ts'
 import type { SessionHost } from './session-host.ts'
 import { readTerms, type SessionTerms } from './session-terms.ts'
+import type { Id, SessionValues } from './session-values.ts'
 
 /** Far more streams, events and input requests than one life has. With a life of a week, ids have 15 digits at most. */
 const idsPerMs = 1_000_000
 /** Milliseconds that an HTTP+SSE session outlives its stream, in case the Worker dials again. */
 const sseGraceMs = 5 * 60_000
-
-/** `name`: the object's own, which one that is born by an alarm may not know. `expires`: milliseconds. */
-type Id = { name: string; expires: number }
 
 /** What the other parts of a session do when it ends. */
 export type EndOfSession = {
@@ -28,7 +25,7 @@ export class Lifetime {
   epoch = 0
   readonly #ctx: DurableObjectState
   readonly #host: SessionHost
-  readonly #values: Values
+  readonly #values: SessionValues
   readonly #alarms: Alarms
   readonly #end: EndOfSession
   /** The options that its endpoint sent last. */
@@ -40,7 +37,7 @@ export class Lifetime {
   #isExpiryScheduled = false
   #isEnding = false
 
-  constructor(ctx: DurableObjectState, host: SessionHost, values: Values, alarms: Alarms, end: EndOfSession) {
+  constructor(ctx: DurableObjectState, host: SessionHost, values: SessionValues, alarms: Alarms, end: EndOfSession) {
     this.#ctx = ctx
     this.#host = host
     this.#values = values
@@ -65,16 +62,17 @@ export class Lifetime {
   }
 
   get terms(): SessionTerms {
-    this.#terms ??= readTerms(this.#termsText ?? this.#values.get<string>('terms') ?? this.#host.termsOf(this.name))
+    this.#terms ??= readTerms(this.#termsText ?? this.#values.get('terms') ?? this.#host.termsOf(this.name))
     return this.#terms
   }
 
   /** `undefined` until something is stored. */
   get id(): Id | undefined {
-    return this.#values.get<Id>('id')
+    return this.#values.get('id')
   }
 
   get name(): string {
+    // An object that does not know its name is woken by an alarm, which is set once the id is stored.
     return this.#ctx.id.name ?? (this.id as Id).name
   }
 
@@ -105,7 +103,7 @@ export class Lifetime {
   }
 
   get #stateObjects(): string[] {
-    return this.#values.get<string[]>('stateObjects') ?? []
+    return this.#values.get('stateObjects') ?? []
   }
 
   get isOver(): boolean {
@@ -116,7 +114,7 @@ export class Lifetime {
   markSeen(): void {
     const now = Date.now()
     this.#lastSeenAt = now
-    const lastSeenAt = this.#values.get<number>('lastSeenAt')
+    const lastSeenAt = this.#values.get('lastSeenAt')
     if (lastSeenAt !== undefined && now - lastSeenAt > this.terms.ttl / 4) this.#values.put('lastSeenAt', now)
   }
 
@@ -138,7 +136,7 @@ export class Lifetime {
     this.#isExpiryScheduled = true
     if (this.id) return
     const now = Date.now()
-    this.#values.put('id', { name: this.name, expires } satisfies Id)
+    this.#values.put('id', { name: this.name, expires })
     this.#storeTerms()
     this.#values.put('lastSeenAt', now)
     void this.#alarms.set({ idle: now + this.terms.ttl, expires })
@@ -155,7 +153,7 @@ export class Lifetime {
       this.#sseDisconnectedAt ??= now
       return Math.min(expires, this.#sseDisconnectedAt + sseGraceMs)
     }
-    return Math.min(expires, Math.max(this.#lastSeenAt, this.#values.get<number>('lastSeenAt') ?? 0) + this.terms.ttl)
+    return Math.min(expires, Math.max(this.#lastSeenAt, this.#values.get('lastSeenAt') ?? 0) + this.terms.ttl)
   }
 
   /**
@@ -182,7 +180,7 @@ export class Lifetime {
 
   /** In the alarm of a session that is over: deletes the tombstone in time. `undefined`: the session is not over. */
   expireTombstone(): Promise<void> | undefined {
-    const endedAt = this.#values.get<number>('ended')
+    const endedAt = this.#values.get('ended')
     if (endedAt === undefined) return undefined
     return endedAt <= Date.now() ? this.#clear() : this.#alarms.set({ tombstone: endedAt })
   }

@@ -28,7 +28,6 @@
  */
 
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
-import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import { isNotification, isRequest, isRequestId, isResponse } from '../../worker/protocol/jsonrpc.ts'
@@ -62,6 +61,7 @@ import { deregister, dropSubscriptionsWithout } from './registration.ts'
 import { becomeStream, fitted, refusalsIn } from './replies.ts'
 import type { SessionHost } from './session-host.ts'
 import type { SessionParts } from './session-parts.ts'
+import type { SessionValues } from './session-values.ts'
 import { isOverSse, SessionStreams } from './streams.ts'
 
 export class Session extends Store implements SessionRpc {
@@ -73,7 +73,7 @@ export class Session extends Store implements SessionRpc {
     super(ctx, env)
     const { storage } = ctx
     const { schema } = this
-    const values = new Values(storage.kv, schema)
+    const values: SessionValues = new Values(storage.kv, schema)
     const alarms = new Alarms(storage)
     const lifetime = new Lifetime(ctx, host, values, alarms, {
       stop: () => {
@@ -101,7 +101,7 @@ export class Session extends Store implements SessionRpc {
     const overSse = post.handshake === undefined
     if (overSse && !session.lifetime.id) return { gone: true }
     this.#wake(post.terms)
-    const negotiated = post.handshake ?? session.values.get<NegotiatedSession | null>('handshake') ?? undefined
+    const negotiated = post.handshake ?? session.values.get('handshake') ?? undefined
     const revision = negotiated && revisionOf(negotiated.version)
     const lacks = this.#scopesOfOpenCalls(post)
     if (!holdsScopes(post.principal?.scopes, lacks)) return { lacks }

@@ -18,12 +18,12 @@ export const addressOf = (session: Context): string => sessionAddress(session.ho
 
 /** Where the session is registered, or would be. More shards later do not move it. */
 export function subscriptionsOf(session: Context): SubscriptionsRpc | undefined {
-  const shard = session.values.get<number>('updatesShard') ?? session.lifetime.terms.shard
+  const shard = session.values.get('updatesShard') ?? session.lifetime.terms.shard
   return shard === undefined ? undefined : session.host.subscriptionsAt(shard)
 }
 
 /** The scopes of what the session has subscribed to. */
-export const subscribedScopes = (session: Context): string[] => session.values.get<string[]>('subscribedScopes') ?? []
+export const subscribedScopes = (session: Context): string[] => session.values.get('subscribedScopes') ?? []
 
 /**
  * Ends the subscriptions of the session when a token opens a stream that lacks a scope of one of them, and erases what

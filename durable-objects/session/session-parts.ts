@@ -1,17 +1,17 @@
 import type { Alarms } from '../shared/alarms.ts'
 import type { CallLedger } from '../shared/call-ledger.ts'
 import type { EventLog } from '../shared/event-log.ts'
-import type { Values } from '../shared/values.ts'
 import type { Subscriptions } from '../subscriptions/session-part.ts'
 import type { Lifetime } from './lifetime.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
 import type { SessionHost } from './session-host.ts'
+import type { SessionValues } from './session-values.ts'
 import type { SessionStreams } from './streams.ts'
 
 /** The parts of a session, as they are handed to each other: each function names those that it needs. */
 export type SessionParts = {
   readonly host: SessionHost
-  readonly values: Values
+  readonly values: SessionValues
   readonly log: EventLog
   readonly ledger: CallLedger
   readonly alarms: Alarms

@@ -17,7 +17,8 @@ import {
   readEventId,
   standingStream,
 } from '../shared/event-log.ts'
-import type { Values } from '../shared/values.ts'
+
+import type { Reader, SessionValues } from './session-values.ts'
 
 /** Milliseconds after which a client that lost its stream should come back. */
 const retryAfterMs = 1000
@@ -37,20 +38,17 @@ type StreamOptions = {
   overSse: boolean
 }
 
-/** Who reads the standing stream: see `Opening.relay`. */
-type Reader = { relay: string; scopes: readonly string[] }
-
 export class SessionStreams {
   readonly #ctx: DurableObjectState
   readonly #log: EventLog
-  readonly #values: Values
+  readonly #values: SessionValues
   /** Scopes of the tokens that were admitted and have not opened their relay, by relay. */
   readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
   /** Streams whose client was sent away before it had connected: it is to come back after so many milliseconds. */
   readonly #released = new Map<number, number>()
   #burst = { at: 0, sent: 0 }
 
-  constructor(ctx: DurableObjectState, log: EventLog, values: Values) {
+  constructor(ctx: DurableObjectState, log: EventLog, values: SessionValues) {
     this.#ctx = ctx
     this.#log = log
     this.#values = values
@@ -92,17 +90,17 @@ export class SessionStreams {
     const reader = this.#reader
     const scopes = this.#admitted.get(relay) ?? (reader?.relay === relay ? reader.scopes : [])
     this.#admitted.delete(relay)
-    if (scopes.length > 0) this.#values.put('reader', { relay, scopes } satisfies Reader)
+    if (scopes.length > 0) this.#values.put('reader', { relay, scopes })
     else if (reader) this.#values.delete('reader')
   }
 
   get #reader(): Reader | undefined {
-    return this.#values.get<Reader>('reader')
+    return this.#values.get('reader')
   }
 
   /** Scopes of the tasks whose status the standing stream has. */
   get #taskScopes(): string[] {
-    return this.#values.get<string[]>('taskScopes') ?? []
+    return this.#values.get('taskScopes') ?? []
   }
 
   /** Whether the standing stream is open, and its reader may read what takes these scopes. */
@@ -125,10 +123,9 @@ export class SessionStreams {
 
   /** Opens the standing stream from now on. */
   openStanding(options: StreamOptions): Response {
-    this.#log.openStanding()
+    const newest = this.#log.openStanding()
     this.#setReader(options.relay)
-    const { last } = this.#log.find(standingStream) as { last: number }
-    return this.#open({ stream: standingStream, seq: last }, options)
+    return this.#open(newest, options)
   }
 
   /** Opens the stream of a POST from its beginning; 400 when its log does not keep it. */
@@ -254,6 +251,7 @@ export const isOverSse = (socket: WebSocket): boolean => attachmentOf(socket).ov
 
 type Attachment = Pick<StreamOptions, 'relay' | 'overSse'>
 
+// `#open` attached it before it returned the other end of the socket.
 const attachmentOf = (socket: WebSocket) => socket.deserializeAttachment() as Attachment
 
 const tagOf = (stream: number) => `stream:${stream}`

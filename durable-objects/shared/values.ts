@@ -2,11 +2,15 @@ import { McpError } from '../../worker/protocol/errors.ts'
 import { bytesOf, maxValueBytes } from './parts.ts'
 import type { Schema } from './schema.ts'
 
-/** Key-value storage of one object, each key read from the database once: every call of a session looks at a few. */
-export class Values {
+/**
+ * Key-value storage of one object, each key read from the database once: every call of a session looks at a few.
+ *
+ * @typeParam Stored the type of each value, by its key
+ */
+export class Values<Stored extends object> {
   readonly #kv: SyncKvStorage
   readonly #schema: Schema
-  readonly #known = new Map<string, unknown>()
+  #known: Partial<Stored> = {}
 
   constructor(kv: SyncKvStorage, schema: Schema) {
     this.#kv = kv
@@ -14,9 +18,9 @@ export class Values {
   }
 
   /** Not to be changed in place. */
-  get<T>(key: string): T | undefined {
-    if (!this.#known.has(key)) this.#known.set(key, this.#kv.get(key))
-    return this.#known.get(key) as T | undefined
+  get<K extends keyof Stored & string>(key: K): Stored[K] | undefined {
+    if (!Object.hasOwn(this.#known, key)) this.#known[key] = this.#kv.get<Stored[K]>(key)
+    return this.#known[key]
   }
 
   /** Whether a value fits. The local runtime takes larger ones than production does. */
@@ -25,7 +29,7 @@ export class Values {
   }
 
   /** @throws McpError `content_too_large` when the value does not fit; nothing is changed */
-  put(key: string, value: unknown): void {
+  put<K extends keyof Stored & string>(key: K, value: Stored[K]): void {
     if (!this.fits(value)) {
       const bytes = bytesOf(JSON.stringify(value))
       const message = `A session stores at most ${maxValueBytes} bytes as its "${key}", and this has ${bytes}: send less`
@@ -33,16 +37,16 @@ export class Values {
     }
     this.#schema.store()
     this.#kv.put(key, value)
-    this.#known.set(key, value)
+    this.#known[key] = value
   }
 
-  delete(key: string): void {
+  delete(key: keyof Stored & string): void {
     this.#kv.delete(key)
-    this.#known.delete(key)
+    delete this.#known[key]
   }
 
   /** The storage has been deleted. */
   reset(): void {
-    this.#known.clear()
+    this.#known = {}
   }
 }
