@@ -14,6 +14,7 @@ export type Placement = {
 /** @throws what the platform throws for a jurisdiction that it does not know */
 export function objectIn<T>(namespace: DurableObjectNamespace, name: string, placement: Placement): T {
   const { jurisdiction, locationHint } = placement
+  // The caller names a class, and the RPC interface that the class implements.
   return restrictedTo(jurisdiction, namespace).getByName(name, { locationHint }) as T
 }
 

@@ -10,7 +10,15 @@ import type { RequestId } from '../../worker/protocol/types.ts'
 import type { LedgerCall } from '../shared/call-ledger.ts'
 import { elicitationId } from './call-environment.ts'
 import type { PendingPost, SessionCall } from './pending-post.ts'
-import { fail, ledgerCallOf, type RepliesContext, requestAnswered, restOfPost, streamOf } from './replies.ts'
+import {
+  fail,
+  ledgerCallOf,
+  type RepliesContext,
+  recordCall,
+  requestAnswered,
+  restOfPost,
+  streamOf,
+} from './replies.ts'
 import type { SessionParts } from './session-parts.ts'
 
 type Context = RepliesContext & Pick<SessionParts, 'values'>
@@ -25,15 +33,16 @@ export function askClient(
   { inputRequests, journal, answerTimeoutMs }: InputRequiredOutcome,
 ): void {
   const stream = streamOf(session, post, call.expires)
-  const row = call.row as number
+  const row = recordCall(session, call, stream)
   const due = Date.now() + answerTimeoutMs
   session.ledger.rewrite(row, ledgerCallOf({ ...call, journal }, stream), due)
   const ids = session.ledger.ask(row, Object.keys(inputRequests))
   void session.alarms.add(due)
   for (const [name, ask] of Object.entries(inputRequests)) {
     const written = post.revision.ask(ask, elicitationId(row, name))
-    if (written)
-      session.streams.sendMessage(stream, requestText(ids.get(name) as string, written.method, written.params))
+    const id = ids.get(name)
+    if (written && id !== undefined)
+      session.streams.sendMessage(stream, requestText(id, written.method, written.params))
   }
 }
 

@@ -60,7 +60,7 @@ export function notify(
   sentCount: number,
 ): void {
   if (!post.streams) return
-  session.streams.send(streamOf(session, post, call.expires), text, { said: [call.row as number, sentCount] })
+  session.streams.send(streamOf(session, post, call.expires), text, { said: [call.row ?? null, sentCount] })
 }
 
 /** The stream of a POST, opened now if it was silent so far. */
@@ -85,9 +85,10 @@ export function becomeStream(session: RepliesContext, post: PendingPost, expires
   }
 }
 
-/** A call with a stream is written down before it sends anything. */
-export function recordCall(session: RepliesContext, call: SessionCall, stream: number): void {
+/** A call with a stream is written down before it sends anything. Returns its row. */
+export function recordCall(session: RepliesContext, call: SessionCall, stream: number): number {
   call.row ??= session.ledger.begin(ledgerCallOf(call, stream))
+  return call.row
 }
 
 function forgetCall(session: RepliesContext, post: PendingPost, call: SessionCall | undefined): void {

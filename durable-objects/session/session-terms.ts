@@ -38,7 +38,8 @@ export function readTerms(text: string): SessionTerms {
     maxResponseCharacters,
     maxStorageBytes,
     shard,
-  ] = text.split(' ').map(Number) as [...[number, number, number, number, number, number, number, number, number]]
+    // `termsText` wrote nine numbers.
+  ] = text.split(' ').map(Number) as [number, number, number, number, number, number, number, number, number]
   const log = { maxAgeMs, maxEvents, maxCharacters, maxResponses, maxResponseCharacters, maxStorageBytes }
   return { streamAfterMs, ttl, log, shard: Number.isNaN(shard) ? undefined : shard }
 }

@@ -151,11 +151,17 @@ export class EventLog {
     return false
   }
 
-  openStanding(): void {
+  /** Makes the standing stream, if it is not there. Returns the id of its newest event. */
+  openStanding(): EventId {
     this.#create()
     const opened = this.tables.query('INSERT OR IGNORE INTO streams (id, unanswered) VALUES (0, 1) RETURNING id')
     const skipped = opened.length > 0 ? this.#skippedIds() : 0
-    if (skipped === 0) return
+    if (skipped > 0) this.#holdPlace(skipped)
+    return { stream: standingStream, seq: this.find(standingStream)?.last ?? 0 }
+  }
+
+  /** Begins the standing stream after the events of an earlier life. */
+  #holdPlace(skipped: number): void {
     this.#sql.exec("INSERT INTO events (stream, seq, data, total) VALUES (?, ?, '', 0)", standingStream, skipped)
     this.#sql.exec('UPDATE streams SET droppedNotification = ? WHERE id = ?', skipped - 1, standingStream)
   }

@@ -44,6 +44,11 @@ export class Tables {
     return this.exists ? this.#sql.exec<Row>(statement, ...bindings).toArray() : []
   }
 
+  /** The row that a statement with `RETURNING` writes. The tables exist. */
+  write<Row extends Record<string, SqlStorageValue>>(statement: string, ...bindings: SqlStorageValue[]): Row {
+    return this.#sql.exec<Row>(statement, ...bindings).one()
+  }
+
   /** The storage has been deleted. */
   reset(): void {
     this.#exist = false

@@ -97,6 +97,7 @@ export class State extends DurableObject implements StateRpc {
     const all = operations(this.#store(writing))
     const perform = Object.hasOwn(all, operation) ? all[operation] : undefined
     if (!perform) throw new Error(`The state "${name}" has no operation "${operation}" any more`)
+    // The Worker typed the arguments by the operation, which has the same name on both sides of the RPC.
     const value = perform(...(args as never[]))
     if (value instanceof Promise) {
       value.catch(() => {})

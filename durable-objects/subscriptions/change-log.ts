@@ -14,7 +14,12 @@ export const changesSchema = `
 /** Milliseconds for which a stream may be disconnected without missing anything: at least. */
 export const retentionMs = 5 * 60_000
 
-export type LoggedChange = { seq: number; change: string; topics: string; told: string }
+/** `told`: the last session that it was delivered to. */
+export type LoggedChange = { seq: number; change: string; topics: readonly string[]; told: string }
+
+type ChangeRow = Omit<LoggedChange, 'topics'> & { topics: string }
+
+const readChange = (row: ChangeRow): LoggedChange => ({ ...row, topics: JSON.parse(row.topics) })
 
 export class ChangeLog {
   readonly #tables: Tables
@@ -36,14 +41,14 @@ export class ChangeLog {
   append(change: string, topics: readonly string[], at: number | null, hasSessions: boolean): number {
     this.#schema.store()
     this.#tables.create()
-    const [row] = this.#tables.query<{ seq: number }>(
+    const { seq } = this.#tables.write<{ seq: number }>(
       'INSERT INTO changes (change, topics, at, told) VALUES (?, ?, ?, ?) RETURNING seq',
       change,
       JSON.stringify(topics),
       at,
       hasSessions ? '' : null,
     )
-    return (row as { seq: number }).seq
+    return seq
   }
 
   /** The number of the last change; 0 before the first. */
@@ -54,16 +59,16 @@ export class ChangeLog {
   /** Returns the changes after a number; `undefined` when some of them were deleted. */
   after(seq: number): LoggedChange[] | undefined {
     if (seq < (this.#kv.get<number>('pruned') ?? 0) || seq > this.last) return undefined
-    return this.#tables.query<LoggedChange>('SELECT * FROM changes WHERE seq > ? ORDER BY seq', seq)
+    return this.#tables.query<ChangeRow>('SELECT * FROM changes WHERE seq > ? ORDER BY seq', seq).map(readChange)
   }
 
   /** Returns the first change that has to be delivered to sessions, except these. */
   undelivered(without: Iterable<number>): LoggedChange | undefined {
-    const [row] = this.#tables.query<LoggedChange>(
+    const [row] = this.#tables.query<ChangeRow>(
       `SELECT * FROM changes WHERE told IS NOT NULL AND seq NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT 1`,
       JSON.stringify([...without]),
     )
-    return row
+    return row && readChange(row)
   }
 
   /** @param last the last session that it was delivered to; `null`: to all */
@@ -73,7 +78,7 @@ export class ChangeLog {
 
   /** The changes that wait to be sent. */
   get waiting(): LoggedChange[] {
-    return this.#tables.query<LoggedChange>('SELECT * FROM changes WHERE at IS NULL ORDER BY seq')
+    return this.#tables.query<ChangeRow>('SELECT * FROM changes WHERE at IS NULL ORDER BY seq').map(readChange)
   }
 
   /**
@@ -82,13 +87,13 @@ export class ChangeLog {
    * @param hasSessions by now: sessions may have subscribed while it waited
    */
   requeue(seq: number, now: number, hasSessions: boolean): number {
-    const [row] = this.#tables.query<{ seq: number }>(
+    const row = this.#tables.write<{ seq: number }>(
       'UPDATE changes SET seq = (SELECT max(seq) + 1 FROM changes), at = ?, told = ? WHERE seq = ? RETURNING seq',
       now,
       hasSessions ? '' : null,
       seq,
     )
-    return (row as { seq: number }).seq
+    return row.seq
   }
 
   /** Deletes old changes. True when changes are left that have to be deleted later. */

@@ -152,7 +152,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     this.#listeners.accept(socket, tag ? [tag] : [], attachment)
     const wanted = new Set(topicsIn(attachment))
     for (const { seq, change, topics: published } of missed) {
-      const isWanted = (JSON.parse(published) as string[]).some((topic) => wanted.has(topic))
+      const isWanted = published.some((topic) => wanted.has(topic))
       if (isWanted && !this.#publisher.isWaiting(seq)) socket.send(changeMessage(seq, change))
     }
     const headers = { 'Last-Event-ID': String(this.#log.last) }

@@ -76,7 +76,7 @@ export class Publisher {
   recover(): void {
     if (!this.#isNew) return
     this.#isNew = false
-    for (const { seq, change, topics } of this.#parts.log.waiting) this.#sendWaiting(seq, change, JSON.parse(topics))
+    for (const { seq, change, topics } of this.#parts.log.waiting) this.#sendWaiting(seq, change, topics)
   }
 
   #sendWaiting(seq: number, change: string, topics: readonly string[]): void {
@@ -100,9 +100,9 @@ export class Publisher {
       for (let batch = 0; batch < batchesPerTurn; batch++) {
         const row = log.undelivered(this.#waiting.values())
         if (!row) return
-        const addresses = sessions.of(JSON.parse(row.topics), row.told, sessionsPerBatch)
+        const addresses = sessions.of(row.topics, row.told, sessionsPerBatch)
         await Promise.all(addresses.map((address) => this.#deliver(address, JSON.parse(row.change))))
-        log.markDelivered(row.seq, addresses.length < sessionsPerBatch ? null : (addresses.at(-1) as string))
+        log.markDelivered(row.seq, addresses.length < sessionsPerBatch ? null : (addresses.at(-1) ?? null))
       }
       await alarms.add(Date.now())
     } finally {

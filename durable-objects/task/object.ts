@@ -163,7 +163,7 @@ export class Task extends DurableObject implements TaskRpc {
     const { result, error } = store.end
     if (record.resumableUntil === undefined) this.ctx.waitUntil(deleteTask(this.#task).catch(host.report))
     // A call that is not a task cannot be cancelled, so it ended with one of them.
-    return result ? { done: result } : { error: error as TaskError }
+    return result ? { done: result } : error && { error }
   }
 
   async get(): Promise<TaskView | undefined> {

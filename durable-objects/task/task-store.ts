@@ -70,6 +70,7 @@ export class TaskStore {
   }
 
   get call(): TaskCall {
+    // `create` stores the call together with the record, and callers have read the record.
     return this.#storage.kv.get('call') as TaskCall
   }
 
@@ -138,9 +139,9 @@ export class TaskStore {
 
   /** Returns the answers that are to open questions. */
   asked(answers: Readonly<Record<string, Answer>>): [string, Answer, InputRequest][] {
-    return Object.entries(this.inputRequests).flatMap(([key, request]) => {
+    return Object.entries(this.inputRequests).flatMap(([key, request]): [string, Answer, InputRequest][] => {
       const answer = Object.hasOwn(answers, key) ? answers[key] : undefined
-      return answer ? [[key, answer, request] as [string, Answer, InputRequest]] : []
+      return answer ? [[key, answer, request]] : []
     })
   }
 
