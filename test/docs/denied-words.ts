@@ -190,7 +190,6 @@ export const exceptions: readonly { readonly area: string; readonly word: string
   { area: 'worker', word: 'note', reason: withFolder },
   { area: 'worker', word: 'patience', reason: withFolder },
   { area: 'worker', word: 'permit', reason: withFolder },
-  { area: 'worker', word: 'refusedScopes', reason: withFolder },
   { area: 'worker', word: 'settle', reason: withFolder },
   { area: 'worker', word: 'within', reason: withFolder },
   { area: 'worker', word: 'worthless', reason: withFolder },

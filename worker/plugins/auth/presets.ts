@@ -4,8 +4,9 @@ import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { Auth } from '../../request-hooks.ts'
-import { type BearerOptions, bearerKinds, resourceServer, storedKinds } from './bearer.ts'
+import { type BearerOptions, bearerKinds, storedKinds } from './bearer.ts'
 import { challengeError, insufficientScope, metadataUrlFor, missingScopes } from './challenge-error.ts'
+import { resourceServer } from './resource-server.ts'
 
 export type CloudflareAccessOptions = Omit<
   BearerOptions,

@@ -1,0 +1,200 @@
+/**
+ * An OAuth 2.1 resource server for MCP: whose tokens are good here, what they allow, and where to get one.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ * @see https://www.rfc-editor.org/rfc/rfc6750 bearer tokens
+ * @see https://www.rfc-editor.org/rfc/rfc9068 JWT access tokens
+ * @see https://www.rfc-editor.org/rfc/rfc9728 protected resource metadata
+ */
+import type { Declarations } from '../../declarations/declarations.ts'
+import type { Server } from '../../declarations/server.ts'
+import type { McpError } from '../../protocol/errors.ts'
+import { holdsScopes, type Principal } from '../../protocol/principal.ts'
+import type { Auth, IncomingRequest, ServerInfo, TestUser } from '../../request-hooks.ts'
+import { BadToken } from './bad-token.ts'
+import type { BearerOptions } from './bearer.ts'
+import { challengeError, insufficientScope, metadataUrlFor, missingScopes, type Refusal } from './challenge-error.ts'
+import { tokenScopes } from './claims.ts'
+import { authorizationServerMetadata, resourceMetadata, resourceOf } from './metadata.ts'
+import type { Found } from './request-token.ts'
+import { countDeclared, declaredScopes, findUnscoped } from './scopes.ts'
+import { TokenVerifier } from './token-verifier.ts'
+
+/** How a request carries its credential, for servers behind something that has seen to it. */
+export type Carrier = {
+  token(request: Request): Found
+  /** Does this server describe itself, so that clients can go and get a token? */
+  isDescribed: boolean
+}
+
+/** @throws Error with one sentence that names the fix */
+export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
+  const server = new ResourceServer(options, carrier)
+  const { tenantClaim, storedClaims, reauthorize } = options
+  return {
+    tenantClaim,
+    validate: server.validate.bind(server),
+    authenticate: server.authenticate.bind(server),
+    authenticateMadeUp: server.authenticateTestUser.bind(server),
+    authorize: server.authorize.bind(server),
+    storedClaims,
+    ...(reauthorize && { reauthorize }),
+    ...(carrier.isDescribed && { handleMetadataRequest: server.handleMetadataRequest.bind(server) }),
+  }
+}
+
+class ResourceServer {
+  readonly #options: BearerOptions
+  readonly #carrier: Carrier
+  readonly #requiredScopes: readonly string[]
+  readonly #verifier: TokenVerifier
+  /** How much each server declared when all of it had scopes. */
+  readonly #scopedEntries = new WeakMap<Declarations, number>()
+
+  /** @throws Error with one sentence that names the fix */
+  constructor(options: BearerOptions, carrier: Carrier) {
+    this.#verifier = new TokenVerifier(options)
+    if (options.resource !== undefined && !URL.canParse(options.resource)) {
+      throw new Error(`The resource "${options.resource}" must be an absolute URL: write "https://mcp.example.com/mcp"`)
+    }
+    this.#options = options
+    this.#carrier = carrier
+    this.#requiredScopes = options.requiredScopes ?? []
+  }
+
+  /** @throws Error for a declaration without scopes, if the server is strict */
+  validate(server: Server): void {
+    if (!this.#options.requireScopesEverywhere) return
+    const count = countDeclared(server)
+    // What is declared after serve() was called is looked at with the next request.
+    if (this.#scopedEntries.get(server.registry) === count) return
+    const open = findUnscoped(server)
+    if (open.length === 0) {
+      this.#scopedEntries.set(server.registry, count)
+      return
+    }
+    throw new Error(`Without scopes: ${open.join(', ')}. Give each some, or scopes: [] for every signed-in caller`)
+  }
+
+  /** @throws McpError see `Auth` */
+  async authenticate(
+    request: Request,
+    serverInfo: ServerInfo,
+    incoming: IncomingRequest,
+  ): Promise<Principal | undefined> {
+    this.validate(serverInfo.server)
+    const match = this.#carrier.token(request)
+    if (!match) {
+      if (this.#options.allowAnonymous) return undefined
+      const message = 'Authorization is required: send a bearer token'
+      const challenge = { scopes: this.#scopesToRequest(serverInfo) }
+      throw this.#challengeError({ kind: 'unauthorized', message, challenge }, request, serverInfo)
+    }
+    if ('malformed' in match) {
+      const { malformed: message } = match
+      const challenge = { error: 'invalid_request', description: message } as const
+      throw this.#challengeError({ kind: 'invalid_request', message, challenge }, request, serverInfo)
+    }
+    const audiences = this.#audiencesFor(request, serverInfo)
+    try {
+      const principal = await this.#verifier.principal(match.token, audiences, request, serverInfo)
+      return this.#withRequiredScopes(principal, request, serverInfo, incoming)
+    } catch (problem) {
+      throw problem instanceof BadToken ? this.#invalidToken(problem, request, serverInfo) : problem
+    }
+  }
+
+  /** @throws McpError as `authenticate` does */
+  async authenticateTestUser(
+    user: TestUser,
+    request: Request,
+    serverInfo: ServerInfo,
+    incoming: IncomingRequest,
+  ): Promise<Principal> {
+    this.validate(serverInfo.server)
+    try {
+      const principal = this.#verifier.testPrincipal(user, request)
+      return this.#withRequiredScopes(principal, request, serverInfo, incoming)
+    } catch (problem) {
+      throw problem instanceof BadToken ? this.#invalidToken(problem, request, serverInfo) : problem
+    }
+  }
+
+  /** @returns the refusal, if the principal lacks scopes that the messages take */
+  async authorize(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined> {
+    const scopes = await missingScopes(incoming, serverInfo)
+    return scopes.length > 0 ? this.#scopeError(scopes, incoming.principal, incoming.request, serverInfo) : undefined
+  }
+
+  /** Answers a request for the metadata of this server or of its issuer; `undefined` for any other request. */
+  handleMetadataRequest(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined {
+    if (!request.url.includes('/.well-known/oauth-')) return undefined
+    const { resource, resourceName, resourceDocumentation } = this.#options
+    const { issuers } = this.#verifier
+    return (
+      resourceMetadata(request, serverInfo, {
+        resource,
+        name: resourceName,
+        documentation: resourceDocumentation,
+        issuers: issuers.map((issuer) => issuer.name),
+        scopes: this.#scopesToRequest(serverInfo),
+      }) ?? authorizationServerMetadata(request, serverInfo, issuers[0])
+    )
+  }
+
+  /** @throws McpError `insufficient_scope` */
+  #withRequiredScopes(
+    principal: Principal,
+    request: Request,
+    serverInfo: ServerInfo,
+    incoming: IncomingRequest,
+  ): Principal {
+    // Who was refused is known, too.
+    incoming.principal = principal
+    if (holdsScopes(principal.scopes, this.#requiredScopes)) return principal
+    throw this.#scopeError(this.#requiredScopes, principal, request, serverInfo)
+  }
+
+  #invalidToken({ message }: BadToken, request: Request, serverInfo: ServerInfo): McpError {
+    const scopes = this.#scopesToRequest(serverInfo)
+    const challenge = { error: 'invalid_token', description: message, scopes } as const
+    return this.#challengeError({ kind: 'unauthorized', message, challenge }, request, serverInfo)
+  }
+
+  #scopeError(
+    scopes: readonly string[],
+    principal: Principal | undefined,
+    request: Request,
+    serverInfo: ServerInfo,
+  ): McpError {
+    const held = principal ? (this.#options.getScopes ?? tokenScopes)(principal.claims) : []
+    const refused = insufficientScope(scopes, held)
+    // An anonymous caller has no token to replace.
+    return principal
+      ? this.#challengeError(refused, request, serverInfo)
+      : this.#challengeError({ ...refused, kind: 'unauthorized', challenge: { scopes } }, request, serverInfo)
+  }
+
+  #challengeError(refused: Refusal, request: Request, serverInfo: ServerInfo): McpError {
+    const { resource } = this.#options
+    return challengeError(
+      refused,
+      this.#carrier.isDescribed ? metadataUrlFor(request, serverInfo, resource) : undefined,
+    )
+  }
+
+  /** The scopes that a client requests which knows nothing of this server yet. */
+  #scopesToRequest(serverInfo: ServerInfo): readonly string[] {
+    return this.#options.scopes ?? [...new Set([...this.#requiredScopes, ...declaredScopes(serverInfo.server)])]
+  }
+
+  /** The names of the endpoint that is asked, as tokens state them. */
+  #audiencesFor(request: Request, serverInfo: ServerInfo): readonly string[] {
+    // Endpoints in one folder have the same URL for the older transport, so a token for it is accepted only there.
+    const { mcp, sse } = serverInfo.paths
+    const paths = new URL(request.url).pathname === mcp ? [mcp] : [mcp, sse]
+    const names = paths.map((path) => resourceOf(request, serverInfo, this.#options.resource, path))
+    // The canonical name of an origin has no path.
+    return [...new Set(names.flatMap((name) => (name.endsWith('/') ? [name, name.slice(0, -1)] : [name])))]
+  }
+}

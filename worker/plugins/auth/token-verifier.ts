@@ -1,0 +1,186 @@
+/** From the token of a request to a principal: which issuer the token is of, whether that issuer accepts it, and what it claims. */
+import { decodeJwt } from 'jose'
+import type { Principal } from '../../protocol/principal.ts'
+import type { ServerInfo, TestUser } from '../../request-hooks.ts'
+import { BadToken } from './bad-token.ts'
+import type { BearerOptions } from './bearer.ts'
+import { audiencesOf, type Claims, checkTimes, expiryOf, principalOf } from './claims.ts'
+import { checkTokenPrefixes } from './introspection.ts'
+import { type Expected, Issuer, type IssuerOptions, unavailable } from './jwt-issuer.ts'
+import { VerifiedTokens } from './verified-token-cache.ts'
+
+export class TokenVerifier {
+  readonly issuers: readonly Issuer[]
+  readonly #options: BearerOptions
+  readonly #clockTolerance: number
+  readonly #verified: VerifiedTokens
+
+  /** @throws Error with one sentence that names the fix */
+  constructor(options: BearerOptions) {
+    const { verify, clockTolerance = 30, tokenCacheMs = 60_000 } = options
+    this.issuers = issuersOf(options)
+    if (this.issuers.length === 0 && !verify) {
+      throw new Error("bearer() needs an issuer: bearer({ issuer: 'https://auth.example.com' })")
+    }
+    if (verify && options.tokenCacheMs) {
+      throw new Error(
+        `bearer() has verify and tokenCacheMs: ${options.tokenCacheMs}. Answers of verify are never kept, because they may depend on anything of the request: leave tokenCacheMs out, and keep them in verify`,
+      )
+    }
+    this.#options = options
+    this.#clockTolerance = clockTolerance
+    this.#verified = new VerifiedTokens(tokenCacheMs)
+  }
+
+  /**
+   * Returns the principal of a token, from the cache when the token was verified for these audiences a moment ago.
+   *
+   * @param audiences names of this server, as tokens state them
+   * @throws BadToken; McpError `unavailable` when the issuer gives no answer
+   */
+  async principal(
+    token: string,
+    audiences: readonly string[],
+    request: Request,
+    serverInfo: ServerInfo,
+  ): Promise<Principal> {
+    const { verify } = this.#options
+    // What `verify` decided may depend on anything of the request.
+    const cached = verify ? undefined : this.#verified.get(token, audiences)
+    if (cached) return cached
+    const claims = verify
+      ? await this.#verifyByOption(verify, token, request)
+      : await this.#verifyByIssuer(token, audiences, serverInfo)
+    const principal = principalOf(claims, this.#options)
+    audiencesOf(claims)
+    const expiresAt = expiryOf(claims, this.#clockTolerance)
+    if (!verify) this.#verified.add(token, audiences, principal, expiresAt)
+    return principal
+  }
+
+  /** Returns the principal of a token with the claims of a test user. @throws BadToken for what no token of the issuers claims */
+  testPrincipal(user: TestUser, request: Request): Principal {
+    const claims = this.#claimsOfTestUser(user, request)
+    audiencesOf(claims)
+    checkTimes(claims, this.#clockTolerance, Date.now())
+    return principalOf(claims, this.#options)
+  }
+
+  #claimsOfTestUser({ claims, tenant }: TestUser, { url }: Request): Claims {
+    const { verify, tenantClaim } = this.#options
+    const { iss = this.issuers[0]?.name ?? new URL(url).origin } = claims
+    if (!verify && !this.issuers.some(({ name }) => name === iss)) {
+      throw new BadToken('The token is of an issuer that is not accepted here')
+    }
+    if (tenant !== undefined && tenantClaim === undefined) {
+      throw new BadToken(
+        `The made-up user has the tenant "${tenant}", and bearer() has no option tenantClaim, so no token names one: leave the tenant empty, or name its claim, as in bearer({ tenantClaim: 'org_id' })`,
+      )
+    }
+    return { ...claims, iss, ...(tenantClaim !== undefined && tenant !== undefined && { [tenantClaim]: tenant }) }
+  }
+
+  async #verifyByOption(
+    verify: NonNullable<BearerOptions['verify']>,
+    token: string,
+    request: Request,
+  ): Promise<Claims> {
+    const claims = await verify(token, request)
+    if (!claims) throw new BadToken('The token is not valid for this resource')
+    checkTimes(claims, this.#clockTolerance, Date.now())
+    return claims
+  }
+
+  async #verifyByIssuer(token: string, audience: readonly string[], serverInfo: ServerInfo): Promise<Claims> {
+    const expected = { audience, clockTolerance: this.#clockTolerance }
+    const from = issuerIn(token)
+    if (from === undefined) return this.#introspect(token, expected, serverInfo)
+    const issuer = this.issuers.find(({ name }) => name === from)
+    if (!issuer) throw new BadToken('The token is of an issuer that is not accepted here')
+    if (!isSpelledOnce(token)) throw new BadToken('The token is malformed')
+    const claims = await issuer.verify(token, expected, serverInfo)
+    rejectBoundToken(claims)
+    return claims
+  }
+
+  async #introspect(token: string, expected: Expected, serverInfo: ServerInfo): Promise<Claims> {
+    const issuer = this.issuers.find((candidate) => candidate.introspection?.covers(token))
+    if (!issuer) throw new BadToken('The token is not valid for this resource')
+    const claims = await introspectedBy(issuer, token, serverInfo)
+    if (!claims) throw new BadToken('The token is not valid for this resource')
+    const { iss = issuer.name } = claims
+    const audience = issuer.audience(expected)
+    if (iss !== issuer.name) throw new BadToken('The token is of an issuer that is not accepted here')
+    checkTimes(claims, expected.clockTolerance, Date.now())
+    rejectBoundToken(claims)
+    if (audience && !audiencesOf(claims).some((text) => audience.includes(text))) {
+      throw new BadToken(`The token is for another audience than ${audience[0]}`)
+    }
+    return { ...claims, iss }
+  }
+}
+
+/** The holder of such a token would have to prove possession of a key as well: RFC 9449, section 7.1, and RFC 8705. */
+function rejectBoundToken({ cnf }: Claims): void {
+  if (cnf !== undefined) throw new BadToken('Tokens that are bound to a key are not accepted here')
+}
+
+/** @throws McpError `unavailable` when the issuer gives no answer */
+async function introspectedBy(issuer: Issuer, token: string, serverInfo: ServerInfo): Promise<Claims | undefined> {
+  try {
+    return await issuer.introspection?.ask(token, await issuer.introspectionUrl(serverInfo), serverInfo)
+  } catch (problem) {
+    serverInfo.report(problem)
+    throw unavailable(problem)
+  }
+}
+
+function issuersOf(options: BearerOptions): Issuer[] {
+  const {
+    issuer,
+    keys,
+    audience,
+    algorithms,
+    introspection,
+    fetch = (url, init) => globalThis.fetch(url, init),
+  } = options
+  const common = {
+    ...(keys !== undefined && { keys }),
+    ...(audience !== undefined && { audience }),
+    ...(algorithms && { algorithms }),
+    ...(introspection && { introspection }),
+  }
+  // TypeScript cannot tell a list from an object that is one member of the union.
+  const all = issuer === undefined ? [] : [issuer as string | IssuerOptions | (string | IssuerOptions)[]].flat()
+  const each = all.map((one) => ({ ...common, ...(typeof one === 'string' ? { issuer: one } : one) }))
+  checkTokenPrefixes(
+    each.flatMap(({ issuer, introspection }) =>
+      introspection ? [{ issuer, tokenPrefix: introspection.tokenPrefix }] : [],
+    ),
+  )
+  return each.map((one) => new Issuer(one, fetch))
+}
+
+/** `iss`, before anything is known to be true; `undefined`: the token is no JWT. */
+function issuerIn(token: string): string | undefined {
+  if (token.split('.').length !== 3) return undefined
+  try {
+    const { iss } = decodeJwt(token)
+    return typeof iss === 'string' ? iss : ''
+  } catch {
+    return undefined
+  }
+}
+
+/**
+ * One token, one text: a signature that is spelled in another way is another key to whatever remembers tokens. What its last
+ * character says beyond whole bytes must be nothing. RFC 4648, section 3.5.
+ */
+const isSpelledOnce = (token: string): boolean => {
+  const remaining = (token.length - token.lastIndexOf('.') - 1) % 4
+  return (
+    (remaining === 0 && !token.endsWith('=')) ||
+    (remaining === 2 && /[AQgw]$/.test(token)) ||
+    (remaining === 3 && /[AEIMQUYcgkosw048]$/.test(token))
+  )
+}
