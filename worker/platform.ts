@@ -1,8 +1,11 @@
 /** What this Worker has from its platform: its Durable Objects, by class and name, and its keys. */
 import { env, exports } from 'cloudflare:workers'
 import { objectIn, type Placement } from '../durable-objects/placement.ts'
-import type { KeysRpc } from '../durable-objects/rpc.ts'
+import type { KeysRpc, RequestStateRpc, SessionRpc, SubscriptionsRpc } from '../durable-objects/rpc.ts'
+import { readSessionAddress } from '../durable-objects/session/session-address.ts'
+import type { StateRpc } from './declarations/state.ts'
 import { watched } from './plugins/development/objects.ts'
+import { shardName } from './protocol/changes.ts'
 import { McpError } from './protocol/errors.ts'
 import { type KeyRing, parseKeyRing, type Sealer, sealer, sealerFor } from './sealing/seal.ts'
 
@@ -32,6 +35,58 @@ export function object<T>(className: string, name: string, placement: Placement)
 
 /** Names of the session classes of all endpoints in this isolate, in the order in which they were served. */
 export const sessionClasses = new Set<string>()
+
+/** The Durable Objects of one endpoint, by the names under which classes are exported by default. */
+export class EndpointObjects {
+  /** The exported name of the class of sessions. */
+  readonly sessionClass: string
+  readonly placement: Placement
+  readonly #names: Readonly<Record<string, string>>
+
+  /** @param names under which the Worker exports classes, by their default names */
+  constructor(names: Readonly<Record<string, string>>, placement: Placement) {
+    this.#names = names
+    this.placement = placement
+    this.sessionClass = this.nameOf('McpSession')
+  }
+
+  nameOf(className: string): string {
+    return this.#names[className] ?? className
+  }
+
+  /** Does the Worker export this class? */
+  has(className: string): boolean {
+    return hasClass(this.nameOf(className))
+  }
+
+  /** @throws McpError `internal_error` when the Worker has no such class */
+  object<T>(className: string, name: string): T {
+    return object(this.nameOf(className), name, this.placement)
+  }
+
+  session(name: string): SessionRpc {
+    return this.object('McpSession', name)
+  }
+
+  /** @param address may name the class of another endpoint */
+  sessionAt<T>(address: string): T {
+    const { className, name } = readSessionAddress(address)
+    const isKnown = sessionClasses.has(className) && hasClass(className)
+    return isKnown ? object(className, name, this.placement) : this.object('McpSession', name)
+  }
+
+  requestState(name: string): RequestStateRpc {
+    return this.object('McpSession', `request-state ${name}`)
+  }
+
+  state(name: string): StateRpc {
+    return this.object('McpState', name)
+  }
+
+  subscriptions(shard: number): SubscriptionsRpc {
+    return this.object('McpSubscriptions', shardName(shard))
+  }
+}
 
 /**
  * Returns the key ring that all endpoints of a Worker share. Any session class may store it: classes are added, renamed and deleted, and a

@@ -2,9 +2,8 @@
 
 import { DurableObject, env, waitUntil } from 'cloudflare:workers'
 import type { Placement } from '../durable-objects/placement.ts'
-import type { SessionRpc, Shards } from '../durable-objects/rpc.ts'
+import type { Shards } from '../durable-objects/rpc.ts'
 import { Session } from '../durable-objects/session/object.ts'
-import { readSessionAddress } from '../durable-objects/session/session-address.ts'
 import type { SessionHost } from '../durable-objects/session/session-host.ts'
 import { termsText } from '../durable-objects/session/session-terms.ts'
 import { defaultLogBounds, type ReplayLimits } from '../durable-objects/shared/event-log.ts'
@@ -13,18 +12,25 @@ import type {
   SubscriptionsOptions,
 } from '../durable-objects/subscriptions/object.ts'
 import { changesOf, checkPaths, checkPlugins, classesOf, routesOf } from './check-plugins.ts'
-import type { CallAttempt } from './declarations/call-attempt.ts'
-import { draftOf } from './declarations/declarations.ts'
-import { admittedBy, endpointKey, enterFor, registerEndpoint, serverFor } from './declarations/endpoints.ts'
+import type { EnterCall } from './declarations/call-attempt.ts'
+import { type Declarations, draftOf } from './declarations/declarations.ts'
+import {
+  type Admitted,
+  admittedBy,
+  type Endpoint,
+  endpointKey,
+  enterFor,
+  registerEndpoint,
+  serverFor,
+} from './declarations/endpoints.ts'
 import type { Server } from './declarations/server.ts'
-import type { StateRpc } from './declarations/state.ts'
 import { lackedScopes, scopesOf } from './engine/scopes.ts'
 import { checkPolicy } from './http/check-origins-and-hosts.ts'
 import { type Host, type Listen, sealsOf } from './http/host.ts'
 import { defaultLimits, type Limits } from './http/limits.ts'
 import type { Policy } from './http/origin-and-host.ts'
 import { sessionLifeMs } from './http/session-object.ts'
-import { declareClass, hasClass, keys, object, once, secretSealer, sessionClasses, storedKeyRing } from './platform.ts'
+import { declareClass, EndpointObjects, keys, once, secretSealer, sessionClasses, storedKeyRing } from './platform.ts'
 import {
   type AnyPlugin,
   type ClassesOf,
@@ -35,9 +41,9 @@ import {
 } from './plugin.ts'
 import * as developing from './plugins/development/index.ts'
 import type { ListenRequest } from './plugins/subscriptions/listen.ts'
-import { shardName } from './protocol/changes.ts'
-import type { Auth } from './request-hooks.ts'
+import type { Auth, Limiter } from './request-hooks.ts'
 import { router } from './router.ts'
+import type { Sealer } from './sealing/seal.ts'
 import { checkServe } from './serve-options.ts'
 import type { ServedWorker } from './served-worker.ts'
 
@@ -113,161 +119,218 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
 ): McpWorker & ClassesOf<P> {
   checkServe(server, options)
   const { names = {}, ...placement } = options.durableObjects ?? {}
-  const plugins: AnyPlugin[] = [...(options.plugins ?? [])]
-  checkPlugins(plugins, names)
+  checkPlugins(options.plugins ?? [], names)
   checkPolicy(options)
-  const nameOf = (className: string) => names[className] ?? className
-  const objectOf = <T>(className: string, name: string): T => object(nameOf(className), name, placement)
-  const sessionClass = nameOf('McpSession')
-  checkJurisdiction(sessionClass, placement.jurisdiction)
-  const limits: Limits = { ...defaultLimits, ...options.limits }
-  const report = (problem: unknown) => console.error(problem)
-  const sessions = options.sessions || {}
-  const session = (name: string): SessionRpc => objectOf('McpSession', name)
-  const sessionAt = (address: string): SessionRpc => {
-    const { className, name } = readSessionAddress(address)
-    return sessionClasses.has(className) && hasClass(className) ? object(className, name, placement) : session(name)
+  const objects = new EndpointObjects(names, placement)
+  checkJurisdiction(objects.sessionClass, placement.jurisdiction)
+  sessionClasses.add(objects.sessionClass)
+  const worker = new ServedEndpoint(server, options, objects).worker()
+  const result = globalThis.process?.env?.NODE_ENV === 'development' ? developing.timed(worker) : worker
+  // The worker has the classes of the plugins.
+  return result as McpWorker & ClassesOf<P>
+}
+
+/** A server with the plugins and options of one `serve()`. */
+class ServedEndpoint {
+  readonly #server: Server
+  readonly #options: ServeOptions
+  readonly #objects: EndpointObjects
+  readonly #paths: Host['paths']
+  readonly #sealerOf: (identity: string) => Promise<Sealer>
+  readonly #auth: Auth | undefined
+  readonly #plugins: readonly AnyPlugin[]
+  readonly #limiter: Limiter | undefined
+  readonly #subscriptions: Subscriptions | undefined
+  readonly #runtime: Runtime
+  /** What objects of other endpoints find of this one. */
+  readonly #endpoint: Endpoint
+  readonly #admitted: Admitted
+
+  /** @throws Error with one sentence that names the fix, from the checks of `auth` and of the plugins */
+  constructor(server: Server, options: ServeOptions, objects: EndpointObjects) {
+    this.#server = server
+    this.#options = options
+    this.#objects = objects
+    this.#paths = pathsOf(options.path ?? '/mcp')
+    // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
+    this.#sealerOf = keys(() => storedKeyRing(objects.sessionClass, objects.placement))
+    const { auth, plugins } = withDevelopment(server, options, objects)
+    this.#auth = auth
+    this.#plugins = plugins
+    this.#limiter = plugins.find((plugin) => plugin.limiter)?.limiter
+    // What subscriptions() returns, which is typed without the platform's types in `Plugin`.
+    this.#subscriptions = plugins.find((plugin) => plugin.subscriptions)?.subscriptions as Subscriptions | undefined
+    sessionSubscriptions ??= this.#subscriptions?.Subscriptions
+    const registry = withPlugins(server.registry, plugins, () => this.#runtime)
+    this.#runtime = this.#runtimeWith(registry)
+    this.#connectChanges()
+    const served: Server = Object.create(server, { registry: { value: registry, enumerable: true } })
+    auth?.validate?.(served)
+    validateWith(plugins, served)
+    this.#limiter?.validate?.(served)
+    this.#endpoint = { server: served, auth, enter: this.#enterFor(served), plugins: this.#runtime.plugins }
+    const key = endpointKey(this.#runtime.identity, options.auth?.tenant)
+    registerEndpoint(key, this.#endpoint)
+    this.#admitted = admittedBy(key, this.#endpoint, this.#limiter?.handlerTimeMs)
   }
-  // What subscriptions() returns, which is typed without the platform's types in `Plugin`.
-  const subscriptions = plugins.find((plugin) => plugin.subscriptions)?.subscriptions as Subscriptions | undefined
-  const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
-  const shards: Shards = {
-    of: (name) => subscriptions?.of(name) ?? 0,
-    at: (shard) => objectOf('McpSubscriptions', shardName(shard)),
-  }
-  const state = (name: string): StateRpc => objectOf('McpState', name)
-  sessionClasses.add(sessionClass)
-  // Endpoints of one Worker share a key ring, as they share the secret: a task of one may run in the class of another.
-  const keyed = keys(() => storedKeyRing(sessionClass, placement))
-  sessionSubscriptions ??= subscriptions?.Subscriptions
-  const isWhole = () => options.sessions !== false && hasClass(sessionClass)
-  /** `undefined` also for a Worker that has the plugin, and not its class: `reportMissingClasses` says so. */
-  const subscribing = () => (hasClass(nameOf('McpSubscriptions')) ? subscriptions : undefined)
-  const paths = pathsOf(options.path ?? '/mcp')
-  const identity = JSON.stringify(
-    options.identity === undefined ? [server.registry.options.name, paths.mcp] : [options.identity],
-  )
-  const endpoint = endpointKey(identity, options.auth?.tenant)
-  // `wrangler dev` puts "development" in the place of this expression, `wrangler deploy` "production". Written out where it is
-  // used, so that bundlers leave nothing of it to a deployment.
-  let { auth } = options
-  if (globalThis.process?.env?.NODE_ENV === 'development') {
-    const pluginClasses = plugins.flatMap(({ objects = {} }) => Object.keys(objects).map(nameOf))
-    const classNames = { session: sessionClass, plugins: pluginClasses, state: nameOf('McpState') }
-    const helpers = developing.watch(
-      server.registry,
-      { ...options, plugins },
-      { env, names: classNames, base: DurableObject },
+
+  #runtimeWith(declarations: Declarations): Runtime {
+    const { name } = this.#server.registry.options
+    const identity = JSON.stringify(
+      this.#options.identity === undefined ? [name, this.#paths.mcp] : [this.#options.identity],
     )
-    plugins.splice(0, plugins.length, ...helpers.plugins)
-    auth = helpers.auth
-  }
-  const runtime: Runtime = {
-    get declarations() {
-      return registry
-    },
-    identity,
-    plugins: plugins.map(({ name }) => name),
-    object: objectOf,
-    session: <Rpc>(address: string) => sessionAt(address) as Rpc,
-    seals: (principal, other = identity) => sealsOf({ identity: other, sealer: () => keyed(other) }, principal),
-    waitUntil: (work) => waitUntil(work.catch(report)),
-    report,
-  }
-  const registry = withPlugins(server.registry, plugins, () => runtime)
-  const { changes: hub } = draftOf(server)
-  hub.completeWith(runtime.waitUntil)
-  for (const plugin of plugins) {
-    const changes = changesOf(plugin, runtime)
-    // Endpoints that have one class and one jurisdiction in common deliver through the same objects.
-    if (changes) hub.connect(JSON.stringify([plugin.name, nameOf('McpSubscriptions'), placement.jurisdiction]), changes)
-  }
-  const served: Server = Object.create(server, { registry: { value: registry, enumerable: true } })
-  auth?.validate?.(served)
-  validateWith(plugins, served)
-  limiter?.validate?.(served)
-  const hooks = plugins.flatMap(({ onResponse }) => onResponse ?? [])
-  const enterWith = limiter?.enter?.bind(limiter)
-  const enter = enterWith && ((attempt: CallAttempt) => enterWith(attempt, { server: served, state }))
-  const main = { server: served, auth, enter, plugins: runtime.plugins }
-  registerEndpoint(endpoint, main)
-  const admitted = admittedBy(endpoint, main, limiter?.handlerTimeMs)
-
-  const terms = {
-    streamAfterMs: limits.streamAfterMs,
-    ttl: sessions.ttl ?? 24 * 60 * 60_000,
-    log: { ...defaultLogBounds, ...sessions.log },
-  }
-  const termsOf = (session: string) => termsText({ ...terms, shard: subscribing()?.of(session) })
-  const sessionHost: SessionHost = {
-    server: served,
-    className: sessionClass,
-    life: sessionLifeMs,
-    termsOf,
-    seals: runtime.seals,
-    state,
-    get Subscriptions() {
-      return sessionSubscriptions
-    },
-    subscriptionsAt: shards.at,
-    enterOf: (admitted) => enterFor(admitted, enter),
-    serverFor: (admitted) => serverFor(admitted, main, sessionClass),
-    report,
-  }
-
-  const host = once((): Host => {
-    reportMissingClasses(plugins, nameOf, report)
-    const hasSessions = isWhole()
     return {
-      server: served,
-      limits,
-      policy: { origins: options.origins ?? [], hosts: options.hosts ?? [] },
-      auth,
-      limit: limiter,
-      paths,
-      session,
+      declarations,
+      identity,
+      plugins: this.#plugins.map(({ name }) => name),
+      object: (className, name) => this.#objects.object(className, name),
+      session: (address) => this.#objects.sessionAt(address),
+      seals: (principal, other = identity) =>
+        sealsOf({ identity: other, sealer: () => this.#sealerOf(other) }, principal),
+      waitUntil: (work) => waitUntil(work.catch(report)),
+      report,
+    }
+  }
+
+  /** Delivers the changes of the server through what the plugins provide. */
+  #connectChanges(): void {
+    const { changes: hub } = draftOf(this.#server)
+    const { placement } = this.#objects
+    hub.completeWith(this.#runtime.waitUntil)
+    for (const plugin of this.#plugins) {
+      const changes = changesOf(plugin, this.#runtime)
+      if (!changes) continue
+      // Endpoints that have one class and one jurisdiction in common deliver through the same objects.
+      const className = this.#objects.nameOf('McpSubscriptions')
+      hub.connect(JSON.stringify([plugin.name, className, placement.jurisdiction]), changes)
+    }
+  }
+
+  #enterFor(server: Server): EnterCall | undefined {
+    const enter = this.#limiter?.enter?.bind(this.#limiter)
+    return enter && ((attempt) => enter(attempt, { server, state: (name) => this.#objects.state(name) }))
+  }
+
+  /** Makes the Worker, with the Durable Object classes of the plugins. */
+  worker(): McpWorker {
+    const runtime = this.#runtime
+    const routes = this.#plugins.flatMap((plugin) => routesOf(plugin, runtime))
+    checkPaths(routes, this.#paths)
+    const hooks = this.#plugins.flatMap(({ onResponse }) => onResponse ?? [])
+    const route = once(() => router(this.#host(), routes, hooks))
+    const sessionHost = this.#sessionHost()
+    return {
+      ...Object.fromEntries(this.#plugins.flatMap((plugin) => classesOf(plugin, runtime))),
+      paths: this.#paths,
+      routes: routes.map(({ path }) => path),
+      server: this.#server,
+      fetch: async (request, _, context) => route()(request, { request, context }),
+      McpSession: class McpSession extends Session {
+        constructor(ctx: DurableObjectState, env: never) {
+          super(ctx, env, sessionHost)
+        }
+      },
+    }
+  }
+
+  #sessionHost(): SessionHost {
+    const { server, enter } = this.#endpoint
+    const { sessionClass } = this.#objects
+    return {
+      server,
+      className: sessionClass,
+      life: sessionLifeMs,
+      termsOf: (session) => this.#termsOf(session),
+      seals: this.#runtime.seals,
+      state: (name) => this.#objects.state(name),
+      get Subscriptions() {
+        return sessionSubscriptions
+      },
+      subscriptionsAt: (shard) => this.#objects.subscriptions(shard),
+      enterOf: (admitted) => enterFor(admitted, enter),
+      serverFor: (admitted) => serverFor(admitted, this.#endpoint, sessionClass),
+      report,
+    }
+  }
+
+  /** Which classes the Worker exports is known when it serves a request. */
+  #host(): Host {
+    const objects = this.#objects
+    const { identity, declarations, seals } = this.#runtime
+    const { sessions, limits, origins = [], hosts = [] } = this.#options
+    reportMissingClasses(this.#plugins, objects)
+    const hasSessions = sessions !== false && objects.has('McpSession')
+    return {
+      server: this.#endpoint.server,
+      limits: { ...defaultLimits, ...limits },
+      policy: { origins, hosts },
+      auth: this.#auth,
+      limit: this.#limiter,
+      paths: this.#paths,
+      session: (name) => objects.session(name),
       hasSessions,
-      listen: hasSessions && subscriptions && subscribing() ? listenWith(subscriptions) : undefined,
-      state,
-      lackedScopes: (principal, message) => lackedScopes(registry, principal, message, sealsOf(host(), principal).open),
-      scopesOf: (principal, message) => scopesOf(registry, message, sealsOf(host(), principal).open, principal),
-      requestState: (name) => objectOf('McpSession', `request-state ${name}`),
+      listen: hasSessions ? this.#listen() : undefined,
+      state: (name) => objects.state(name),
+      lackedScopes: (principal, message) => lackedScopes(declarations, principal, message, seals(principal).open),
+      scopesOf: (principal, message) => scopesOf(declarations, message, seals(principal).open, principal),
+      requestState: (name) => objects.requestState(name),
       waitUntil,
       identity,
-      admitted,
-      termsOf,
-      sealer: () => keyed(identity),
+      admitted: this.#admitted,
+      termsOf: (session) => this.#termsOf(session),
+      sealer: () => this.#sealerOf(identity),
       documentSeals: once(() => {
         const sealer = secretSealer(identity)
         return sealer && { sealer, identity }
       }),
       report,
     }
-  })
-  const listenWith =
-    ({ listen, options }: Subscriptions): Listen =>
-    (message, principal, address) =>
-      listen({ message, principal, address, registry, open: runtime.seals(principal).open, shards, options })
-  const routes = plugins.flatMap((plugin) => routesOf(plugin, runtime))
-  checkPaths(routes, paths)
-  const route = once(() => router(host(), routes, hooks))
-
-  const classes = plugins.flatMap((plugin) => classesOf(plugin, runtime))
-  const worker: McpWorker = {
-    ...Object.fromEntries(classes),
-    paths,
-    routes: routes.map(({ path }) => path),
-    server,
-    fetch: async (request, _, context) => route()(request, { request, context }),
-    McpSession: class McpSession extends Session {
-      constructor(ctx: DurableObjectState, env: never) {
-        super(ctx, env, sessionHost)
-      }
-    },
   }
-  const result = globalThis.process?.env?.NODE_ENV === 'development' ? developing.timed(worker) : worker
-  // `classes` has what the types of the plugins say.
-  return result as McpWorker & ClassesOf<P>
+
+  /** Opens streams of change notifications, if clients of the Worker can have them. */
+  #listen(): Listen | undefined {
+    const subscriptions = this.#exportedSubscriptions()
+    if (!subscriptions) return undefined
+    const { listen, options, of } = subscriptions
+    const { declarations: registry, seals } = this.#runtime
+    const shards: Shards = { of, at: (shard) => this.#objects.subscriptions(shard) }
+    return (message, principal, address) =>
+      listen({ message, principal, address, registry, open: seals(principal).open, shards, options })
+  }
+
+  /** `undefined` also for a Worker that has the plugin, and not its class: `reportMissingClasses` says so. */
+  #exportedSubscriptions(): Subscriptions | undefined {
+    return this.#objects.has('McpSubscriptions') ? this.#subscriptions : undefined
+  }
+
+  /** The options that hold for a session, as a text. */
+  #termsOf(session: string): string {
+    const { ttl = 24 * 60 * 60_000, log } = this.#options.sessions || {}
+    const { streamAfterMs } = { ...defaultLimits, ...this.#options.limits }
+    const shard = this.#exportedSubscriptions()?.of(session)
+    return termsText({ streamAfterMs, ttl, log: { ...defaultLogBounds, ...log }, shard })
+  }
+}
+
+const report = (problem: unknown): void => console.error(problem)
+
+/** In development, adds the inspector and warnings, and accepts test users. */
+function withDevelopment(
+  { registry }: Server,
+  options: ServeOptions,
+  objects: EndpointObjects,
+): { readonly auth: Auth | undefined; readonly plugins: readonly AnyPlugin[] } {
+  const { auth, plugins = [] } = options
+  // `wrangler dev` puts "development" in the place of this expression, `wrangler deploy` "production". Written out where it is
+  // used, so that bundlers leave nothing of it to a deployment.
+  if (globalThis.process?.env?.NODE_ENV === 'development') {
+    const pluginClasses = plugins
+      .flatMap((plugin) => Object.keys(plugin.objects ?? {}))
+      .map((name) => objects.nameOf(name))
+    const names = { session: objects.sessionClass, plugins: pluginClasses, state: objects.nameOf('McpState') }
+    return developing.watch(registry, options, { env, names, base: DurableObject })
+  }
+  return { auth, plugins }
 }
 
 /** The jurisdiction of each session class, by the exported name of the class. */
@@ -287,18 +350,15 @@ function checkJurisdiction(className: string, jurisdiction: string | undefined):
   )
 }
 
-/** Logs the classes of plugins that the Worker lacks. Which classes it exports is known when it serves a request. */
-function reportMissingClasses(
-  plugins: readonly AnyPlugin[],
-  nameOf: (className: string) => string,
-  report: Host['report'],
-): void {
+/** Logs the classes of plugins that the Worker lacks. */
+function reportMissingClasses(plugins: readonly AnyPlugin[], objects: EndpointObjects): void {
   // Development prints what to add to this project: see `missing-exports.ts`.
   if (globalThis.process?.env?.NODE_ENV === 'development') return
-  for (const { name, objects = {} } of plugins) {
-    for (const className of Object.keys(objects).map(nameOf)) {
-      if (hasClass(className)) continue
-      report(new Error(`${name}() needs the Durable Object ${className}: ${declareClass(className)}`))
+  for (const plugin of plugins) {
+    for (const name of Object.keys(plugin.objects ?? {})) {
+      if (objects.has(name)) continue
+      const className = objects.nameOf(name)
+      report(new Error(`${plugin.name}() needs the Durable Object ${className}: ${declareClass(className)}`))
     }
   }
 }
