@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { sections } from '../../site/.vitepress/navigation.ts'
 import { type Page, pageAt, pages, root } from './pages.ts'
 
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
@@ -88,8 +89,14 @@ function unknownCommand(command: string): string[] {
 
 test('docs/README.md lists every page', () => {
   const listed = new Set(pageAt('docs/README.md')?.links.map(({ to }) => `docs/${to}`))
-  const unlisted = pages.filter(({ path }) => /^docs\/(?!README).+\.md$/.test(path) && !listed.has(path))
+  const unlisted = pages.filter(({ path }) => /^docs\/(?!README|index\.md).+\.md$/.test(path) && !listed.has(path))
   expect(unlisted.map(({ path }) => path)).toEqual([])
+})
+
+test('the sidebar of the site lists every page of docs/, and no other', () => {
+  const listed = sections.flatMap(({ pages }) => pages.map(([path]) => `docs/${path}.md`))
+  const written = pages.map(({ path }) => path).filter((path) => /^docs\/(?!README|index\.md).+\.md$/.test(path))
+  expect(listed.toSorted()).toEqual(written.toSorted())
 })
 
 test('a page says where something leads nowhere', () => {

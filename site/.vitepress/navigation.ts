@@ -1,0 +1,52 @@
+/** The pages of the documentation, in the order in which the sidebar lists them. Paths are those of docs/, without `.md`. */
+export type Section = { readonly text: string; readonly pages: readonly (readonly [path: string, title: string])[] }
+
+export const sections: readonly Section[] = [
+  {
+    text: 'Start',
+    pages: [
+      ['start/first-server', 'First server'],
+      ['start/transcript', 'First server, every command'],
+    ],
+  },
+  {
+    text: 'Guides',
+    pages: [
+      ['guides/tools', 'Tools'],
+      ['guides/elicitation', 'Elicitation and sampling'],
+      ['guides/subscriptions', 'Subscriptions'],
+      ['guides/state', 'State'],
+      ['guides/tasks', 'Tasks'],
+      ['guides/authentication', 'Authentication'],
+      ['guides/rate-limits', 'Rate limits'],
+      ['guides/observability', 'Observability'],
+      ['guides/audit', 'Audit log'],
+      ['guides/testing', 'Testing'],
+      ['guides/plugins', 'Plugins and interceptors'],
+      ['guides/extensions', 'Extensions, skills and apps'],
+      ['guides/composing', 'Composing and proxying'],
+      ['guides/inspector', 'Inspector'],
+      ['guides/deploying', 'Deploying'],
+      ['guides/costs', 'Costs'],
+    ],
+  },
+  { text: 'Migrating', pages: [['migrating/index', 'Overview']] },
+  {
+    text: 'Reference',
+    pages: [
+      ['reference/cli', 'Command line'],
+      ['reference/errors', 'Error messages'],
+      ['reference/api', 'API'],
+    ],
+  },
+  {
+    text: 'How it works',
+    pages: [
+      ['how-it-works/overview', 'Overview'],
+      ['how-it-works/architecture', 'Architecture'],
+      ['how-it-works/protocol', 'Protocol versions'],
+      ['how-it-works/security', 'Security'],
+      ['how-it-works/performance', 'Performance'],
+    ],
+  },
+]

@@ -1,0 +1,4 @@
+import theme from 'vitepress/theme'
+import './edgemcp.css'
+
+export default theme
