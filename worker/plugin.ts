@@ -91,7 +91,7 @@ export interface SubscriptionsFeature {
 }
 
 /**
- * A value that adds to an endpoint: `serve(server, { plugins: [observe({ to }), tasks()] })`. `serve()` reads it once. A plugin never changes the
+ * A value that adds to an endpoint: `serve(server, { plugins: [observe({ sinks }), tasks()] })`. `serve()` reads it once. A plugin never changes the
  * server, so that one server may be served several times with other plugins.
  *
  * @typeParam Classes the Durable Object classes that the Worker has to export for it, by name

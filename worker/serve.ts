@@ -53,7 +53,7 @@ export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> 
   /** Who may call; everyone when left out. */
   auth?: Auth
   /**
-   * What the endpoint has besides: `[rateLimit(), subscriptions(), tasks(), observe({ to })]`. The interceptor of the first plugin is outermost,
+   * What the endpoint has besides: `[rateLimit(), subscriptions(), tasks(), observe({ sinks })]`. The interceptor of the first plugin is outermost,
    * and so on. Default: none.
    */
   plugins?: readonly [...P]

@@ -476,8 +476,8 @@ test.each(['This sink is broken', 'This sink breaks later', 'analyticsEngineSink
 )
 
 test('an audit without a sink says what it needs', () => {
-  const message = '"to" of audit() must be a sink such as consoleSink() returns, or a list of sinks, not'
-  expect(() => audit({ to: [] })).toThrow(`${message} []`)
+  const message = '"sinks" of audit() must be a sink such as consoleSink() returns, or a list of sinks, not'
+  expect(() => audit({ sinks: [] })).toThrow(`${message} []`)
   expect(() => audit({} as never)).toThrow(`${message} undefined`)
 })
 

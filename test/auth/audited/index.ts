@@ -57,7 +57,7 @@ async function slowly(event: AuditEvent): Promise<void> {
 }
 
 const audited = audit({
-  to: [
+  sinks: [
     () => {
       throw new Error('This sink is broken')
     },
@@ -90,7 +90,7 @@ const behind = serve(server, {
   path: '/behind/mcp',
   sessions: false,
   auth: bob,
-  plugins: [audit({ to: slowly, address: false }), { name: 'busy', limiter: busy }],
+  plugins: [audit({ sinks: slowly, address: false }), { name: 'busy', limiter: busy }],
 })
 
 export default {

@@ -75,8 +75,8 @@ const worker = serve(server, {
     },
   },
   plugins: [
-    audit({ to: (event) => void audited.push(event) }),
-    messages({ to: (event) => void observed.push(event) }),
+    audit({ sinks: (event) => void audited.push(event) }),
+    messages({ sinks: (event) => void observed.push(event) }),
     subscriptions(),
     rateLimit({ quota: '40/h', streams: 2, time: Number(TIME), arguments: 1_000 }),
   ],

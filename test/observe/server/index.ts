@@ -40,7 +40,7 @@ const broken: Plugin = {
 
 const plugins = [
   observe({
-    to: [
+    sinks: [
       (event) => void events.push(event),
       consoleSink(),
       analyticsEngineSink(() => ({
@@ -103,8 +103,8 @@ const worker = serve(server, {
     ...plugins,
     rateLimit({ time: 500 }),
     broken,
-    audit({ to: (event) => void audited.push(event) }),
-    messages({ to: (event) => void others.push(event) }),
+    audit({ sinks: (event) => void audited.push(event) }),
+    messages({ sinks: (event) => void others.push(event) }),
     tasks(),
   ],
 })

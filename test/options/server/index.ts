@@ -183,15 +183,19 @@ const misspelt: readonly Case[] = [
   ],
   [
     'audit',
-    () => audit(loose({ to: consoleSink(), addresses: false })),
-    'audit() does not take "addresses" (did you mean "address"?): it takes to and address',
+    () => audit(loose({ sinks: consoleSink(), addresses: false })),
+    'audit() does not take "addresses" (did you mean "address"?): it takes sinks and address',
   ],
   [
     'observe',
-    () => observe(loose({ to: consoleSink(), args: true })),
-    'observe() does not take "args": it takes to and arguments',
+    () => observe(loose({ sinks: consoleSink(), args: true })),
+    'observe() does not take "args": it takes sinks and arguments',
   ],
-  ['messages', () => messages(loose({ to: consoleSink(), all: true })), 'messages() does not take "all": it takes to'],
+  [
+    'messages',
+    () => messages(loose({ sinks: consoleSink(), all: true })),
+    'messages() does not take "all": it takes sinks',
+  ],
   [
     'inspector',
     () => inspector(loose({ open: true, url: '/' })),
@@ -366,18 +370,18 @@ const wrong: readonly Case[] = [
   // What is written.
   [
     'audit: a sink for Analytics Engine that is not called',
-    () => audit(loose({ to: analyticsEngineSink })),
-    `"to" of audit() must be ${sinkExpected}, not a function`,
+    () => audit(loose({ sinks: analyticsEngineSink })),
+    `"sinks" of audit() must be ${sinkExpected}, not a function`,
   ],
   ['audit: no options', () => audit(loose()), 'audit() takes an object with to and address, not undefined'],
-  ['audit: nowhere', () => audit({ to: [] }), `"to" of audit() must be ${sinkExpected}, not []`],
+  ['audit: nowhere', () => audit({ sinks: [] }), `"sinks" of audit() must be ${sinkExpected}, not []`],
   [
     'audit: a sink that is not called',
-    () => audit(loose({ to: consoleSink })),
-    `"to" of audit() must be ${sinkExpected}, not a function`,
+    () => audit(loose({ sinks: consoleSink })),
+    `"sinks" of audit() must be ${sinkExpected}, not a function`,
   ],
-  ['observe: nowhere', () => observe(loose({})), `"to" of observe() must be ${sinkExpected}, not undefined`],
-  ['messages: nowhere', () => messages(loose({})), `"to" of messages() must be ${sinkExpected}, not undefined`],
+  ['observe: nowhere', () => observe(loose({})), `"sinks" of observe() must be ${sinkExpected}, not undefined`],
+  ['messages: nowhere', () => messages(loose({})), `"sinks" of messages() must be ${sinkExpected}, not undefined`],
   // Where.
   ['path: a wildcard', () => served({ path: '/mcp/*' }), `"path" of serve() must be ${pathExpected}, not "/mcp/*"`],
   [

@@ -78,7 +78,7 @@ function countEvent(): void {
 
 const worker = serve(server, {
   limits: { keepAliveMs: 100 },
-  plugins: [counting, observe({ to: countEvent }), openTelemetry(api), subscriptions(), tasks()],
+  plugins: [counting, observe({ sinks: countEvent }), openTelemetry(api), subscriptions(), tasks()],
 })
 export default {
   async fetch(request, env, ctx) {

@@ -76,7 +76,7 @@ const worker = serve(server, {
     },
     tenantClaim: 'org',
   }),
-  plugins: [audit({ to: (event) => events.push(event) }), subscriptions(), tasks()],
+  plugins: [audit({ sinks: (event) => events.push(event) }), subscriptions(), tasks()],
 })
 export default {
   fetch(request, env, ctx) {

@@ -16,7 +16,7 @@ import { traceOf } from './trace.ts'
 
 export type MessagesOptions = {
   /** Where events go: one place, or several. */
-  to: Sink | readonly Sink[]
+  sinks: Sink | readonly Sink[]
 }
 
 /** Events of one request: a batch may have many messages. */
@@ -27,12 +27,11 @@ const maxSubjects = 50
  * answer to questions, and whatever was refused before it was called.
  *
  * @example
- * serve(server, { plugins: [messages({ to: consoleSink() })] })
+ * serve(server, { plugins: [messages({ sinks: consoleSink() })] })
  */
 export function messages(options: MessagesOptions): Plugin {
-  checkOptions('messages()', options, { to: kind.sinks })
-  const { to } = options
-  const sinks = [to].flat()
+  checkOptions('messages()', options, { sinks: kind.sinks })
+  const sinks = [options.sinks].flat()
   const onResponse: AuditHook = (incoming, response, serverInfo) => {
     const { status } = response
     const toldOf = (refusals: ReadonlyMap<Message, McpError>) =>

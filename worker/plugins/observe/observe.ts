@@ -15,7 +15,7 @@ import { traceOf } from './trace.ts'
 
 export type ObserveOptions = {
   /** Where events go: one place, or several. */
-  to: Sink | readonly Sink[]
+  sinks: Sink | readonly Sink[]
   /** Whether events have the arguments of tools. Default: no. */
   arguments?: boolean
 }
@@ -25,12 +25,12 @@ export type ObserveOptions = {
  * that needs input has an event for each of its rounds.
  *
  * @example
- * serve(server, { plugins: [observe({ to: consoleSink() })] })
+ * serve(server, { plugins: [observe({ sinks: consoleSink() })] })
  */
 export function observe(options: ObserveOptions): Plugin {
-  checkOptions('observe()', options, { to: kind.sinks, arguments: kind.flag } satisfies KindsOf<ObserveOptions>)
-  const { to, arguments: isWanted = false } = options
-  const sinks = [to].flat()
+  checkOptions('observe()', options, { sinks: kind.sinks, arguments: kind.flag } satisfies KindsOf<ObserveOptions>)
+  const { arguments: isWanted = false } = options
+  const sinks = [options.sinks].flat()
   return {
     name: 'observe',
     interceptor: (runtime) => (call, next) => {

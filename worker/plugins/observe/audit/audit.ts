@@ -10,24 +10,24 @@ import { sessionMark, sessionOf, type Write, writer } from './writing.ts'
 
 export type AuditOptions = {
   /** Where events go: one sink or several. */
-  to: Sink | readonly Sink[]
+  sinks: Sink | readonly Sink[]
   /** Whether events say which address a request came from. Default true. */
   address?: boolean
 }
 
-const kinds: KindsOf<AuditOptions> = { to: kind.sinks, address: kind.flag }
+const kinds: KindsOf<AuditOptions> = { sinks: kind.sinks, address: kind.flag }
 
 /**
  * At most fifty events a request, each after the response. No sink can hold up a request or make it fail.
  *
  * @example
- * serve(server, { auth, plugins: [audit({ to: [consoleSink(), analyticsEngineSink(() => env.AUDIT)] })] })
+ * serve(server, { auth, plugins: [audit({ sinks: [consoleSink(), analyticsEngineSink(() => env.AUDIT)] })] })
  * @throws Error with one sentence that names the fix
  */
 export function audit(options: AuditOptions): Plugin {
   checkOptions('audit()', options, kinds)
-  const { to, address: isAddressTold = true } = options
-  const sinks = [to].flat()
+  const { address: isAddressTold = true } = options
+  const sinks = [options.sinks].flat()
 
   const onResponse: AuditHook = (incoming, response, serverInfo) => {
     try {
