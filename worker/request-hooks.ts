@@ -85,7 +85,7 @@ export interface Limiter {
 
 /**
  * Called for every request to an endpoint, once it has a response, which may be a stream that goes on: `audit()` of `edgemcp/audit`,
- * `messages()` of `edgemcp/observe`.
+ * `observe({ all: true })` of `edgemcp/observe`.
  */
 export type AuditHook = (incoming: IncomingRequest, response: Response, serverInfo: ServerInfo) => void
 

@@ -19,7 +19,7 @@ let callers = 0
 /** The token of a caller who has used nothing up yet. A longer one would be struck out of the reports. */
 const newCaller = () => `r${++callers}`
 
-/** What audit() and messages() reported of the calls of a caller, as soon as `isComplete`. */
+/** What audit() and observe() reported of the calls of a caller, as soon as `isComplete`. */
 async function reportsOf(caller: string, isComplete: (audited: AuditEvent[], observed: Observed[]) => boolean) {
   return vi.waitFor(async () => {
     const response = await fetch(new URL(`/events?subject=${caller}`, server.url))
@@ -134,7 +134,7 @@ describe.each(transports)('%s: a call that a limit refuses', (_, answered, send)
     // Seven, because one minute may end between them.
     ['rate', Array(7).fill(['bound']), /Too many calls of bound: at most 3 in a minute/],
     ['concurrent', [['silent'], ['silent']], /Too many calls of silent are running: at most 1 at a time/],
-  ])('is reported as refused by %s, by audit() and messages()', async (reason, calls, message) => {
+  ])('is reported as refused by %s, by audit() and observe()', async (reason, calls, message) => {
     const caller = newCaller()
     const [name] = calls[0] as Call
     const sending = send(caller, calls)

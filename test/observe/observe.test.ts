@@ -291,7 +291,7 @@ describe('a message that calls nothing is told of', () => {
   })
 })
 
-describe('audit() and messages() of one server', () => {
+describe('audit() and observe() of one server', () => {
   const takenFrom = async (path: string) => (await (await fetch(new URL(path, server.url))).json()) as Json[]
   const headers = {
     'Content-Type': 'application/json',

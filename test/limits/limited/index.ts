@@ -2,7 +2,7 @@
 import { env } from 'cloudflare:workers'
 import { createServer, serve } from 'edgemcp'
 import { type AuditEvent, audit } from 'edgemcp/audit'
-import { type MethodEvent, messages } from 'edgemcp/observe'
+import { type MethodEvent, observe } from 'edgemcp/observe'
 import { rateLimit } from 'edgemcp/rate-limit'
 import { McpState } from 'edgemcp/state'
 import { subscriptions } from 'edgemcp/subscriptions'
@@ -76,7 +76,7 @@ const worker = serve(server, {
   },
   plugins: [
     audit({ sinks: (event) => void audited.push(event) }),
-    messages({ sinks: (event) => void observed.push(event) }),
+    observe({ sinks: (event) => void (event.milliseconds ?? observed.push(event)), all: true }),
     subscriptions(),
     rateLimit({ quota: '40/h', streams: 2, time: Number(TIME), arguments: 1_000 }),
   ],

@@ -10,7 +10,6 @@ import {
   analyticsEngineSink,
   consoleSink,
   type MethodEvent,
-  messages,
   observe,
   openTelemetry,
   withTraceContext,
@@ -104,7 +103,7 @@ const worker = serve(server, {
     rateLimit({ time: 500 }),
     broken,
     audit({ sinks: (event) => void audited.push(event) }),
-    messages({ sinks: (event) => void others.push(event) }),
+    observe({ sinks: (event) => void (event.milliseconds ?? others.push(event)), all: true }),
     tasks(),
   ],
 })

@@ -6,7 +6,7 @@ import { bearer, cloudflareAccess, forTenant, oauthProvider } from 'edgemcp/auth
 import { combine, mount, proxy, routeByHost, routeByTenant, routeHandler, rpcEntrypoint } from 'edgemcp/compose'
 import { extension } from 'edgemcp/extensions'
 import { inspector } from 'edgemcp/inspector'
-import { messages, observe } from 'edgemcp/observe'
+import { observe } from 'edgemcp/observe'
 import { openApiTools, parseOpenApi } from 'edgemcp/openapi'
 import { page } from 'edgemcp/page'
 import { rateLimit } from 'edgemcp/rate-limit'
@@ -189,12 +189,7 @@ const misspelt: readonly Case[] = [
   [
     'observe',
     () => observe(loose({ sinks: consoleSink(), args: true })),
-    'observe() does not take "args": it takes sinks and arguments',
-  ],
-  [
-    'messages',
-    () => messages(loose({ sinks: consoleSink(), all: true })),
-    'messages() does not take "all": it takes sinks',
+    'observe() does not take "args": it takes sinks, arguments and all',
   ],
   [
     'inspector',
@@ -373,7 +368,7 @@ const wrong: readonly Case[] = [
     () => audit(loose({ sinks: analyticsEngineSink })),
     `"sinks" of audit() must be ${sinkExpected}, not a function`,
   ],
-  ['audit: no options', () => audit(loose()), 'audit() takes an object with to and address, not undefined'],
+  ['audit: no options', () => audit(loose()), 'audit() takes an object with sinks and address, not undefined'],
   ['audit: nowhere', () => audit({ sinks: [] }), `"sinks" of audit() must be ${sinkExpected}, not []`],
   [
     'audit: a sink that is not called',
@@ -381,7 +376,11 @@ const wrong: readonly Case[] = [
     `"sinks" of audit() must be ${sinkExpected}, not a function`,
   ],
   ['observe: nowhere', () => observe(loose({})), `"sinks" of observe() must be ${sinkExpected}, not undefined`],
-  ['messages: nowhere', () => messages(loose({})), `"sinks" of messages() must be ${sinkExpected}, not undefined`],
+  [
+    'observe: all',
+    () => observe(loose({ sinks: consoleSink(), all: 1 })),
+    '"all" of observe() must be true or false, not 1',
+  ],
   // Where.
   ['path: a wildcard', () => served({ path: '/mcp/*' }), `"path" of serve() must be ${pathExpected}, not "/mcp/*"`],
   [

@@ -22,7 +22,7 @@ const longestBlob = 800
 const longestIndex = 96
 
 /**
- * Returns a sink of `observe()`, `messages()` and `audit()` that writes each event as one data point of Workers Analytics Engine. The columns of
+ * Returns a sink of `observe()` and `audit()` that writes each event as one data point of Workers Analytics Engine. The columns of
  * a call are those of `method-point.ts`, the columns of an event of the audit those of `audit/audit-point.ts`: use a dataset for each.
  *
  * @param dataset the binding, or a function that returns it. An event without a dataset is reported as an error

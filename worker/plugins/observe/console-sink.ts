@@ -3,7 +3,7 @@ import type { AuditEvent } from './audit/event.ts'
 import type { MethodEvent } from './event.ts'
 
 /**
- * Returns a sink of `observe()`, `messages()` and `audit()` that writes each event as one line of JSON, which Workers Logs takes apart into
+ * Returns a sink of `observe()` and `audit()` that writes each event as one line of JSON, which Workers Logs takes apart into
  * fields: `{"mcp":{…}}` for a call, `{"audit":{…}}` for an event of the audit. A failure, an error and a refusal are warnings, the rest is
  * information.
  *

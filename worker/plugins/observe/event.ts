@@ -8,7 +8,7 @@ export type CallOutcome =
   | { readonly type: 'tool_error'; readonly message: string }
   /** The client was asked: the call goes on in another round. */
   | { readonly type: 'input_required'; readonly keys: readonly string[] }
-  /** It was taken in: what answers it is not looked at. `status`: of the HTTP response. Told by `messages` only. */
+  /** It was taken in: what answers it is not looked at. `status`: of the HTTP response. With the option `all` only. */
   | { readonly type: 'received'; readonly status: number }
   /** JSON-RPC's code. */
   | { readonly type: 'error'; readonly kind: string; readonly code: number; readonly message: string }

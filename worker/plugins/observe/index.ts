@@ -2,7 +2,6 @@
 export { analyticsEngineSink, type Dataset } from './analytics-engine-sink.ts'
 export { consoleSink } from './console-sink.ts'
 export type { CallOutcome, MethodEvent, Sink, Who } from './event.ts'
-export { type MessagesOptions, messages } from './messages.ts'
 export { type ObserveOptions, observe } from './observe.ts'
 export { type OpenTelemetry, openTelemetry } from './open-telemetry.ts'
 export type { Trace } from './trace.ts'

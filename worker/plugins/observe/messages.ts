@@ -1,7 +1,5 @@
-import { checkOptions } from '../../declarations/check-options.ts'
-import * as kind from '../../declarations/option-kinds.ts'
+/** Events of the messages that are not calls. */
 import { callMethod } from '../../engine/methods/index.ts'
-import type { Plugin } from '../../plugin.ts'
 import { isErrorKind, type McpError } from '../../protocol/errors.ts'
 import { isRequest, isResponse, type Message } from '../../protocol/jsonrpc.ts'
 import { claimedVersion } from '../../protocol/meta.ts'
@@ -11,28 +9,18 @@ import type { AuditHook, IncomingRequest, ServerInfo } from '../../request-hooks
 import { whyOf } from './audit/why.ts'
 import { sessionMark, sessionOf, writer } from './audit/writing.ts'
 import type { CallOutcome, MethodEvent, Sink } from './event.ts'
-import { whoOf } from './observe.ts'
 import { traceOf } from './trace.ts'
-
-export type MessagesOptions = {
-  /** Where events go: one place, or several. */
-  sinks: Sink | readonly Sink[]
-}
+import { whoOf } from './who-of.ts'
 
 /** Events of one request: a batch may have many messages. */
 const maxSubjects = 50
 
 /**
- * Tells of every message that `observe` says nothing of: handshakes, pings, log levels, subscriptions, notifications, what clients
- * answer to questions, and whatever was refused before it was called.
- *
- * @example
- * serve(server, { plugins: [messages({ sinks: consoleSink() })] })
+ * Returns the hook that emits an event for every message that runs no interceptor: handshakes, pings, log levels, subscriptions,
+ * notifications, input responses, and messages that were refused before they were called.
  */
-export function messages(options: MessagesOptions): Plugin {
-  checkOptions('messages()', options, { sinks: kind.sinks })
-  const sinks = [options.sinks].flat()
-  const onResponse: AuditHook = (incoming, response, serverInfo) => {
+export function observeMessages(sinks: readonly Sink[]): AuditHook {
+  return (incoming, response, serverInfo) => {
     const { status } = response
     const toldOf = (refusals: ReadonlyMap<Message, McpError>) =>
       (incoming.messages ?? [])
@@ -48,8 +36,6 @@ export function messages(options: MessagesOptions): Plugin {
     }
     serverInfo.waitUntil(work().catch((problem) => serverInfo.report(problem)))
   }
-  return { name: 'messages', onResponse }
-
   async function emit(
     observed: readonly Message[],
     { request, principal }: IncomingRequest,
@@ -95,14 +81,14 @@ type Reason = { kind: string; message: string } | undefined
 /** What became of a request, and of those of its messages that a limit refused. */
 type End = { status: number; reason: Reason; refusals: ReadonlyMap<Message, McpError> }
 
-/** Statuses of calls that a limit refuses before `observe` sees them. */
+/** Statuses of calls that a limit refuses before an interceptor runs. */
 const limited: readonly number[] = [413, 429]
 
 /** Did nothing run? A session's answers say what is wrong with a call, unless there is no such session. */
 const wasRefused = ({ rejection, request }: IncomingRequest, { status }: Response): boolean =>
   rejection !== undefined || limited.includes(status) || (status === 404 && request.headers.has('Mcp-Session-Id'))
 
-/** Is this what `observe` tells of? */
+/** Does the interceptor of `observe()` see this message? */
 const isCall = (message: Message, { server }: ServerInfo): boolean =>
   isRequest(message) && (server.registry.methods.has(message.method) || callMethod(message.method) !== undefined)
 

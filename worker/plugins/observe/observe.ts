@@ -6,19 +6,27 @@ import type { Outcome } from '../../declarations/outcome.ts'
 import type { Plugin, Runtime } from '../../plugin.ts'
 import { asMcpError } from '../../protocol/errors.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import type { Principal } from '../../protocol/principal.ts'
 import { oldestRevision, revisionOf } from '../../protocol/revisions/index.ts'
 import { sessionMark } from './audit/writing.ts'
-import type { CallOutcome, MethodEvent, Sink, Who } from './event.ts'
+import type { CallOutcome, MethodEvent, Sink } from './event.ts'
+import { observeMessages } from './messages.ts'
 import { redacted } from './redact.ts'
 import { traceOf } from './trace.ts'
+import { whoOf } from './who-of.ts'
 
 export type ObserveOptions = {
   /** Where events go: one place, or several. */
   sinks: Sink | readonly Sink[]
   /** Whether events have the arguments of tools. Default: no. */
   arguments?: boolean
+  /**
+   * Whether messages that are not calls have events, too: handshakes, pings, log levels, subscriptions, notifications, input responses
+   * and messages that were refused before they were called. At most 50 of one request. Default: no.
+   */
+  all?: boolean
 }
+
+const kinds: KindsOf<ObserveOptions> = { sinks: kind.sinks, arguments: kind.flag, all: kind.flag }
 
 /**
  * Emits an event for every call of a method that answers from what was declared: lists, calls, reads, completions, and those of extensions. A call
@@ -28,8 +36,8 @@ export type ObserveOptions = {
  * serve(server, { plugins: [observe({ sinks: consoleSink() })] })
  */
 export function observe(options: ObserveOptions): Plugin {
-  checkOptions('observe()', options, { sinks: kind.sinks, arguments: kind.flag } satisfies KindsOf<ObserveOptions>)
-  const { arguments: isWanted = false } = options
+  checkOptions('observe()', options, kinds)
+  const { arguments: isWanted = false, all: hasAllMessages = false } = options
   const sinks = [options.sinks].flat()
   return {
     name: 'observe',
@@ -39,6 +47,7 @@ export function observe(options: ObserveOptions): Plugin {
         if (outcome) runtime.waitUntil(emit(runtime, call, since, outcome))
       })
     },
+    ...(hasAllMessages && { onResponse: observeMessages(sinks) }),
   }
 
   async function emit({ declarations }: Runtime, call: CallInfo, since: number, outcome: CallOutcome): Promise<void> {
@@ -105,11 +114,3 @@ function argumentsOf({ tools }: Declarations, { method, params }: CallInfo): Met
   const copy = redacted(params.arguments, schema)
   return isObject(copy) || typeof copy === 'string' ? copy : undefined
 }
-
-export const whoOf = (principal: Principal | undefined): Who | undefined =>
-  principal && {
-    issuer: principal.issuer,
-    subject: principal.subject,
-    client: principal.client,
-    tenant: principal.tenant,
-  }
