@@ -424,13 +424,15 @@ describe('a page that a person is sent to', () => {
 
 test('a form that no client can show is an error at start-up', () => {
   const server = newServer()
-  expect(() => server.form(z.object({ tags: z.array(z.string()) }))).toThrow(
+  expect(() => server.defineForm(z.object({ tags: z.array(z.string()) }))).toThrow(
     'The form cannot ask for "tags": use text, numbers, booleans, or choices among texts',
   )
-  expect(() => server.form(z.string())).toThrow('The schema of the form must be an object with at least one property')
-  expect(server.form(Name)).toBe(Name)
+  expect(() => server.defineForm(z.string())).toThrow(
+    'The schema of the form must be an object with at least one property',
+  )
+  expect(server.defineForm(Name)).toBe(Name)
   const literal = { type: 'object', properties: { size: { type: 'integer' } } } as const
-  expect(server.form(literal)).toBe(literal)
+  expect(server.defineForm(literal)).toBe(literal)
 })
 
 describe('the fields of a form', () => {

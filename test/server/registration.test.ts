@@ -524,7 +524,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     'what is no schema is not taken for a plain JSON Schema: %j',
     (schema) => {
       const server = createServer({ name: 'test', version: '1' })
-      expect(() => server.form(schema as never)).toThrow(
+      expect(() => server.defineForm(schema as never)).toThrow(
         new Error('The schema of the form must be a Standard Schema or a JSON Schema object'),
       )
     },

@@ -134,7 +134,7 @@ createServer({ name: 'types', version: '1' }).tool('asks', { description: 'd' },
 })
 
 const server = createServer({ name: 'n', version: '1' })
-const Size = server.form(z.object({ size: z.number() }))
+const Size = server.defineForm(z.object({ size: z.number() }))
 export async function askWithForm(ctx: Context) {
   const { content } = await ctx.elicit('size', 'm', Size)
   is<Equal<typeof content, { size: number } | undefined>>()

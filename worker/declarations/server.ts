@@ -196,7 +196,7 @@ export class Server {
    * @returns the schema, for `ctx.elicit`
    * @throws Error with one sentence that names the field and the fix
    */
-  form<const S extends Schema>(schema: S): S {
+  defineForm<const S extends Schema>(schema: S): S {
     readForm(schema, 'form', this.registry.options.jsonSchema)
     return schema
   }
