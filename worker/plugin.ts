@@ -99,7 +99,7 @@ export interface SubscriptionsFeature {
 export interface Plugin<Classes extends Readonly<Record<string, DurableObjectClass>> = Record<never, never>> {
   /** For error messages. */
   readonly name: string
-  /** Checks what the server has declared when `serve()` is called: `server.registry.tools.size`. @throws Error that names the declaration and the fix */
+  /** Checks what the server has declared when `serve()` is called: `server.declarations.tools.size`. @throws Error that names the declaration and the fix */
   validate?(server: Server): void
   /** Extensions that the server has by it, by name, with their settings. */
   readonly extensions?: Readonly<Record<string, Params>>

@@ -78,7 +78,7 @@ export interface Limiter {
    */
   check(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined>
   /** In development only: what of a server the class of states is needed for, such as `the rate "60/m" of rateLimit()`. */
-  needsState?(registry: Declarations): readonly string[]
+  needsState?(declarations: Declarations): readonly string[]
   /** The response, watched until it ends. */
   track?(incoming: IncomingRequest, response: Response): Response
 }

@@ -161,10 +161,10 @@ class ServedEndpoint {
     // What subscriptions() returns, which is typed without the platform's types in `Plugin`.
     this.#subscriptions = plugins.find((plugin) => plugin.subscriptions)?.subscriptions as Subscriptions | undefined
     sessionSubscriptions ??= this.#subscriptions?.Subscriptions
-    const registry = withPlugins(server.registry, plugins, () => this.#runtime)
-    this.#runtime = this.#runtimeWith(registry)
+    const declarations = withPlugins(server.declarations, plugins, () => this.#runtime)
+    this.#runtime = this.#runtimeWith(declarations)
     this.#connectChanges()
-    const served: Server = Object.create(server, { registry: { value: registry, enumerable: true } })
+    const served: Server = Object.create(server, { declarations: { value: declarations, enumerable: true } })
     auth?.validate?.(served)
     validateWith(plugins, served)
     this.#limiter?.validate?.(served)
@@ -175,7 +175,7 @@ class ServedEndpoint {
   }
 
   #runtimeWith(declarations: Declarations): Runtime {
-    const { name } = this.#server.registry.options
+    const { name } = this.#server.declarations.options
     const identity = JSON.stringify(
       this.#options.identity === undefined ? [name, this.#paths.mcp] : [this.#options.identity],
     )
@@ -292,10 +292,10 @@ class ServedEndpoint {
     const subscriptions = this.#exportedSubscriptions()
     if (!subscriptions) return undefined
     const { listen, options, of } = subscriptions
-    const { declarations: registry, seals } = this.#runtime
+    const { declarations, seals } = this.#runtime
     const shards: Shards = { of, at: (shard) => this.#objects.subscriptions(shard) }
     return (message, principal, address) =>
-      listen({ message, principal, address, registry, open: seals(principal).open, shards, options })
+      listen({ message, principal, address, declarations, open: seals(principal).open, shards, options })
   }
 
   /** `undefined` also for a Worker that has the plugin, and not its class: `reportMissingClasses` says so. */
@@ -316,7 +316,7 @@ const report = (problem: unknown): void => console.error(problem)
 
 /** In development, adds the inspector and warnings, and accepts test users. */
 function withDevelopment(
-  { registry }: Server,
+  { declarations }: Server,
   options: ServeOptions,
   objects: EndpointObjects,
 ): { readonly auth: Auth | undefined; readonly plugins: readonly AnyPlugin[] } {
@@ -328,7 +328,7 @@ function withDevelopment(
       .flatMap((plugin) => Object.keys(plugin.objects ?? {}))
       .map((name) => objects.nameOf(name))
     const names = { session: objects.sessionClass, plugins: pluginClasses, state: objects.nameOf('McpState') }
-    return developing.watch(registry, options, { env, names, base: DurableObject })
+    return developing.watch(declarations, options, { env, names, base: DurableObject })
   }
   return { auth, plugins }
 }

@@ -25,8 +25,8 @@ export async function run(
   _journal: Journal,
   environment: CallEnvironment,
 ): Promise<ResultOutcome> {
-  const method = methodOf(server.registry, call)
-  if (!method?.offered(server.registry, environment))
+  const method = methodOf(server.declarations, call)
+  if (!method?.offered(server.declarations, environment))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
   const { principal, session, client } = call

@@ -10,9 +10,10 @@ import type { Post } from '../rpc.ts'
 export const scopesIn = (
   { messages, scopes }: Post,
   request: RequestMessage,
-  registry: Declarations,
-): readonly string[] => scopes?.[messages.indexOf(request)] ?? declaredScopes(registry, request.method, request.params)
+  declarations: Declarations,
+): readonly string[] =>
+  scopes?.[messages.indexOf(request)] ?? declaredScopes(declarations, request.method, request.params)
 
 /** The scopes of what a request is about, as they were declared. */
-export const declaredScopes = (registry: Declarations, method: string, params: Params = {}): readonly string[] =>
-  entryOf(registry, method, params)?.scopes ?? []
+export const declaredScopes = (declarations: Declarations, method: string, params: Params = {}): readonly string[] =>
+  entryOf(declarations, method, params)?.scopes ?? []

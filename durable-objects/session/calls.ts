@@ -46,7 +46,7 @@ export function startCall(
     answer(session, post, request.id, { status: 200, text: resultText(request.id, result) })
   const refuse = (thrown: unknown) => fail(session, post, request.id, thrown)
   try {
-    const { registry } = session.host.serverFor(from.admitted)
+    const { declarations } = session.host.serverFor(from.admitted)
     if (session.running.has(requestKey(request.id)) || session.ledger.has(request.id)) {
       throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
     }
@@ -65,10 +65,10 @@ export function startCall(
       return void initialize(method, session, post, request, from).then(succeed, refuse)
     }
     if (!negotiated) throw new McpError('invalid_request', 'The first request must be initialize')
-    if (!isOffered(session, registry, request.method, method)) {
+    if (!isOffered(session, declarations, request.method, method)) {
       throw new McpError('method_not_found', `Method not found: ${request.method}`)
     }
-    const scopes = scopesIn(from, request, registry)
+    const scopes = scopesIn(from, request, declarations)
     work(session, post, { ...from, request, handshake: negotiated, journal: emptyJournal, scopes })
   } catch (thrown) {
     refuse(thrown)
@@ -78,12 +78,12 @@ export function startCall(
 /** @param method of the protocol, if its version has it. Whether a method of a call is offered is decided as the call begins */
 function isOffered(
   session: SessionParts,
-  registry: Declarations,
+  declarations: Declarations,
   name: string,
   method: ProtocolMethod | undefined,
 ): boolean {
-  if (method?.requires === 'session') return method.offered(registry, { updates: hasSubscriptions(session) })
-  return method !== undefined || registry.methods.has(name)
+  if (method?.requires === 'session') return method.offered(declarations, { updates: hasSubscriptions(session) })
+  return method !== undefined || declarations.methods.has(name)
 }
 
 async function initialize(
@@ -102,7 +102,7 @@ async function initialize(
   await session.subscriptions?.listen(from.principal).catch(session.host.report)
   const features = { updates: hasSubscriptions(session) }
   return method.answer(
-    session.host.serverFor(from.admitted).registry,
+    session.host.serverFor(from.admitted).declarations,
     revisionOf(negotiated.version) ?? revision,
     features,
     from.principal,
@@ -177,7 +177,7 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
           : await runCall(server, call, sessionCall.journal, environment)
       if (abort.signal.aborted) return
       if (outcome.type === 'result') {
-        const text = serializeResult(request.id, server.registry, call, outcome.result)
+        const text = serializeResult(request.id, server.declarations, call, outcome.result)
         return answer(session, post, request.id, { status: 200, text }, sessionCall)
       }
       if (!post.streams) {
@@ -218,7 +218,7 @@ export function recoverCalls(session: SessionParts): void {
   for (const { row, call } of session.ledger.unasked()) {
     const post = restOfPost(call)
     const sessionCall: SessionCall = { ...call, row, principal: undefined, caller: undefined, expires }
-    const isSafe = isSafeToRetry(session.host.server.registry, call.request)
+    const isSafe = isSafeToRetry(session.host.server.declarations, call.request)
     // Who asked is known to the client's next request only, so what was asked by somebody is not run for nobody.
     if (isSafe && !call.isPersonal && call.repeats < mostRepeats) {
       session.ledger.rewrite(row, { ...call, repeats: call.repeats + 1 })

@@ -113,12 +113,12 @@ export class Session extends Store implements SessionRpc {
     const requests = post.messages.filter(isRequest)
     if (requests.length === 0) return { status: 202 }
 
-    const { registry } = session.host.server
+    const { declarations } = session.host.server
     const pending = new PendingPost(revision ?? oldestRevision, {
       streams: post.streams,
       unanswered: requests.length,
       batch: post.batch,
-      scopes: [...new Set(requests.flatMap((request) => scopesIn(post, request, registry)))],
+      scopes: [...new Set(requests.flatMap((request) => scopesIn(post, request, declarations)))],
       stream: overSse ? standingStream : undefined,
     })
     for (const request of requests) startCall(session, pending, request, negotiated, post)
@@ -193,9 +193,9 @@ export class Session extends Store implements SessionRpc {
     if (session.lifetime.isOver || !session.lifetime.id) return false
     if (delivery !== undefined && this.#deliveries.has(delivery)) return true
     if (session.streams.takes(scopes)) {
-      const { registry } = session.host.server
+      const { declarations } = session.host.server
       const isScoped =
-        'resource' in event && declaredScopes(registry, 'resources/subscribe', { uri: event.resource }).length > 0
+        'resource' in event && declaredScopes(declarations, 'resources/subscribe', { uri: event.resource }).length > 0
       session.streams.sendEvent(event, scopes, isScoped)
     }
     if (taskEnded) {

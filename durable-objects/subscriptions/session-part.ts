@@ -55,7 +55,7 @@ export class Subscriptions {
     signal: AbortSignal,
   ): Promise<void> {
     const { host, values, lifetime } = this.#session
-    const checked = checkSubscription(host.server.registry, { principal }, uri)
+    const checked = checkSubscription(host.server.declarations, { principal }, uri)
     // The queue awaits it, which may be later than it fails.
     checked.catch(() => {})
     const topics = topicsFor([{ resource: uri }], principal ?? {})

@@ -158,11 +158,11 @@ const lostTooOften = () =>
   )
 
 /** Returns a server with one tool wrapped, and without the methods of plugins: the run of a task starts no task. */
-function withTool({ registry }: Pick<Server, 'registry'>, name: string, wrap: (tool: Tool) => Tool): Server {
-  const tool = registry.tools.get(name)
-  const tools = new Map(registry.tools)
+function withTool({ declarations }: Pick<Server, 'declarations'>, name: string, wrap: (tool: Tool) => Tool): Server {
+  const tool = declarations.tools.get(name)
+  const tools = new Map(declarations.tools)
   if (tool) tools.set(name, wrap(tool))
   const overrides = { tools: { value: tools }, methods: { value: new Map() } }
-  // A run reads the registry of its server and nothing else.
-  return { registry: Object.create(registry, overrides) } as unknown as Server
+  // A run reads the declarations of its server and nothing else.
+  return { declarations: Object.create(declarations, overrides) } as unknown as Server
 }

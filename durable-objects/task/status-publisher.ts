@@ -125,7 +125,7 @@ export class StatusPublisher {
 
   get #scopesOfTool(): readonly string[] | undefined {
     const { call } = this.#store
-    return this.#host.serverOf(call).registry.tools.get(String(call.params.name))?.scopes
+    return this.#host.serverOf(call).declarations.tools.get(String(call.params.name))?.scopes
   }
 }
 

@@ -11,7 +11,7 @@ export type RunPrincipal = { readonly principal: Principal | undefined; readonly
 /** What a task needs from the server it belongs to. */
 export interface TaskHost {
   /** Returns the server of the endpoint that admitted a call. */
-  serverOf(call: TaskCall): Pick<Server, 'registry'>
+  serverOf(call: TaskCall): Pick<Server, 'declarations'>
   seals(principal: Principal | undefined, identity: string): Seals
   state(name: string): StateRpc
   /**

@@ -44,13 +44,13 @@ test.each([
 test('what both declare is refused', () => {
   const server = part()
   expect(() => server.use(mount(part()))).toThrow('"commit" is declared by both servers: mount one with a prefix')
-  expect([...server.use(mount(part(), { prefix: 'git.' })).registry.tools.keys()]).toEqual(['commit', 'git.commit'])
+  expect([...server.use(mount(part(), { prefix: 'git.' })).declarations.tools.keys()]).toEqual(['commit', 'git.commit'])
 })
 
 test('a prefix of use() goes before the names of what is mounted', () => {
   const server = createServer({ name: 'whole', version: '1.0.0' })
   server.use(mount(part(), { prefix: 'git_' }), { prefix: 'w_' })
-  expect([...server.registry.tools.keys()]).toEqual(['w_git_commit'])
+  expect([...server.declarations.tools.keys()]).toEqual(['w_git_commit'])
 })
 
 describe('what is enabled and disabled in a mounted server', () => {
@@ -75,9 +75,9 @@ describe('what is enabled and disabled in a mounted server', () => {
       },
       enabledOverrides: async () => turned,
     })
-    const { registry } = server
+    const { declarations } = server
     const enabled = async () => {
-      const entries = [...registry.tools, ...registry.prompts, ...registry.resources]
+      const entries = [...declarations.tools, ...declarations.prompts, ...declarations.resources]
       const on = await Promise.all(
         entries.map(async ([name, entry]) => ((await entry.visibleTo?.({ principal: undefined })) ? [name] : [])),
       )
@@ -184,7 +184,7 @@ describe('an extension that is declared twice', () => {
     expect(
       server()
         .use(declaring({ pages: 1 }))
-        .use(mount(server())).registry.extensions,
+        .use(mount(server())).declarations.extensions,
     ).toEqual({
       'com.example/notes': { pages: 1 },
     })

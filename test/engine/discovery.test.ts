@@ -131,9 +131,9 @@ describe('a handshake', () => {
   })
 
   test('does not promise levels that nobody would remember', async () => {
-    const { registry } = newServer()
+    const { declarations } = newServer()
     const answer = (updates: boolean) =>
-      initialize.answer(registry, revisionOf('2025-11-25') as never, { updates }, undefined)
+      initialize.answer(declarations, revisionOf('2025-11-25') as never, { updates }, undefined)
     expect((await answer(true)).capabilities).toEqual({ logging: {} })
     expect((await answer(false)).capabilities).toEqual({})
   })
@@ -145,7 +145,7 @@ describe('a handshake', () => {
       websiteUrl: 'https://e.com/',
       icons: [{ src: 'https://e.com/i.png' }],
     }
-    const { registry } = newServer({ ...about, instructions: 'Call.' }).use(
+    const { declarations } = newServer({ ...about, instructions: 'Call.' }).use(
       (server: Server) =>
         void server.prompt(
           'p',
@@ -154,7 +154,7 @@ describe('a handshake', () => {
         ),
     )
     const answer = (date: string) =>
-      initialize.answer(registry, revisionOf(date) as never, { updates: true }, undefined)
+      initialize.answer(declarations, revisionOf(date) as never, { updates: true }, undefined)
     expect(await answer('2025-11-25')).toEqual({
       protocolVersion: '2025-11-25',
       capabilities: { logging: {}, completions: {}, prompts: { listChanged: true } },

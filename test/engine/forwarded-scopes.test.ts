@@ -14,16 +14,16 @@ const forwarding = (prefix: string, scopes: readonly string[]): Forwarded => ({
   scopes,
   scopesOf: () => scopes,
 })
-const registry = draftOf(createServer({ name: 'gateway', version: '1.0.0' }))
-addForwarded(registry, [forwarding('', ['x']), forwarding('', ['y']), forwarding('other_', ['z'])])
+const declarations = draftOf(createServer({ name: 'gateway', version: '1.0.0' }))
+addForwarded(declarations, [forwarding('', ['x']), forwarding('', ['y']), forwarding('other_', ['z'])])
 
 const call = { method: 'tools/call', params: { name: 'slow' } }
 const open = async () => undefined
 const principal = (scopes: string[]) => ({ issuer: 'https://issuer.example', subject: 'ada', scopes, claims: {} })
 
 test('a stream of a call takes the scopes of every server that may answer it', async () => {
-  expect(await scopesOf(registry, call, open)).toEqual(['x', 'y'])
-  expect(await scopesOf(registry, { method: 'resources/read', params: { uri: 'note://1' } }, open)).toEqual([
+  expect(await scopesOf(declarations, call, open)).toEqual(['x', 'y'])
+  expect(await scopesOf(declarations, { method: 'resources/read', params: { uri: 'note://1' } }, open)).toEqual([
     'x',
     'y',
     'z',
@@ -31,16 +31,16 @@ test('a stream of a call takes the scopes of every server that may answer it', a
 })
 
 test('a stream of a call takes no scopes of servers that refuse its caller', async () => {
-  expect(await scopesOf(registry, call, open, principal(['x']))).toEqual(['x'])
-  expect(await scopesOf(registry, call, open, principal(['x', 'y', 'z']))).toEqual(['x', 'y'])
+  expect(await scopesOf(declarations, call, open, principal(['x']))).toEqual(['x'])
+  expect(await scopesOf(declarations, call, open, principal(['x', 'y', 'z']))).toEqual(['x', 'y'])
 })
 
 test('a stream of a call takes the scopes of every server when all of them refuse its caller', async () => {
-  expect(await scopesOf(registry, call, open, principal([]))).toEqual(['x', 'y'])
+  expect(await scopesOf(declarations, call, open, principal([]))).toEqual(['x', 'y'])
 })
 
 test('the audit log names the scopes of every server that may answer a call', async () => {
-  const told = (scopes: string[]) => subjectsOf(call, (asked) => scopesOf(registry, asked, open, principal(scopes)))
+  const told = (scopes: string[]) => subjectsOf(call, (asked) => scopesOf(declarations, asked, open, principal(scopes)))
   expect(await told([])).toEqual([{ name: 'slow', scopes: ['x', 'y'] }])
   expect(await told(['x'])).toEqual([{ name: 'slow', scopes: ['x'] }])
 })

@@ -119,7 +119,7 @@ describe('who hears that a resource changed', () => {
     ['club://{id}', ada, true],
     ['private://{owner}', ada, false],
   ])('%s', async (uri, principal, hears) => {
-    expect(await canSubscribe(server.registry, { principal }, uri)).toBe(hears)
+    expect(await canSubscribe(server.declarations, { principal }, uri)).toBe(hears)
   })
 
   test('only who may read it reads it, and caches keep it for nobody else', async () => {
@@ -137,7 +137,7 @@ test('a change is for those who listen to it, and to the templates that its reso
   server.resource('other://{id}', { description }, () => '')
   server.resource('note://{id}/{part}', { description }, () => '')
   server.resource('other://fixed', { description }, () => '')
-  const about = (change: Change, scope?: Recipients) => changeTopics(server.registry, change, scope)
+  const about = (change: Change, scope?: Recipients) => changeTopics(server.declarations, change, scope)
   expect(about({ resource: 'note://1' })).toEqual(['resource:note://1', 'resource:note://{id}'])
   const scope = { issuer: 'https://one.example', tenant: 'acme' }
   expect(about({ resource: 'third://1' }, scope)).toEqual([`tenant:${tenantKey(scope)} resource:third://1`])

@@ -124,7 +124,7 @@ describe('the arguments that headers mirror', () => {
   server.tool('plain', { description }, () => '')
   const mirrored = async (method: string, params: Params) =>
     (
-      await mirroredParameters(server.registry, {
+      await mirroredParameters(server.declarations, {
         method,
         params,
         revision: revisions[0] as never,

@@ -76,8 +76,8 @@ test('a plugin cannot declare anything on the server that it is given', () => {
 })
 
 test('a plugin cannot write to the declarations of its endpoint', () => {
-  const { registry } = createServer({ name: 'n', version: '1' })
-  const served = withPlugins(registry, [], () => {
+  const { declarations } = createServer({ name: 'n', version: '1' })
+  const served = withPlugins(declarations, [], () => {
     throw new Error('There is no runtime')
   })
   for (const member of ['tools', 'interceptors', 'instrument', 'publish']) {

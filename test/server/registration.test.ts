@@ -472,7 +472,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
   ])('%s', (_, declare, message) => {
     const server = newServer()
     expect(() => declare(loose(server))).toThrow(new Error(message))
-    const { tools, resources, templates, prompts } = server.registry
+    const { tools, resources, templates, prompts } = server.declarations
     expect(tools.size + resources.size + templates.size + prompts.size).toBe(0)
   })
 
@@ -571,7 +571,7 @@ describe('what was declared is told to clients', () => {
   test('a tool, in the order of the specification and without what was not given', () => {
     const server = newServer()
     server.tool('a', { description, inputSchema: { type: 'object', properties: {} }, title: 'A' }, text)
-    const item = server.registry.tools.get('a')?.item
+    const item = server.declarations.tools.get('a')?.item
     expect(Object.entries(item ?? {})).toEqual([
       ['name', 'a'],
       ['title', 'A'],
@@ -583,7 +583,10 @@ describe('what was declared is told to clients', () => {
   test('a tool that takes nothing', () => {
     const server = newServer()
     server.tool('a', { description }, text)
-    expect(server.registry.tools.get('a')?.item.inputSchema).toEqual({ type: 'object', additionalProperties: false })
+    expect(server.declarations.tools.get('a')?.item.inputSchema).toEqual({
+      type: 'object',
+      additionalProperties: false,
+    })
   })
 
   test('a tool with everything', () => {
@@ -595,7 +598,7 @@ describe('what was declared is told to clients', () => {
       { description, outputSchema: { type: 'array' }, annotations, icons, _meta: { a: 1 } },
       text as never,
     )
-    expect(server.registry.tools.get('a')?.item).toMatchObject({
+    expect(server.declarations.tools.get('a')?.item).toMatchObject({
       outputSchema: { type: 'array' },
       annotations,
       icons,
@@ -607,7 +610,7 @@ describe('what was declared is told to clients', () => {
     const server = newServer()
     const schema = z.object({ unit: z.string().default('m') })
     server.tool('a', { description, inputSchema: schema, outputSchema: schema }, () => ({}))
-    const { inputSchema, outputSchema } = server.registry.tools.get('a')?.item ?? {}
+    const { inputSchema, outputSchema } = server.declarations.tools.get('a')?.item ?? {}
     expect([inputSchema?.required, outputSchema?.required]).toEqual([undefined, ['unit']])
   })
 
@@ -616,22 +619,29 @@ describe('what was declared is told to clients', () => {
     const input = { type: 'object', properties: { a: { type: 'string' } } }
     server.tool('a', { description, inputSchema: input }, text)
     input.properties.a.type = 'number'
-    expect(server.registry.tools.get('a')?.item.inputSchema).toMatchObject({ properties: { a: { type: 'string' } } })
+    expect(server.declarations.tools.get('a')?.item.inputSchema).toMatchObject({
+      properties: { a: { type: 'string' } },
+    })
   })
 
   test('mirrored parameters of a tool are known', () => {
     const server = newServer()
     const input = { type: 'object', properties: { a: { type: 'string', 'x-mcp-header': 'A' } } }
     server.tool('a', { description, inputSchema: input }, text)
-    expect(server.registry.tools.get('a')?.mirrored).toEqual([{ header: 'A', path: ['a'], type: 'string' }])
+    expect(server.declarations.tools.get('a')?.mirrored).toEqual([{ header: 'A', path: ['a'], type: 'string' }])
   })
 
   test('a fixed resource by its URI, a template by its template', () => {
     const server = newServer()
     server.resource('a:b', { description, size: 5 }, text)
     server.resource('a:{b}', { name: 'named', description, size: 5 }, text)
-    expect(server.registry.resources.get('a:b')?.item).toEqual({ uri: 'a:b', name: 'a:b', description: 'd', size: 5 })
-    expect(server.registry.templates.get('a:{b}')?.item).toEqual({
+    expect(server.declarations.resources.get('a:b')?.item).toEqual({
+      uri: 'a:b',
+      name: 'a:b',
+      description: 'd',
+      size: 5,
+    })
+    expect(server.declarations.templates.get('a:{b}')?.item).toEqual({
       uriTemplate: 'a:{b}',
       name: 'named',
       description: 'd',
@@ -646,7 +656,7 @@ describe('what was declared is told to clients', () => {
       c: z.enum(['x', 'y']),
     })
     server.prompt('p', { description, argsSchema: args }, text)
-    expect(server.registry.prompts.get('p')?.item).toEqual({
+    expect(server.declarations.prompts.get('p')?.item).toEqual({
       name: 'p',
       description: 'd',
       arguments: [
@@ -661,19 +671,19 @@ describe('what was declared is told to clients', () => {
     const server = newServer()
     const args = z.object({ a: z.string(), b: z.string() })
     server.prompt('p', { description, argsSchema: args, complete: { b: () => ['x'] } }, text)
-    expect(Object.keys(server.registry.prompts.get('p')?.complete ?? {})).toEqual(['b'])
+    expect(Object.keys(server.declarations.prompts.get('p')?.complete ?? {})).toEqual(['b'])
   })
 
   test('a prompt without arguments', () => {
     const server = newServer()
     server.prompt('p', { description }, text)
-    expect(server.registry.prompts.get('p')?.item).toEqual({ name: 'p', description: 'd' })
+    expect(server.declarations.prompts.get('p')?.item).toEqual({ name: 'p', description: 'd' })
   })
 
   test('everything in the order it was declared', () => {
     const server = newServer()
     for (const name of ['z', 'a', '10', '9']) server.tool(name, { description }, text)
-    expect([...server.registry.tools.keys()]).toEqual(['z', 'a', '10', '9'])
+    expect([...server.declarations.tools.keys()]).toEqual(['z', 'a', '10', '9'])
   })
 })
 
@@ -718,37 +728,41 @@ describe('modules', () => {
   test('register on the server they are plugged into', () => {
     const server = newServer()
     expect(server.use(module)).toBe(server)
-    expect(server.registry.tools.has('add')).toBe(true)
+    expect(server.declarations.tools.has('add')).toBe(true)
   })
 
   test('get a prefix before the names of their tools and prompts, not before their URIs', () => {
-    const { registry } = newServer().use(module, { prefix: 'notes.' })
-    expect([...registry.tools.keys(), ...registry.prompts.keys(), ...registry.templates.keys()]).toEqual([
+    const { declarations } = newServer().use(module, { prefix: 'notes.' })
+    expect([...declarations.tools.keys(), ...declarations.prompts.keys(), ...declarations.templates.keys()]).toEqual([
       'notes.add',
       'notes.ask',
       'note://{id}',
     ])
-    expect(registry.tools.get('notes.add')?.item.name).toBe('notes.add')
-    expect(registry.prompts.get('notes.ask')?.item.name).toBe('notes.ask')
+    expect(declarations.tools.get('notes.add')?.item.name).toBe('notes.add')
+    expect(declarations.prompts.get('notes.ask')?.item.name).toBe('notes.ask')
   })
 
   test('in modules get both prefixes', () => {
     const inner = (server: Server) => void server.tool('deep', { description }, text)
     const outer = (server: Server) =>
       void server.use(inner, { prefix: 'b_' }).use(inner).tool('own', { description }, text)
-    expect([...newServer().use(outer, { prefix: 'a_' }).registry.tools.keys()]).toEqual(['a_b_deep', 'a_deep', 'a_own'])
+    expect([...newServer().use(outer, { prefix: 'a_' }).declarations.tools.keys()]).toEqual([
+      'a_b_deep',
+      'a_deep',
+      'a_own',
+    ])
   })
 
   test('do not leave their prefix behind', () => {
     const server = newServer().use(() => {}, { prefix: 'a_' })
     server.tool('own', { description }, text)
-    expect([...server.registry.tools.keys()]).toEqual(['own'])
+    expect([...server.declarations.tools.keys()]).toEqual(['own'])
   })
 
   test('may be plugged in twice with two prefixes, not with one', () => {
     const tools = (server: Server) => void server.tool('add', { description }, text)
     const server = newServer().use(tools, { prefix: 'a_' }).use(tools, { prefix: 'b_' })
-    expect([...server.registry.tools.keys()]).toEqual(['a_add', 'b_add'])
+    expect([...server.declarations.tools.keys()]).toEqual(['a_add', 'b_add'])
     expect(() => server.use(tools, { prefix: 'a_' })).toThrow('The tool "a_add" is registered twice')
   })
 
@@ -772,7 +786,7 @@ describe('modules', () => {
       void server.tool(name, { description }, text)
     const optional = (server: Server, name?: string) => void server.tool(name ?? 'find', { description }, text)
     const server = newServer().use(notes).use(optional)
-    expect([...server.registry.tools.keys()]).toEqual(['add', 'find'])
+    expect([...server.declarations.tools.keys()]).toEqual(['add', 'find'])
   })
 
   test('registers at once, so middleware and async modules are refused', () => {

@@ -11,8 +11,8 @@ const inline = serve(server, {
     rateLimit(),
     {
       name: 'inline',
-      validate({ registry }) {
-        if (registry.tools.size === 0) throw new Error('There are no tools')
+      validate({ declarations }) {
+        if (declarations.tools.size === 0) throw new Error('There are no tools')
       },
       interceptor: () => (call, next) => next({ ...call.params }),
       onResponse({ request }) {

@@ -329,8 +329,8 @@ describe('what is enabled while an object with listeners is out of reach', () =>
       } as unknown as SubscriptionsHost
       state.storage.kv.put('shards', 2)
       const instance = () => new SubscriptionsObject(state, {} as never, host)
-      const { registry } = createServer({ name: 'turned', version: '1.0.0' })
-      const changes = changesOf(registry, instance)
+      const { declarations } = createServer({ name: 'turned', version: '1.0.0' })
+      const changes = changesOf(declarations, instance)
       await use({
         publish,
         instance,
@@ -377,7 +377,7 @@ test('a server publishes to the objects of each of its endpoints, once for each 
     const setEnabled = vi.fn<SubscriptionsRpc['setEnabled']>(async () => false)
     changes.connect(
       className,
-      changesOf(server.registry, () => ({ id: className, publish, setEnabled })),
+      changesOf(server.declarations, () => ({ id: className, publish, setEnabled })),
     )
     return { publish, setEnabled }
   })

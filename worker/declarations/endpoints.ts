@@ -56,7 +56,7 @@ export const admittedBy = (
 ): Admitted => ({
   ...storingTerms(auth),
   endpoint: key,
-  serverName: server.registry.options.name,
+  serverName: server.declarations.options.name,
   isLimited: enter !== undefined,
   handlerTimeMs,
   plugins,
@@ -99,10 +99,10 @@ export function serverFor(
 ): Server {
   if (!admitted) return own.server
   const server = endpointOf(admitted.endpoint)?.server
-  const ownName = own.server.registry.options.name
+  const ownName = own.server.declarations.options.name
   // One server has a view for each of its endpoints.
   const isOwn = server
-    ? server.registry.options === own.server.registry.options
+    ? server.declarations.options === own.server.declarations.options
     : admitted.serverName === undefined || admitted.serverName === ownName
   if (!isOwn) {
     throw new McpError(

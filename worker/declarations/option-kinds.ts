@@ -51,7 +51,7 @@ export const required = ([accepts, expected, members]: Kind): Kind => [accepts, 
 
 /** What `createServer()` returns. */
 export const server: Kind = [
-  (value) => isObject(value) && isObject(value.registry),
+  (value) => isObject(value) && isObject(value.declarations),
   'a server that createServer() returned',
 ]
 export const auth = having('authenticate', 'an auth such as bearer({ issuer }) returns')

@@ -78,7 +78,7 @@ export type Open = (purpose: string, sealed: string) => Promise<unknown>
 /** What a developer declares: tools, resources and prompts, each once, for every revision of the protocol. */
 export class Server {
   /** What has been declared so far. */
-  readonly registry: Declarations
+  readonly declarations: Declarations
   /** Sends change notifications, from anywhere in the application. */
   readonly notify: ChangeNotifier
   /** Goes before the names of the tools and prompts that are declared here: a module's, where `use` was given one. Default: none. */
@@ -89,7 +89,7 @@ export class Server {
     checkServerOptions(options)
     this.prefix = shared?.prefix ?? ''
     const draft = shared?.draft ?? new DeclarationsDraft(options)
-    this.registry = draft
+    this.declarations = draft
     registerDraft(this, draft)
     const publish = (change: Change, recipients?: Recipients) => draft.changes.publish(change, recipients)
     this.notify = {
@@ -126,7 +126,7 @@ export class Server {
       this.prefix + name,
       definition,
       handler as Tool['handler'], // it is called with what the input schema's validator returns
-      this.registry.options.jsonSchema,
+      this.declarations.options.jsonSchema,
     )
     checkToolSchemas(tool)
     return addEntry(draftOf(this), 'tools', 'tool', tool.item.name, tool, definition)
@@ -184,7 +184,7 @@ export class Server {
       this.prefix + name,
       definition as unknown as PromptDefinition<Schema | undefined>, // A is a Schema or undefined
       handler as Prompt['handler'], // it is called with what the validator of argsSchema returns
-      this.registry.options.jsonSchema,
+      this.declarations.options.jsonSchema,
     )
     checkPromptArguments(prompt)
     return addEntry(draftOf(this), 'prompts', 'prompt', prompt.item.name, prompt, definition)
@@ -197,7 +197,7 @@ export class Server {
    * @throws Error with one sentence that names the field and the fix
    */
   defineForm<const S extends Schema>(schema: S): S {
-    readForm(schema, 'form', this.registry.options.jsonSchema)
+    readForm(schema, 'form', this.declarations.options.jsonSchema)
     return schema
   }
 
@@ -211,7 +211,7 @@ export class Server {
     checkModule(module, options)
     const { prefix = '' } = options
     const part = prefix
-      ? new Server(this.registry.options, { draft: draftOf(this), prefix: this.prefix + prefix })
+      ? new Server(this.declarations.options, { draft: draftOf(this), prefix: this.prefix + prefix })
       : this
     const returned: unknown = module(part)
     if (returned instanceof Promise) {

@@ -6,16 +6,16 @@ import { cacheableResults } from './methods/lists.ts'
 /** Serializes a response. A list that is the same for every caller is serialized once for each protocol version. */
 export function serializeResult(
   id: RequestId,
-  registry: Declarations,
+  declarations: Declarations,
   { method, params, revision }: Call,
   result: Result,
   sign = (result: Result) => result,
 ): string {
   const key = cacheableResults.has(result) && method + revision.date
-  const texts = key ? listTextsOf(registry) : undefined
+  const texts = key ? listTextsOf(declarations) : undefined
   let text = key && texts?.get(key)
   if (!text) {
-    const { outputSchema } = (method === 'tools/call' && registry.tools.get(String(params.name))?.item) || {}
+    const { outputSchema } = (method === 'tools/call' && declarations.tools.get(String(params.name))?.item) || {}
     text = JSON.stringify(sign(revision.result(method, result, { outputSchema })))
     if (key) texts?.set(key, text)
   }
@@ -27,10 +27,10 @@ type ListTexts = { readonly version: number; readonly texts: Map<string, string>
 /** Lists that are the same for every caller, as texts, by method and protocol version. */
 const listTexts = new WeakMap<Declarations, ListTexts>()
 
-function listTextsOf(registry: Declarations): Map<string, string> {
-  const cached = listTexts.get(registry)
-  if (cached?.version === registry.version) return cached.texts
+function listTextsOf(declarations: Declarations): Map<string, string> {
+  const cached = listTexts.get(declarations)
+  if (cached?.version === declarations.version) return cached.texts
   const texts = new Map<string, string>()
-  listTexts.set(registry, { version: registry.version, texts })
+  listTexts.set(declarations, { version: declarations.version, texts })
   return texts
 }

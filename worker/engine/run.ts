@@ -13,8 +13,8 @@ import { Round } from './round.ts'
 import { entryOf, insufficientScope, lackedScopes } from './scopes.ts'
 
 /** Returns the method of a call, if its protocol version has it. Methods of plugins come first. */
-export const methodOf = (registry: Declarations, { method, revision }: Call): Method | undefined =>
-  (registry.methods.get(method) as Method | undefined) ??
+export const methodOf = (declarations: Declarations, { method, revision }: Call): Method | undefined =>
+  (declarations.methods.get(method) as Method | undefined) ??
   (revision.requests.has(method) ? callMethod(method) : undefined)
 
 /**
@@ -29,21 +29,21 @@ export async function run(
   journal: Journal,
   environment: CallEnvironment,
 ): Promise<Outcome> {
-  const { registry } = server
-  const method = methodOf(registry, call)
-  if (!method?.offered(registry, environment))
+  const { declarations } = server
+  const method = methodOf(declarations, call)
+  if (!method?.offered(declarations, environment))
     throw new McpError('method_not_found', `Method not found: ${call.method}`)
   progressToken(call.params)
-  await checkScopes(registry, call, environment)
+  await checkScopes(declarations, call, environment)
   const step = async (params: Params, signal?: AbortSignal): Promise<Outcome> => {
     if (params === call.params) return runMethod(server, method, call, journal, environment, signal)
     const changed = { ...call, params, clientParams: call.params }
     // An interceptor has changed the params.
-    checkChangedCall(registry, call, changed)
-    await checkScopes(registry, changed, environment)
+    checkChangedCall(declarations, call, changed)
+    await checkScopes(declarations, changed, environment)
     return runMethod(server, method, changed, journal, environment, signal)
   }
-  const { interceptors } = registry
+  const { interceptors } = declarations
   return interceptors.length === 0 ? step(call.params) : intercept(interceptors, call, environment.signal, step)
 }
 
@@ -59,9 +59,9 @@ export async function runCall(...args: Parameters<typeof run>): Promise<ResultOu
  *
  * @throws Error when an interceptor calls something else that has any
  */
-function checkChangedCall(registry: Declarations, call: Call, changed: Call): void {
-  const entry = entryOf(registry, changed.method, changed.params)
-  if (!entry || entry === entryOf(registry, call.method, call.params)) return
+function checkChangedCall(declarations: Declarations, call: Call, changed: Call): void {
+  const entry = entryOf(declarations, changed.method, changed.params)
+  if (!entry || entry === entryOf(declarations, call.method, call.params)) return
   if (!entry.rateLimit && !('singleUse' in entry && entry.singleUse)) return
   const { name = '', uri = name } = changed.params
   throw new Error(
@@ -70,8 +70,8 @@ function checkChangedCall(registry: Declarations, call: Call, changed: Call): vo
 }
 
 /** @throws McpError `insufficient_scope` */
-async function checkScopes(registry: Declarations, call: Call, { seals }: CallEnvironment): Promise<void> {
-  const lacked = await lackedScopes(registry, call.principal, call, seals.open)
+async function checkScopes(declarations: Declarations, call: Call, { seals }: CallEnvironment): Promise<void> {
+  const lacked = await lackedScopes(declarations, call.principal, call, seals.open)
   if (lacked.length > 0) throw insufficientScope(lacked)
 }
 
@@ -85,11 +85,11 @@ async function runMethod(
   signal?: AbortSignal,
 ): Promise<Outcome> {
   signal?.throwIfAborted()
-  const { registry } = server
+  const { declarations } = server
   const within = signal ? { ...environment, signal: () => signal } : environment
   const round = new Round(journal, within)
-  const callContext = new CallContext(call, round, within, registry.options.jsonSchema)
-  const instrumented = registry.instrument?.(callContext)
+  const callContext = new CallContext(call, round, within, declarations.options.jsonSchema)
+  const instrumented = declarations.instrument?.(callContext)
   const context = instrumented?.context ?? callContext
   const methodContext: MethodContext = {
     server,

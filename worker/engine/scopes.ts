@@ -28,12 +28,12 @@ type NamedRequest = { readonly method: string; readonly params?: Params }
  * @param open of the caller's seals
  */
 export async function lackedScopes(
-  registry: Declarations,
+  declarations: Declarations,
   principal: Principal | undefined,
   request: NamedRequest,
   open: Open,
 ): Promise<readonly string[]> {
-  const [entry, ...others] = await entriesOfRequest(registry, request, open)
+  const [entry, ...others] = await entriesOfRequest(declarations, request, open)
   // Of several servers, the one that has the entry checks the scopes itself.
   if (!entry || others.length > 0 || isPermitted(entry, { principal })) return none
   return (await isVisible(entry, { principal })) ? (entry.scopes ?? none) : none
@@ -47,42 +47,42 @@ export async function lackedScopes(
  * @param principal of the caller; of several servers that may have what the request names, those that refuse the caller do not count
  */
 export async function scopesOf(
-  registry: Declarations,
+  declarations: Declarations,
   request: NamedRequest,
   open: Open,
   principal?: Principal,
 ): Promise<readonly string[]> {
-  const entries = await entriesOfRequest(registry, request, open)
+  const entries = await entriesOfRequest(declarations, request, open)
   const permitted = principal ? entries.filter((entry) => isPermitted(entry, { principal })) : []
   return mergeScopes(permitted.length > 0 ? permitted : entries).scopes ?? none
 }
 
 /** Everything that a request may be about, also through a handle. */
 async function entriesOfRequest(
-  registry: Declarations,
+  declarations: Declarations,
   { method, params = {} }: NamedRequest,
   open: Open,
 ): Promise<readonly Guarded[]> {
   // Each is an engine's `Method`.
-  const extra = registry.methods.get(method) as Method | undefined
+  const extra = declarations.methods.get(method) as Method | undefined
   const scopes = (await extra?.scopes?.(params, open)) ?? extra?.requiredScopes
-  return scopes ? [{ visibleTo: undefined, scopes }] : namedEntries(registry, method, params)
+  return scopes ? [{ visibleTo: undefined, scopes }] : namedEntries(declarations, method, params)
 }
 
 /**
  * Returns the entry that a request names, declared here or by another server. Where several servers may have it, it has the scopes of all of them.
  */
-export function entryOf(registry: Declarations, method: string, params: Params): Guarded | undefined {
-  const [first, ...others] = namedEntries(registry, method, params)
+export function entryOf(declarations: Declarations, method: string, params: Params): Guarded | undefined {
+  const [first, ...others] = namedEntries(declarations, method, params)
   return first && others.length > 0 ? mergeScopes([first, ...others]) : first
 }
 
 /** Everything that a request may be about, by the names in its params. */
-function namedEntries(registry: Declarations, method: string, params: Params): readonly Guarded[] {
+function namedEntries(declarations: Declarations, method: string, params: Params): readonly Guarded[] {
   const target = methods[method]?.target?.(params)
   if (!target) return []
-  const declared = declaredEntry(registry, target)
-  return declared ? [declared] : forwardedEntries(registry, forwardedName(target))
+  const declared = declaredEntry(declarations, target)
+  return declared ? [declared] : forwardedEntries(declarations, forwardedName(target))
 }
 
 /** The entry under the spelling that is sent to the other server. See `proxy()`. */
@@ -92,11 +92,11 @@ function forwardedName({ kind, name }: Target): ForwardedEntry {
   return { kind, name }
 }
 
-function declaredEntry(registry: Declarations, { kind, name }: Target): Guarded | undefined {
-  if (kind === 'tool') return registry.tools.get(name)
-  if (kind === 'prompt') return registry.prompts.get(name)
+function declaredEntry(declarations: Declarations, { kind, name }: Target): Guarded | undefined {
+  if (kind === 'tool') return declarations.tools.get(name)
+  if (kind === 'prompt') return declarations.prompts.get(name)
   // A template by its own text, or what serves a URI.
-  return registry.templates.get(name) ?? findResource(registry, name)?.resource
+  return declarations.templates.get(name) ?? findResource(declarations, name)?.resource
 }
 
 /** The entries of all servers that may have this one: which of them has it is known only once a request was sent. */

@@ -8,27 +8,27 @@ import { isPermitted, isVisible } from './methods/lists.ts'
 import { findReadable, findResource } from './methods/resources.ts'
 
 /** Whether a caller may subscribe to a resource, or to those of a template: it has to be allowed to read them. */
-export async function canSubscribe(registry: Declarations, caller: Caller, uri: string): Promise<boolean> {
-  const template = registry.templates.get(uri)
+export async function canSubscribe(declarations: Declarations, caller: Caller, uri: string): Promise<boolean> {
+  const template = declarations.templates.get(uri)
   // `authorize` decides by resource, so it cannot decide for all resources of a template.
   if (template?.authorize) return false
   if (!template && uriProblem(uri) !== undefined) return false
   return template
     ? isPermitted(template, caller) && isVisible(template, caller)
-    : (await findReadable(registry, caller, uri)) !== undefined
+    : (await findReadable(declarations, caller, uri)) !== undefined
 }
 
 /** @throws McpError `resource_not_found` when the caller may not subscribe */
-export async function checkSubscription(registry: Declarations, caller: Caller, uri: string): Promise<void> {
-  if (!(await canSubscribe(registry, caller, uri))) throw resourceNotFound(uri)
+export async function checkSubscription(declarations: Declarations, caller: Caller, uri: string): Promise<void> {
+  if (!(await canSubscribe(declarations, caller, uri))) throw resourceNotFound(uri)
 }
 
 /**
  * The topics of a change: the change itself, and the template that its resource comes from. Other templates that match the URI are left out: a
  * caller who may read their resources need not be allowed to read this one.
  */
-export function changeTopics(registry: Declarations, change: Change, recipients: Recipients = {}): string[] {
-  const item = 'resource' in change ? findResource(registry, change.resource)?.resource.item : undefined
+export function changeTopics(declarations: Declarations, change: Change, recipients: Recipients = {}): string[] {
+  const item = 'resource' in change ? findResource(declarations, change.resource)?.resource.item : undefined
   const changes = item && 'uriTemplate' in item ? [change, { resource: item.uriTemplate }] : [change]
   return changes.map((each) => topicOf(each, recipients))
 }

@@ -1,5 +1,5 @@
 /**
- * The vocabulary of revision 2026-07-28, in the order of its schema. Handlers, registry and engine know these shapes
+ * The vocabulary of revision 2026-07-28, in the order of its schema. Handlers, declarations and the engine know these shapes
  * only; older revisions are told as differences in revisions/.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/schema

@@ -54,7 +54,7 @@ server.tool(
   },
 )
 
-for (const { template } of server.registry.templates.values()) {
+for (const { template } of server.declarations.templates.values()) {
   if (!template) continue
   const { match } = template
   template.match = (uri) => {

@@ -615,7 +615,7 @@ const pluginsAndWorkers: readonly Case[] = [
       () =>
         plugged({
           [member]: () => 5,
-          validate: ({ registry }: Server) => void [registry.interceptors, registry.methods],
+          validate: ({ declarations }: Server) => void [declarations.interceptors, declarations.methods],
         }),
       `"${member}(runtime)" of the plugin "own" must be ${member === 'methods' ? 'an object of functions' : 'a function'}, not 5`,
     ],

@@ -37,7 +37,7 @@ const marking: Plugin = {
   name: 'marking',
   methods: () => ({
     'tools/call': (inner) => ({
-      offered: (registry, environment) => inner?.offered(registry, environment) ?? false,
+      offered: (declarations, environment) => inner?.offered(declarations, environment) ?? false,
       async answer(context) {
         const result = (await inner?.answer(context)) ?? {}
         return { ...result, _meta: { marked: true } }
@@ -50,7 +50,7 @@ const wrapping: Plugin = {
   name: 'wrapping',
   methods: () => ({
     'tools/list': (inner) => ({
-      offered: (registry, environment) => inner?.offered(registry, environment) ?? false,
+      offered: (declarations, environment) => inner?.offered(declarations, environment) ?? false,
       async answer(context) {
         const result = await inner?.answer(context)
         const tools = (result?.tools ?? []) as { description: string }[]
@@ -138,8 +138,8 @@ function problems(): string[] {
   const plugins: Plugin[] = [
     {
       name: 'needs tools',
-      validate({ registry }) {
-        if (registry.tools.size === 0) throw new Error('There are no tools')
+      validate({ declarations }) {
+        if (declarations.tools.size === 0) throw new Error('There are no tools')
       },
     },
     { name: 'late', validate: (async () => {}) as never },

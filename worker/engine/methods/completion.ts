@@ -11,8 +11,8 @@ import { isVisible } from './lists.ts'
 import { type Method, type MethodContext, readObject, readTarget, readText, readTexts } from './method.ts'
 import { findResource } from './resources.ts'
 
-export const hasCompletions = (registry: Declarations) =>
-  [registry.prompts, registry.templates].some((entries) =>
+export const hasCompletions = (declarations: Declarations) =>
+  [declarations.prompts, declarations.templates].some((entries) =>
     [...entries.values()].some((entry) => Object.keys(entry.complete).length > 0),
   )
 
@@ -86,14 +86,14 @@ async function readReference({ server, call }: MethodContext, ref: Params) {
   const caller = { principal: call.principal }
   if (ref.type === 'ref/prompt') {
     const name = readText(ref, 'name', 'params.ref')
-    const prompt = server.registry.prompts.get(name)
+    const prompt = server.declarations.prompts.get(name)
     if (!prompt || !(await isVisible(prompt, caller))) throw new McpError('invalid_params', `Unknown prompt: ${name}`)
     const names = (prompt.item.arguments ?? []).map((argument) => argument.name)
     return { names, completers: prompt.complete, owner: `The prompt "${name}"`, resource: undefined }
   }
   if (ref.type === 'ref/resource') {
     const uri = readText(ref, 'uri', 'params.ref')
-    const resource = server.registry.templates.get(uri) ?? findResource(server.registry, uri)?.resource
+    const resource = server.declarations.templates.get(uri) ?? findResource(server.declarations, uri)?.resource
     if (!resource || !(await isVisible(resource, caller))) {
       throw new McpError('invalid_params', `Unknown resource template: ${uri}`)
     }

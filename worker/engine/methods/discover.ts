@@ -12,29 +12,29 @@ import { hasResources } from './resources.ts'
 export const discover: Method = {
   offered: () => true,
   async answer({ server, environment }) {
-    const { registry } = server
+    const { declarations } = server
     return {
       supportedVersions,
-      capabilities: capabilitiesOf(registry, environment),
-      instructions: registry.options.instructions,
-      ...(registry.options.caching ?? uncached),
+      capabilities: capabilitiesOf(declarations, environment),
+      instructions: declarations.options.instructions,
+      ...(declarations.options.caching ?? uncached),
     }
   },
 }
 
 /** What this server can do. Only what is declared works, and the other way round. */
 export function capabilitiesOf(
-  registry: Declarations,
+  declarations: Declarations,
   { updates }: Pick<CallEnvironment, 'updates'>,
 ): ServerCapabilities {
   return {
     logging: {},
-    ...(hasCompletions(registry) && { completions: {} }),
-    ...(registry.tools.size > 0 && { tools: { listChanged: updates } }),
-    ...(hasResources(registry) && { resources: { subscribe: updates, listChanged: updates } }),
-    extensions: registry.extensions,
-    ...(registry.experimental && { experimental: registry.experimental }),
-    ...(registry.prompts.size > 0 && { prompts: { listChanged: updates } }),
+    ...(hasCompletions(declarations) && { completions: {} }),
+    ...(declarations.tools.size > 0 && { tools: { listChanged: updates } }),
+    ...(hasResources(declarations) && { resources: { subscribe: updates, listChanged: updates } }),
+    extensions: declarations.extensions,
+    ...(declarations.experimental && { experimental: declarations.experimental }),
+    ...(declarations.prompts.size > 0 && { prompts: { listChanged: updates } }),
   }
 }
 

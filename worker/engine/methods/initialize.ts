@@ -40,21 +40,21 @@ function negotiateSession(params: Params | undefined): NegotiatedSession {
 }
 
 async function initializeResult(
-  registry: Declarations,
+  declarations: Declarations,
   revision: Revision,
   environment: Pick<CallEnvironment, 'updates'>,
   principal: Principal | undefined,
 ): Promise<Result> {
-  const { instructions } = registry.options
+  const { instructions } = declarations.options
   // A level that was set would have to be remembered.
-  const { logging, ...others } = capabilitiesOf(registry, environment)
+  const { logging, ...others } = capabilitiesOf(declarations, environment)
   return {
     protocolVersion: revision.date,
     capabilities: {
       ...revision.server(environment.updates ? { logging, ...others } : others),
-      ...(await registry.capabilities?.(revision, principal)),
+      ...(await declarations.capabilities?.(revision, principal)),
     },
-    serverInfo: revision.implementation(implementationOf(registry)),
+    serverInfo: revision.implementation(implementationOf(declarations)),
     instructions,
   }
 }

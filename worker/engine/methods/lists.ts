@@ -51,7 +51,7 @@ export async function page<E>(
   identify: (entry: E) => string,
   personal: boolean,
 ): Promise<Result> {
-  const { pageSize = 1000, caching = uncached } = server.registry.options
+  const { pageSize = 1000, caching = uncached } = server.declarations.options
   const purpose = `cursor:${call.method}`
   const start = await startOf(call.params.cursor)
   const end = start + pageSize

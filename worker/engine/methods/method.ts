@@ -33,7 +33,7 @@ export interface Method {
   /** What the params name: the request needs its scopes. The params have not been validated. */
   target?(params: Params): Target | undefined
   /** Whether the server has anything that the method is for. */
-  offered(registry: Declarations, environment: Pick<CallEnvironment, 'updates'>): boolean
+  offered(declarations: Declarations, environment: Pick<CallEnvironment, 'updates'>): boolean
   /** The scopes that each request takes. Default: those of what the request names. */
   readonly requiredScopes?: readonly string[]
   /** The scopes of what a handle in the params stands for. @param open of the seals of the principal: handles of other principals have none */
@@ -66,7 +66,7 @@ export interface InitializeMethod {
   /** @throws McpError `invalid_envelope` for params that are invalid, or too large for the id of a session */
   negotiate(params: Params | undefined): NegotiatedSession
   answer(
-    registry: Declarations,
+    declarations: Declarations,
     revision: Revision,
     environment: Pick<CallEnvironment, 'updates'>,
     principal: Principal | undefined,

@@ -8,11 +8,12 @@ import type { Result } from '../../protocol/types.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { callHandler, type Method, readTarget, readText, readTexts } from './method.ts'
 
-const offered = (registry: Declarations) => registry.prompts.size > 0
+const offered = (declarations: Declarations) => declarations.prompts.size > 0
 
 export const listPrompts: Method = {
   offered,
-  answer: (context) => listMethod(context, 'prompts', context.server.registry.prompts.values(), (item) => item.name),
+  answer: (context) =>
+    listMethod(context, 'prompts', context.server.declarations.prompts.values(), (item) => item.name),
 }
 
 export const getPrompt: Method = {
@@ -22,7 +23,7 @@ export const getPrompt: Method = {
   async answer(methodContext) {
     const { server, call, context } = methodContext
     const name = readText(call.params, 'name')
-    const prompt = server.registry.prompts.get(name)
+    const prompt = server.declarations.prompts.get(name)
     if (!prompt || !(await isVisible(prompt, { principal: call.principal }))) {
       throw new McpError('invalid_params', `Unknown prompt: ${name}`)
     }

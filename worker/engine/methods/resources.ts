@@ -11,12 +11,13 @@ import { normalizeUri, uriProblem } from '../../protocol/uri.ts'
 import { isPermitted, isVisible, listMethod, page, uncached, variesByCaller, visibleEntries } from './lists.ts'
 import { callHandler, type Method, readTarget, readText } from './method.ts'
 
-export const hasResources = (registry: Declarations) => registry.resources.size > 0 || registry.templates.size > 0
+export const hasResources = (declarations: Declarations) =>
+  declarations.resources.size > 0 || declarations.templates.size > 0
 
 export const listResources: Method = {
   offered: hasResources,
   async answer(context) {
-    const { resources, templates } = context.server.registry
+    const { resources, templates } = context.server.declarations
     const caller = { principal: context.call.principal }
     const all = [...resources.values(), ...templates.values()]
     const listed = await Promise.all((await visibleEntries(all, caller)).map((resource) => listedBy(resource, caller)))
@@ -43,7 +44,7 @@ const describing = new Set(['name', 'title', 'description', 'mimeType', 'size', 
 export const listResourceTemplates: Method = {
   offered: hasResources,
   answer(context) {
-    const templates = context.server.registry.templates.values()
+    const templates = context.server.declarations.templates.values()
     return listMethod(context, 'resourceTemplates', templates, (item) => (item as ResourceTemplateItem).uriTemplate)
   },
 }
@@ -55,7 +56,7 @@ export const readResource: Method = {
   async answer(methodContext) {
     const { server, call, context } = methodContext
     const uri = readUri(readText(call.params, 'uri'))
-    const match = await findReadable(server.registry, { principal: call.principal }, uri)
+    const match = await findReadable(server.declarations, { principal: call.principal }, uri)
     if (!match) throw resourceNotFound(uri)
     const { resource, variables } = match
     const withUri = Object.assign(context, { uri })
@@ -68,10 +69,10 @@ export const readResource: Method = {
 }
 
 /** What serves a URI: a fixed resource first, then the first template that expands to it. */
-export function findResource(registry: Declarations, uri: string) {
-  const fixed = registry.resources.get(uri) ?? findEquivalent(registry, uri)
+export function findResource(declarations: Declarations, uri: string) {
+  const fixed = declarations.resources.get(uri) ?? findEquivalent(declarations, uri)
   if (fixed) return { resource: fixed, variables: {} }
-  for (const resource of registry.templates.values()) {
+  for (const resource of declarations.templates.values()) {
     const variables = resource.template?.match(uri)
     if (variables) return { resource, variables }
   }
@@ -90,8 +91,8 @@ function findEquivalent({ resources }: Declarations, uri: string): Resource | un
 }
 
 /** What serves a URI, if this caller may read it. */
-export async function findReadable(registry: Declarations, caller: Caller, uri: string) {
-  const match = findResource(registry, uri)
+export async function findReadable(declarations: Declarations, caller: Caller, uri: string) {
+  const match = findResource(declarations, uri)
   if (!match || !isPermitted(match.resource, caller) || !(await isVisible(match.resource, caller))) return undefined
   const { authorize } = match.resource
   return !authorize || (await authorize(caller, match.variables)) === true ? match : undefined

@@ -7,7 +7,7 @@
 import { type ListenMethod, readTarget, readText, type SessionMethod } from './method.ts'
 import { hasResources, readUri } from './resources.ts'
 
-const offered: SessionMethod['offered'] = (registry, { updates }) => updates && hasResources(registry)
+const offered: SessionMethod['offered'] = (declarations, { updates }) => updates && hasResources(declarations)
 
 const target: SessionMethod['target'] = ({ uri }) => readTarget('resource', uri)
 

@@ -11,12 +11,12 @@ import type { Call } from '../call.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { callHandler, type Method, type MethodContext, readObject, readTarget, readText } from './method.ts'
 
-const offered = (registry: Declarations) => registry.tools.size > 0
+const offered = (declarations: Declarations) => declarations.tools.size > 0
 
 export const listTools: Method = {
   offered,
   answer: (context) =>
-    listMethod(context, 'tools', context.server.registry.tools.values(), (item) => (item as ToolItem).name),
+    listMethod(context, 'tools', context.server.declarations.tools.values(), (item) => (item as ToolItem).name),
 }
 
 export const callTool: Method = {
@@ -26,7 +26,7 @@ export const callTool: Method = {
   async answer(context) {
     const { server, call } = context
     const name = readText(call.params, 'name')
-    const tool = server.registry.tools.get(name)
+    const tool = server.declarations.tools.get(name)
     if (!tool || !(await isVisible(tool, { principal: call.principal }))) {
       throw new McpError('invalid_params', `Unknown tool: ${name}`)
     }
@@ -67,7 +67,7 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
 }
 
 /** The arguments that a call must repeat in headers: none for other methods, and for a tool that the caller may not use. */
-export async function mirroredParameters(registry: Declarations, call: Call): Promise<readonly HeaderParameter[]> {
-  const tool = call.method === 'tools/call' ? registry.tools.get(call.params.name as string) : undefined
+export async function mirroredParameters(declarations: Declarations, call: Call): Promise<readonly HeaderParameter[]> {
+  const tool = call.method === 'tools/call' ? declarations.tools.get(call.params.name as string) : undefined
   return tool?.mirrored.length && (await isVisible(tool, { principal: call.principal })) ? tool.mirrored : []
 }

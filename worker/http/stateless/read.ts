@@ -33,9 +33,9 @@ export async function readStateless(
   host: Host,
 ): Promise<StatelessCalls> {
   const call = callOf(message, revision, envelope, access, host)
-  const { registry } = host.server
-  checkStandardHeaders(request.headers, call.method, call.params, methodOf(registry, call)?.named)
-  checkMirroredParameters(request.headers, await mirroredParameters(registry, call), call.params.arguments)
+  const { declarations } = host.server
+  checkStandardHeaders(request.headers, call.method, call.params, methodOf(declarations, call)?.named)
+  checkMirroredParameters(request.headers, await mirroredParameters(declarations, call), call.params.arguments)
   return { calls: [{ message, call }], batch: false, revision }
 }
 

@@ -33,9 +33,9 @@ export async function outcomeAnswer(
 }
 
 export function resultAnswer({ message, call }: StatelessCall, result: Result, host: Host): HttpAnswer {
-  const { registry } = host.server
-  const sign = call.revision.stateless ? addServerInfo(registry, call.method) : undefined
-  return { status: 200, text: serializeResult(message.id, registry, call, result, sign) }
+  const { declarations } = host.server
+  const sign = call.revision.stateless ? addServerInfo(declarations, call.method) : undefined
+  return { status: 200, text: serializeResult(message.id, declarations, call, result, sign) }
 }
 
 export function errorAnswer({ message, call }: StatelessCall, thrown: unknown, { report }: Host): HttpAnswer {
@@ -45,8 +45,8 @@ export function errorAnswer({ message, call }: StatelessCall, thrown: unknown, {
 }
 
 /** Names the server in a result: `server/discover` has its whole description, other results its name and version. */
-const addServerInfo = (registry: Declarations, method: string) => (result: Result) => {
-  const all = implementationOf(registry)
+const addServerInfo = (declarations: Declarations, method: string) => (result: Result) => {
+  const all = implementationOf(declarations)
   const info = method === 'server/discover' ? all : { name: all.name, version: all.version }
   return { ...result, _meta: { ...result._meta, [serverInfoKey]: info } }
 }

@@ -57,7 +57,7 @@ export async function readRound(call: Call, seals: Seals, host: Host): Promise<R
   const { requestState, inputResponses = {} } = call.params
   if (!methodsThatAsk.has(call.method)) return { journal: emptyJournal }
   if (!isObject(inputResponses)) throw new McpError('invalid_params', 'params.inputResponses must be an object')
-  const isOnce = isSingleUse(host.server.registry, call)
+  const isOnce = isSingleUse(host.server.declarations, call)
   if (requestState === undefined) {
     // A response without a state could be sent any number of times.
     return { journal: isOnce ? emptyJournal : answeredBy(emptyJournal, inputResponses) }
@@ -104,7 +104,7 @@ export async function sealRound(
 ): Promise<string> {
   // A state that was not answered keeps its name: two states with names of their own could both be used.
   const name = round.answers ? undefined : round.name
-  const isOnce = isSingleUse(host.server.registry, call)
+  const isOnce = isSingleUse(host.server.declarations, call)
   const sealedState: SealedState = isOnce
     ? { name: name ?? crypto.randomUUID(), answerBy: Date.now() + answerTimeoutMs }
     : {}

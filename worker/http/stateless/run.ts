@@ -43,7 +43,7 @@ export function runStateless(
   }
 }
 
-const hasInterceptors = ({ server }: Host) => server.registry.interceptors.length > 0
+const hasInterceptors = ({ server }: Host) => server.declarations.interceptors.length > 0
 
 /** Counts and runs one round of a call. Never throws. */
 async function answerCall(

@@ -67,10 +67,10 @@ class ResourceServer {
     if (!this.#options.requireScopesEverywhere) return
     const count = countDeclared(server)
     // What is declared after serve() was called is looked at with the next request.
-    if (this.#scopedEntries.get(server.registry) === count) return
+    if (this.#scopedEntries.get(server.declarations) === count) return
     const open = findUnscoped(server)
     if (open.length === 0) {
-      this.#scopedEntries.set(server.registry, count)
+      this.#scopedEntries.set(server.declarations, count)
       return
     }
     throw new Error(`Without scopes: ${open.join(', ')}. Give each some, or scopes: [] for every signed-in caller`)

@@ -18,7 +18,7 @@ export const findUnscoped = (server: Server): string[] =>
     .filter(({ scopes }) => scopes === undefined)
     .map(({ what }) => what)
 
-function declared({ registry: { tools, resources, templates, prompts, forwarded, methods } }: Server) {
+function declared({ declarations: { tools, resources, templates, prompts, forwarded, methods } }: Server) {
   const of = (
     word: string,
     entries: Iterable<readonly [string, { readonly scopes?: readonly string[] | undefined }]>,
@@ -45,5 +45,5 @@ const extraMethods = (methods: Declarations['methods']) =>
 
 /** How much a server declares, so that what is declared later is noticed: nothing is taken back. */
 export const countDeclared = ({
-  registry: { tools, resources, templates, prompts, forwarded, methods },
+  declarations: { tools, resources, templates, prompts, forwarded, methods },
 }: Server): number => methods.size + tools.size + resources.size + templates.size + prompts.size + forwarded.length

@@ -36,7 +36,7 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
   checkOptions('mount()', options, { prefix: kind.string })
   return (server) => {
     const draft = draftOf(server)
-    const part = mounted.registry
+    const part = mounted.declarations
     const prefix = server.prefix + (options.prefix ?? '')
     const interceptors = withPrefix(prefix, part.interceptors)
     const ownEntries = new Set<object>()

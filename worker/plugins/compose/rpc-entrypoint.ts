@@ -40,11 +40,11 @@ const absoluteUrl: Kind = [
 ]
 
 /** The headers that repeat what a method of an extension, or the schema of a tool, names: the server refuses requests without. */
-function headersOfServer(registry: Declarations, method: string, params: Params): Record<string, string> {
+function headersOfServer(declarations: Declarations, method: string, params: Params): Record<string, string> {
   // Plugins add methods of this type: the declarations are below the engine, and do not know it.
-  const { named } = (registry.methods.get(method) ?? callMethod(method) ?? {}) as Partial<Method>
+  const { named } = (declarations.methods.get(method) ?? callMethod(method) ?? {}) as Partial<Method>
   const name = named && params[named]
-  const tool = method === 'tools/call' ? registry.tools.get(String(params.name)) : undefined
+  const tool = method === 'tools/call' ? declarations.tools.get(String(params.name)) : undefined
   return {
     ...(typeof name === 'string' && { 'Mcp-Name': encodeHeader(name) }),
     ...parameterHeaders(tool?.mirrored ?? [], params.arguments),
@@ -72,7 +72,7 @@ export function rpcEntrypoint(worker: ServedWorker, endpoint: RpcEntrypointOptio
           'Content-Type': 'application/json',
           Accept: 'application/json',
           ...requestHeaders(date, method, params),
-          ...headersOfServer(worker.server.registry, method, params),
+          ...headersOfServer(worker.server.declarations, method, params),
           ...(token && { Authorization: `Bearer ${token}` }),
         },
         body: JSON.stringify({ jsonrpc: '2.0', id: 1, method, params: enveloped(params, date, envelope) }),

@@ -17,13 +17,13 @@ export type Described = {
 const mark = 'edgemcp describes itself: '
 
 /** Prints what a server is, once everything is declared, where `EDGEMCP_DESCRIBE` asks for it: `edgemcp doctor` reads it. */
-export function describe(registry: Declarations, options: Described, env: object): void {
+export function describe(declarations: Declarations, options: Described, env: object): void {
   if (!Reflect.get(env, 'EDGEMCP_DESCRIBE')) return
-  queueMicrotask(() => console.log(mark + JSON.stringify(descriptionOf(registry, options))))
+  queueMicrotask(() => console.log(mark + JSON.stringify(descriptionOf(declarations, options))))
 }
 
-function descriptionOf(registry: Declarations, served: Described) {
-  const { options, tools, resources, templates, prompts } = registry
+function descriptionOf(declarations: Declarations, served: Described) {
+  const { options, tools, resources, templates, prompts } = declarations
   const { auth, plugins = [], path = '/mcp', sessions, origins, hosts = [], durableObjects } = served
   const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
   const has = (name: string) => plugins.some((plugin) => plugin.name === name)
@@ -53,7 +53,7 @@ function descriptionOf(registry: Declarations, served: Described) {
       tasks: has('tasks'),
     },
     path,
-    needsState: limiter?.needsState?.(registry) ?? [],
+    needsState: limiter?.needsState?.(declarations) ?? [],
     sessions: sessions !== false,
     origins,
     hosts,

@@ -35,7 +35,7 @@ type Beside = {
  * @returns the auth and the plugins to serve it with: the inspector has the path `/`
  */
 export function watch<O extends Guards & Described>(
-  registry: Declarations,
+  declarations: Declarations,
   options: O,
   { env, names, base }: Beside,
 ): { auth: Auth | undefined; plugins: readonly AnyPlugin[] } {
@@ -44,24 +44,24 @@ export function watch<O extends Guards & Described>(
   const hasTasks = plugins.some(({ name }) => name === 'tasks')
   warnOfOldDate()
   warnOfMalformedKeys()
-  if (options.sessions !== false) warnOfSharedClass(registry, options, names.session)
-  warnOfUnguarded(registry, { auth, limiter })
-  describe(registry, options, env)
+  if (options.sessions !== false) warnOfSharedClass(declarations, options, names.session)
+  warnOfUnguarded(declarations, { auth, limiter })
+  describe(declarations, options, env)
   exposeStorage(base)
-  warnOfMissingState(registry, limiter, names.state)
+  warnOfMissingState(declarations, limiter, names.state)
   const classes = { session: options.sessions === false ? undefined : names.session, plugins: names.plugins }
   return {
     auth: auth && withMadeUp(auth, env),
-    plugins: [watching(registry, env, hasTasks, classes), ...withInspector(plugins, env, auth)],
+    plugins: [watching(declarations, env, hasTasks, classes), ...withInspector(plugins, env, auth)],
   }
 }
 
 /** Looks on while handlers run. What is declared and exported is known when somebody calls. */
-function watching(registry: Declarations, env: object, hasTasks: boolean, classes: RequiredClasses): Plugin {
+function watching(declarations: Declarations, env: object, hasTasks: boolean, classes: RequiredClasses): Plugin {
   let isFirst = true
   const warnAtFirst: Interceptor = (_, next) => {
     if (isFirst) {
-      if (!hasTasks) warnOfMissingTasks(registry)
+      if (!hasTasks) warnOfMissingTasks(declarations)
       warnOfMissingExports(classes)
     }
     isFirst = false

@@ -3,23 +3,23 @@ import type { AnyPlugin } from '../../plugin.ts'
 import { migrationFor } from './migration.ts'
 
 /** Who keeps sessions in a class: the first server that was served with it. */
-const owners = new Map<string, { readonly registry: Declarations; readonly path: string }>()
+const owners = new Map<string, { readonly declarations: Declarations; readonly path: string }>()
 
 /**
  * Warns when another server was served with the same class of sessions. The class runs the handlers of one server only, so requests of the
  * other server's sessions are refused.
  */
 export function warnOfSharedClass(
-  registry: Declarations,
+  declarations: Declarations,
   { path = '/mcp', plugins = [] }: { readonly path?: string; readonly plugins?: readonly AnyPlugin[] },
   className: string,
 ): void {
   const owner = owners.get(className)
-  if (!owner) return void owners.set(className, { registry, path })
-  const { name } = registry.options
-  const first = owner.registry.options.name
+  if (!owner) return void owners.set(className, { declarations, path })
+  const { name } = declarations.options
+  const first = owner.declarations.options.name
   // An endpoint that is made on demand may be made again.
-  if (owner.registry === registry || (first === name && owner.path === path)) return
+  if (owner.declarations === declarations || (first === name && owner.path === path)) return
   const own = ownClasses(
     name,
     plugins.flatMap(({ objects = {} }) => Object.keys(objects)),

@@ -90,7 +90,7 @@ const wasRefused = ({ rejection, request }: IncomingRequest, { status }: Respons
 
 /** Does the interceptor of `observe()` see this message? */
 const isCall = (message: Message, { server }: ServerInfo): boolean =>
-  isRequest(message) && (server.registry.methods.has(message.method) || callMethod(message.method) !== undefined)
+  isRequest(message) && (server.declarations.methods.has(message.method) || callMethod(message.method) !== undefined)
 
 function cameOf(
   { status, reason }: Pick<End, 'status' | 'reason'>,

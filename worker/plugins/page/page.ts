@@ -18,11 +18,14 @@ export async function writePage(request: Request, host: ServerInfo): Promise<Res
   return htmlResponse(request, page, [`style-src ${styleHash}`, `script-src ${scriptHash}`, 'img-src data:'])
 }
 
-async function write(request: Request, { auth, hasSessions, paths, server: { registry } }: ServerInfo): Promise<Html> {
-  const { name, version, title = name, description } = registry.options
+async function write(
+  request: Request,
+  { auth, hasSessions, paths, server: { declarations } }: ServerInfo,
+): Promise<Html> {
+  const { name, version, title = name, description } = declarations.options
   const { origin } = new URL(request.url)
   const url = origin + paths.mcp
-  const kind = registry.tools.size > 0 ? 'tools' : registry.prompts.size > 0 ? 'prompts' : 'resources'
+  const kind = declarations.tools.size > 0 ? 'tools' : declarations.prompts.size > 0 ? 'prompts' : 'resources'
   return html`<!doctype html>
 <html lang="en">
 <meta name="viewport" content="width=device-width">
@@ -36,7 +39,7 @@ ${section('Connect', linesFor(slug(name), url, `${kind}/list`, auth !== undefine
 ${
   // Behind auth, what there is is told to callers only.
   !auth && [
-    await offers(registry),
+    await offers(declarations),
     section('Protocol', [
       html`<p>MCP ${revisions.map(({ date }) => date).join(', ')}</p>`,
       hasSessions && html`<p>HTTP+SSE, for older clients: <code>${origin + paths.sse}</code></p>`,

@@ -73,7 +73,7 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
 
   return {
     validate(server) {
-      readOwn(server.registry)
+      readOwn(server.declarations)
     },
 
     ...(time < Number.POSITIVE_INFINITY && { handlerTimeMs: time }),
@@ -86,8 +86,8 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
       if (length > longest) {
         throw new McpError('content_too_large', `The arguments of a call have at most ${longest} characters`)
       }
-      const limits = limitsOf(server.registry, attempt)
-      const { release } = await slotsOf(attempt, limits, server.registry)
+      const limits = limitsOf(server.declarations, attempt)
+      const { release } = await slotsOf(attempt, limits, server.declarations)
       if (attempt.endsWithSignal) attempt.signal().addEventListener('abort', release, { once: true })
       try {
         const error = isResumed ? undefined : await exhausted(limits, caller, { server, state }, attempt.post)
@@ -121,9 +121,11 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
 
     // Written out, so that bundlers leave nothing of it to a deployment.
     ...(globalThis.process?.env?.NODE_ENV === 'development' && {
-      needsState: (registry: Declarations) => [
+      needsState: (declarations: Declarations) => [
         ...counters(common, 'rateLimit()'),
-        ...limited(registry).flatMap(({ owner, what, limit }) => counters(readLimit(limit, what, owner), `"${what}"`)),
+        ...limited(declarations).flatMap(({ owner, what, limit }) =>
+          counters(readLimit(limit, what, owner), `"${what}"`),
+        ),
       ],
     }),
 
@@ -150,32 +152,32 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
   }
 
   /** @throws Error with one sentence that names the fix */
-  function readOwn(registry: Declarations): void {
-    for (const { owner, what, limit } of limited(registry)) {
+  function readOwn(declarations: Declarations): void {
+    for (const { owner, what, limit } of limited(declarations)) {
       if (!read.has(limit)) read.set(limit, readLimit(limit, what, owner))
     }
   }
 
   /** The limits of the server, and those of what a call is about. */
   function limitsOf(
-    registry: Declarations,
+    declarations: Declarations,
     { method, params = {} }: Pick<CallAttempt, 'method'> & Partial<CallAttempt>,
   ) {
-    const limit = entryOf(registry, method, params)?.rateLimit
+    const limit = entryOf(declarations, method, params)?.rateLimit
     // What is declared after serve() was called is read when it is first used.
-    if (limit && !read.has(limit)) readOwn(registry)
+    if (limit && !read.has(limit)) readOwn(declarations)
     const own = limit && read.get(limit)
     return own ? [common, own] : [common]
   }
 
-  async function slotsOf(attempt: CallAttempt, limits: readonly Read[], registry: Declarations) {
+  async function slotsOf(attempt: CallAttempt, limits: readonly Read[], declarations: Declarations) {
     const { caller } = attempt
     const bounded = limits.filter(({ concurrent }) => concurrent < Number.POSITIVE_INFINITY)
     if (attempt.isResumed) {
       const requested = bounded.map(({ what, concurrent }) => ({ key: `${caller} ${what}`, most: concurrent }))
       return slots.takeWhenFree(requested, leaseMs, attempt.signal())
     }
-    const parked = bounded.length > 0 ? attempt.parked().flatMap((other) => limitsOf(registry, other)) : []
+    const parked = bounded.length > 0 ? attempt.parked().flatMap((other) => limitsOf(declarations, other)) : []
     const entered = slots.take(
       bounded.map((limit) => ({
         key: `${caller} ${limit.what}`,
@@ -209,7 +211,9 @@ export function limiter(options: RateLimitOptions, bindings: () => Readonly<Reco
       const binding = bindings()[bindingOf(rate)] as RateLimiting | undefined
       // Without the platform's the exact counter does it, which costs a request to an object.
       if (!binding) count(what, rate, 'rate')
-      else if (!(await binding.limit({ key: `${serverInfo.server.registry.options.name} ${caller} ${what}` })).success)
+      else if (
+        !(await binding.limit({ key: `${serverInfo.server.declarations.options.name} ${caller} ${what}` })).success
+      )
         return spent(what, rate, rate.seconds, 'rate')
     }
     const full = counted.length > 0 ? await take(serverInfo, caller, counted, post) : undefined

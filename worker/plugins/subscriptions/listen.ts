@@ -40,7 +40,7 @@ const retryAfterSeconds = 60
 
 export type ListenRequest = {
   readonly message: RequestMessage
-  readonly registry: Declarations
+  readonly declarations: Declarations
   readonly principal: Principal | undefined
   /** The IP address of the client, where the platform states it. */
   readonly address: string | undefined
@@ -56,12 +56,12 @@ export type ListenRequest = {
  * @throws McpError `invalid_params` for an invalid filter, `out_of_bounds` for one that is too large for one stream
  */
 export async function listen({ message, principal, ...request }: ListenRequest): Promise<SubscriptionStream> {
-  const { registry, shards, options, open } = request
+  const { declarations, shards, options, open } = request
   const requested = readFilter(message.params)
   // Measured before anything is asked about any of its URIs.
   topicsText(topicsOf(requested))
-  const filter = await permitted(requested, registry, principal)
-  const extra = await registry.subscriptionFilters?.(message.params as Params, open, principal)
+  const filter = await permitted(requested, declarations, principal)
+  const extra = await declarations.subscriptionFilters?.(message.params as Params, open, principal)
   const topics = topicsText([...topicsOf(filter), ...(extra?.topics ?? [])])
   const _meta = { [subscriptionIdKey]: message.id }
   const tagged = ({ method, params }: Notification) =>
@@ -118,15 +118,15 @@ async function listenerOf(principal: Principal | undefined, address: string | un
 /** The part of a filter that is offered here and open to this caller. */
 async function permitted(
   filter: SubscriptionFilter,
-  registry: Declarations,
+  declarations: Declarations,
   principal: Principal | undefined,
 ): Promise<SubscriptionFilter> {
   const { resourceSubscriptions, ...lists } = supportedFilter(filter, {
-    tools: registry.tools.size > 0,
-    prompts: registry.prompts.size > 0,
-    resources: hasResources(registry),
+    tools: declarations.tools.size > 0,
+    prompts: declarations.prompts.size > 0,
+    resources: hasResources(declarations),
   })
   if (!resourceSubscriptions) return lists
-  const allowed = await Promise.all(resourceSubscriptions.map((uri) => canSubscribe(registry, { principal }, uri)))
+  const allowed = await Promise.all(resourceSubscriptions.map((uri) => canSubscribe(declarations, { principal }, uri)))
   return { ...lists, resourceSubscriptions: resourceSubscriptions.filter((_, index) => allowed[index]) }
 }

@@ -139,7 +139,7 @@ export async function taskResult(methodContext: MethodContext, site: Site): Prom
       if (error.kind === 'missing_client_capability') return relatedResult(toolError(error.message) as Result, taskId)
       throw errorIn({ error })
     } else if (result) {
-      const outputSchema = methodContext.server.registry.tools.get(view.tool ?? '')?.item.outputSchema
+      const outputSchema = methodContext.server.declarations.tools.get(view.tool ?? '')?.item.outputSchema
       return relatedResult(call.revision.result('tools/call', result, { outputSchema }), taskId)
     } else if (view.status === 'cancelled') {
       throw new McpError('invalid_params', cancelled)

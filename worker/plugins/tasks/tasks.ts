@@ -136,7 +136,7 @@ function hostOf({ declarations, object, plugins, seals, report }: Runtime, optio
       const server = endpointFor(call)?.server
       if (server) return server
       refuseOtherPlugins(call.plugins, plugins, 'McpTask')
-      return { registry: declarations }
+      return { declarations }
     },
     seals,
     state: (name) => object('McpState', name),
@@ -218,7 +218,7 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
   const { server, call } = context
   const { name, task } = call.params
   // A name of another type names no tool, as for scopes and limits.
-  const tool = typeof name === 'string' ? server.registry.tools.get(name) : undefined
+  const tool = typeof name === 'string' ? server.declarations.tools.get(name) : undefined
   if (!tool || !(await isVisible(tool, { principal: call.principal }))) return calls.answer(context)
   const options = taskOptions(tool)
   const { scopes = [] } = tool
@@ -246,7 +246,7 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
 async function list(context: MethodContext, listMethod: Method): Promise<Result> {
   const listed = await listMethod.answer(context)
   if (!hasExperimentalTasks(context.call.revision)) return listed
-  const { tools } = context.server.registry
+  const { tools } = context.server.declarations
   const items = (listed.tools as Tool['item'][]).map((item) => {
     const options = taskOptions(tools.get(item.name))
     return options ? { ...item, ...experimental.supportOf(options) } : item

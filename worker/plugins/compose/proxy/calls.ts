@@ -40,7 +40,7 @@ async function upstreamFor(
   proxies: readonly Proxied[],
 ): Promise<{ owner: Proxied; name: string } | undefined> {
   const { name } = context.call.params
-  const { tools, prompts } = context.server.registry
+  const { tools, prompts } = context.server.declarations
   if (typeof name !== 'string' || (kind === 'tool' ? tools : prompts).has(name)) return undefined
   const list = kind === 'tool' ? 'tools/list' : 'prompts/list'
   const owner = await upstreamForName(context, list, name, permittedFor(context, kind, name, proxies))
@@ -53,7 +53,7 @@ export const readResource = async (
   proxies: readonly Proxied[],
 ): Promise<Result> => {
   const uri = readUri(readText(context.call.params, 'uri'))
-  if (findResource(context.server.registry, uri)) return ownMethod.answer(context)
+  if (findResource(context.server.declarations, uri)) return ownMethod.answer(context)
   let problem: McpError | undefined
   // Scopes are decided for this spelling, so no other one may be sent.
   const canonical = canonicalUri(uri)
@@ -100,7 +100,7 @@ export const complete = async (
   ownMethod: Method,
   proxies: readonly Proxied[],
 ): Promise<Result> => {
-  const { registry } = context.server
+  const { declarations } = context.server
   const ref = readObject(context.call.params, 'ref')
   const owner = await referred()
   if (!owner) return answerLocally(context, ownMethod, proxies, 'completions')
@@ -114,11 +114,11 @@ export const complete = async (
 
   async function referred(): Promise<Proxied | undefined> {
     const { type, name, uri } = ref
-    if (type === 'ref/prompt' && typeof name === 'string' && !registry.prompts.has(name)) {
+    if (type === 'ref/prompt' && typeof name === 'string' && !declarations.prompts.has(name)) {
       return upstreamForName(context, 'prompts/list', name, permittedFor(context, 'prompt', name, proxies))
     }
     if (type !== 'ref/resource' || typeof uri !== 'string') return undefined
-    if (registry.templates.has(uri) || findResource(registry, uri)) return undefined
+    if (declarations.templates.has(uri) || findResource(declarations, uri)) return undefined
     const canonical = canonicalTemplate(uri)
     return (await upstreamsForUri(context, canonical, permittedFor(context, 'resource', canonical, proxies)))[0]
   }
@@ -131,9 +131,9 @@ async function answerLocally(
   proxies: readonly Proxied[],
   feature: Feature,
 ): Promise<Result> {
-  const { registry } = context.server
-  const isOwn = ownMethod.offered(registry, context.environment)
-  if (!isOwn && !(await besides(registry, proxies, context.call.principal))[feature])
+  const { declarations } = context.server
+  const isOwn = ownMethod.offered(declarations, context.environment)
+  if (!isOwn && !(await besides(declarations, proxies, context.call.principal))[feature])
     throw notFound(context.call.method)
   return ownMethod.answer(context)
 }

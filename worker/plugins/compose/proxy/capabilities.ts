@@ -9,11 +9,11 @@ const patience = 5_000
 
 /** What servers behind this one offer that it does not offer itself. That they change nobody is told. */
 export async function besides(
-  registry: Declarations,
+  declarations: Declarations,
   proxies: readonly Proxied[],
   principal: Principal | undefined,
 ): Promise<ServerCapabilities> {
-  const ownServer = capabilitiesOf(registry, { updates: false })
+  const ownServer = capabilitiesOf(declarations, { updates: false })
   const all = await Promise.all(proxies.map((proxied) => offeredBy(proxied, principal)))
   const capabilities = features.filter((feature) => !ownServer[feature] && all.some((offered) => offered[feature]))
   return Object.fromEntries(capabilities.map((feature) => [feature, {}]))

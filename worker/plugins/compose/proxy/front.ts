@@ -14,7 +14,7 @@ import { type List, notFound, type Proxied } from './proxied.ts'
 /** The servers that each stands before, in the order in which they are asked. */
 const behind = new WeakMap<Declarations, Proxied[]>()
 
-export const proxiesOf = (registry: Declarations): readonly Proxied[] => behind.get(registry) ?? []
+export const proxiesOf = (declarations: Declarations): readonly Proxied[] => behind.get(declarations) ?? []
 
 /** An answer of this server or of those behind it. @param own what answers from what is declared here */
 export type Relay = (context: MethodContext, ownMethod: Method, proxies: readonly Proxied[]) => Promise<Result>
@@ -37,8 +37,8 @@ const relays: Readonly<Record<string, Relay>> = {
 }
 
 /** Whether a server's method of this name is a relay, which each server with proxies has for its own. */
-export const isRelay = (registry: Declarations, name: string): boolean =>
-  behind.has(registry) && Object.hasOwn(relays, name)
+export const isRelay = (declarations: Declarations, name: string): boolean =>
+  behind.has(declarations) && Object.hasOwn(relays, name)
 
 /** Puts a server before these, and before those that it stands before already. */
 export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxied[]): void {
@@ -83,7 +83,7 @@ async function discovered(context: MethodContext, ownMethod: Method, proxies: re
   if (!call.revision.requests.has(call.method)) throw notFound(call.method)
   const [result, more] = await Promise.all([
     ownMethod.answer(context),
-    upstreamCapabilities(server.registry, proxies, call.principal),
+    upstreamCapabilities(server.declarations, proxies, call.principal),
   ])
   const capabilities = { ...more, ...(isObject(result.capabilities) && result.capabilities) }
   return { ...result, capabilities, ttlMs: 0, cacheScope: 'private' }

@@ -13,7 +13,7 @@ export async function listed(
   proxies: readonly Proxied[],
 ): Promise<Result> {
   const { member, id } = lists[list]
-  const isOwn = ownMethod.offered(context.server.registry, context.environment)
+  const isOwn = ownMethod.offered(context.server.declarations, context.environment)
   const first: Result = isOwn ? await ownMethod.answer(context) : { [member]: [] }
   if (first.nextCursor !== undefined) return first
   const others = await Promise.all(proxies.map((proxied) => entriesOf(proxied, context, list)))

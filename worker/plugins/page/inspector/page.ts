@@ -25,9 +25,9 @@ export async function inspectorPage(request: Request, host: ServerInfo, access: 
   ])
 }
 
-function write({ auth, hasSessions, paths, server: { registry } }: ServerInfo, access: Access): Html {
+function write({ auth, hasSessions, paths, server: { declarations } }: ServerInfo, access: Access): Html {
   const isDeveloper = access === 'developer'
-  const { name, title = name } = registry.options
+  const { name, title = name } = declarations.options
   return html`<!doctype html>
 <html lang="en">
 <meta charset="utf-8">
