@@ -1,7 +1,6 @@
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -311,7 +310,7 @@ test('the configurations that the README of the example shows are compiled', () 
 })
 
 test('one command starts both, and ends both', async () => {
-  const port = await freePair()
+  const port = await freePort(2)
   const [url, issuer] = [`http://127.0.0.1:${port}/mcp`, `http://127.0.0.1:${port + 1}`]
   const data = mkdtempSync(join(tmpdir(), 'edgemcp-protected-'))
   const command = ['scripts/start.ts', 'protected', '--port', String(port), '--data', data]
@@ -339,18 +338,6 @@ test('one command starts both, and ends both', async () => {
     rmSync(data, { recursive: true, force: true })
   }
 })
-
-/** Of two ports that nobody listens on, the first. */
-async function freePair(): Promise<number> {
-  const port = await freePort()
-  const next = createServer().listen(port + 1, '127.0.0.1')
-  const isFree = await once(next, 'listening').then(
-    () => true,
-    () => false,
-  )
-  next.close()
-  return isFree ? port : freePair()
-}
 
 /** Puts in the place of a client's token the same one with an earlier end. A server bears 30 seconds of difference. */
 async function expire(wallet: Wallet, at = Math.floor(Date.now() / 1000) - 31): Promise<string> {
