@@ -4,7 +4,8 @@ import { draftOf } from '../../worker/declarations/declarations.ts'
 import type { Module } from '../../worker/declarations/server.ts'
 import { mountUpstreams } from '../../worker/plugins/compose/proxy/front.ts'
 import { Proxied, type ProxiedOptions } from '../../worker/plugins/compose/proxy/proxied.ts'
-import { Remote, type RemotePlatform } from '../../worker/plugins/compose/proxy/remote.ts'
+import { Remote } from '../../worker/plugins/compose/proxy/remote.ts'
+import type { RemotePlatform } from '../../worker/plugins/compose/proxy/upstream-http.ts'
 
 export const nodeProxy =
   (url: string, fetch: RemotePlatform['fetch'] = globalThis.fetch, options: Partial<ProxiedOptions> = {}): Module =>

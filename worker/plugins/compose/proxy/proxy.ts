@@ -7,7 +7,8 @@ import { isSecureUrl } from '../../../protocol/secure-url.ts'
 import { mountUpstreams } from './front.ts'
 import { Proxied } from './proxied.ts'
 import type { ProxyOptions } from './proxy-options.ts'
-import { Remote, type RemotePlatform } from './remote.ts'
+import { Remote } from './remote.ts'
+import type { RemotePlatform } from './upstream-http.ts'
 
 const kinds: KindsOf<ProxyOptions> = {
   prefix: kind.string,

@@ -1,26 +1,23 @@
 /** An upstream MCP server, of which this server is a client: of the newest version where it speaks that, and else in sessions. */
 
-import { maxAnswerBytes } from '../../../protocol/bounded-body.ts'
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
-import { type ErrorKind, errorTable, McpError } from '../../../protocol/errors.ts'
-import { isObject, type RequestMessage } from '../../../protocol/jsonrpc.ts'
+import { errorTable, McpError } from '../../../protocol/errors.ts'
+import { isObject } from '../../../protocol/jsonrpc.ts'
 import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
 import { newestStateless } from '../../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../../protocol/stateless-request.ts'
 import type { ClientCapabilities, Params, Result, ServerCapabilities } from '../../../protocol/types.ts'
-import { type InputRequired, invalidResult, readResult } from './results.ts'
-import { type Match, matchResponse, type Peer } from './upstream-response.ts'
+import { type InputRequired, invalidResult, noAnswer, resultOf } from './results.ts'
+import { isTimeout, type RemotePlatform, type Sender, sessionHeaders, UpstreamHttp } from './upstream-http.ts'
+import { type Match, matchResponse } from './upstream-response.ts'
 import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
 
 /** On whose behalf a request is sent. */
-export type RemoteCaller = {
+export type RemoteCaller = Sender & {
   /** Requests with the same key share an upstream session. */
   readonly sessionKey: string
   /** Of the client that is asked in the end. In a session of the upstream no client can be asked. */
   readonly capabilities: ClientCapabilities
-  /** The developer's. */
-  readonly headers: Readonly<Record<string, string>>
-  readonly signal: AbortSignal
 }
 
 export type RemoteCall = RemoteCaller & {
@@ -28,11 +25,6 @@ export type RemoteCall = RemoteCaller & {
   readonly params: Params
   /** Headers that repeat arguments, for an upstream without sessions. */
   readonly mirrored: Readonly<Record<string, string>>
-}
-
-export type RemotePlatform = {
-  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
-  readonly waitUntil: (work: Promise<unknown>) => void
 }
 
 /** What an upstream offers, and until when that counts. */
@@ -45,7 +37,7 @@ type Answered = { readonly response: Response; readonly match: Match }
 
 const { date } = newestStateless
 const clientInfo = { name: 'edgemcp', version: '1' }
-const { date: newestSession, error: errorInSession } = negotiateVersion('')
+const { date: newestSession } = negotiateVersion('')
 /** After this an upstream is asked again what it offers and whether it has sessions. */
 const descriptionMs = 60_000
 /** Descriptions of one upstream: one for each set of headers. */
@@ -55,11 +47,9 @@ const handshakeMs = 10_000
 const handshakePollMs = 20
 /** The statuses of refusals that are no evidence about the versions of an upstream. */
 const temporary = new Set([401, 403, 407, 408, 425, 429, 502, 503, 504])
-const endTimeoutMs = 5_000
 
 export class Remote {
-  readonly url: string
-  readonly #host: string
+  readonly #http: UpstreamHttp
   readonly #platform: RemotePlatform
   readonly #sessions: UpstreamSessions
   /** By the developer's headers: what an upstream offers can depend on the credential. */
@@ -71,10 +61,13 @@ export class Remote {
 
   /** @param url absolute */
   constructor(url: string, platform: RemotePlatform) {
-    this.url = url
-    this.#host = new URL(url).host
+    this.#http = new UpstreamHttp(url, platform)
     this.#platform = platform
-    this.#sessions = new UpstreamSessions((session) => this.#end(session))
+    this.#sessions = new UpstreamSessions((session) => this.#http.endSession(session))
+  }
+
+  get url(): string {
+    return this.#http.url
   }
 
   /** What the upstream offers. @throws McpError see `request` */
@@ -89,24 +82,28 @@ export class Remote {
     return this.#answering(call, async () => {
       const first = await this.#connect(call)
       const answered = await this.#sendOver(first, call)
-      if (!isRefusedUnseen(first, answered)) return this.#resultOf(answered.match, call.method, !first.session)
+      if (!isRefusedUnseen(first, answered)) return this.#resultOf(answered, call, first)
       // The upstream may have restarted, and may speak other versions now.
       if (first.session) this.#sessions.forget(call.sessionKey, first.session)
       else this.#descriptions.delete(descriptionKey(call))
       const second = await this.#connect(call)
-      if (!first.session && !second.session) return this.#resultOf(answered.match, call.method, true)
+      if (!first.session && !second.session) return this.#resultOf(answered, call, first)
       const again = await this.#sendOver(second, call)
       if (first.session && second.session && isRefusedUnseen(second, again)) {
         // It refuses the request, not the session.
         this.#sessions.add(call.sessionKey, first.session)
       }
-      return this.#resultOf(again.match, call.method, !second.session)
+      return this.#resultOf(again, call, second)
     })
+  }
+
+  noAnswer(reason: string): McpError {
+    return noAnswer(this.#http.host, reason)
   }
 
   /** For a result that the protocol does not have. */
   invalidResult(method: string, reason: string): McpError {
-    return invalidResult(this.#host, method, reason)
+    return invalidResult(this.#http.host, method, reason)
   }
 
   /** For a log. @param problems of the entries that are left out, in their order */
@@ -114,7 +111,7 @@ export class Remote {
     const reasons = [...new Set(problems)].slice(0, 3).join('; ')
     return new McpError(
       'unavailable',
-      `The server at ${this.#host} has ${problems.length} invalid entries in ${list}, which are left out: ${reasons}`,
+      `The server at ${this.#http.host} has ${problems.length} invalid entries in ${list}, which are left out: ${reasons}`,
     )
   }
 
@@ -131,6 +128,10 @@ export class Remote {
       const isGone = signal.aborted && !isTimeout(signal)
       throw isGone || problem instanceof McpError ? problem : this.noAnswer(String(problem))
     }
+  }
+
+  #resultOf({ match }: Answered, { method }: RemoteCall, { session }: Connection): Result | InputRequired {
+    return resultOf(match, method, !session, this.#http.host)
   }
 
   async #connect(caller: RemoteCaller): Promise<Connection> {
@@ -193,7 +194,7 @@ export class Remote {
     const { method, params, capabilities, mirrored } = call
     const id = newRequestId()
     const message = { id, method, params: enveloped(params, date, { capabilities, client: clientInfo }) }
-    const response = await this.#post(message, call, { ...mirrored, ...requestHeaders(date, method, params) })
+    const response = await this.#http.post(message, call, { ...mirrored, ...requestHeaders(date, method, params) })
     return { response, match: await matchResponse(response, id, call.signal) }
   }
 
@@ -201,62 +202,21 @@ export class Remote {
     const { method, params, signal } = call
     const id = newRequestId()
     const headers = sessionHeaders(session)
-    const peer = { ...this.#peer(call, headers), resume: (after: string) => this.#resume(after, call, headers) }
+    const peer = {
+      ...this.#http.peer(call, headers),
+      resume: (after: string) => this.#http.resume(after, call, headers),
+    }
     try {
-      const response = await this.#post({ id, method, params }, call, headers)
+      const response = await this.#http.post({ id, method, params }, call, headers)
       const match = await matchResponse(response, id, signal, peer)
       this.#sessions.release(session)
       return { response, match }
     } catch (problem) {
       const release = () => this.#sessions.release(session)
-      if (signal.aborted) this.#platform.waitUntil(this.#cancel(id, call, headers).finally(release))
+      if (signal.aborted) this.#platform.waitUntil(this.#http.cancel(id, call, headers).finally(release))
       else release()
       throw problem
     }
-  }
-
-  /**
-   * Continues a stream that ended before its response.
-   *
-   * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
-   */
-  #resume(lastEventId: string, caller: RemoteCaller, session: Readonly<Record<string, string>>): Promise<Response> {
-    const own = { Accept: 'text/event-stream', 'Last-Event-ID': lastEventId, ...session }
-    return this.#platform.fetch(this.url, {
-      method: 'GET',
-      redirect: 'manual',
-      signal: caller.signal,
-      headers: withProtocolHeaders(caller.headers, own),
-    })
-  }
-
-  /**
-   * Tells the upstream that nobody waits for a response any more. It may be too late for that, so no failure counts.
-   *
-   * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation
-   */
-  #cancel(requestId: string, caller: RemoteCaller, session: Readonly<Record<string, string>>): Promise<void> {
-    const reason = isTimeout(caller.signal) ? 'The request timed out' : 'The caller cancelled the request'
-    return this.#notify({ method: 'notifications/cancelled', params: { requestId, reason } }, caller, session)
-  }
-
-  /** Answers requests of the upstream: this client declares no capabilities, so it knows `ping` alone. */
-  #peer(caller: RemoteCaller, session: Readonly<Record<string, string>>): Peer {
-    return {
-      onRequest: ({ id, method }: RequestMessage) => {
-        const error = { code: errorTable.method_not_found.code, message: `Method not found: ${method}` }
-        const answer = method === 'ping' ? { result: {} } : { error }
-        this.#platform.waitUntil(this.#notify({ id, ...answer }, caller, session))
-      },
-    }
-  }
-
-  /** Sends a message that has no response, also when the caller has gone. Never rejects. */
-  async #notify(message: object, caller: RemoteCaller, session: Readonly<Record<string, string>>): Promise<void> {
-    const sender = { ...caller, signal: AbortSignal.timeout(endTimeoutMs) }
-    await this.#post(message, sender, session)
-      .then((response) => response.body?.cancel())
-      .catch(() => {})
   }
 
   /**
@@ -285,10 +245,11 @@ export class Remote {
   async #initialize(caller: RemoteCaller): Promise<UpstreamSession> {
     const id = newRequestId()
     const params = { protocolVersion: newestSession, capabilities: {}, clientInfo }
-    const response = await this.#post({ id, method: 'initialize', params }, caller, {})
+    const response = await this.#http.post({ id, method: 'initialize', params }, caller, {})
     const sessionId = response.headers.get('Mcp-Session-Id')
-    const peer = this.#peer(caller, sessionId === null ? {} : { 'Mcp-Session-Id': sessionId })
-    const result = this.#resultOf(await matchResponse(response, id, caller.signal, peer), 'initialize', false)
+    const peer = this.#http.peer(caller, sessionId === null ? {} : { 'Mcp-Session-Id': sessionId })
+    const match = await matchResponse(response, id, caller.signal, peer)
+    const result = resultOf(match, 'initialize', false, this.#http.host)
     const { protocolVersion, capabilities } = result as Result // initialize does not ask for input
     const session: UpstreamSession = {
       id: sessionId,
@@ -300,78 +261,15 @@ export class Remote {
       isRetired: false,
     }
     try {
-      const accepted = await this.#post({ method: 'notifications/initialized' }, caller, sessionHeaders(session))
+      const accepted = await this.#http.post({ method: 'notifications/initialized' }, caller, sessionHeaders(session))
       await accepted.body?.cancel()
     } catch (problem) {
-      this.#end(session)
+      this.#http.endSession(session)
       throw problem
     }
     this.#sessions.add(caller.sessionKey, session)
     this.#hasSessionsUntilMs = Date.now() + descriptionMs
     return session
-  }
-
-  /** @throws McpError `unavailable` when no MCP server answers, or the answer is a redirect */
-  async #post(message: object, caller: RemoteCaller, own: Readonly<Record<string, string>>): Promise<Response> {
-    const protocol = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...own }
-    const response = await this.#platform.fetch(this.url, {
-      method: 'POST',
-      // Another origin must not get the headers, which are credentials.
-      redirect: 'manual',
-      signal: caller.signal,
-      headers: withProtocolHeaders(caller.headers, protocol),
-      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
-    })
-    const isRefused = response.status >= 500 && !isJson(response)
-    const isRedirect = response.status >= 300 && response.status < 400
-    if (!isRefused && !isRedirect) return response
-    await response.body?.cancel()
-    throw isRedirect ? this.#redirected(response) : this.noAnswer(`HTTP ${response.status}`)
-  }
-
-  /** Ends a session upstream. An upstream may refuse that: then the session ends in its own time. */
-  #end(session: UpstreamSession): void {
-    if (session.id === null) return
-    const ended = this.#platform
-      .fetch(this.url, {
-        method: 'DELETE',
-        redirect: 'manual',
-        signal: AbortSignal.timeout(endTimeoutMs),
-        headers: withProtocolHeaders(session.headers, sessionHeaders(session)),
-      })
-      .then((response) => response.body?.cancel())
-      .catch(() => {})
-    this.#platform.waitUntil(ended)
-  }
-
-  /** @throws McpError what the upstream answered; `unavailable` when that is no answer to the request */
-  #resultOf(match: Match, method: string, canBeAsked: boolean): Result | InputRequired {
-    if (match.kind === 'foreign') {
-      throw new McpError('unavailable', `The server at ${this.#host} answered with the id of another request`)
-    }
-    if (match.kind === 'too large') {
-      throw new McpError(
-        'unavailable',
-        `The server at ${this.#host} answered ${method} with more than ${maxAnswerBytes} bytes, which proxy() does not read: let it answer in parts`,
-      )
-    }
-    if (match.kind === 'none') throw new McpError('unavailable', `The server at ${this.#host} gave no answer`)
-    if ('result' in match.message) return readResult(method, match.message.result, canBeAsked, this.#host)
-    const { code, message, data } = match.message.error
-    throw new McpError(kindOf(code, method), message, data)
-  }
-
-  noAnswer(reason: string): McpError {
-    return new McpError('unavailable', `The server at ${this.#host} does not answer`, { reason })
-  }
-
-  #redirected(response: Response): McpError {
-    const to = URL.parse(response.headers.get('Location') ?? '', this.url)
-    const where = to ? `${to.origin}${to.pathname}` : 'nowhere'
-    return new McpError(
-      'unavailable',
-      `The server at ${this.#host} redirects to ${where}: proxy() follows no redirects, so give it the URL that answers`,
-    )
   }
 }
 
@@ -386,8 +284,6 @@ function newRequestId(): string {
   return `${requestIdPrefix}-${requestCount}`
 }
 
-const isTimeout = ({ reason }: AbortSignal): boolean => reason instanceof Error && reason.name === 'TimeoutError'
-
 const descriptionKey = ({ headers }: RemoteCaller): string => JSON.stringify(headers)
 
 /**
@@ -398,31 +294,4 @@ function isRefusedUnseen({ session }: Connection, { response: { status }, match:
   if (session?.id === null) return false
   if (status === 404 && session) return true
   return kind !== 'response' && (status === 400 || status === 404)
-}
-
-const isJson = ({ headers }: Response) => headers.get('Content-Type')?.startsWith('application/json') === true
-
-const sessionHeaders = ({ id, version }: UpstreamSession): Record<string, string> => ({
-  'MCP-Protocol-Version': version,
-  ...(id !== null && { 'Mcp-Session-Id': id }),
-})
-
-/** The developer's headers, and those of the protocol, which the developer cannot set. */
-function withProtocolHeaders(developers: HeadersInit, protocol: Readonly<Record<string, string>>): Headers {
-  const headers = new Headers(developers)
-  for (const name of [...headers.keys()]) if (name.startsWith('mcp-')) headers.delete(name)
-  for (const [name, value] of Object.entries(protocol)) headers.set(name, value)
-  return headers
-}
-
-/** What a caller can do something about. */
-function kindOf(code: number, method: string): ErrorKind {
-  const isInvalid = code === errorTable.invalid_params.code
-  // Versions with sessions have a code for a resource that does not exist, which many servers do not use.
-  if (method === 'resources/read' && (isInvalid || code === errorInSession('resource_not_found').code)) {
-    return 'resource_not_found'
-  }
-  if (isInvalid) return 'invalid_params'
-  if (code === errorTable.header_mismatch.code) return 'header_mismatch'
-  return code === errorTable.missing_client_capability.code ? 'missing_client_capability' : 'internal_error'
 }

@@ -1,13 +1,52 @@
-import { McpError } from '../../../protocol/errors.ts'
+import { maxAnswerBytes } from '../../../protocol/bounded-body.ts'
+import { type ErrorKind, errorTable, McpError } from '../../../protocol/errors.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
+import { negotiateVersion } from '../../../protocol/negotiate-version.ts'
 import type { InputRequest, Params, Result } from '../../../protocol/types.ts'
 import { inputRequestProblem, isBlock, roles } from './input-requests.ts'
+import type { Match } from './upstream-response.ts'
+
+const { error: errorInSession } = negotiateVersion('')
 
 /** A result in which the upstream asks the client before it goes on. */
 export type InputRequired = {
   readonly resultType: 'input_required'
   readonly inputRequests: Readonly<Record<string, InputRequest>>
   readonly requestState?: string
+}
+
+/**
+ * The result in the answer of an upstream.
+ *
+ * @param canBeAsked is the upstream's protocol version one that knows input requests?
+ * @throws McpError what the upstream answered; `unavailable` when that is no answer to the request
+ */
+export function resultOf(match: Match, method: string, canBeAsked: boolean, host: string): Result | InputRequired {
+  if (match.kind === 'foreign') {
+    throw new McpError('unavailable', `The server at ${host} answered with the id of another request`)
+  }
+  if (match.kind === 'too large') {
+    throw new McpError(
+      'unavailable',
+      `The server at ${host} answered ${method} with more than ${maxAnswerBytes} bytes, which proxy() does not read: let it answer in parts`,
+    )
+  }
+  if (match.kind === 'none') throw new McpError('unavailable', `The server at ${host} gave no answer`)
+  if ('result' in match.message) return readResult(method, match.message.result, canBeAsked, host)
+  const { code, message, data } = match.message.error
+  throw new McpError(kindOf(code, method), message, data)
+}
+
+/** What a caller can do something about. */
+function kindOf(code: number, method: string): ErrorKind {
+  const isInvalid = code === errorTable.invalid_params.code
+  // Versions with sessions have a code for a resource that does not exist, which many servers do not use.
+  if (method === 'resources/read' && (isInvalid || code === errorInSession('resource_not_found').code)) {
+    return 'resource_not_found'
+  }
+  if (isInvalid) return 'invalid_params'
+  if (code === errorTable.header_mismatch.code) return 'header_mismatch'
+  return code === errorTable.missing_client_capability.code ? 'missing_client_capability' : 'internal_error'
 }
 
 /** The members that a result has, the required one first. Results of other methods are read by this server alone. */
@@ -88,3 +127,6 @@ function readInputRequired(method: string, params: Params, host: string): InputR
 
 export const invalidResult = (host: string, method: string, reason: string): McpError =>
   new McpError('unavailable', `The server at ${host} answered ${method} with an invalid result: ${reason}`)
+
+export const noAnswer = (host: string, reason: string): McpError =>
+  new McpError('unavailable', `The server at ${host} does not answer`, { reason })

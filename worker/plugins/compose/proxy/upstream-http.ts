@@ -1,0 +1,139 @@
+/** The HTTP requests to an upstream: a POST for each message, a GET that resumes a stream, a DELETE that ends a session. */
+
+import { errorTable, McpError } from '../../../protocol/errors.ts'
+import type { RequestMessage } from '../../../protocol/jsonrpc.ts'
+import { noAnswer } from './results.ts'
+import type { Peer } from './upstream-response.ts'
+import type { UpstreamSession } from './upstream-sessions.ts'
+
+export type RemotePlatform = {
+  readonly fetch: (url: string, init: RequestInit) => Promise<Response>
+  readonly waitUntil: (work: Promise<unknown>) => void
+}
+
+/** What a request has from the caller on whose behalf it is sent. */
+export type Sender = {
+  /** The developer's. */
+  readonly headers: Readonly<Record<string, string>>
+  readonly signal: AbortSignal
+}
+
+/** Headers that MCP defines: those of a session, for example. */
+type ProtocolHeaders = Readonly<Record<string, string>>
+
+const endTimeoutMs = 5_000
+
+export class UpstreamHttp {
+  readonly url: string
+  readonly host: string
+  readonly #platform: RemotePlatform
+
+  /** @param url absolute */
+  constructor(url: string, platform: RemotePlatform) {
+    this.url = url
+    this.host = new URL(url).host
+    this.#platform = platform
+  }
+
+  /** @throws McpError `unavailable` when no MCP server answers, or the answer is a redirect */
+  async post(message: object, { headers, signal }: Sender, own: ProtocolHeaders): Promise<Response> {
+    const protocol = { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream', ...own }
+    const response = await this.#platform.fetch(this.url, {
+      method: 'POST',
+      // Another origin must not get the headers, which are credentials.
+      redirect: 'manual',
+      signal,
+      headers: withProtocolHeaders(headers, protocol),
+      body: JSON.stringify({ jsonrpc: '2.0', ...message }),
+    })
+    const isRefused = response.status >= 500 && !isJson(response)
+    const isRedirect = response.status >= 300 && response.status < 400
+    if (!isRefused && !isRedirect) return response
+    await response.body?.cancel()
+    throw isRedirect ? this.#redirected(response) : noAnswer(this.host, `HTTP ${response.status}`)
+  }
+
+  /** Sends a message that has no response, also when the caller has gone. Never rejects. */
+  async notify(message: object, { headers }: Sender, session: ProtocolHeaders): Promise<void> {
+    await this.post(message, { headers, signal: AbortSignal.timeout(endTimeoutMs) }, session)
+      .then((response) => response.body?.cancel())
+      .catch(() => {})
+  }
+
+  /**
+   * Continues a stream that ended before its response.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
+   */
+  resume(lastEventId: string, { headers, signal }: Sender, session: ProtocolHeaders): Promise<Response> {
+    const own = { Accept: 'text/event-stream', 'Last-Event-ID': lastEventId, ...session }
+    return this.#platform.fetch(this.url, {
+      method: 'GET',
+      redirect: 'manual',
+      signal,
+      headers: withProtocolHeaders(headers, own),
+    })
+  }
+
+  /**
+   * Tells the upstream that nobody waits for a response any more. It may be too late for that, so no failure counts.
+   *
+   * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/cancellation
+   */
+  cancel(requestId: string, sender: Sender, session: ProtocolHeaders): Promise<void> {
+    const reason = isTimeout(sender.signal) ? 'The request timed out' : 'The caller cancelled the request'
+    return this.notify({ method: 'notifications/cancelled', params: { requestId, reason } }, sender, session)
+  }
+
+  /** Answers requests of the upstream: this client declares no capabilities, so it knows `ping` alone. */
+  peer(sender: Sender, session: ProtocolHeaders): Peer {
+    return {
+      onRequest: ({ id, method }: RequestMessage) => {
+        const error = { code: errorTable.method_not_found.code, message: `Method not found: ${method}` }
+        const answer = method === 'ping' ? { result: {} } : { error }
+        this.#platform.waitUntil(this.notify({ id, ...answer }, sender, session))
+      },
+    }
+  }
+
+  /** Ends a session upstream. An upstream may refuse that: then the session ends in its own time. */
+  endSession(session: UpstreamSession): void {
+    if (session.id === null) return
+    const ended = this.#platform
+      .fetch(this.url, {
+        method: 'DELETE',
+        redirect: 'manual',
+        signal: AbortSignal.timeout(endTimeoutMs),
+        headers: withProtocolHeaders(session.headers, sessionHeaders(session)),
+      })
+      .then((response) => response.body?.cancel())
+      .catch(() => {})
+    this.#platform.waitUntil(ended)
+  }
+
+  #redirected(response: Response): McpError {
+    const to = URL.parse(response.headers.get('Location') ?? '', this.url)
+    const where = to ? `${to.origin}${to.pathname}` : 'nowhere'
+    return new McpError(
+      'unavailable',
+      `The server at ${this.host} redirects to ${where}: proxy() follows no redirects, so give it the URL that answers`,
+    )
+  }
+}
+
+export const isTimeout = ({ reason }: AbortSignal): boolean => reason instanceof Error && reason.name === 'TimeoutError'
+
+const isJson = ({ headers }: Response) => headers.get('Content-Type')?.startsWith('application/json') === true
+
+export const sessionHeaders = ({ id, version }: UpstreamSession): ProtocolHeaders => ({
+  'MCP-Protocol-Version': version,
+  ...(id !== null && { 'Mcp-Session-Id': id }),
+})
+
+/** The developer's headers, and those of the protocol, which the developer cannot set. */
+function withProtocolHeaders(developers: HeadersInit, protocol: ProtocolHeaders): Headers {
+  const headers = new Headers(developers)
+  for (const name of [...headers.keys()]) if (name.startsWith('mcp-')) headers.delete(name)
+  for (const [name, value] of Object.entries(protocol)) headers.set(name, value)
+  return headers
+}
