@@ -18,6 +18,8 @@ export const sections: readonly Section[] = [
       ['guides/state', 'State'],
       ['guides/tasks', 'Tasks'],
       ['guides/authentication', 'Authentication'],
+      ['guides/scopes', 'Scopes'],
+      ['guides/authorization-servers', 'Authorization servers'],
       ['guides/rate-limits', 'Rate limits'],
       ['guides/observability', 'Observability'],
       ['guides/audit', 'Audit log'],
