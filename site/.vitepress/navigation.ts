@@ -37,6 +37,7 @@ export const sections: readonly Section[] = [
     text: 'Reference',
     pages: [
       ['reference/cli', 'Command line'],
+      ['reference/limits', 'Limits'],
       ['reference/errors', 'Error messages'],
       ['reference/api', 'API'],
     ],

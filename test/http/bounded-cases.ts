@@ -1,4 +1,4 @@
-/** For each row of the table in docs/guides/rate-limits.md: messages with a value of a given size, and what a value beyond the bound gets. */
+/** For each row of the table in docs/reference/limits.md: messages with a value of a given size, and what a value beyond the bound gets. */
 import type { bounds } from '../../worker/protocol/bounds.ts'
 
 type Params = Record<string, unknown>
@@ -148,7 +148,7 @@ export const cases: readonly Case[] = [
     post: (size) => call({ _meta: jsonOf(size) }),
   },
   {
-    what: '`capabilities` and `clientInfo` of `initialize`, as far as a session id holds them',
+    what: '`capabilities` and `clientInfo` of `initialize`, the parts that the session id holds',
     bound: 'handshakeBytes',
     over: ['session'],
     post: (size) => {
@@ -159,17 +159,17 @@ export const cases: readonly Case[] = [
     },
   },
   {
-    what: 'text to complete, and each value that is known already',
+    what: '`argument.value` and each value of `context.arguments` of `completion/complete`',
     bound: 'completionCharacters',
     post: (size) => complete({ argument: { name: 'who', value: letters(size) } }),
   },
   {
-    what: 'text to complete, and each value that is known already',
+    what: '`argument.value` and each value of `context.arguments` of `completion/complete`',
     bound: 'completionCharacters',
     post: (size) => complete({ context: { arguments: { other: letters(size) } } }),
   },
   {
-    what: 'values that are known already',
+    what: 'entries of `context.arguments` of `completion/complete`',
     bound: 'completionArguments',
     post: (size) => complete({ context: { arguments: entries(size, () => 'a') } }),
   },
@@ -179,23 +179,23 @@ export const cases: readonly Case[] = [
     post: (size) => call({ inputResponses: entries(size, () => ({ action: 'decline' })) }),
   },
   {
-    what: 'answer to an input request',
+    what: 'input response',
     bound: 'inputResponseCharacters',
     post: (size) => call({ inputResponses: { name: jsonOf(size) } }),
   },
   {
-    what: 'answer to an input request',
+    what: 'input response',
     bound: 'inputResponseCharacters',
     over: ['session', 'sse'],
     post: (size) => ({ result: jsonOf(size) }),
   },
   {
-    what: 'folders in an answer to `roots/list`',
+    what: 'roots in a response to `roots/list`',
     bound: 'roots',
     post: (size) => call({ inputResponses: { folders: { roots: several(size, () => ({ uri: 'file:///a' })) } } }),
   },
   {
-    what: 'folders in an answer to `roots/list`',
+    what: 'roots in a response to `roots/list`',
     bound: 'roots',
     over: ['session', 'sse'],
     post: (size) => ({ result: { roots: several(size, () => ({ uri: 'file:///a' })) } }),

@@ -1,4 +1,4 @@
-/** Each bound of docs/guides/rate-limits.md: a value as large as the bound is taken, a larger one is refused before anything is done with it. */
+/** Each bound of docs/reference/limits.md: a value as large as the bound is taken, a larger one is refused before anything is done with it. */
 import { readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -237,9 +237,9 @@ describe('a filter of subscriptions/listen', () => {
   })
 })
 
-describe('the table of docs/guides/rate-limits.md', () => {
-  const page = readFileSync(resolve(import.meta.dirname, '../../docs/guides/rate-limits.md'), 'utf8')
-  const section = page.split('## Bounds of what a client sends\n')[1]?.split('\n## ')[0] ?? ''
+describe('the table of docs/reference/limits.md', () => {
+  const page = readFileSync(resolve(import.meta.dirname, '../../docs/reference/limits.md'), 'utf8')
+  const section = page.split('## Message bounds\n')[1]?.split('\n## ')[0] ?? ''
   const rows = [...section.matchAll(/^\| (.+) \| ([\d,]+) (.+) \| (.+) \|$/gm)].map(([, what, size, unit, beyond]) => ({
     what: what as string,
     size: Number(size?.replaceAll(',', '')),
@@ -249,11 +249,11 @@ describe('the table of docs/guides/rate-limits.md', () => {
   /** Rows with tests of their own, and where. */
   const elsewhere: Readonly<Record<string, keyof typeof bounds>> = {
     'header `Last-Event-ID`': 'eventIdCharacters',
-    'handle of a state': 'handleCharacters',
-    'resources that a session subscribes to': 'sessionSubscriptions',
+    'state handle': 'handleCharacters',
+    'resource subscriptions of a session': 'sessionSubscriptions',
     'URIs that a session subscribes to, together': 'sessionSubscriptionCharacters',
-    'values of one completion, in its result': 'completionValues',
-    'what a stream of `subscriptions/listen` listens to, with its tasks': 'topicBytes',
+    'values in a result of `completion/complete`': 'completionValues',
+    'filter of `subscriptions/listen`, with its tasks': 'topicBytes',
   }
 
   test('has a case for each row, with its number and its error', () => {
@@ -261,7 +261,7 @@ describe('the table of docs/guides/rate-limits.md', () => {
     for (const { what, size, unit, beyond } of rows) {
       const those = cases.filter((each) => each.what === what)
       const bound = those[0]?.bound ?? elsewhere[what]
-      if (!bound) throw new Error(`docs/guides/rate-limits.md has the row "${what}", and no case tests it`)
+      if (!bound) throw new Error(`docs/reference/limits.md has the row "${what}", and no case tests it`)
       expect({ what, size }).toEqual({ what, size: bounds[bound] })
       expect(bound.toLowerCase()).toContain(unit.startsWith('characters') ? 'characters' : unit.split(' ')[0])
       for (const { refused: [status, code] = [400, -32602] } of those) {

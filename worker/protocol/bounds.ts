@@ -1,6 +1,6 @@
 /**
  * Upper bounds on what a client sends, each with its unit. Every field is measured before a token's scopes are compared, a
- * handler runs or an object wakes. `limits` of serve() bounds bodies, nesting and batches. docs/guides/rate-limits.md lists all of them,
+ * handler runs or an object wakes. `limits` of serve() bounds bodies, nesting and batches. docs/reference/limits.md lists all of them,
  * and a test walks through that list.
  *
  * Characters are UTF-16 code units, as `length` counts them. JSON is measured as `JSON.stringify` writes it.
