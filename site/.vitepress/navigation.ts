@@ -13,9 +13,14 @@ export const sections: readonly Section[] = [
     text: 'Guides',
     pages: [
       ['guides/tools', 'Tools'],
+      ['guides/resources', 'Resources'],
+      ['guides/prompts', 'Prompts'],
+      ['guides/schemas', 'Schemas'],
       ['guides/elicitation', 'Elicitation and sampling'],
-      ['guides/subscriptions', 'Subscriptions'],
+      ['guides/replay', 'Replay and side effects'],
+      ['guides/errors', 'Errors'],
       ['guides/state', 'State'],
+      ['guides/subscriptions', 'Subscriptions'],
       ['guides/tasks', 'Tasks'],
       ['guides/authentication', 'Authentication'],
       ['guides/scopes', 'Scopes'],
@@ -36,6 +41,7 @@ export const sections: readonly Section[] = [
   {
     text: 'Reference',
     pages: [
+      ['reference/options', 'Options'],
       ['reference/cli', 'Command line'],
       ['reference/limits', 'Limits'],
       ['reference/errors', 'Error messages'],

@@ -17,17 +17,89 @@ afterAll(async () => {
   await others[Symbol.asyncDispose]()
 })
 
-test('the tool that docs/guides/elicitation.md shows is the one of the example, in less than ten lines; the rest is compiled too', () => {
-  const [shown = '', ...rest] = Array.from(
-    read('docs/guides/elicitation.md').matchAll(/```ts\n([\s\S]*?)```/g),
-    ([, code]) => code,
-  )
+/** The `ts` blocks of a page. */
+const blocksOf = (page: string) => Array.from(read(page).matchAll(/```ts\n([\s\S]*?)```/g), ([, code = '']) => code)
+
+test('docs/guides/elicitation.md shows the counter example, whose tool has less than ten lines; its other code is compiled too', () => {
+  const [shown = '', ...others] = blocksOf('docs/guides/elicitation.md')
   expect(read('examples/counter/index.ts')).toContain(shown)
-  expect(shown.trimEnd().split('\n').length).toBeLessThan(10)
+  const [tool = ''] = /^server\.tool\([\s\S]*?^\}\)$/m.exec(shown) ?? []
+  expect(tool).toContain('ctx.elicit')
+  expect(tool.split('\n').length).toBeLessThan(10)
+  const [order = '', ...loops] = blocksOf('docs/guides/replay.md')
   const unindented = (code: string) => code.replace(/^ +/gm, '')
   const compiled = unindented(read('test/docs/elicitation/index.ts'))
-  expect(rest).toHaveLength(2)
-  for (const paragraph of rest.join('\n').split(/\n\n/)) expect(compiled).toContain(unindented(paragraph.trim()))
+  expect(others).toHaveLength(7)
+  expect(loops).toHaveLength(1)
+  for (const paragraph of [...others, order].join('\n').split(/\n\n/)) {
+    expect(compiled).toContain(unindented(paragraph.trim()))
+  }
+})
+
+const accept = (content: object) => ({ action: 'accept', content })
+
+describe.each(['2025-11-25', '2026-07-28'])('for a client of %s,', (revision) => {
+  const textOf = async (answers: Answers, tool: string, args = {}, capabilities?: object) => {
+    await using client = await connect(others.url, { revision, answers, ...(capabilities && { capabilities }) })
+    const { content } = await client.callTool(tool, args)
+    return (content[0] as { text: string }).text
+  }
+
+  test('the form that is shown has the fields of its schema', async () => {
+    const forms: unknown[] = []
+    const elicit: Answers['elicit'] = ({ requestedSchema }) => {
+      forms.push((requestedSchema as { properties: unknown }).properties)
+      return accept({ street: 'Main Street 1' })
+    }
+    expect(await textOf({ elicit }, 'ship')).toBe('Shipped to Main Street 1, standard delivery.')
+    expect(forms).toMatchObject([
+      {
+        street: { type: 'string', description: 'Street and number' },
+        mail: { format: 'email' },
+        speed: { enum: ['standard', 'express'] },
+        gift: { type: 'boolean' },
+      },
+    ])
+    expect(await textOf({ elicit: () => ({ action: 'decline' }) }, 'ship')).toBe('Nothing was shipped.')
+    expect(await textOf({}, 'ship')).toBe('This client cannot show forms.')
+  })
+
+  test('the page that is shown has to be visited first', async () => {
+    const account = `of ${revision}`
+    const answers: Answers = { elicit: () => ({ action: 'accept' }) }
+    const capabilities = { elicitation: { url: {} } }
+    const first = textOf(answers, 'import_contacts', { account }, capabilities)
+    if (revision === '2025-11-25') await expect(first).rejects.toMatchObject({ code: -32042 })
+    else expect(await first).toBe('Finish on the page, then call this tool again.')
+    await using page = await connect(others.url, { revision })
+    await page.callTool('connect', { account })
+    expect(await textOf(answers, 'import_contacts', { account }, capabilities)).toBe(
+      `Imported the contacts of ${account}.`,
+    )
+  })
+
+  test('the model, the roots and several inputs are requested as shown', async () => {
+    const sample: Answers['sample'] = () => ({
+      role: 'assistant',
+      model: 'm',
+      content: { type: 'text', text: 'Oslo' },
+    })
+    const roots: Answers['roots'] = () => ({ roots: [{ uri: 'file:///a', name: 'a' }, { uri: 'file:///b' }] })
+    expect(await textOf({ sample }, 'summarize')).toBe('Oslo')
+    expect(await textOf({ roots }, 'list_folders')).toBe('a, file:///b')
+    expect(await textOf({ sample, elicit: () => accept({ days: 2 }) }, 'plan_trip')).toBe('2 days in Oslo')
+  })
+
+  test('the effects that are shown run once', async () => {
+    const asked: unknown[] = []
+    const elicit: Answers['elicit'] = ({ message }) => {
+      asked.push(message)
+      return accept({ sure: true })
+    }
+    const [price, order] = revision === '2025-11-25' ? [5, 1] : [6, 2]
+    expect(await textOf({ elicit }, 'order_tea')).toBe(`Order ${order} at ${price} costs ${price} EUR.`)
+    expect(asked).toEqual([`Order tea for ${price} EUR?`])
+  })
 })
 
 test('a model calls the tool that it is shown with', async () => {

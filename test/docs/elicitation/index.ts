@@ -1,4 +1,4 @@
-/** What docs/guides/elicitation.md shows besides the counter. */
+/** What docs/guides/elicitation.md and docs/guides/replay.md show besides the counter. */
 import { createServer, type JsonSchema, serve } from 'edgemcp'
 import { converse } from 'edgemcp/sampling'
 import * as z from 'zod'
@@ -6,6 +6,55 @@ import * as z from 'zod'
 const server = createServer({ name: 'asking', version: '1.0.0' })
 let total = 0
 const forecast = (city: string) => (city === 'Oslo' ? 'snow' : 'sun')
+const notes = 'Tea is green.'
+
+const Account = z.object({ account: z.string() })
+const connected = new Set<string>()
+const isConnected = async (account: string) => connected.has(account)
+server.tool('connect', { description: 'What the page does', inputSchema: Account }, ({ account }) => {
+  connected.add(account)
+})
+
+let prices = 4
+let orders = 0
+const fetchPrice = async () => ++prices
+const placeOrder = async (price: number) => `${++orders} at ${price}`
+
+const Address = server.defineForm(
+  z.object({
+    street: z.string().min(1).describe('Street and number'),
+    mail: z.email().optional(),
+    speed: z.enum(['standard', 'express']).default('standard'),
+    gift: z.boolean().default(false),
+  }),
+)
+
+server.tool('ship', { description: 'Ships the order' }, async (_, ctx) => {
+  if (!ctx.supports('elicitation')) return 'This client cannot show forms.'
+  const answer = await ctx.elicit('address', 'Where should the order go?', Address)
+  if (answer.action !== 'accept') return 'Nothing was shipped.'
+  return `Shipped to ${answer.content.street}, ${answer.content.speed} delivery.`
+})
+
+server.tool('import_contacts', { description: 'Imports contacts', inputSchema: Account }, async ({ account }, ctx) => {
+  if (!(await isConnected(account))) {
+    const page = `https://connect.example.com/?account=${encodeURIComponent(account)}`
+    const { action } = await ctx.elicitUrl('connect', 'Connect your account first', page, { required: true })
+    if (action !== 'accept') return 'The account was not connected.'
+    if (!(await isConnected(account))) return 'Finish on the page, then call this tool again.'
+    ctx.elicitationComplete('connect')
+  }
+  return `Imported the contacts of ${account}.`
+})
+
+server.tool('summarize', { description: 'Summarizes the notes' }, async (_, ctx) => {
+  const { text } = await ctx.sample('summary', {
+    systemPrompt: 'Answer with one sentence.',
+    prompt: `Summarize these notes: ${notes}`,
+    maxTokens: 200,
+  })
+  return text
+})
 
 server.tool('pack', { description: 'Says what to pack' }, async (_, ctx) => {
   const { text } = await converse(ctx, 'luggage', {
@@ -20,6 +69,19 @@ server.tool('pack', { description: 'Says what to pack' }, async (_, ctx) => {
     },
   })
   return text
+})
+
+server.tool('list_folders', { description: 'Lists the folders of the client' }, async (_, ctx) => {
+  const roots = await ctx.roots()
+  return roots.map(({ uri, name }) => name ?? uri).join(', ')
+})
+
+server.tool('plan_trip', { description: 'Plans a trip' }, async (_, ctx) => {
+  const [answer, city] = await Promise.all([
+    ctx.elicit('days', 'How many days?', z.object({ days: z.int().min(1) })),
+    ctx.sample('city', { prompt: 'Name one city in Europe.', maxTokens: 20 }),
+  ])
+  return answer.action === 'accept' ? `${answer.content.days} days in ${city.text}` : 'No trip was planned.'
 })
 
 server.tool('count_raw', { description: 'Counts up, after asking how far', singleUse: true }, async (_, ctx) => {
@@ -40,6 +102,14 @@ server.tool('count_raw', { description: 'Counts up, after asking how far', singl
 const form = (message: string, properties: Record<string, JsonSchema>) => ({
   method: 'elicitation/create' as const,
   params: { mode: 'form', message, requestedSchema: { type: 'object', properties, required: Object.keys(properties) } },
+})
+
+server.tool('order_tea', { description: 'Orders tea, after asking', singleUse: true }, async (_, ctx) => {
+  const price = await ctx.once('price', () => fetchPrice())
+  const answer = await ctx.elicit('confirm', `Order tea for ${price} EUR?`, z.object({ sure: z.boolean() }))
+  if (!answer.content?.sure) return 'Nothing was ordered.'
+  const id = await ctx.once('order', () => placeOrder(price))
+  return `Order ${id} costs ${price} EUR.`
 })
 
 const worker = serve(server)
