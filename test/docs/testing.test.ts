@@ -1,21 +1,20 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { resolve } from 'node:path'
 import { expect, test } from 'vitest'
+import { pageAt } from './pages.ts'
 
 const root = resolve(import.meta.dirname, '../..')
 const read = (path: string) => readFileSync(resolve(root, path), 'utf8')
 
 test('everything that docs/guides/testing.md shows is of a file that is run', () => {
-  const shown = Array.from(
-    read('docs/guides/testing.md').matchAll(/```(?:ts)?\n([\s\S]*?)```/g),
-    ([, code = '']) => code,
-  )
+  const blocks = pageAt('docs/guides/testing.md')?.blocks ?? []
+  const shown = blocks.filter(({ language }) => language === '' || language === 'ts').map(({ code }) => code)
   const run = ['test/testing/outside', 'test/testing/workers'].flatMap((folder) =>
     readdirSync(resolve(root, folder))
       .filter((name) => /\.(?:ts|txt)$/.test(name))
       .map((name) => read(`${folder}/${name}`)),
   )
-  expect(shown).toHaveLength(7)
+  expect(shown).toHaveLength(8)
   for (const code of shown)
     expect(
       run.filter((source) => source.includes(code)),
