@@ -6,17 +6,13 @@
 import { checkOptions } from '../../declarations/check-options.ts'
 import { fn } from '../../declarations/option-kinds.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import type { JsonSchema, Params } from '../../protocol/types.ts'
-import { namesInPath } from './lost-arguments.ts'
+import type { Params } from '../../protocol/types.ts'
 import { toolNames } from './names.ts'
-import { canHaveBody, isSamePlace, type Operation } from './operation-type.ts'
-import { followed, isVersion30 } from './references.ts'
-import { isReservedHeader } from './reserved-headers.ts'
-import { Schemas } from './schemas.ts'
+import type { Operation } from './operation-type.ts'
+import { followed } from './references.ts'
+import { bodyOf, type OperationSource, ToolInput } from './tool-input.ts'
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const
-/** OpenAPI gives them no meaning as parameters. */
-const ignoredHeaders = new Set(['accept', 'content-type', 'authorization'])
 
 export type ParseOpenApiOptions = {
   /** Hears, in one sentence each, what of the document no tool has. */
@@ -43,7 +39,8 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
     const item = followed(value, document, path, (reference) => reference)
     for (const method of methods) {
       if (!isObject(item[method])) continue
-      const operation = operationAt(document, path, method, item, item[method], onSkipped)
+      const source = { document, path, method, where: `${method.toUpperCase()} ${path}`, onSkipped }
+      const operation = readOperation(source, item.parameters, item[method])
       if (operation) operations.push({ operationId: item[method].operationId, method, operation })
     }
   }
@@ -51,102 +48,40 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
   return operations.map(({ operation }, index) => ({ name: names[index] as string, ...operation })) // one name for each
 }
 
-function operationAt(
-  document: Params,
-  path: string,
-  method: (typeof methods)[number],
-  item: Params,
+/**
+ * Reads one operation.
+ *
+ * @param shared the parameters of all operations of its path
+ * @returns `undefined` for one that a tool cannot call, which is reported
+ * @throws Error for a path that does not begin with "/", and for a reference that leads nowhere
+ */
+function readOperation(
+  source: OperationSource,
+  shared: unknown,
   operation: Params,
-  onSkipped: (sentence: string) => void,
 ): Omit<Operation, 'name'> | undefined {
-  const where = `${method.toUpperCase()} ${path}`
+  const { path, method, where, onSkipped } = source
   if (!path.startsWith('/')) throw new Error(`${where}: a path begins with "/"`)
-  const schemas = new Schemas(document, where)
-  const parameters: Record<string, Operation['parameters'][string]> = {}
-  const properties: Record<string, unknown> = {}
-  const required: string[] = []
-  const described = (reference: Params): Params =>
-    isVersion30(document) || reference.description === undefined ? {} : { description: reference.description }
-  for (const value of [...listOf(item.parameters), ...listOf(operation.parameters)]) {
-    const parameter = followed(value, document, where, described)
-    const { in: place, name: own, schema, description } = parameter
-    if (place === 'cookie') onSkipped(`${where} without its parameter "${own}": it is a cookie`)
-    if (typeof own !== 'string' || (place !== 'path' && place !== 'query' && place !== 'header')) continue
-    if (place === 'header' && isReservedHeader(own)) {
-      const isIgnored = ignoredHeaders.has(own.toLowerCase())
-      if (!isIgnored) onSkipped(`${where} without its parameter "${own}": only this server sets that header`)
-      continue
-    }
-    if (place === 'path' && !namesInPath(path).includes(own)) {
-      onSkipped(`${where} without its parameter "${own}": its path has no {${own}}`)
-      continue
-    }
-    const separator = separatorOf(parameter, document, where)
-    if (separator === 'unsupported') {
-      if (place === 'path' || parameter.required === true) {
-        onSkipped(`${where}, whose required parameter "${own}" is serialized in a way that is not supported`)
-        return undefined
-      }
-      onSkipped(`${where} without its parameter "${own}": it is serialized in a way that is not supported`)
-      continue
-    }
-    const before = Object.entries(parameters).find(([, other]) => isSamePlace(other, { in: place, name: own }))?.[0]
-    const argument = before ?? freeArgument(place, own, properties)
-    parameters[argument] = { in: place, name: own, ...(separator && { separator }) }
-    properties[argument] = {
-      ...(isObject(schema) ? (schemas.copy(schema) as Params) : {}), // a copy of an object is one
-      ...(typeof description === 'string' && { description }),
-    }
-    if ((place === 'path' || parameter.required === true) && !required.includes(argument)) required.push(argument)
+  const input = new ToolInput(source)
+  for (const parameter of [...listOf(shared), ...listOf(operation.parameters)]) {
+    if (!input.addParameter(parameter)) return undefined
   }
-  const places = Object.values(parameters).filter((parameter) => parameter.in === 'path')
-  const undeclared = namesInPath(path).find((own) => !places.some((place) => place.name === own))
+  const undeclared = input.findUndeclared()
   if (undeclared) {
     onSkipped(`${where}, which does not declare the parameter "${undeclared}" of its path`)
     return undefined
   }
-  const body = isObject(operation.requestBody) ? followed(operation.requestBody, document, where) : undefined
-  const content = body && isObject(body.content) ? body.content : undefined
-  const [type = '', json] = Object.entries(content ?? {}).find(([type]) => jsonType.test(type)) ?? []
-  // Parameters such as a charset mean nothing for JSON.
-  const bodyType = type.replace(/\s*;.*$/, '').toLowerCase()
-  if (content && !json) {
-    const types = Object.keys(content).join(', ')
-    if (body?.required !== true) onSkipped(`${where} without its body, which is no JSON but ${types}`)
-    else {
-      onSkipped(`${where}, whose body is no JSON but ${types}`)
-      return undefined
-    }
-  }
-  const hasBody = isObject(json) && canHaveBody(method)
-  if (isObject(json) && !hasBody) {
-    if (body?.required === true) {
-      onSkipped(`${where}, whose body a request of this method cannot have`)
-      return undefined
-    }
-    onSkipped(`${where} without its body, which a request of this method cannot have`)
-  }
-  if (hasBody) {
-    properties.body = isObject(json.schema) ? schemas.copy(json.schema) : {}
-    if (body?.required === true) required.push('body')
-  }
-  const { definitions } = schemas
-  const hasDefinitions = Object.keys(definitions).length > 0
-  const input = {
-    type: 'object',
-    properties,
-    required,
-    additionalProperties: false,
-    ...(hasDefinitions && { $defs: definitions }),
-  } as JsonSchema // its parts are schemas of the document
+  const body = bodyOf(source, operation.requestBody)
+  if (body === 'unsupported') return undefined
+  if (body) input.addBody(body)
   return {
     description: [operation.summary, operation.description].filter(Boolean).join('\n\n') || where,
     method: method.toUpperCase(),
     path,
-    parameters,
-    hasBody,
-    ...(hasBody && bodyType !== 'application/json' && { bodyType }),
-    input,
+    parameters: input.parameters,
+    hasBody: body !== undefined,
+    ...(body && body.type !== 'application/json' && { bodyType: body.type }),
+    input: input.schema,
     annotations: {
       readOnlyHint: method === 'get' || method === 'head' || method === 'options',
       destructiveHint: method === 'delete' || method === 'put',
@@ -155,35 +90,5 @@ function operationAt(
     },
   }
 }
-
-/**
- * The separator of the entries of a list in a query, if they are one parameter.
- *
- * @see https://spec.openapis.org/oas/v3.1.1.html#style-values
- */
-function separatorOf(parameter: Params, document: Params, where: string): ',' | ' ' | '|' | 'unsupported' | undefined {
-  const { in: place, content, schema: value } = parameter
-  const byDefault = place === 'query' ? 'form' : 'simple'
-  const { style = byDefault, explode = style === 'form' } = parameter
-  const schema = isObject(value) ? followed(value, document, where) : {}
-  if (content !== undefined || schema.type === 'object' || isObject(schema.properties)) return 'unsupported'
-  if (style === byDefault) return place === 'query' && explode === false && schema.type === 'array' ? ',' : undefined
-  if (place !== 'query' || schema.type !== 'array') return 'unsupported'
-  if (style === 'spaceDelimited') return explode ? undefined : ' '
-  if (style === 'pipeDelimited') return explode ? undefined : '|'
-  return 'unsupported'
-}
-
-/** The name of an argument for a parameter: its own, or with its place, or with a number as well. `body` is for the body. */
-function freeArgument(place: string, own: string, taken: Readonly<Record<string, unknown>>): string {
-  const isTaken = (name: string) => Object.hasOwn(taken, name) || name === 'body' || name === '__proto__'
-  if (!isTaken(own)) return own
-  const named = `${place}_${own}`
-  let name = named
-  for (let count = 2; isTaken(name); count += 1) name = `${named}_${count}`
-  return name
-}
-
-const jsonType = /^application\/(?:[\w.-]+\+)?json\b/i
 
 const listOf = (value: unknown): unknown[] => (Array.isArray(value) ? value : [])

@@ -1,0 +1,169 @@
+/** The arguments of a tool, from the parameters and the body of an operation. */
+import { isObject } from '../../protocol/jsonrpc.ts'
+import type { JsonSchema, Params } from '../../protocol/types.ts'
+import { namesInPath } from './lost-arguments.ts'
+import { canHaveBody, isSamePlace, type OperationParameter } from './operation-type.ts'
+import { followed, isVersion30 } from './references.ts'
+import { isReservedHeader } from './reserved-headers.ts'
+import { Schemas } from './schemas.ts'
+
+/** An operation, where a document describes it. */
+export type OperationSource = {
+  readonly document: Params
+  readonly path: string
+  /** In lower case. */
+  readonly method: string
+  /** For errors and sentences: `GET /pets`. */
+  readonly where: string
+  /** Called with a sentence for what the tool does not have, or why there is no tool. */
+  readonly onSkipped: (sentence: string) => void
+}
+
+/** A JSON body. `type`: its media type in lower case, without parameters. */
+type Body = { readonly schema: unknown; readonly type: string; readonly isRequired: boolean }
+
+/** OpenAPI gives them no meaning as parameters. */
+const ignoredHeaders = new Set(['accept', 'content-type', 'authorization'])
+
+export class ToolInput {
+  /** By the name of the argument. */
+  readonly parameters: Record<string, OperationParameter> = {}
+  readonly #source: OperationSource
+  readonly #schemas: Schemas
+  readonly #properties: Record<string, unknown> = {}
+  readonly #required: string[] = []
+
+  constructor(source: OperationSource) {
+    this.#source = source
+    this.#schemas = new Schemas(source.document, source.where)
+  }
+
+  /**
+   * Adds an argument for a parameter, or reports that it is left out.
+   *
+   * @returns false: the parameter is required and not supported, so the operation cannot be called
+   */
+  addParameter(value: unknown): boolean {
+    const { document, path, where, onSkipped } = this.#source
+    const described = ({ description }: Params): Params =>
+      isVersion30(document) || description === undefined ? {} : { description }
+    const parameter = followed(value, document, where, described)
+    const { in: place, name, schema, description } = parameter
+    if (place === 'cookie') onSkipped(`${where} without its parameter "${name}": it is a cookie`)
+    if (typeof name !== 'string' || (place !== 'path' && place !== 'query' && place !== 'header')) return true
+    if (place === 'header' && isReservedHeader(name)) {
+      const isIgnored = ignoredHeaders.has(name.toLowerCase())
+      if (!isIgnored) onSkipped(`${where} without its parameter "${name}": only this server sets that header`)
+      return true
+    }
+    if (place === 'path' && !namesInPath(path).includes(name)) {
+      onSkipped(`${where} without its parameter "${name}": its path has no {${name}}`)
+      return true
+    }
+    const isRequired = place === 'path' || parameter.required === true
+    const separator = separatorOf(parameter, document, where)
+    if (separator === 'unsupported') {
+      if (isRequired)
+        onSkipped(`${where}, whose required parameter "${name}" is serialized in a way that is not supported`)
+      else onSkipped(`${where} without its parameter "${name}": it is serialized in a way that is not supported`)
+      return !isRequired
+    }
+    const argument = this.#argumentFor(place, name)
+    this.parameters[argument] = { in: place, name, ...(separator && { separator }) }
+    this.#properties[argument] = {
+      ...(isObject(schema) ? (this.#schemas.copy(schema) as Params) : {}), // a copy of an object is one
+      ...(typeof description === 'string' && { description }),
+    }
+    if (isRequired && !this.#required.includes(argument)) this.#required.push(argument)
+    return true
+  }
+
+  /** Returns a variable of the path that no parameter declares. */
+  findUndeclared(): string | undefined {
+    const declared = Object.values(this.parameters).filter((parameter) => parameter.in === 'path')
+    return namesInPath(this.#source.path).find((name) => !declared.some((parameter) => parameter.name === name))
+  }
+
+  addBody({ schema, isRequired }: Body): void {
+    this.#properties.body = isObject(schema) ? this.#schemas.copy(schema) : {}
+    if (isRequired) this.#required.push('body')
+  }
+
+  get schema(): JsonSchema {
+    const { definitions } = this.#schemas
+    return {
+      type: 'object',
+      properties: this.#properties,
+      required: this.#required,
+      additionalProperties: false,
+      ...(Object.keys(definitions).length > 0 && { $defs: definitions }),
+    } as JsonSchema // its parts are schemas of the document
+  }
+
+  /** The argument of the same parameter, where it is declared twice, or a new one. */
+  #argumentFor(place: OperationParameter['in'], name: string): string {
+    const before = Object.entries(this.parameters).find(([, other]) => isSamePlace(other, { in: place, name }))?.[0]
+    return before ?? freeArgument(place, name, this.#properties)
+  }
+}
+
+/**
+ * The JSON body of an operation; `undefined` for one that has none, which may be reported.
+ *
+ * @returns `'unsupported'`, reported too, when the operation cannot be called without a body that is not supported
+ */
+export function bodyOf(
+  { document, method, where, onSkipped }: OperationSource,
+  requestBody: unknown,
+): Body | 'unsupported' | undefined {
+  const body = isObject(requestBody) ? followed(requestBody, document, where) : undefined
+  const content = body && isObject(body.content) ? body.content : undefined
+  if (!content) return undefined
+  const isRequired = body?.required === true
+  const without = isRequired ? 'unsupported' : undefined
+  const [type = '', json] = Object.entries(content).find(([type]) => jsonType.test(type)) ?? []
+  if (!json) {
+    const types = Object.keys(content).join(', ')
+    if (isRequired) onSkipped(`${where}, whose body is no JSON but ${types}`)
+    else onSkipped(`${where} without its body, which is no JSON but ${types}`)
+    return without
+  }
+  if (!isObject(json)) return undefined
+  if (!canHaveBody(method)) {
+    if (isRequired) onSkipped(`${where}, whose body a request of this method cannot have`)
+    else onSkipped(`${where} without its body, which a request of this method cannot have`)
+    return without
+  }
+  // Parameters such as a charset mean nothing for JSON.
+  return { schema: json.schema, type: type.replace(/\s*;.*$/, '').toLowerCase(), isRequired }
+}
+
+/**
+ * The separator of the entries of a list in a query, if they are one parameter.
+ *
+ * @see https://spec.openapis.org/oas/v3.1.1.html#style-values
+ */
+function separatorOf(parameter: Params, document: Params, where: string): ',' | ' ' | '|' | 'unsupported' | undefined {
+  const { in: place, content, schema: value } = parameter
+  const byDefault = place === 'query' ? 'form' : 'simple'
+  const { style = byDefault, explode = style === 'form' } = parameter
+  const schema = isObject(value) ? followed(value, document, where) : {}
+  if (content !== undefined || schema.type === 'object' || isObject(schema.properties)) return 'unsupported'
+  if (style === byDefault) return place === 'query' && explode === false && schema.type === 'array' ? ',' : undefined
+  if (place !== 'query' || schema.type !== 'array') return 'unsupported'
+  if (style === 'spaceDelimited') return explode ? undefined : ' '
+  if (style === 'pipeDelimited') return explode ? undefined : '|'
+  return 'unsupported'
+}
+
+/** A name for an argument: its own, or with its place, or with a number as well. `body` is for the body. */
+function freeArgument(place: string, own: string, taken: Readonly<Record<string, unknown>>): string {
+  const isTaken = (name: string) => Object.hasOwn(taken, name) || name === 'body' || name === '__proto__'
+  if (!isTaken(own)) return own
+  const named = `${place}_${own}`
+  let name = named
+  for (let count = 2; isTaken(name); count += 1) name = `${named}_${count}`
+  return name
+}
+
+const jsonType = /^application\/(?:[\w.-]+\+)?json\b/i
