@@ -55,54 +55,9 @@ export interface TestClient extends AsyncDisposable {
 export async function connect(target: Target, options: ConnectOptions): Promise<TestClient> {
   const revision = revisionOf(options.revision)
   if (!revision) throw new Error(`There is no revision ${options.revision}`)
-  const notifications: NotificationMessage[] = []
-  const waiting: { method: string; resolve(notification: NotificationMessage): void }[] = []
-  const untaken: NotificationMessage[] = []
-  const progress = new Map<RequestId, (params: Params) => void>()
-  let lastId = 0
+  const inbox = new Inbox()
   const script = new Script(options.answers ?? {})
-  const wire = wireTo(target, options, options.onMessage ?? (() => {}))
-  const token = typeof options.token === 'function' ? await options.token(wire.url.href) : options.token
-
-  const hub: Hub = {
-    wire,
-    options,
-    headers: token ? { Authorization: `Bearer ${token}` } : {},
-    nextId: () => ++lastId,
-    take(message, respond) {
-      hub.wire.onMessage('received', message)
-      if (isResponse(message)) return
-      if (isRequest(message)) {
-        answerTo(message).then((answer) => {
-          hub.wire.onMessage('sent', answer)
-          return respond?.(answer)
-        })
-        return
-      }
-      if (!isNotification(message)) return
-      notifications.push(message)
-      if (message.method === 'notifications/progress') {
-        const { params = {} } = message
-        if (isRequestId(params.progressToken)) progress.get(params.progressToken)?.(params)
-      }
-      const at = waiting.findIndex((waiter) => waiter.method === message.method)
-      if (at === -1) untaken.push(message)
-      else waiting.splice(at, 1)[0]?.resolve(message)
-    },
-    ask: (request, key) => script.answer(request, key),
-  }
-
-  async function answerTo(message: RequestMessage): Promise<Message> {
-    const { id, method, params = {} } = message
-    if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
-    try {
-      // The script refuses a method that is no input request.
-      return { jsonrpc: '2.0', id, result: await hub.ask({ method, params } as InputRequest, String(id)) }
-    } catch (problem) {
-      return { jsonrpc: '2.0', id, error: { code: -32601, message: messageOf(problem) } }
-    }
-  }
-
+  const hub = await hubOf(target, options, inbox, script)
   const open = revision.stateless ? statelessConnection : options.sse ? sseConnection : sessionConnection
   const connection = await open(hub)
 
@@ -110,18 +65,14 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
     revision: revision.date,
     session: connection.session,
     initializeResult: connection.initializeResult,
-    notifications,
+    notifications: inbox.notifications,
     async request(method, params = {}, { signal, onProgress } = {}) {
       const id = hub.nextId()
-      if (onProgress) progress.set(id, onProgress)
-      const asked = onProgress
+      const withToken = onProgress
         ? { ...params, _meta: { ...(isObject(params._meta) && params._meta), progressToken: id } }
         : params
-      try {
-        return await script.holds(connection.send({ jsonrpc: '2.0', id, method, params: asked }, signal))
-      } finally {
-        progress.delete(id)
-      }
+      const request = { jsonrpc: '2.0' as const, id, method, params: withToken }
+      return inbox.withProgress(id, onProgress, () => script.holds(connection.send(request, signal)))
     },
     async callTool(name, args = {}, requestOptions) {
       // A tool's result, as its server says: a test looks at what it expects.
@@ -129,12 +80,7 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
     },
     notify: (method, params) => connection.notify({ jsonrpc: '2.0', method, ...(params && { params }) }),
     subscribe: (filter) => connection.subscribe(filter),
-    next(method) {
-      const at = untaken.findIndex((notification) => notification.method === method)
-      const [earliest] = at === -1 ? [] : untaken.splice(at, 1)
-      if (earliest) return Promise.resolve(earliest)
-      return new Promise((resolve) => waiting.push({ method, resolve }))
-    },
+    next: (method) => inbox.next(method),
     async dropStream() {
       if (!connection.drop) throw new Error(withoutStreams)
       await connection.drop()
@@ -146,4 +92,77 @@ export async function connect(target: Target, options: ConnectOptions): Promise<
     [Symbol.asyncDispose]: () => connection.close(),
   }
   return client
+}
+
+async function hubOf(target: Target, options: ConnectOptions, inbox: Inbox, script: Script): Promise<Hub> {
+  const wire = wireTo(target, options, options.onMessage ?? (() => {}))
+  const token = typeof options.token === 'function' ? await options.token(wire.url.href) : options.token
+  let lastId = 0
+  return {
+    wire,
+    options,
+    headers: token ? { Authorization: `Bearer ${token}` } : {},
+    nextId: () => ++lastId,
+    take(message, respond) {
+      wire.onMessage('received', message)
+      if (isResponse(message)) return
+      if (isRequest(message)) {
+        answerTo(message, script).then((answer) => {
+          wire.onMessage('sent', answer)
+          return respond?.(answer)
+        })
+        return
+      }
+      if (isNotification(message)) inbox.add(message)
+    },
+    ask: (request, key) => script.answer(request, key),
+  }
+}
+
+async function answerTo({ id, method, params = {} }: RequestMessage, script: Script): Promise<Message> {
+  if (method === 'ping') return { jsonrpc: '2.0', id, result: {} }
+  try {
+    // The script refuses a method that is no input request.
+    return { jsonrpc: '2.0', id, result: await script.answer({ method, params } as InputRequest, String(id)) }
+  } catch (problem) {
+    return { jsonrpc: '2.0', id, error: { code: -32601, message: messageOf(problem) } }
+  }
+}
+
+/** The notifications of a server. */
+class Inbox {
+  /** All of them. */
+  readonly notifications: NotificationMessage[] = []
+  readonly #untaken: NotificationMessage[] = []
+  readonly #waiting: { method: string; resolve(notification: NotificationMessage): void }[] = []
+  readonly #progress = new Map<RequestId, (params: Params) => void>()
+
+  add(notification: NotificationMessage): void {
+    const { method, params = {} } = notification
+    this.notifications.push(notification)
+    if (method === 'notifications/progress' && isRequestId(params.progressToken)) {
+      this.#progress.get(params.progressToken)?.(params)
+    }
+    const at = this.#waiting.findIndex((waiter) => waiter.method === method)
+    if (at === -1) this.#untaken.push(notification)
+    else this.#waiting.splice(at, 1)[0]?.resolve(notification)
+  }
+
+  /** The next notification of a method that has not been taken yet. */
+  next(method: string): Promise<NotificationMessage> {
+    const at = this.#untaken.findIndex((notification) => notification.method === method)
+    const [earliest] = at === -1 ? [] : this.#untaken.splice(at, 1)
+    if (earliest) return Promise.resolve(earliest)
+    return new Promise((resolve) => this.#waiting.push({ method, resolve }))
+  }
+
+  /** Runs a request, and calls `onProgress` with its progress notifications meanwhile. */
+  async withProgress<T>(id: RequestId, onProgress: RequestOptions['onProgress'], run: () => Promise<T>): Promise<T> {
+    if (onProgress) this.#progress.set(id, onProgress)
+    try {
+      return await run()
+    } finally {
+      this.#progress.delete(id)
+    }
+  }
 }

@@ -66,6 +66,30 @@ export function capabilitiesOf({ capabilities, answers = {} }: ConnectOptions): 
   )
 }
 
+/** A request with an id of its own. */
+export const newRequest = (hub: Hub, method: string, params?: Params): RequestMessage => ({
+  jsonrpc: '2.0',
+  id: hub.nextId(),
+  method,
+  ...(params && { params }),
+})
+
+/** Opens a session: the handshake, and the log level that the client asks for. @returns the result of `initialize` */
+export async function initialize(hub: Hub, connection: Pick<Connection, 'send' | 'notify'>): Promise<Params> {
+  const { options } = hub
+  const params = {
+    protocolVersion: options.revision,
+    capabilities: capabilitiesOf(options),
+    clientInfo: clientInfoOf(options),
+  }
+  const result = await connection.send(newRequest(hub, 'initialize', params), undefined)
+  await connection.notify({ jsonrpc: '2.0', method: 'notifications/initialized' })
+  if (options.logLevel) {
+    await connection.send(newRequest(hub, 'logging/setLevel', { level: options.logLevel }), undefined)
+  }
+  return result
+}
+
 /** The result of a response, or its error, thrown. */
 export function resultOf(message: Message | undefined, status: number): Params {
   if (message && 'result' in message) return message.result
