@@ -26,76 +26,43 @@ const kinds: KindsOf<AuditOptions> = { sinks: kind.sinks, address: kind.flag }
  */
 export function audit(options: AuditOptions): Plugin {
   checkOptions('audit()', options, kinds)
-  const { address: isAddressTold = true } = options
-  const sinks = [options.sinks].flat()
-
+  const settings = { sinks: [options.sinks].flat(), hasAddress: options.address ?? true }
   const onResponse: AuditHook = (incoming, response, serverInfo) => {
-    try {
-      const { request } = incoming
-      const session = sessionOf(request, serverInfo)
-      const write = writer(request, session)
-      const at = new Date().toISOString()
-      const tellAll = async (finding: Promise<readonly Finding[]>) => {
-        const findings = await finding
-        if (findings.length === 0) return
-        const mark = await sessionMark(session)
-        const circumstances = {
-          at,
-          status: response.status,
-          session: mark,
-          ...circumstancesOf(incoming, serverInfo, write),
-        }
-        await Promise.all(findings.map((finding) => emit(finding, circumstances, serverInfo, write)))
-      }
-      const inBackground = (work: Promise<void>) =>
-        serverInfo.waitUntil(work.catch((problem) => serverInfo.report(problem)))
-      const { refusals } = incoming
-      // Which messages a limit refused may be known only after a response that is no refusal has begun.
-      const findings =
-        refusals && !isRefusal(incoming, response)
-          ? refusals.then((errors) => findingsOf(incoming, response, serverInfo, write, errors))
-          : findingsOf(incoming, response, serverInfo, write, new Map())
-      inBackground(tellAll(findings))
-    } catch (problem) {
-      serverInfo.report(problem)
-    }
+    const emitted = emitEvents(settings, incoming, response, serverInfo)
+    serverInfo.waitUntil(emitted.catch((problem) => serverInfo.report(problem)))
   }
   return { name: 'audit', onResponse }
+}
 
-  function circumstancesOf({ request, principal }: IncomingRequest, { paths }: ServerInfo, write: Write) {
-    const { headers, method } = request
-    const { pathname } = new URL(request.url)
-    return {
-      principal: principal && {
-        issuer: write(principal.issuer),
-        subject: write(principal.subject),
-        client: write(principal.client),
-        tenant: write(principal.tenant),
-      },
-      address: isAddressTold ? write(headers.get('CF-Connecting-IP')) : undefined,
-      // Others are made up by whoever asks for them.
-      http: { method, path: Object.values(paths).includes(pathname) ? pathname : undefined },
-      request: write(headers.get('CF-Ray')),
-      userAgent: write(headers.get('User-Agent')),
-    }
+type Settings = {
+  readonly sinks: readonly Sink[]
+  /** Events have the address of the client. */
+  readonly hasAddress: boolean
+}
+
+async function emitEvents(
+  { sinks, hasAddress }: Settings,
+  incoming: IncomingRequest,
+  response: Response,
+  serverInfo: ServerInfo,
+): Promise<void> {
+  const { request } = incoming
+  const session = sessionOf(request, serverInfo)
+  const write = writer(request, session)
+  const at = new Date().toISOString()
+  const findings = await findingsIn(incoming, response, serverInfo, write)
+  if (findings.length === 0) return
+  const mark = await sessionMark(session)
+  const circumstances = {
+    at,
+    status: response.status,
+    session: mark,
+    principal: principalOf(incoming, write),
+    address: hasAddress ? write(request.headers.get('CF-Connecting-IP')) : undefined,
+    ...requestOf(request, serverInfo, write),
   }
-
-  async function emit(
-    { reason: pendingReason, ...finding }: Finding,
-    circumstances: Omit<AuditEvent, keyof Finding>,
-    serverInfo: ServerInfo,
-    write: Write,
-  ): Promise<void> {
-    const reason = await pendingReason
-    const event: AuditEvent = {
-      ...circumstances,
-      ...finding,
-      reason: reason && {
-        kind: reason.kind,
-        message: write(reason.message) ?? '',
-        ...(reason.reason !== undefined && { reason: write(reason.reason) }),
-      },
-    }
+  const emit = async (finding: Finding) => {
+    const event = await eventOf(finding, circumstances, write)
     await Promise.all(
       sinks.map(async (sink) => {
         try {
@@ -105,5 +72,53 @@ export function audit(options: AuditOptions): Plugin {
         }
       }),
     )
+  }
+  await Promise.all(findings.map(emit))
+}
+
+/** Which messages a limit refused may be known only after a response that is no refusal has begun. */
+async function findingsIn(
+  incoming: IncomingRequest,
+  response: Response,
+  serverInfo: ServerInfo,
+  write: Write,
+): Promise<readonly Finding[]> {
+  const { refusals } = incoming
+  const errors = refusals && !isRefusal(incoming, response) ? await refusals : new Map()
+  return findingsOf(incoming, response, serverInfo, write, errors)
+}
+
+const principalOf = ({ principal }: IncomingRequest, write: Write): AuditEvent['principal'] =>
+  principal && {
+    issuer: write(principal.issuer),
+    subject: write(principal.subject),
+    client: write(principal.client),
+    tenant: write(principal.tenant),
+  }
+
+function requestOf({ url, method, headers }: Request, { paths }: ServerInfo, write: Write) {
+  const { pathname } = new URL(url)
+  return {
+    // Others are made up by whoever asks for them.
+    http: { method, path: Object.values(paths).includes(pathname) ? pathname : undefined },
+    request: write(headers.get('CF-Ray')),
+    userAgent: write(headers.get('User-Agent')),
+  }
+}
+
+async function eventOf(
+  { reason: pendingReason, ...finding }: Finding,
+  circumstances: Omit<AuditEvent, keyof Finding>,
+  write: Write,
+): Promise<AuditEvent> {
+  const reason = await pendingReason
+  return {
+    ...circumstances,
+    ...finding,
+    reason: reason && {
+      kind: reason.kind,
+      message: write(reason.message) ?? '',
+      ...(reason.reason !== undefined && { reason: write(reason.reason) }),
+    },
   }
 }
