@@ -38,7 +38,7 @@ export const effectsWatcher =
   (env: object): NonNullable<Plugin['instrument']> =>
   (context) => {
     runs ??= start(env)
-    return openRound(context, runs)
+    return new WatchedRound(context, runs).instrumented()
   }
 
 function start(env: object): Scope<Running | undefined> {
@@ -50,30 +50,74 @@ function start(env: object): Scope<Running | undefined> {
   return within
 }
 
-function openRound(context: Context, within: Scope<Running | undefined>): Instrumented {
-  /** In the order in which it came. */
-  const story: (Noted | Asked)[] = []
-  const unansweredQuestions = () => story.filter((entry): entry is Asked => 'keys' in entry)
-  let branches = false
-  let isOver = false
+/** One run of a handler: its effects and its questions. */
+class WatchedRound implements Round {
+  readonly #context: Context
+  readonly #within: Scope<Running | undefined>
+  /** In the order in which they came. */
+  readonly #entries: (Noted | Asked)[] = []
+  /** The handler has looked whether an answer is there. */
+  #branches = false
+  #isOver = false
   /** The question that the next round is for. */
-  let open: Asked | undefined
+  #open: Asked | undefined
 
-  const round: Round = {
-    note(effect, from, owner) {
-      // What depends on whether an answer is there may not happen again.
-      if (branches || (isOver && !open)) return
-      const noted = { effect, owner, place: placeOf(trace(from)) }
-      if (open) warn(noted, 'beside', open)
-      else story.push(noted)
-    },
+  constructor(context: Context, within: Scope<Running | undefined>) {
+    this.#context = context
+    this.#within = within
   }
 
-  function asking<A extends unknown[]>(question: (...args: A) => Promise<unknown>) {
+  /** The context of the handler, and what runs it. */
+  instrumented(): Instrumented {
+    return {
+      context: this.#watchedContext(),
+      run: (kind, item, handler) => {
+        const name = 'uriTemplate' in item ? item.uriTemplate : 'uri' in item ? item.uri : item.name
+        return this.#within.run({ round: this, owner: `${kind} "${name}"` }, handler)
+      },
+      end: () => this.#end(),
+    }
+  }
+
+  note(effect: Effect, from: Called, owner: string): void {
+    // What depends on whether an answer is there may not happen again.
+    if (this.#branches || (this.#isOver && !this.#open)) return
+    const noted = { effect, owner, place: placeOf(trace(from)) }
+    if (this.#open) warn(noted, 'beside', this.#open)
+    else this.#entries.push(noted)
+  }
+
+  #watchedContext(): Context {
+    const context = this.#context
+    const within = this.#within
+    return {
+      ...context,
+      get signal() {
+        return context.signal
+      },
+      // Typed by what it passes on.
+      elicit: this.#asking(context.elicit) as Context['elicit'],
+      elicitUrl: this.#asking(context.elicitUrl) as Context['elicitUrl'], // as above
+      sample: this.#asking(context.sample) as Context['sample'], // as above
+      roots: this.#asking(context.roots) as Context['roots'], // as above
+      requestInput: this.#asking(context.requestInput) as Context['requestInput'], // as above
+      inputResponse: (key) => {
+        const answer = context.inputResponse(key)
+        this.#branches ||= answer === undefined
+        return answer
+      },
+      once: (key, effect) => context.once(key, () => within.run(undefined, effect)),
+      state: ((...args: Parameters<Context['state']>) =>
+        watchState(context.state(...args), within)) as Context['state'], // as above
+    }
+  }
+
+  /** Returns the function, which is recorded as a question when it is called. */
+  #asking<A extends unknown[]>(question: (...args: A) => Promise<unknown>) {
     return (...args: A) => {
-      const answer = question.apply(context, args)
+      const answer = question.apply(this.#context, args)
       const entry: Asked = { keys: keysOf(args[0]), state: 'open', answer }
-      story.push(entry)
+      this.#entries.push(entry)
       observe(
         answer,
         () => {
@@ -88,45 +132,24 @@ function openRound(context: Context, within: Scope<Running | undefined>): Instru
     }
   }
 
-  const once: Context['once'] = (key, effect) => context.once(key, () => within.run(undefined, effect))
-  return {
-    context: {
-      ...context,
-      get signal() {
-        return context.signal
-      },
-      // Typed by what it passes on.
-      elicit: asking(context.elicit) as Context['elicit'],
-      elicitUrl: asking(context.elicitUrl) as Context['elicitUrl'], // as above
-      sample: asking(context.sample) as Context['sample'], // as above
-      roots: asking(context.roots) as Context['roots'], // as above
-      requestInput: asking(context.requestInput) as Context['requestInput'], // as above
-      inputResponse(key) {
-        const answer = context.inputResponse(key)
-        branches ||= answer === undefined
-        return answer
-      },
-      once,
-      state: ((...args: Parameters<Context['state']>) =>
-        watchState(context.state(...args), within)) as Context['state'], // as above
-    },
-    run(kind, item, handler) {
-      const name = 'uriTemplate' in item ? item.uriTemplate : 'uri' in item ? item.uri : item.name
-      return within.run({ round, owner: `${kind} "${name}"` }, handler)
-    },
-    end() {
-      isOver = true
-      open = unansweredQuestions().find(({ state }) => state === 'open')
-      if (!open) return
-      for (const [at, entry] of story.entries()) {
-        if ('keys' in entry) continue
-        const next = story.slice(at).find((later): later is Asked => 'keys' in later && later.state !== 'refused')
-        if (next) warn(entry, 'before', next)
-        else warn(entry, 'beside', open)
-      }
-    },
+  /** Warns of the effects before a question that the next round is for. */
+  #end(): void {
+    this.#isOver = true
+    this.#open = this.#entries.filter(isQuestion).find(({ state }) => state === 'open')
+    if (!this.#open) return
+    for (const [at, entry] of this.#entries.entries()) {
+      if (isQuestion(entry)) continue
+      const next = this.#entries
+        .slice(at)
+        .filter(isQuestion)
+        .find(({ state }) => state !== 'refused')
+      if (next) warn(entry, 'before', next)
+      else warn(entry, 'beside', this.#open)
+    }
   }
 }
+
+const isQuestion = (entry: Noted | Asked): entry is Asked => 'keys' in entry
 
 /** A state without operations of its own: those it has are known. */
 const keyValue = ['get', 'put', 'delete', 'entries', 'deleteAll']
