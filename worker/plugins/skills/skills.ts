@@ -55,19 +55,6 @@ export function skills(list: readonly Skill[], options: SkillsOptions = {}): Mod
   }))
   const paths = list.flatMap(({ folder, files }) => files.map(({ path }) => `${folder}/${path}`)).sort()
 
-  /** The direct children of a folder; nothing for what is none. */
-  function childrenOf(uri: string) {
-    if (!uri.startsWith('skill://')) return []
-    const below = paths.filter((path) => uriOf(path).startsWith(`${uri}/`))
-    const names = below.map((path) => uriOf(path).slice(`${uri}/`.length).split('/'))
-    const seen = new Map(names.map(([name = '', ...more]) => [name, more.length > 0]))
-    return [...seen].map(([name, isFolder]) => ({
-      uri: `${uri}/${name}`,
-      name: decodeURIComponent(name),
-      mimeType: isFolder ? directory : typeOf(name),
-    }))
-  }
-
   return (server) => {
     for (const { folder, frontmatter, files } of list) {
       for (const file of files) {
@@ -98,7 +85,7 @@ export function skills(list: readonly Skill[], options: SkillsOptions = {}): Mod
           },
           'resources/directory/read': (params) => {
             const uri = readText(params, 'uri')
-            const resources = childrenOf(uri)
+            const resources = childrenOf(uri, paths)
             if (resources.length === 0) throw new McpError('invalid_params', `Not a directory: ${uri}`)
             return { resources, ...caching }
           },
@@ -106,6 +93,19 @@ export function skills(list: readonly Skill[], options: SkillsOptions = {}): Mod
       }),
     )
   }
+}
+
+/** The direct children of a folder; nothing for what is none. @param paths of all files */
+function childrenOf(uri: string, paths: readonly string[]) {
+  if (!uri.startsWith('skill://')) return []
+  const below = paths.filter((path) => uriOf(path).startsWith(`${uri}/`))
+  const names = below.map((path) => uriOf(path).slice(`${uri}/`.length).split('/'))
+  const seen = new Map(names.map(([name = '', ...more]) => [name, more.length > 0]))
+  return [...seen].map(([name, isFolder]) => ({
+    uri: `${uri}/${name}`,
+    name: decodeURIComponent(name),
+    mimeType: isFolder ? directory : typeOf(name),
+  }))
 }
 
 const uriOf = (path: string) => `skill://${path.split('/').map(encodeURIComponent).join('/')}`

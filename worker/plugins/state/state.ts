@@ -150,14 +150,15 @@ export function state(
     const expires = Number.parseInt(opened, 36)
     return { object: JSON.stringify([name, per, opened]), expires }
   }
+}
 
-  async function run(access: StateAccess, object: string, call: StateCall): Promise<unknown> {
-    const answer = await access.object(object).run(call)
-    if ('value' in answer) return answer.value
-    if ('gone' in answer) throw unknownHandle(name)
-    const { kind, message, data, stack } = answer.thrown
-    throw kind ? new McpError(kind, message, data) : Object.assign(new Error(message), { stack })
-  }
+/** Runs an operation where the state is. @throws what the operation throws */
+async function run(access: StateAccess, object: string, call: StateCall): Promise<unknown> {
+  const answer = await access.object(object).run(call)
+  if ('value' in answer) return answer.value
+  if ('gone' in answer) throw unknownHandle(call.state)
+  const { kind, message, data, stack } = answer.thrown
+  throw kind ? new McpError(kind, message, data) : Object.assign(new Error(message), { stack })
 }
 
 type Place = { object: string; expires: number | undefined }
