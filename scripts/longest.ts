@@ -1,4 +1,10 @@
-/** Lists the longest functions and classes of worker/ and durable-objects/, in lines. `-- --most 20` lists more than ten of each. */
+/**
+ * Lists the longest functions and classes of worker/ and durable-objects/, in lines, and fails when one is longer than its limit.
+ *
+ * @example
+ * npm run longest                  # ten of each
+ * npm run longest -- --most 20     # twenty of each
+ */
 import { globSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import { parseArgs } from 'node:util'
@@ -8,6 +14,9 @@ import { API } from 'typescript/unstable/sync'
 
 const root = resolve(import.meta.dirname, '..')
 const { values } = parseArgs({ options: { most: { type: 'string', default: '10' } } })
+
+/** Lines that a function and a class have at most. */
+const maxLines = { functions: 70, classes: 240 }
 
 type Found = { readonly name: string; readonly file: string; readonly line: number; readonly lines: number }
 
@@ -52,8 +61,16 @@ try {
   api.close()
 }
 
-for (const [kind, list] of Object.entries({ functions, classes })) {
+for (const [kind, list, limit] of [
+  ['functions', functions, maxLines.functions],
+  ['classes', classes, maxLines.classes],
+] as const) {
   console.log(`${kind}: ${list.length}`)
-  for (const { name, file, line, lines } of list.sort((a, b) => b.lines - a.lines).slice(0, Number(values.most)))
-    console.log(`${String(lines).padStart(5)}  ${name.padEnd(24)} ${file}:${line}`)
+  const tooLong = list.filter(({ lines }) => lines > limit).length
+  const longest = list.sort((a, b) => b.lines - a.lines).slice(0, Math.max(Number(values.most), tooLong))
+  for (const { name, file, line, lines } of longest) {
+    const verdict = lines > limit ? `  OVER the limit of ${limit} lines` : ''
+    console.log(`${String(lines).padStart(5)}  ${name.padEnd(24)} ${file}:${line}${verdict}`)
+  }
+  if (tooLong > 0) process.exitCode = 1
 }
