@@ -37,7 +37,18 @@ export const sections: readonly Section[] = [
       ['guides/costs', 'Costs'],
     ],
   },
-  { text: 'Migrating', pages: [['migrating/index', 'Overview']] },
+  {
+    text: 'Migrating',
+    pages: [
+      ['migrating/index', 'Overview'],
+      ['migrating/create-mcp-handler', 'createMcpHandler'],
+      ['migrating/mcp-agent', 'McpAgent'],
+      ['migrating/sdk-1', 'TypeScript SDK 1'],
+      ['migrating/sdk-2', 'TypeScript SDK 2'],
+      ['migrating/mcp-lite', 'mcp-lite'],
+      ['migrating/fastmcp', 'FastMCP'],
+    ],
+  },
   {
     text: 'Reference',
     pages: [

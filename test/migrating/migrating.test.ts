@@ -20,6 +20,8 @@ import { conversation } from './conversation.ts'
 
 type Pair = {
   readonly folder: string
+  /** Of docs/migrating. */
+  readonly page: string
   /** What the other one takes. */
   readonly packages: readonly string[]
   readonly objects?: readonly string[]
@@ -43,6 +45,7 @@ const newest = { mode: { pin: '2026-07-28' }, revision: '2026-07-28' } as const
 const pairs: readonly Pair[] = [
   {
     folder: 'mcp-agent',
+    page: 'mcp-agent.md',
     packages: ['agents', '@modelcontextprotocol/sdk'],
     objects: ['Desk'],
     bindings: { DESK: 'Bern' },
@@ -51,15 +54,16 @@ const pairs: readonly Pair[] = [
   },
   {
     folder: 'agents-handler',
+    page: 'create-mcp-handler.md',
     packages: ['agents', '@modelcontextprotocol/server'],
     bindings: { STATE_KEY: 'A secret of at least thirty-two bytes' },
     paths: ['/desk'],
     hasDoors: true,
     ...newest,
   },
-  { folder: 'sdk-1', packages: ['@modelcontextprotocol/sdk'], isInNode: true, ...legacy },
-  { folder: 'sdk-2', packages: ['@modelcontextprotocol/server'], ...newest },
-  { folder: 'mcp-lite', packages: ['mcp-lite'], mode: 'legacy', revision: '2025-03-26' },
+  { folder: 'sdk-1', page: 'sdk-1.md', packages: ['@modelcontextprotocol/sdk'], isInNode: true, ...legacy },
+  { folder: 'sdk-2', page: 'sdk-2.md', packages: ['@modelcontextprotocol/server'], ...newest },
+  { folder: 'mcp-lite', page: 'mcp-lite.md', packages: ['mcp-lite'], mode: 'legacy', revision: '2025-03-26' },
 ]
 
 const root = resolve(import.meta.dirname, '../..')
@@ -200,13 +204,17 @@ test('what is before is written as its libraries want it', () => {
   expect(status).toBe(0)
 })
 
-test('docs/migrating/index.md names the versions that are compared', () => {
+test('the pages of docs/migrating name the versions that are compared', () => {
   const { dependencies } = JSON.parse(readFileSync(join(bench, 'package.json'), 'utf8')) as {
     dependencies: Record<string, string>
   }
-  const page = readFileSync(join(root, 'docs/migrating/index.md'), 'utf8').replaceAll('\n', ' ')
-  const names = [...new Set(pairs.flatMap(({ packages }) => packages))]
-  expect(names.filter((name) => !page.includes(`${name} ${dependencies[name]}`))).toEqual([])
+  const textOf = (page: string) => readFileSync(join(root, 'docs/migrating', page), 'utf8').replaceAll('\n', ' ')
+  const unnamed = pairs.flatMap(({ page, packages }) =>
+    ['index.md', page].flatMap((path) =>
+      packages.filter((name) => !textOf(path).includes(`${name} ${dependencies[name]}`)).map((name) => [path, name]),
+    ),
+  )
+  expect(unnamed).toEqual([])
 })
 
 /** What a server has for a client that knows sessions. */
