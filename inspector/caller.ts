@@ -1,5 +1,5 @@
 /** Who calls: an anonymous caller, the bearer of a token, or a user that the developer makes up. */
-import { madeUpToken } from '../worker/client/test-users.ts'
+import { inspectorUserToken } from '../worker/client/test-users.ts'
 import { isObject } from '../worker/protocol/jsonrpc.ts'
 import { type Child, make, newId } from './element.ts'
 
@@ -50,7 +50,7 @@ export function callerFields(mayMakeUp: boolean): CallerFields {
         tenant: tenant.value.trim() || undefined,
         claims: claimsIn(claims.value.trim() || '{}'),
       }
-      return { token: madeUpToken(user), words: `${name}, who is made up,` }
+      return { token: inspectorUserToken(user), words: `${name}, who is made up,` }
     },
   }
 }

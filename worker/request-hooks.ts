@@ -70,9 +70,9 @@ export interface Limiter {
    * @returns what to call when the round has ended
    * @throws McpError `too_many_requests` or `content_too_large`
    */
-  enter?(attempt: CallAttempt, serverInfo: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void>
+  countRound?(attempt: CallAttempt, serverInfo: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void>
   /**
-   * Looks at an HTTP request before anything is opened for it: at streams and handshakes, which `enter` does not see.
+   * Looks at an HTTP request before anything is opened for it: at streams and handshakes, which `countRound` does not see.
    *
    * @returns the refusal, which says when to come back
    */
@@ -116,7 +116,7 @@ export interface Auth extends StoredPrincipals {
    *
    * @throws McpError as `authenticate` does
    */
-  authenticateMadeUp?(
+  authenticateTestUser?(
     user: TestUser,
     request: Request,
     serverInfo: ServerInfo,

@@ -12,14 +12,14 @@ import type {
   SubscriptionsOptions,
 } from '../durable-objects/subscriptions/object.ts'
 import { changesOf, checkPaths, checkPlugins, classesOf, routesOf } from './check-plugins.ts'
-import type { EnterCall } from './declarations/call-attempt.ts'
+import type { CountRound } from './declarations/call-attempt.ts'
 import { type Declarations, draftOf } from './declarations/declarations.ts'
 import {
   type Admitted,
   admittedBy,
+  countRoundFor,
   type Endpoint,
   endpointKey,
-  enterFor,
   registerEndpoint,
   serverFor,
 } from './declarations/endpoints.ts'
@@ -168,7 +168,7 @@ class ServedEndpoint {
     auth?.validate?.(served)
     validateWith(plugins, served)
     this.#limiter?.validate?.(served)
-    this.#endpoint = { server: served, auth, enter: this.#enterFor(served), plugins: this.#runtime.plugins }
+    this.#endpoint = { server: served, auth, countRound: this.#countRoundOf(served), plugins: this.#runtime.plugins }
     const key = endpointKey(this.#runtime.identity, options.auth?.tenant)
     registerEndpoint(key, this.#endpoint)
     this.#admitted = admittedBy(key, this.#endpoint, this.#limiter?.handlerTimeMs)
@@ -206,9 +206,9 @@ class ServedEndpoint {
     }
   }
 
-  #enterFor(server: Server): EnterCall | undefined {
-    const enter = this.#limiter?.enter?.bind(this.#limiter)
-    return enter && ((attempt) => enter(attempt, { server, state: (name) => this.#objects.state(name) }))
+  #countRoundOf(server: Server): CountRound | undefined {
+    const countRound = this.#limiter?.countRound?.bind(this.#limiter)
+    return countRound && ((attempt) => countRound(attempt, { server, state: (name) => this.#objects.state(name) }))
   }
 
   /** Makes the Worker, with the Durable Object classes of the plugins. */
@@ -234,7 +234,7 @@ class ServedEndpoint {
   }
 
   #sessionHost(): SessionHost {
-    const { server, enter } = this.#endpoint
+    const { server, countRound } = this.#endpoint
     const { sessionClass } = this.#objects
     return {
       server,
@@ -247,7 +247,7 @@ class ServedEndpoint {
         return sessionSubscriptions
       },
       subscriptionsAt: (shard) => this.#objects.subscriptions(shard),
-      enterOf: (admitted) => enterFor(admitted, enter),
+      countRoundOf: (admitted) => countRoundFor(admitted, countRound),
       serverFor: (admitted) => serverFor(admitted, this.#endpoint, sessionClass),
       report,
     }

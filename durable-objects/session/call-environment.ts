@@ -45,7 +45,7 @@ export function environmentOf(
       session: {
         name: session.lifetime.name,
         expires,
-        keep: (state) => session.lifetime.addStateObject(state, expires, epoch),
+        addStateObject: (state) => session.lifetime.addStateObject(state, expires, epoch),
       },
     },
     updates: hasSubscriptions(session),

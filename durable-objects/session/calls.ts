@@ -132,7 +132,7 @@ function count(
 ): Promise<() => void> | undefined {
   if (caller === undefined) return undefined
   const { method, params = {} } = request
-  const counting = session.host.enterOf(admitted)?.({
+  const counting = session.host.countRoundOf(admitted)?.({
     method,
     params,
     caller,
@@ -163,8 +163,8 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
   const step = async () => {
     let release: (() => void) | undefined
     try {
-      const entering = count(session, sessionCall, post, isResumed ? abort.signal : undefined)
-      if (entering) release = await entering
+      const counting = count(session, sessionCall, post, isResumed ? abort.signal : undefined)
+      if (counting) release = await counting
       if (abort.signal.aborted) return
       const server = session.host.serverFor(sessionCall.admitted)
       const method = methodIn(post.revision, request.method)

@@ -1,4 +1,4 @@
-import type { EnterCall } from '../../worker/declarations/call-attempt.ts'
+import type { CountRound } from '../../worker/declarations/call-attempt.ts'
 import type { Admitted } from '../../worker/declarations/endpoints.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { StateRpc } from '../../worker/declarations/state.ts'
@@ -26,7 +26,7 @@ export type SessionHost = {
    *
    * @throws McpError when this class cannot know them
    */
-  enterOf(admitted: Admitted | undefined): EnterCall | undefined
+  countRoundOf(admitted: Admitted | undefined): CountRound | undefined
   /**
    * The server, with the plugins of the endpoint that admitted a call.
    *

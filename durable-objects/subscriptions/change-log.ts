@@ -6,16 +6,16 @@ import type { Schema } from '../shared/schema.ts'
 import type { Tables } from '../shared/tables.ts'
 
 export const changesSchema = `
-  CREATE TABLE changes (seq INTEGER PRIMARY KEY, change TEXT, topics TEXT, at INTEGER, told TEXT);
-  CREATE INDEX untold ON changes (seq) WHERE told IS NOT NULL;
+  CREATE TABLE changes (seq INTEGER PRIMARY KEY, change TEXT, topics TEXT, at INTEGER, deliveredTo TEXT);
+  CREATE INDEX undelivered ON changes (seq) WHERE deliveredTo IS NOT NULL;
   CREATE INDEX waiting ON changes (seq) WHERE at IS NULL;
 `
 
 /** Milliseconds for which a stream may be disconnected without missing anything: at least. */
 export const retentionMs = 5 * 60_000
 
-/** `told`: the last session that it was delivered to. */
-export type LoggedChange = { seq: number; change: string; topics: readonly string[]; told: string }
+/** `deliveredTo`: the last session that it was delivered to. */
+export type LoggedChange = { seq: number; change: string; topics: readonly string[]; deliveredTo: string }
 
 type ChangeRow = Omit<LoggedChange, 'topics'> & { topics: string }
 
@@ -42,7 +42,7 @@ export class ChangeLog {
     this.#schema.store()
     this.#tables.create()
     const { seq } = this.#tables.write<{ seq: number }>(
-      'INSERT INTO changes (change, topics, at, told) VALUES (?, ?, ?, ?) RETURNING seq',
+      'INSERT INTO changes (change, topics, at, deliveredTo) VALUES (?, ?, ?, ?) RETURNING seq',
       change,
       JSON.stringify(topics),
       at,
@@ -65,7 +65,7 @@ export class ChangeLog {
   /** Returns the first change that has to be delivered to sessions, except these. */
   undelivered(without: Iterable<number>): LoggedChange | undefined {
     const [row] = this.#tables.query<ChangeRow>(
-      `SELECT * FROM changes WHERE told IS NOT NULL AND seq NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT 1`,
+      `SELECT * FROM changes WHERE deliveredTo IS NOT NULL AND seq NOT IN (SELECT value FROM json_each(?)) ORDER BY seq LIMIT 1`,
       JSON.stringify([...without]),
     )
     return row && readChange(row)
@@ -73,7 +73,7 @@ export class ChangeLog {
 
   /** @param last the last session that it was delivered to; `null`: to all */
   markDelivered(seq: number, last: string | null): void {
-    this.#tables.query('UPDATE changes SET told = ? WHERE seq = ?', last, seq)
+    this.#tables.query('UPDATE changes SET deliveredTo = ? WHERE seq = ?', last, seq)
   }
 
   /** The changes that wait to be sent. */
@@ -88,7 +88,7 @@ export class ChangeLog {
    */
   requeue(seq: number, now: number, hasSessions: boolean): number {
     const row = this.#tables.write<{ seq: number }>(
-      'UPDATE changes SET seq = (SELECT max(seq) + 1 FROM changes), at = ?, told = ? WHERE seq = ? RETURNING seq',
+      'UPDATE changes SET seq = (SELECT max(seq) + 1 FROM changes), at = ?, deliveredTo = ? WHERE seq = ? RETURNING seq',
       now,
       hasSessions ? '' : null,
       seq,
@@ -100,7 +100,7 @@ export class ChangeLog {
   prune(now: number): boolean {
     const last = this.last
     const old = this.#tables.query<{ seq: number }>(
-      'DELETE FROM changes WHERE at < ? AND told IS NULL AND seq < ? RETURNING seq',
+      'DELETE FROM changes WHERE at < ? AND deliveredTo IS NULL AND seq < ? RETURNING seq',
       now - retentionMs,
       last,
     )

@@ -100,7 +100,7 @@ export class Publisher {
       for (let batch = 0; batch < batchesPerTurn; batch++) {
         const row = log.undelivered(this.#waiting.values())
         if (!row) return
-        const addresses = sessions.of(row.topics, row.told, sessionsPerBatch)
+        const addresses = sessions.of(row.topics, row.deliveredTo, sessionsPerBatch)
         await Promise.all(addresses.map((address) => this.#deliver(address, JSON.parse(row.change))))
         log.markDelivered(row.seq, addresses.length < sessionsPerBatch ? null : (addresses.at(-1) ?? null))
       }

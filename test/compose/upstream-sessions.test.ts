@@ -68,10 +68,10 @@ test('those that nobody has used for half an hour are ended when another one is 
 
 test('one that the upstream has forgotten is not ended, and its successor stays', () => {
   const forgotten = begin('ada')
-  sessions.forget('ada', forgotten)
+  sessions.delete('ada', forgotten)
   sessions.release(forgotten)
   const next = begin('ada', 'next')
-  sessions.forget('ada', forgotten)
+  sessions.delete('ada', forgotten)
   expect(sessions.acquire('ada')).toBe(next)
   expect(ended).toEqual([])
 })

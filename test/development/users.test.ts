@@ -1,7 +1,7 @@
 /** Users that whoever develops a server makes up, and who else may not. */
 import { request } from 'node:http'
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from 'vitest'
-import { type MadeUp, madeUpToken } from '../../worker/client/test-users.ts'
+import { type InspectorUser, inspectorUserToken } from '../../worker/client/test-users.ts'
 import { connect, everyRevision } from '../../worker/testing/index.ts'
 import { startIssuer } from '../../worker/testing/node/index.ts'
 import { inspectorCookie, inspectorSecrets } from '../support/inspector-key.ts'
@@ -23,7 +23,7 @@ async function start(environment = 'development') {
   }
 }
 
-const ada: MadeUp = { subject: 'Ada Łovelace', scopes: ['notes:read'], tenant: undefined, claims: {} }
+const ada: InspectorUser = { subject: 'Ada Łovelace', scopes: ['notes:read'], tenant: undefined, claims: {} }
 /** Headers as a browser sends them that was opened with the link of the terminal. */
 const withKey = (headers: Headers, url: URL) => ({ ...Object.fromEntries(headers), ...inspectorCookie(url) })
 const clientInfo = { name: 'browser', version: '1.0.0' }
@@ -47,7 +47,7 @@ test('is somebody to every revision, with the scopes that were made up and no ot
   for (const revision of everyRevision) {
     const inBrowser = (request: Request) =>
       fetch(new Request(request, { headers: withKey(request.headers, server.url) }))
-    await using client = await connect(inBrowser, { url: server.url.href, revision, token: madeUpToken(ada) })
+    await using client = await connect(inBrowser, { url: server.url.href, revision, token: inspectorUserToken(ada) })
     const { content } = await client.callTool('whoami')
     expect(content).toEqual([{ type: 'text', text: 'Ada Łovelace, who may notes:read' }])
     await expect(client.callTool('write_note', { id: 'a', text: 'A' })).rejects.toMatchObject({ status: 403 })
@@ -63,7 +63,7 @@ test('those who bring a token of the issuer are who it says', async () => {
 
 test('is nobody elsewhere than on this machine and its own pages, and not when it was made up badly', async () => {
   await using server = await start()
-  const token = madeUpToken(ada)
+  const token = inspectorUserToken(ada)
   const as = (credential: string, headers = {}) =>
     ask(server.url, { Authorization: `Bearer ${credential}`, ...inspectorCookie(server.url), ...headers })
   expect(await as(token)).toBe(200)
@@ -83,7 +83,7 @@ test('is nobody with the CF-Connecting-IP of another machine, which a tunnel add
   await using server = await start()
   const from = (address: string) =>
     ask(server.url, {
-      Authorization: `Bearer ${madeUpToken(ada)}`,
+      Authorization: `Bearer ${inspectorUserToken(ada)}`,
       ...inspectorCookie(server.url),
       'CF-Connecting-IP': address,
     })
@@ -123,7 +123,7 @@ test('can be made up where tokens are asked for', async () => {
 
 test('is nobody in a deployment', async () => {
   await using server = await start('production')
-  expect(await ask(server.url, { Authorization: `Bearer ${madeUpToken(ada)}` })).toBe(401)
+  expect(await ask(server.url, { Authorization: `Bearer ${inspectorUserToken(ada)}` })).toBe(401)
 })
 
 describe('a made-up user gets from bearer() what a token with these claims gets', () => {
@@ -134,9 +134,9 @@ describe('a made-up user gets from bearer() what a token with these claims gets'
   })
   afterAll(() => server[Symbol.asyncDispose]())
 
-  async function who(endpoint: string, user: Partial<MadeUp>): Promise<unknown> {
+  async function who(endpoint: string, user: Partial<InspectorUser>): Promise<unknown> {
     const url = new URL(`/${endpoint}/mcp`, server.url)
-    const token = madeUpToken({ ...ada, subject: 'ada', scopes: [], ...user })
+    const token = inspectorUserToken({ ...ada, subject: 'ada', scopes: [], ...user })
     const inBrowser = (request: Request) => fetch(new Request(request, { headers: withKey(request.headers, url) }))
     await using client = await connect(inBrowser, { url: url.href, revision: '2026-07-28', token })
     const { content } = await client.callTool('who')
@@ -145,7 +145,7 @@ describe('a made-up user gets from bearer() what a token with these claims gets'
   const issuer = 'https://auth.example.com'
   const client = 'edgemcp-inspector'
 
-  test.each<[string, string, Partial<MadeUp>, unknown]>([
+  test.each<[string, string, Partial<InspectorUser>, unknown]>([
     ['its issuer', 'implied', {}, [issuer, 'ada', client, null, []]],
     [
       'implied scopes',
@@ -176,7 +176,7 @@ describe('a made-up user gets from bearer() what a token with these claims gets'
     expect(await who('verified', {})).toEqual([server.url.origin, 'ada', client, null, []])
   })
 
-  test.each<[string, string, Partial<MadeUp>, number, string]>([
+  test.each<[string, string, Partial<InspectorUser>, number, string]>([
     ['without a required scope', 'required', {}, 403, 'mcp'],
     ['of another tenant than the address', 'acme', { tenant: 'globex' }, 403, 'another tenant than acme'],
     ['with a tenant that no token can name', 'implied', { tenant: 'acme' }, 401, 'bearer() has no option tenant'],

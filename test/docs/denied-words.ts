@@ -10,6 +10,7 @@ export const deniedNames: Readonly<Record<string, string>> = {
   argumentAt: 'getPath',
   asUser: 'tokenFor',
   atOnce: 'drainMicrotasks',
+  authenticateMadeUp: 'authenticateTestUser',
   begun: 'onStart, or the time or state that starts',
   besides: 'upstreamCapabilities, or what is added',
   blame: 'failCall',
@@ -28,6 +29,7 @@ export const deniedNames: Readonly<Record<string, string>> = {
   dialled: 'initialResponse',
   diary: 'journal',
   EdgeWorker: 'McpWorker',
+  enterCall: 'countRound',
   Elicited: 'FormResult',
   face: 'rpcEntrypoint',
   FaceRpc: 'McpRpc',
@@ -76,6 +78,7 @@ export const deniedNames: Readonly<Record<string, string>> = {
   Recognised: 'Classified',
   refusalOf: 'challengeError',
   refusedScopes: 'scopeError',
+  registry: 'declarations',
   ScopedState: 'KeyedState',
   serveAlone: 'serveWithoutSession',
   shortly: 'maxInMemorySleepMs',
@@ -119,7 +122,7 @@ export const deniedFunctionNames: Readonly<Record<string, string>> = {
   claim: 'reserveKey, or consume',
   come: 'the event',
   each: 'mapItems',
-  enter: 'recordCall, or addStream',
+  enter: 'countRound, recordCall, or addStream',
   first: 'combine',
   forget: 'delete',
   hear: 'on…',
@@ -142,7 +145,7 @@ export const deniedFunctionNames: Readonly<Record<string, string>> = {
   told: 'delivered',
   touch: 'markSeen',
   turn: 'setEnabled',
-  within: 'withTimeout, or runWith',
+  within: 'withTimeout, withPrefix, or runWith',
   withdraw: 'cancel',
 }
 
@@ -165,32 +168,4 @@ export const deniedTexts: readonly { readonly text: RegExp; readonly say: string
   { text: /" is no (?:origin|host|file)\b/, say: 'Invalid origin "…"' },
   { text: /makes no sense/i, say: 'Invalid …: expected …' },
   { text: /\bMend\b/i, say: 'Fix' },
-]
-
-const withFolder = 'The code that declares it is being restructured, and gets its new names with its new structure.'
-
-/** Denied words that occur in a folder, and why. */
-export const exceptions: readonly { readonly area: string; readonly word: string; readonly reason: string }[] = [
-  { area: 'durable-objects', word: 'keep', reason: withFolder },
-  { area: 'durable-objects', word: 'told', reason: withFolder },
-  { area: 'worker', word: 'argumentAt', reason: withFolder },
-  { area: 'worker', word: 'Begun', reason: withFolder },
-  { area: 'worker', word: 'besides', reason: withFolder },
-  { area: 'worker', word: 'boxed', reason: withFolder },
-  { area: 'worker', word: 'byHost', reason: withFolder },
-  { area: 'worker', word: 'Carried', reason: withFolder },
-  { area: 'worker', word: 'complain', reason: withFolder },
-  { area: 'worker', word: 'dataCentre', reason: withFolder },
-  { area: 'worker', word: 'enter', reason: withFolder },
-  { area: 'worker', word: 'forget', reason: withFolder },
-  { area: 'worker', word: 'isRepeatable', reason: withFolder },
-  { area: 'worker', word: 'keep', reason: withFolder },
-  { area: 'worker', word: 'MadeUp', reason: withFolder },
-  { area: 'worker', word: 'madeUp', reason: withFolder },
-  { area: 'worker', word: 'note', reason: withFolder },
-  { area: 'worker', word: 'patience', reason: withFolder },
-  { area: 'worker', word: 'permit', reason: withFolder },
-  { area: 'worker', word: 'settle', reason: withFolder },
-  { area: 'worker', word: 'within', reason: withFolder },
-  { area: 'worker', word: 'worthless', reason: withFolder },
 ]

@@ -24,8 +24,8 @@ async function countersOf(name: string) {
     signal: () => new AbortController().signal,
     parked: () => [],
   }
-  const { enter } = limiter({ rate: '60/m', quota: '3/h' }, () => bindings)
-  await enter?.(attempt, { server: createServer({ name, version: '1.0.0' }), state: state as never })
+  const { countRound } = limiter({ rate: '60/m', quota: '3/h' }, () => bindings)
+  await countRound?.(attempt, { server: createServer({ name, version: '1.0.0' }), state: state as never })
   return seen
 }
 

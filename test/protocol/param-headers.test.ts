@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { checkToolSchemas } from '../../worker/declarations/checks.ts'
 import type { Tool } from '../../worker/declarations/tool.ts'
-import { argumentAt, decodeHeader, headerParameters, mirrors } from '../../worker/protocol/param-headers.ts'
+import { decodeHeader, getPath, headerParameters, mirrors } from '../../worker/protocol/param-headers.ts'
 import type { JsonSchema } from '../../worker/protocol/types.ts'
 
 describe('a mirrored header is read', () => {
@@ -114,11 +114,11 @@ describe('the argument at the end of a path', () => {
     [['__proto__'], undefined],
     [['constructor', 'name'], undefined],
   ])('%j', (path, value) => {
-    expect(argumentAt(args, path)).toBe(value)
+    expect(getPath(args, path)).toBe(value)
   })
 
   test.each([[undefined], [null], ['text'], [[1]]])('of %j is none', (other) => {
-    expect(argumentAt(other, ['0'])).toBeUndefined()
+    expect(getPath(other, ['0'])).toBeUndefined()
   })
 })
 

@@ -105,8 +105,8 @@ const subscriptions = (session: string): Stored => ({
   statements: [
     'CREATE TABLE subscriptions (topic TEXT, session TEXT, PRIMARY KEY (topic, session)) WITHOUT ROWID',
     'CREATE INDEX by_session ON subscriptions (session)',
-    'CREATE TABLE changes (seq INTEGER PRIMARY KEY, change TEXT, topics TEXT, at INTEGER, told TEXT)',
-    'CREATE INDEX untold ON changes (seq) WHERE told IS NOT NULL',
+    'CREATE TABLE changes (seq INTEGER PRIMARY KEY, change TEXT, topics TEXT, at INTEGER, deliveredTo TEXT)',
+    'CREATE INDEX undelivered ON changes (seq) WHERE deliveredTo IS NOT NULL',
     'CREATE INDEX waiting ON changes (seq) WHERE at IS NULL',
     `INSERT INTO subscriptions VALUES ('resource:note://1', '${session}'), ('tools', '${session}')`,
     `INSERT INTO changes VALUES (4, '{"resource":"note://1"}', '["resource:note://1"]', 4102444800000, '')`,

@@ -247,7 +247,9 @@ describe('sessions', () => {
         expect((await rowsOf(stub, 'subscriptions')).length).toBeLessThanOrEqual(Math.max(0, 1_234 - 500 * (turn + 1)))
       })
     }
-    await vi.waitFor(async () => expect((await rowsOf(stub, 'changes')).map(({ told }) => told)).toEqual([null]))
+    await vi.waitFor(async () =>
+      expect((await rowsOf(stub, 'changes')).map(({ deliveredTo }) => deliveredTo)).toEqual([null]),
+    )
   })
 })
 
@@ -271,7 +273,7 @@ test('a session that does not answer is called again, which is the same delivery
     }
     expect(report).toHaveBeenCalledWith(new Error('The session slow does not answer'))
     // The others are not kept waiting.
-    expect(state.storage.sql.exec('SELECT told FROM changes').toArray()).toEqual([{ told: null }])
+    expect(state.storage.sql.exec('SELECT deliveredTo FROM changes').toArray()).toEqual([{ deliveredTo: null }])
     const deliveries = changed.mock.calls.map((args) => args[3])
     expect(deliveries).toEqual(Array.from({ length: 4 }, () => deliveries[0]))
     expect(deliveries[0]).toBeTypeOf('string')

@@ -24,4 +24,4 @@ export type CallAttempt = {
  * @returns what to call when the round has ended
  * @throws McpError `too_many_requests` or `content_too_large`
  */
-export type EnterCall = (attempt: CallAttempt) => Promise<() => void>
+export type CountRound = (attempt: CallAttempt) => Promise<() => void>

@@ -4,7 +4,7 @@
  */
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { McpError } from '../protocol/errors.ts'
-import type { EnterCall } from './call-attempt.ts'
+import type { CountRound } from './call-attempt.ts'
 import type { Server } from './server.ts'
 import type { StoredPrincipals } from './stored-principal.ts'
 
@@ -12,7 +12,7 @@ export type Endpoint = {
   readonly server: Server
   readonly auth: StoredPrincipals | undefined
   /** Counts a round of a call in a session; `undefined`: the endpoint has no limits. */
-  readonly enter: EnterCall | undefined
+  readonly countRound: CountRound | undefined
   /** Names of its plugins. */
   readonly plugins: readonly string[]
 }
@@ -51,13 +51,13 @@ export const endpointOf = (key: string): Endpoint | undefined => endpoints.get(k
 
 export const admittedBy = (
   key: string,
-  { auth, enter, plugins, server }: Endpoint,
+  { auth, countRound, plugins, server }: Endpoint,
   handlerTimeMs: number | undefined,
 ): Admitted => ({
   ...storingTerms(auth),
   endpoint: key,
   serverName: server.declarations.options.name,
-  isLimited: enter !== undefined,
+  isLimited: countRound !== undefined,
   handlerTimeMs,
   plugins,
 })
@@ -73,12 +73,15 @@ export const storingTerms = (
  * What counts calls in a session. The limits of the endpoint that admitted the call or, where it was not made in this isolate, those of the
  * endpoint whose class keeps the session.
  *
- * @param enterCall of the endpoint whose class keeps the session
+ * @param countRound of the endpoint whose class keeps the session
  * @throws McpError when that one has none: whether the other is known here may change from request to request
  */
-export function enterFor(admitted: Admitted | undefined, enterCall: EnterCall | undefined): EnterCall | undefined {
-  if (!admitted?.isLimited) return enterCall
-  if (enterCall) return endpointOf(admitted.endpoint)?.enter ?? enterCall
+export function countRoundFor(
+  admitted: Admitted | undefined,
+  countRound: CountRound | undefined,
+): CountRound | undefined {
+  if (!admitted?.isLimited) return countRound
+  if (countRound) return endpointOf(admitted.endpoint)?.countRound ?? countRound
   throw new McpError(
     'internal_error',
     'The endpoint has limits, and the endpoint whose class keeps its sessions has none: give that one rateLimit() too',

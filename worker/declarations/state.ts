@@ -33,7 +33,7 @@ export type StateSession = {
   /** Milliseconds: when the session is over at the latest. */
   readonly expires: number
   /** From now on the session's end is the end of this object's state, too. */
-  keep(object: string): void
+  addStateObject(object: string): void
 }
 
 /** The RPC interface of an object that keeps state. */

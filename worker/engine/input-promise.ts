@@ -92,7 +92,7 @@ export class AwaitGuard {
   }
 
   /** Returns the result of the handler. @throws McpError when it did not await an input request: its result does not count */
-  settle<R>(result: R): R | Promise<R> {
+  resultIfAwaited<R>(result: R): R | Promise<R> {
     if (this.error) return Promise.reject(this.error)
     return this.hasUnawaited ? this.#allAwaited().then(() => result) : result
   }

@@ -101,7 +101,7 @@ async function runMethod(
   }
   const returned = method
     .answer(methodContext)
-    .then((result) => round.guard.settle(result))
+    .then((result) => round.guard.resultIfAwaited(result))
     .then((result): Outcome => ({ type: 'result', result, cause: methodContext.thrown }))
   const ends = [environment.ended ?? [], signal ? abortOf(signal, environment.signal()) : []].flat()
   try {

@@ -42,7 +42,7 @@ export async function authenticate(
 
 /**
  * Decides whether the principal of a request may send its messages: by the scopes of the calls, then by the limits on streams and handshakes.
- * Calls are counted where they run: see `Access.enterCall`.
+ * Calls are counted where they run: see `Access.countRound`.
  *
  * @param messages of a POST; none for a GET
  * @returns the refusal as a response, or what runs the calls needs to know of the decision
@@ -90,13 +90,13 @@ export class Access {
    * @returns what to call when the round has ended; `undefined` when the endpoint has no limits
    * @throws McpError `too_many_requests` or `content_too_large`
    */
-  enterCall(
+  countRound(
     message: RequestMessage,
     { method, params }: Call,
     signal: () => AbortSignal,
   ): Promise<() => void> | undefined {
     if (this.caller === undefined) return undefined
-    const entering = this.#host.limit?.enter?.(
+    const counting = this.#host.limit?.countRound?.(
       {
         method,
         params,
@@ -109,8 +109,8 @@ export class Access {
       },
       this.#host,
     )
-    if (entering) this.#recordRefusal(message, entering)
-    return entering
+    if (counting) this.#recordRefusal(message, counting)
+    return counting
   }
 
   /** The scopes that each message takes. A session cannot unseal the handles in their params without awaiting it. */

@@ -24,11 +24,11 @@ const literals = new Set(['const', 'enum', 'default', 'examples'])
 /**
  * The mirrored parameters of an input schema.
  *
- * @param complain about an annotation that clients must refuse: it is left out
+ * @param onAnnotation called for every annotation. Those that clients must refuse are left out of the result
  */
 export function headerParameters(
   schema: JsonSchema,
-  complain?: (header: Annotation, others: readonly HeaderParameter[]) => void,
+  onAnnotation?: (header: Annotation, others: readonly HeaderParameter[]) => void,
 ): HeaderParameter[] {
   const parameters: HeaderParameter[] = []
   visit(schema, [], true)
@@ -46,9 +46,9 @@ export function headerParameters(
   }
 
   function add({ [annotation]: header, type }: Params, path: readonly string[], reachable: boolean): void {
-    complain?.([header, type, path, reachable], parameters)
+    onAnnotation?.([header, type, path, reachable], parameters)
     if (typeof header === 'string' && reachable)
-      // Of another type, a server does not start: `complain` has it refused.
+      // Of another type, a server does not start: `onAnnotation` has it refused.
       parameters.push({ header, path, type: type as HeaderParameter['type'] })
   }
 }
@@ -57,7 +57,7 @@ export function headerParameters(
 export type Annotation = [header: unknown, type: unknown, path: readonly string[], reachable: boolean]
 
 /** The argument at the end of a path; `undefined` when it, or anything on the way, is absent or null. */
-export function argumentAt(args: unknown, path: readonly string[]): unknown {
+export function getPath(args: unknown, path: readonly string[]): unknown {
   let value = args
   for (const name of path) {
     if (!isObject(value) || !Object.hasOwn(value, name)) return undefined
@@ -76,7 +76,7 @@ export const encodeHeader = (value: string): string =>
 export const parameterHeaders = (parameters: readonly HeaderParameter[], args: unknown): Record<string, string> =>
   Object.fromEntries(
     parameters.flatMap(({ header, path }) => {
-      const value = argumentAt(args, path)
+      const value = getPath(args, path)
       return value === undefined ? [] : [[`Mcp-Param-${header}`, encodeHeader(String(value))]]
     }),
   )

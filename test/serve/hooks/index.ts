@@ -26,7 +26,7 @@ const counting: Plugin = {
   limiter: {
     callerOf: () => 'everybody',
     check: async () => undefined,
-    async enter() {
+    async countRound() {
       counts.limiter += 1
       return () => {}
     },

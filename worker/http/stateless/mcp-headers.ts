@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
  */
 import { McpError } from '../../protocol/errors.ts'
-import { argumentAt, decodeHeader, type HeaderParameter, mirrors } from '../../protocol/param-headers.ts'
+import { decodeHeader, getPath, type HeaderParameter, mirrors } from '../../protocol/param-headers.ts'
 import type { Params } from '../../protocol/types.ts'
 
 /**
@@ -33,7 +33,7 @@ export function checkMirroredParameters(headers: Headers, mirrored: readonly Hea
   for (const { header, path } of mirrored) {
     const name = `Mcp-Param-${header}`
     const value = read(headers, name)
-    const argument = argumentAt(args, path)
+    const argument = getPath(args, path)
     if (value === undefined && argument === undefined) continue
     if (value === undefined) throw missing(name)
     if (argument === undefined || !mirrors(value, argument)) throw mismatch(name, `arguments.${path.join('.')}`)

@@ -80,8 +80,8 @@ async function answerCall(
   const failed = (thrown: unknown) => errorAnswer(request, thrown, host)
   let release: (() => void) | undefined
   try {
-    const entering = access.enterCall(message, call, signal)
-    if (entering) release = await entering
+    const counting = access.countRound(message, call, signal)
+    if (counting) release = await counting
     const method = methodIn(revision, message.method)
     if (method?.requires === 'connection') return resultAnswer(request, method.result, host)
     if (host.hasSessions && method?.requires === 'session') throw sessionRequired(`${message.method} changes a session`)

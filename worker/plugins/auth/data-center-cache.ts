@@ -17,7 +17,7 @@ export class DocumentCache {
   /** @returns the value that `write` wrote under this name; `undefined` when it is absent, expired or not authentic */
   async read(name: string): Promise<unknown> {
     const url = this.#urlOf(name)
-    const response = await dataCentre().match(url)
+    const response = await edgeCache().match(url)
     return response && this.#sealer.open(purposeOf(url), undefined, await response.text())
   }
 
@@ -26,7 +26,7 @@ export class DocumentCache {
     const url = this.#urlOf(name)
     const headers = { 'Cache-Control': `max-age=${Math.floor(ttlMs / 1000)}`, 'Content-Type': 'text/plain' }
     const sealed = await this.#sealer.seal(purposeOf(url), undefined, value, ttlMs)
-    await dataCentre().put(url, new Response(sealed, { headers }))
+    await edgeCache().put(url, new Response(sealed, { headers }))
   }
 
   #urlOf(name: string): string {
@@ -37,4 +37,4 @@ export class DocumentCache {
 const purposeOf = (url: string): string => `cache ${url}`
 
 // The types of the DOM, which has no `default`, and of Workers are both in scope.
-const dataCentre = () => (caches as unknown as { default: Cache }).default
+const edgeCache = () => (caches as unknown as { default: Cache }).default

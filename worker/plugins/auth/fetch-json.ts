@@ -7,7 +7,7 @@ import type { Params } from '../../protocol/types.ts'
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
 /** Milliseconds to wait for an answer. */
-const patience = 5_000
+const timeoutMs = 5_000
 /** Bytes of one answer. */
 const longestAnswer = 256 * 1024
 
@@ -29,7 +29,7 @@ export async function fetchJson(fetch: Fetch, url: string, init: JsonRequest = {
     ...init,
     headers: { Accept: 'application/json', ...init.headers },
     redirect: 'manual',
-    signal: AbortSignal.timeout(patience),
+    signal: AbortSignal.timeout(timeoutMs),
   })
   if (!response.ok) {
     await response.body?.cancel()

@@ -27,7 +27,7 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
   checkValue('forTenant()', 'auth', auth, kind.auth)
   checkOptions('forTenant()', options, { allowMissingClaim: kind.flag } satisfies KindsOf<ForTenantOptions>)
   const { allowMissingClaim = false } = options
-  const authenticateMadeUp = auth.authenticateMadeUp?.bind(auth)
+  const authenticateTestUser = auth.authenticateTestUser?.bind(auth)
 
   /** @throws McpError `forbidden` for a principal of another tenant, or of none where a claim has to name it */
   function asTenant(principal: Principal): Principal {
@@ -49,8 +49,8 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
       const principal = checkPrincipal(await auth.authenticate(request, serverInfo, incoming))
       return principal && asTenant(principal)
     },
-    ...(authenticateMadeUp && {
-      authenticateMadeUp: async (...user) => asTenant(await authenticateMadeUp(...user)),
+    ...(authenticateTestUser && {
+      authenticateTestUser: async (...user) => asTenant(await authenticateTestUser(...user)),
     }),
     authorize: async (incoming, serverInfo) => auth.authorize?.(incoming, serverInfo),
     handleMetadataRequest: (request, serverInfo) => auth.handleMetadataRequest?.(request, serverInfo),

@@ -40,7 +40,7 @@ export class Introspection {
   /** Tokens that are being asked about: many requests with one token are one question. */
   readonly #asking = new Map<string, Promise<Claims | undefined>>()
   /** Tokens that are worth nothing, and when that was. */
-  readonly #worthless = new BoundedMap<string, number>({ maxEntries: mostRemembered })
+  readonly #inactiveTokens = new BoundedMap<string, number>({ maxEntries: mostRemembered })
   #failure: { at: number; problem: unknown } | undefined
 
   constructor(options: IntrospectionOptions, fetch: Fetch) {
@@ -58,7 +58,7 @@ export class Introspection {
    * @throws Error when there is no answer
    */
   async ask(token: string, url: string, serverInfo: ServerInfo): Promise<Claims | undefined> {
-    const refusedUntil = this.#worthless.get(token)
+    const refusedUntil = this.#inactiveTokens.get(token)
     if (refusedUntil !== undefined && Date.now() - refusedUntil < worthlessFor) return undefined
     const cached = this.#asking.get(token)
     if (cached) return cached
@@ -89,7 +89,7 @@ export class Introspection {
       }
     }
     // What anybody makes up must not fill the memory.
-    if (token.length <= longestRemembered) this.#worthless.set(token, Date.now())
+    if (token.length <= longestRemembered) this.#inactiveTokens.set(token, Date.now())
     return undefined
   }
 }

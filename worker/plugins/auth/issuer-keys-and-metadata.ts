@@ -102,7 +102,7 @@ export class IssuerDocuments {
         this.#known = document
         this.#failure = undefined
         this.#loading = undefined
-        serverInfo.waitUntil(this.#keep(document, serverInfo))
+        serverInfo.waitUntil(this.#writeToCache(document, serverInfo))
         return document
       },
       (problem: unknown) => {
@@ -166,7 +166,7 @@ export class IssuerDocuments {
     }
   }
 
-  async #keep(document: IssuerDocument, serverInfo: ServerInfo): Promise<void> {
+  async #writeToCache(document: IssuerDocument, serverInfo: ServerInfo): Promise<void> {
     try {
       await cacheOf(serverInfo)?.write(this.#cacheName, document, staleFor)
     } catch (problem) {

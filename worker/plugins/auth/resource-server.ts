@@ -35,7 +35,7 @@ export function resourceServer(options: BearerOptions, carrier: Carrier): Auth {
     tenantClaim,
     validate: server.validate.bind(server),
     authenticate: server.authenticate.bind(server),
-    authenticateMadeUp: server.authenticateTestUser.bind(server),
+    authenticateTestUser: server.authenticateTestUser.bind(server),
     authorize: server.authorize.bind(server),
     storedClaims,
     ...(reauthorize && { reauthorize }),

@@ -66,7 +66,7 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
       draft,
       interceptors.map((interceptor) => onlyFor(isOwn, interceptor)),
     )
-    const proxies = proxiesOf(part).map((proxied) => proxied.within(prefix, interceptors))
+    const proxies = proxiesOf(part).map((proxied) => proxied.withPrefix(prefix, interceptors))
     if (proxies.length > 0) mountUpstreams(draft, proxies)
     for (const [name, method] of methods) addMethod(draft, name, method)
     if (part.extensions) addExtensions(draft, part.extensions)

@@ -13,12 +13,12 @@ import { type FetchHandler, handlerOf, type WorkerOrHandler } from './workers.ts
  */
 export function routeByHost(workers: Readonly<Record<string, WorkerOrHandler>>): FetchHandler {
   checkValue('routeByHost()', 'workers', workers, object({}, 'an object of Workers by host'))
-  const byHost = new Map(
+  const workersByHost = new Map(
     Object.entries(workers).map(([host, worker]) => [readHost(host), handlerOf('routeByHost()', host, worker)]),
   )
   return (request, env, ctx) => {
     const { host, hostname } = new URL(request.url)
-    return (byHost.get(host) ?? byHost.get(hostname))?.(request, env, ctx)
+    return (workersByHost.get(host) ?? workersByHost.get(hostname))?.(request, env, ctx)
   }
 }
 

@@ -20,7 +20,7 @@ import { type Called, trace } from './trace.ts'
 type Running = { readonly round: Round; readonly owner: string }
 
 type Round = {
-  note(effect: Effect, from: Called, owner: string): void
+  addEffect(effect: Effect, from: Called, owner: string): void
 }
 
 type Noted = { readonly effect: Effect; readonly owner: string; readonly place: readonly string[] }
@@ -45,7 +45,7 @@ function start(env: object): Scope<Running | undefined> {
   const within = scope<Running | undefined>()
   noticeEffects(env, (effect, from) => {
     const running = within.get(from)
-    running?.round.note(effect, from, running.owner)
+    running?.round.addEffect(effect, from, running.owner)
   })
   return within
 }
@@ -79,7 +79,7 @@ class WatchedRound implements Round {
     }
   }
 
-  note(effect: Effect, from: Called, owner: string): void {
+  addEffect(effect: Effect, from: Called, owner: string): void {
     // What depends on whether an answer is there may not happen again.
     if (this.#branches || (this.#isOver && !this.#open)) return
     const noted = { effect, owner, place: placeOf(trace(from)) }
@@ -166,7 +166,7 @@ function watchState<T>(state: T, within: Scope<Running | undefined>): T {
       name,
       function write(...args: unknown[]) {
         const running = within.get(write)
-        running?.round.note({ call, key: name, work: `() => ${call}` }, write, running.owner)
+        running?.round.addEffect({ call, key: name, work: `() => ${call}` }, write, running.owner)
         return operation(...args)
       },
     ]

@@ -15,14 +15,19 @@ export type Hop = {
 }
 
 /** A message that is on its way to a session's object, where nobody knows any more which request it came with. */
-export type Carried = { readonly session: string; readonly method: string; readonly about: unknown }
+export type RecordedMessage = { readonly session: string; readonly method: string; readonly about: unknown }
 
 const mostKept = 1000
 const hops: Hop[] = []
-const carrying = new Map<Hop, readonly Carried[]>()
+const carrying = new Map<Hop, readonly RecordedMessage[]>()
 let last = 0
 
-export function begin(kind: Hop['kind'], what: string, request = current(), recorded: readonly Carried[] = []): Hop {
+export function begin(
+  kind: Hop['kind'],
+  what: string,
+  request = current(),
+  recorded: readonly RecordedMessage[] = [],
+): Hop {
   last += 1
   const hop: Hop = { number: last, kind, what, request, began: Date.now() }
   hops.push(hop)

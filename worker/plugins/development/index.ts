@@ -16,7 +16,7 @@ import { warnOfOldDate } from './old-date.ts'
 import { exposeStorage } from './rows.ts'
 import { warnOfSharedClass } from './shared-class.ts'
 import { type Guards, warnOfUnguarded } from './unguarded.ts'
-import { withMadeUp } from './users.ts'
+import { withTestUsers } from './users.ts'
 
 export { timed } from './timed.ts'
 
@@ -51,7 +51,7 @@ export function watch<O extends Guards & Described>(
   warnOfMissingState(declarations, limiter, names.state)
   const classes = { session: options.sessions === false ? undefined : names.session, plugins: names.plugins }
   return {
-    auth: auth && withMadeUp(auth, env),
+    auth: auth && withTestUsers(auth, env),
     plugins: [watching(declarations, env, hasTasks, classes), ...withInspector(plugins, env, auth)],
   }
 }

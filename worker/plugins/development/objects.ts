@@ -1,7 +1,7 @@
 /** Which Durable Objects this Worker has called since it was started, and how long each call took. */
 import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { isRequest, type Message } from '../../protocol/jsonrpc.ts'
-import { aboutOf, begin, type Carried, end } from './hops.ts'
+import { aboutOf, begin, end, type RecordedMessage } from './hops.ts'
 
 export type SeenObject = {
   readonly className: string
@@ -49,7 +49,7 @@ function see(className: string, name: string, at: number): void {
 type Posting = { messages?: readonly Message[]; session?: string }
 
 /** The messages of a POST. */
-function carriedBy(argument: unknown): Carried[] {
+function carriedBy(argument: unknown): RecordedMessage[] {
   const { messages, session } = Object(argument) as Posting // what is no POST has neither
   if (!Array.isArray(messages) || session === undefined) return []
   return messages.filter(isRequest).map(({ method, params = {} }) => ({ session, method, about: aboutOf(params) }))

@@ -1,11 +1,11 @@
 /** Users that nobody has to sign in as: whoever develops a server makes them up. */
 
-import { type MadeUp, parseTestUser } from '../../client/test-users.ts'
+import { type InspectorUser, parseTestUser } from '../../client/test-users.ts'
 import type { Auth } from '../../request-hooks.ts'
 import { isOwnPage } from './own-page.ts'
 
 /** Lets the inspector be whoever it says it is. Everybody else is asked for what they always are. */
-export function withMadeUp(auth: Auth, env: object): Auth {
+export function withTestUsers(auth: Auth, env: object): Auth {
   return {
     validate: auth.validate?.bind(auth),
     authorize: auth.authorize?.bind(auth),
@@ -16,13 +16,13 @@ export function withMadeUp(auth: Auth, env: object): Auth {
       auth.reauthorize &&
       (async (principal, call) => (principal.client === inspector ? principal : auth.reauthorize?.(principal, call))),
     async authenticate(request, serverInfo, incoming) {
-      const user = madeUp(request, env)
+      const user = inspectorUserOf(request, env)
       if (!user) return auth.authenticate(request, serverInfo, incoming)
       const { subject, scopes, tenant } = user
       const claims = { ...user.claims, sub: subject, scope: scopes.join(' ') }
-      if (auth.authenticateMadeUp) {
+      if (auth.authenticateTestUser) {
         const withClient = { ...claims, client_id: inspector }
-        return auth.authenticateMadeUp({ claims: withClient, tenant }, request, serverInfo, incoming)
+        return auth.authenticateTestUser({ claims: withClient, tenant }, request, serverInfo, incoming)
       }
       const issuer = new URL(request.url).origin
       return { issuer, subject, client: inspector, ...(tenant !== undefined && { tenant }), scopes, claims }
@@ -33,7 +33,7 @@ export function withMadeUp(auth: Auth, env: object): Auth {
 /** The client of made-up users. */
 const inspector = 'edgemcp-inspector'
 
-function madeUp(request: Request, env: object): MadeUp | undefined {
+function inspectorUserOf(request: Request, env: object): InspectorUser | undefined {
   const [, token] = /^Bearer (.+)$/.exec(request.headers.get('Authorization') ?? '') ?? []
   const user = token === undefined ? undefined : parseTestUser(token)
   return user && isOwnPage(request, env) ? user : undefined

@@ -16,8 +16,8 @@ export async function fetchSameOrigin(url: URL, init: RequestInit & { method: st
     if (location === null) return response
     await response.body?.cancel()
     const to = URL.parse(location, from.href)
-    const isRepeatable = init.method === 'GET' || init.method === 'HEAD'
-    if (!to || to.origin !== url.origin || !isRepeatable || hop === maxRedirects) {
+    const isSafeMethod = init.method === 'GET' || init.method === 'HEAD'
+    if (!to || to.origin !== url.origin || !isSafeMethod || hop === maxRedirects) {
       const where = to ? `${to.origin}${to.pathname}` : `"${location}"`
       throw new UnfollowedRedirect(
         `${init.method} ${url.pathname} redirects to ${where}, which is not followed: only a redirect of GET or HEAD to the same origin is`,

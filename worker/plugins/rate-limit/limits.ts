@@ -66,7 +66,7 @@ export function limiter(options: RateLimitOptions, bindings: Bindings): Limiter 
     validate: ({ declarations }) => declared.read(declarations),
     ...(handlerTimeMs !== undefined && { handlerTimeMs }),
     callerOf,
-    enter: limits.enter.bind(limits),
+    countRound: limits.countRound.bind(limits),
     check: limits.check.bind(limits),
     // Written out, so that bundlers leave nothing of it to a deployment.
     ...(globalThis.process?.env?.NODE_ENV === 'development' && {
@@ -95,7 +95,7 @@ class RateLimiter {
   }
 
   /** Counts one round of a call. @throws McpError see `Limiter` */
-  async enter(attempt: CallAttempt, { server, state }: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void> {
+  async countRound(attempt: CallAttempt, { server, state }: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void> {
     const { caller, isResumed } = attempt
     const length = this.#maxArguments < Number.POSITIVE_INFINITY ? argumentsLength(attempt) : 0
     if (length > this.#maxArguments) {

@@ -112,14 +112,14 @@ export function state(
 
   return {
     async mint(access: StateAccess) {
-      permit(access)
+      requireScopes(access)
       const lifetimeMs = Number(ttl)
       const expires = Date.now() + lifetimeMs
       return access.seal(purpose, `${expires.toString(36)}.${crypto.randomUUID()}`, lifetimeMs)
     },
 
     open(access: StateAccess, handle?: string) {
-      permit(access)
+      requireScopes(access)
       const place = per === 'handle' ? () => handled(access, handle) : scoped(name, per, access)
       const call = async (operation: string, args: unknown[]) => {
         const { object, expires } = await place()
@@ -136,7 +136,7 @@ export function state(
   }
 
   /** @throws McpError `insufficient_scope` */
-  function permit({ principal }: StateAccess): void {
+  function requireScopes({ principal }: StateAccess): void {
     const lacked = scopes.filter((scope) => !principal?.scopes.includes(scope))
     if (lacked.length === 0) return
     throw new McpError('insufficient_scope', `The state "${name}" requires the scopes ${scopes.join(' ')}`, { scopes })
@@ -174,7 +174,7 @@ function scoped(name: string, per: Exclude<StateOwner, 'handle'>, access: StateA
       }
       const place = { object: object(session.name), expires: session.expires }
       return () => {
-        session.keep(place.object)
+        session.addStateObject(place.object)
         return place
       }
     }

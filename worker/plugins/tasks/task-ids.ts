@@ -50,7 +50,7 @@ export const topicOf = (name: string): string => `task ${name}`
 export const errorIn = ({ error: { kind, message, data } }: { error: TaskError }): McpError =>
   new McpError(kind, message, data)
 
-export const boxed = (answers: Params): Record<string, Answer> =>
+export const toAnswers = (answers: Params): Record<string, Answer> =>
   Object.fromEntries(Object.entries(answers).map(([key, result]) => [key, { result }]))
 
 /** What a task is on every wire. */

@@ -16,7 +16,6 @@ import { clientCapabilitiesKey, metaOf } from '../../protocol/meta.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { ClientCapabilities, Notification, Params, Result } from '../../protocol/types.ts'
 import {
-  boxed,
   errorIn,
   openTaskId,
   orUnknownTask,
@@ -24,6 +23,7 @@ import {
   type TaskReference,
   taskNamed,
   timesOf,
+  toAnswers,
   topicOf,
 } from './task-ids.ts'
 
@@ -42,7 +42,7 @@ export const needsTasks = (): McpError =>
   })
 
 /** `name`: of the task's object; `undefined`: the call is no task. `isResumed`: that was decided in an earlier round. */
-export type Begun = { readonly name: string | undefined; readonly isResumed: boolean }
+export type TaskStart = { readonly name: string | undefined; readonly isResumed: boolean }
 
 /**
  * Decides in the first round of a call whether its object runs it. Later rounds go on where the first one began: what `once` has done is
@@ -50,7 +50,7 @@ export type Begun = { readonly name: string | undefined; readonly isResumed: boo
  *
  * @throws McpError `missing_client_capability` when the call began as a task, and its client does not declare the extension any more
  */
-export async function begin({ call, context }: MethodContext): Promise<Begun> {
+export async function begin({ call, context }: MethodContext): Promise<TaskStart> {
   let isResumed = true
   const { name } = await context.once('\0task', (): { name?: string } => {
     isResumed = false
@@ -80,7 +80,7 @@ export async function callAsTask(
       await site.callOf(call, environment.seals, terms.after + terms.ttl + maxAnswerTimeoutMs),
       terms,
       { name, taskId, session: undefined },
-      boxed(answers),
+      toAnswers(answers),
       isResumed,
     )
   if ('done' in startResult) return startResult.done
@@ -95,7 +95,7 @@ export async function getTask(context: MethodContext, site: Site): Promise<Resul
 
 export async function updateTask(context: MethodContext, site: Site): Promise<Result> {
   const task = await found(context, site)
-  const updated = await orUnknownTask(task.update(boxed(readObject(context.call.params, 'inputResponses'))))
+  const updated = await orUnknownTask(task.update(toAnswers(readObject(context.call.params, 'inputResponses'))))
   if ('error' in updated) throw errorIn(updated)
   return {}
 }

@@ -8,7 +8,7 @@ import { insufficientScope } from '../../../engine/scopes.ts'
 import { type ErrorKind, McpError } from '../../../protocol/errors.ts'
 import type { Result } from '../../../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../../../protocol/uri.ts'
-import { besides } from './capabilities.ts'
+import { upstreamCapabilities } from './capabilities.ts'
 import { type Feature, notFound, type Proxied } from './proxied.ts'
 import { upstreamForName, upstreamsForUri } from './resolve.ts'
 import { forward } from './rounds.ts'
@@ -133,7 +133,7 @@ async function answerLocally(
 ): Promise<Result> {
   const { declarations } = context.server
   const isOwn = ownMethod.offered(declarations, context.environment)
-  if (!isOwn && !(await besides(declarations, proxies, context.call.principal))[feature])
+  if (!isOwn && !(await upstreamCapabilities(declarations, proxies, context.call.principal))[feature])
     throw notFound(context.call.method)
   return ownMethod.answer(context)
 }

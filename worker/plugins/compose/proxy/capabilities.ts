@@ -5,10 +5,10 @@ import type { ServerCapabilities } from '../../../protocol/types.ts'
 import { type Feature, features, type Proxied } from './proxied.ts'
 
 /** Milliseconds that a client's first request waits for a server behind this one to say what it offers. */
-const patience = 5_000
+const timeoutMs = 5_000
 
 /** What servers behind this one offer that it does not offer itself. That they change nobody is told. */
-export async function besides(
+export async function upstreamCapabilities(
   declarations: Declarations,
   proxies: readonly Proxied[],
   principal: Principal | undefined,
@@ -24,7 +24,7 @@ async function offeredBy(
   principal: Principal | undefined,
 ): Promise<Partial<Record<Feature, object>>> {
   try {
-    return await proxied.capabilities({ principal, signal: AbortSignal.timeout(patience) })
+    return await proxied.capabilities({ principal, signal: AbortSignal.timeout(timeoutMs) })
   } catch (problem) {
     // It may answer later, when the client is not told any more: nearly every server has tools.
     console.error(problem)

@@ -7,7 +7,7 @@ import type { Method, MethodContext } from '../../../engine/methods/method.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Result } from '../../../protocol/types.ts'
 import { callTool, complete, getPrompt, readResource } from './calls.ts'
-import { besides as upstreamCapabilities } from './capabilities.ts'
+import { upstreamCapabilities } from './capabilities.ts'
 import { listed } from './lists.ts'
 import { type List, notFound, type Proxied } from './proxied.ts'
 

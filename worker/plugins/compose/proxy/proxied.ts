@@ -72,7 +72,7 @@ export class Proxied implements Forwarded {
   }
 
   /** The same server, under longer names. @param outer the interceptors of the server that mounts it, under those names */
-  within(prefix: string, outer: readonly Interceptor[]): Proxied {
+  withPrefix(prefix: string, outer: readonly Interceptor[]): Proxied {
     const options = { ...this.#options, prefix: prefix + this.prefix }
     return new Proxied(this.#remote, options, [...outer, ...withPrefix(prefix, this.interceptors)])
   }

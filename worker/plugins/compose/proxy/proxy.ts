@@ -62,6 +62,6 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
   })
   return (server) => {
     const { prefix: outer } = server
-    mountUpstreams(draftOf(server), [outer ? proxied.within(outer, []) : proxied])
+    mountUpstreams(draftOf(server), [outer ? proxied.withPrefix(outer, []) : proxied])
   }
 }

@@ -84,7 +84,7 @@ export class Remote {
       const answered = await this.#sendOver(first, call)
       if (!isRefusedUnseen(first, answered)) return this.#resultOf(answered, call, first)
       // The upstream may have restarted, and may speak other versions now.
-      if (first.session) this.#sessions.forget(call.sessionKey, first.session)
+      if (first.session) this.#sessions.delete(call.sessionKey, first.session)
       else this.#descriptions.delete(descriptionKey(call))
       const second = await this.#connect(call)
       if (!first.session && !second.session) return this.#resultOf(answered, call, first)

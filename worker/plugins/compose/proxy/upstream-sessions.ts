@@ -69,7 +69,7 @@ export class UpstreamSessions {
   }
 
   /** Removes a session that the upstream does not know any more: there is nothing to end. */
-  forget(key: string, session: UpstreamSession): void {
+  delete(key: string, session: UpstreamSession): void {
     if (this.#sessions.peek(key) === session) this.#sessions.delete(key)
   }
 }
