@@ -30,6 +30,7 @@ export const sections: readonly Section[] = [
       ['guides/audit', 'Audit log'],
       ['guides/testing', 'Testing'],
       ['guides/plugins', 'Plugins and interceptors'],
+      ['guides/write-a-plugin', 'Write a plugin'],
       ['guides/extensions', 'Extensions, skills and apps'],
       ['guides/composing', 'Composing and proxying'],
       ['guides/inspector', 'Inspector'],

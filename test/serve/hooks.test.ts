@@ -76,7 +76,7 @@ const cases: readonly [name: string, transports: readonly Transport[], act: (cli
   ['a tool that returns', everywhere, call('echo')],
   ['a tool that throws', everywhere, call('fails')],
   ['a tool that is cancelled', everywhere, cancel],
-  ['a tool that asks once', ['stateless', 'session'], call('asks')],
+  ['a tool that requests input once', ['stateless', 'session'], call('asks')],
   ['`prompts/get`', everywhere, request('prompts/get', { name: 'greeting' })],
   ['`resources/read`', everywhere, request('resources/read', { uri: 'note://one' })],
   ['`tools/list`', everywhere, request('tools/list', {})],
