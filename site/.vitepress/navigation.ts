@@ -68,6 +68,7 @@ export const sections: readonly Section[] = [
       ['how-it-works/protocol', 'Protocol versions'],
       ['how-it-works/security', 'Security'],
       ['how-it-works/performance', 'Performance'],
+      ['how-it-works/fan-out', 'Change notifications at scale'],
     ],
   },
 ]
