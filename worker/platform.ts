@@ -144,7 +144,7 @@ export function secretSealer(identity: string): Sealer | undefined {
 }
 
 function secretRing(): KeyRing | undefined {
-  const { EDGEMCP_KEYS } = env as Record<string, unknown>
+  const { EDGEMCP_KEYS }: { EDGEMCP_KEYS?: unknown } = { ...env }
   return EDGEMCP_KEYS ? parseKeyRing(String(EDGEMCP_KEYS)) : undefined
 }
 

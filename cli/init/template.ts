@@ -6,8 +6,10 @@ import { ownPackage } from '../own-package.ts'
 /** What a new project can be, in a few words. */
 export const templates = {
   hello: 'one tool',
-  notes: 'tools, resources and change notifications, with a SQLite Durable Object',
-  protected: 'tools that take a token, and scopes',
+  notes: 'tools, resources and change notifications, with a D1 database',
+  team: 'sign-in with tokens, data of teams in a D1 database, confirmation by the user',
+  gateway: 'the operations of an OpenAPI document, and the tools of another MCP server',
+  jobs: 'a tool that runs as a task and writes its result to R2',
 } as const
 
 export type Template = keyof typeof templates
@@ -31,19 +33,36 @@ const read = (folder: string): [path: string, text: string][] =>
     .filter((path) => statSync(join(folder, path)).isFile())
     .map((path) => [path, readFileSync(join(folder, path), 'utf8')])
 
+const withD1 = {
+  dev: 'wrangler d1 migrations apply DB --local && wrangler dev',
+  deploy: 'wrangler d1 migrations apply DB --remote && wrangler deploy',
+}
+
+/** Scripts and packages of one template, in addition to those of all templates. */
+const additions: Readonly<Partial<Record<Template, { scripts: object; tools?: readonly string[] }>>> = {
+  notes: { scripts: withD1 },
+  team: { scripts: { ...withD1, token: 'node scripts/token.mjs' }, tools: ['jose'] },
+}
+
 function packageJson(template: Template, name: string): string {
   const own = ownPackage()
   const pinned = (names: readonly string[]) =>
     Object.fromEntries(names.map((name) => [name, own.devDependencies[name] ?? own.dependencies[name]]))
-  const tools = ['@cloudflare/workers-types', 'typescript', 'vitest', 'wrangler']
+  const { scripts, tools = [] } = additions[template] ?? {}
   const contents = {
     name,
     version: '0.0.0',
     private: true,
     type: 'module',
-    scripts: { dev: 'wrangler dev', test: 'vitest run', check: 'tsc', deploy: 'wrangler deploy' },
+    scripts: {
+      dev: 'wrangler dev',
+      test: 'vitest run',
+      check: 'wrangler types --include-runtime=false --strict-vars=false && tsc',
+      deploy: 'wrangler deploy',
+      ...scripts,
+    },
     dependencies: { edgemcp: own.version, ...pinned(['zod']) },
-    devDependencies: pinned(template === 'protected' ? [...tools, 'jose'].sort() : tools),
+    devDependencies: pinned(['@cloudflare/workers-types', '@types/node', ...tools, 'typescript', 'vitest', 'wrangler']),
     // npm would ask about these two otherwise.
     allowScripts: { esbuild: true, workerd: true },
   }

@@ -33,10 +33,12 @@ test('a project is made without a question, and the next steps are said', async 
   expect(readdirSync(join(folder, 'Zeit & Geld')).sort()).toEqual([
     '.gitignore',
     'README.md',
+    'migrations',
     'package.json',
     'src',
     'test',
     'tsconfig.json',
+    'worker-configuration.d.ts',
     'wrangler.toml',
   ])
   expect(written('Zeit & Geld/wrangler.toml')).toContain('name = "zeit-geld"')
@@ -50,7 +52,7 @@ test.each([
   ['npx create-edgemcp --template notes -- made', ['--template', 'notes', '--', 'made']],
 ])('options are read on both sides of --, as package managers pass it on: %s', async (_, args) => {
   expect(await edgemcp('init', ...args)).toMatchObject({ code: 0, complained: '' })
-  expect(written('made/README.md')).toContain('note')
+  expect(written('made/README.md')).toContain('notes')
 })
 
 test.each([
@@ -121,7 +123,7 @@ test.each<[string, string[], string]>([
   [
     'a template that is none',
     ['init', 'a', '--template', 'nots'],
-    'There is no template "nots": there are hello, notes, protected.',
+    'There is no template "nots": there are hello, notes, team, gateway, jobs.',
   ],
   ['a command that is none', ['deploy'], 'There is no command "deploy": there are init, doctor, openapi and skills.'],
   ['an option of another command', ['init', 'a', '--json'], 'init has no option --json: see npx edgemcp --help.'],
@@ -166,10 +168,10 @@ describe.runIf(process.platform === 'linux' && existsSync(terminal))('at a termi
       ['Template (hello): ', 'nothing\n'],
       ['Template (hello): ', 'notes\n'],
     ])
-    expect(said).toContain('There is no "nothing": type hello, notes, protected.')
+    expect(said).toContain('There is no "nothing": type hello, notes, team, gateway, jobs.')
     expect(said).toContain('Made tea from the template notes.')
     expect(code).toBe(0)
-    expect(written('tea/src/notebook.ts')).toContain('export')
+    expect(written('tea/src/notes.ts')).toContain('export')
   })
 
   test('what was said is not asked', async () => {

@@ -171,11 +171,13 @@ test('and is tested, in plain Node, with what the package has for that', async (
 
 describe('a new project', () => {
   const templates = [
-    { template: 'protected', dashes: ['--'] },
+    { template: 'team', dashes: ['--'] },
     { template: 'hello', dashes: ['--'] },
     { template: 'notes', dashes: [] },
+    { template: 'gateway', dashes: ['--'] },
+    { template: 'jobs', dashes: ['--'] },
   ]
-  const installed = 'protected'
+  const installed = 'team'
 
   /** Gives a project the packages that the repository has installed, and the one that would be published. */
   function linkAll(folder: string): void {
@@ -207,7 +209,8 @@ describe('a new project', () => {
       if (!isFull) return
       const doctor = await run('node_modules/.bin/edgemcp', ['doctor'], { cwd: folder, env })
       expect(doctor.stdout).toBe('Nothing is wrong with it.\n')
-      expect((await npm('run', 'deploy', '--', '--dry-run')).stdout).toContain('--dry-run: exiting now.')
+      const deployed = await run('node_modules/.bin/wrangler', ['deploy', '--dry-run'], { cwd: folder, env })
+      expect(deployed.stdout).toContain('--dry-run: exiting now.')
     },
     300_000,
   )

@@ -7,7 +7,7 @@ let url: URL
 
 beforeAll(async () => {
   url = new URL('/mcp', (await harness.listen()).url)
-})
+}, 60_000)
 afterAll(() => harness.close())
 
 test.each(everyRevision)('a client of %s is greeted', async (revision) => {

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { connect, everyRevision } from 'edgemcp/testing'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { createTestHarness } from 'wrangler'
@@ -7,7 +8,9 @@ let url: URL
 
 beforeAll(async () => {
   url = new URL('/mcp', (await harness.listen()).url)
-})
+  const { DB } = await harness.getWorker<Env>().getEnv()
+  await DB.prepare(readFileSync('migrations/0001_notes.sql', 'utf8')).run()
+}, 60_000)
 afterAll(() => harness.close())
 
 test.each(everyRevision)('a client of %s finds what it wrote', async (revision) => {
@@ -18,7 +21,7 @@ test.each(everyRevision)('a client of %s finds what it wrote', async (revision) 
   await client.close()
 })
 
-test('notifies subscribers of a note of a change', async () => {
+test('notifies subscribers of a note when it changes', async () => {
   const reader = await connect(url, { revision: '2025-11-25' })
   const writer = await connect(url, { revision: '2026-07-28' })
   await writer.callTool('write_note', { id: 'shared', text: 'first' })

@@ -1,0 +1,8 @@
+import { createServer, serve } from 'edgemcp'
+
+/** An MCP server that stands in for the upstream in tests. */
+const server = createServer({ name: 'upstream', version: '1.0.0' })
+
+server.tool('ping', { description: 'Answers with pong' }, () => 'pong')
+
+export default serve(server, { sessions: false })
