@@ -144,8 +144,8 @@ export function secretSealer(identity: string): Sealer | undefined {
 }
 
 function secretRing(): KeyRing | undefined {
-  const { EDGEMCP_KEYS }: { EDGEMCP_KEYS?: unknown } = { ...env }
-  return EDGEMCP_KEYS ? parseKeyRing(String(EDGEMCP_KEYS)) : undefined
+  const secret: unknown = Reflect.get(env, 'EDGEMCP_KEYS')
+  return secret ? parseKeyRing(String(secret)) : undefined
 }
 
 /** Makes a value when it is first read. No promise: one request would share it with others, and its client may disconnect before it settles. */
