@@ -165,6 +165,12 @@ test('so many streams at a time', async () => {
     .toBe('open')
 })
 
+test('the open streams of a caller are not counted as calls of a tool named streams', async () => {
+  await using client = await clientOf(newest)
+  await client.subscribe({ toolsListChanged: true })
+  expect(await textOf(client.callTool('streams'))).toMatchObject({ text: 'done' })
+})
+
 describe.each([newest, '2025-11-25'])('a handler of a client of %s', (revision) => {
   test('that takes too long is stopped', async () => {
     await using client = await connect(hasty.url, { revision })

@@ -18,6 +18,7 @@ server.tool('counted', { description: 'Without a binding', rateLimit: { rate: '2
 server.tool('daily', { description: 'By the day', rateLimit: { quota: '2/d' } }, () => 'done')
 server.tool('vault', { description: 'Takes a scope', scopes: ['vault'], rateLimit: { quota: '1/d' } }, () => 'done')
 server.tool('both', { description: 'By the day and the hour', rateLimit: { rate: '5/m', quota: '2/h' } }, () => 'done')
+server.tool('streams', { description: 'One at a time', rateLimit: { concurrent: 1 } }, () => 'done')
 const held = new Set<() => void>()
 server.tool('hold', { description: 'Until released', rateLimit: { concurrent: 2 } }, async (_, ctx) => {
   await ctx.progress(1)

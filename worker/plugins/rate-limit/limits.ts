@@ -84,6 +84,8 @@ class RateLimiter {
   readonly #maxArguments: number
   readonly #leaseMs: number
   readonly #slots = new Slots()
+  /** Apart from `#slots`: the name of a tool could be any key. */
+  readonly #streams = new Slots()
   readonly #releases = new WeakMap<IncomingRequest, () => void>()
 
   constructor(options: RateLimitOptions, declared: DeclaredLimits, bindings: Bindings) {
@@ -121,8 +123,8 @@ class RateLimiter {
     const isHeld = isStanding(incoming)
     const isHandshake = messages.some((message) => isRequest(message) && message.method === 'initialize')
     if (!isHeld && !isHandshake) return undefined
-    const requested: Slot[] = isHeld ? [{ key: `${caller} streams`, most: this.#maxStreams }] : []
-    const entered = this.#slots.take(requested, Number.POSITIVE_INFINITY)
+    const requested: Slot[] = isHeld ? [{ key: caller, most: this.#maxStreams }] : []
+    const entered = this.#streams.take(requested, Number.POSITIVE_INFINITY)
     if ('full' in entered) return crowded('Too many streams are open', this.#maxStreams, 'streams')
     const { release } = entered
     this.#releases.set(incoming, release)
