@@ -7,7 +7,7 @@ import type { Declarations, ExtraSubscription, Instrumented } from './declaratio
 import type { Interceptor } from './declarations/interceptor.ts'
 import type { Open, Server } from './declarations/server.ts'
 import type { Seals } from './engine/call.ts'
-import { callMethod } from './engine/methods/index.ts'
+import { callMethod, declaredMethod } from './engine/methods/index.ts'
 import type { Method } from './engine/methods/method.ts'
 import type { McpError } from './protocol/errors.ts'
 import type { Principal } from './protocol/principal.ts'
@@ -230,8 +230,7 @@ type MethodWrappers = Readonly<Record<string, (inner: Method | undefined) => Met
 function wrapMethods(declared: Declarations, wrappers: readonly MethodWrappers[]): ReadonlyMap<string, unknown> {
   const methods = new Map(declared.methods)
   for (const [name, wrap] of wrappers.flatMap((each) => Object.entries(each))) {
-    // Each is an engine's `Method`.
-    methods.set(name, wrap((methods.get(name) as Method | undefined) ?? callMethod(name)))
+    methods.set(name, wrap(declaredMethod({ methods }, name) ?? callMethod(name)))
   }
   return methods
 }

@@ -7,15 +7,14 @@ import type { Params } from '../protocol/types.ts'
 import type { Call, CallEnvironment } from './call.ts'
 import { CallContext } from './call-context.ts'
 import { abortOf, intercept } from './interceptors.ts'
-import { callMethod } from './methods/index.ts'
+import { callMethod, declaredMethod } from './methods/index.ts'
 import type { Method, MethodContext } from './methods/method.ts'
 import { Round } from './round.ts'
 import { entryOf, insufficientScope, lackedScopes } from './scopes.ts'
 
 /** Returns the method of a call, if its protocol version has it. Methods of plugins come first. */
 export const methodOf = (declarations: Declarations, { method, revision }: Call): Method | undefined =>
-  (declarations.methods.get(method) as Method | undefined) ??
-  (revision.requests.has(method) ? callMethod(method) : undefined)
+  declaredMethod(declarations, method) ?? (revision.requests.has(method) ? callMethod(method) : undefined)
 
 /**
  * Runs one step of a call, until it has a result or needs input of the client. A step never waits for a client, so it needs no session, stream or

@@ -12,9 +12,9 @@ import { McpError } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import { canonicalTemplate, canonicalUri } from '../protocol/uri.ts'
-import { methods } from './methods/index.ts'
+import { declaredMethod, methods } from './methods/index.ts'
 import { isPermitted, isVisible } from './methods/lists.ts'
-import type { Method, Target } from './methods/method.ts'
+import type { Target } from './methods/method.ts'
 import { findResource } from './methods/resources.ts'
 
 const none: readonly string[] = []
@@ -63,8 +63,7 @@ async function entriesOfRequest(
   { method, params = {} }: NamedRequest,
   open: Open,
 ): Promise<readonly Guarded[]> {
-  // Each is an engine's `Method`.
-  const extra = declarations.methods.get(method) as Method | undefined
+  const extra = declaredMethod(declarations, method)
   const scopes = (await extra?.scopes?.(params, open)) ?? extra?.requiredScopes
   return scopes ? [{ visibleTo: undefined, scopes }] : namedEntries(declarations, method, params)
 }

@@ -2,6 +2,7 @@
  * The methods of the protocol, by name. This is the one place that knows them: `requires` of a method decides what runs it. Which versions have
  * a method is in `requests` of `Revision`: each version lists what it adds and lacks.
  */
+import type { Declarations } from '../../declarations/declarations.ts'
 import type { Revision } from '../../protocol/revision.ts'
 import { complete } from './completion.ts'
 import { discover } from './discover.ts'
@@ -37,6 +38,11 @@ export const methods: Readonly<Record<string, ProtocolMethod | undefined>> = {
 /** Returns the method of a protocol version; `undefined`: the version does not have it. */
 export const methodIn = ({ requests }: Revision, name: string): ProtocolMethod | undefined =>
   requests.has(name) ? methods[name] : undefined
+
+/** Returns what plugins and extensions answer a method with, if they do. */
+export const declaredMethod = ({ methods }: Pick<Declarations, 'methods'>, name: string): Method | undefined =>
+  // Each is a `Method`: the declarations are below the engine, and do not know the type.
+  methods.get(name) as Method | undefined
 
 /** Returns the method of this name if its requests are calls, in whichever protocol version. */
 export function callMethod(name: string): Method | undefined {

@@ -1,7 +1,6 @@
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Server } from '../../declarations/server.ts'
-import { methods as protocolMethods } from '../../engine/methods/index.ts'
-import type { Method } from '../../engine/methods/method.ts'
+import { declaredMethod, methods as protocolMethods } from '../../engine/methods/index.ts'
 
 /** Every scope that something of a server takes. */
 export const declaredScopes = (server: Server): readonly string[] => [
@@ -35,12 +34,11 @@ function declared({ declarations: { tools, resources, templates, prompts, forwar
 
 /** Methods of extensions and plugins. Those of the protocol take the scopes of what a request names. */
 const extraMethods = (methods: Declarations['methods']) =>
-  [...methods].flatMap(([name, value]) => {
+  [...methods.keys()].flatMap((name) => {
     if (Object.hasOwn(protocolMethods, name)) return []
-    // Each is an engine's `Method`.
-    const { requiredScopes, scopes } = value as Method
+    const method = declaredMethod({ methods }, name)
     // The scopes of a handle are those of what made it.
-    return [[name, { scopes: requiredScopes ?? (scopes && []) }] as const]
+    return [[name, { scopes: method?.requiredScopes ?? (method?.scopes && []) }] as const]
   })
 
 /** How much a server declares, so that what is declared later is noticed: nothing is taken back. */

@@ -1,8 +1,7 @@
 import { WorkerEntrypoint } from 'cloudflare:workers'
 import { checkOptions, type Kind } from '../../declarations/check-options.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
-import { callMethod } from '../../engine/methods/index.ts'
-import type { Method } from '../../engine/methods/method.ts'
+import { callMethod, declaredMethod } from '../../engine/methods/index.ts'
 import { encodeHeader, parameterHeaders } from '../../protocol/param-headers.ts'
 import { newestStateless } from '../../protocol/revisions/index.ts'
 import { enveloped, requestHeaders } from '../../protocol/stateless-request.ts'
@@ -41,8 +40,7 @@ const absoluteUrl: Kind = [
 
 /** The headers that repeat what a method of an extension, or the schema of a tool, names: the server refuses requests without. */
 function headersOfServer(declarations: Declarations, method: string, params: Params): Record<string, string> {
-  // Plugins add methods of this type: the declarations are below the engine, and do not know it.
-  const { named } = (declarations.methods.get(method) ?? callMethod(method) ?? {}) as Partial<Method>
+  const named = (declaredMethod(declarations, method) ?? callMethod(method))?.named
   const name = named && params[named]
   const tool = method === 'tools/call' ? declarations.tools.get(String(params.name)) : undefined
   return {

@@ -2,7 +2,7 @@
 
 import type { Declarations, DeclarationsDraft } from '../../../declarations/declarations.ts'
 import { addCapabilities, addForwarded, replaceMethod } from '../../../declarations/extend.ts'
-import { callMethod } from '../../../engine/methods/index.ts'
+import { callMethod, declaredMethod } from '../../../engine/methods/index.ts'
 import type { Method, MethodContext } from '../../../engine/methods/method.ts'
 import { isObject } from '../../../protocol/jsonrpc.ts'
 import type { Result } from '../../../protocol/types.ts'
@@ -48,8 +48,9 @@ export function mountUpstreams(draft: DeclarationsDraft, proxies: readonly Proxi
   const all = [...proxies]
   behind.set(draft, all)
   for (const [name, relay] of Object.entries(relays)) {
+    const ownMethod = declaredMethod(draft, name) ?? callMethod(name)
     // Every method of `relays` is a method of the protocol.
-    const ownMethod = (draft.methods.get(name) ?? callMethod(name)) as Method
+    if (!ownMethod) continue
     // Whether anything is offered is known when they have been asked.
     const method: Method = {
       ...ownMethod,
