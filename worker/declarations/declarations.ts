@@ -7,7 +7,7 @@ import type { Awaitable, Context } from './context.ts'
 import type { Forwarded } from './forwarded.ts'
 import type { Interceptor } from './interceptor.ts'
 import type { Prompt } from './prompt.ts'
-import type { Resource } from './resource.ts'
+import type { FixedResource, Resource, TemplateResource } from './resource.ts'
 import type { Open, ServerOptions } from './server.ts'
 import type { Tool } from './tool.ts'
 
@@ -39,8 +39,8 @@ export interface Instrumented {
 export interface Declarations {
   readonly options: ServerOptions
   readonly tools: ReadonlyMap<string, Tool>
-  readonly resources: ReadonlyMap<string, Resource>
-  readonly templates: ReadonlyMap<string, Resource>
+  readonly resources: ReadonlyMap<string, FixedResource>
+  readonly templates: ReadonlyMap<string, TemplateResource>
   readonly prompts: ReadonlyMap<string, Prompt>
   /** Servers whose tools, resources and prompts this server has as well. */
   readonly forwarded: readonly Forwarded[]
@@ -63,18 +63,24 @@ export interface Declarations {
   readonly instrument?: ((context: Context) => Instrumented) | undefined
 }
 
+/** The entries of each list of a server. */
+type Entries = { tools: Tool; resources: FixedResource; templates: TemplateResource; prompts: Prompt }
+
 /** The lists of a server that have entries. */
-export type EntryKind = 'tools' | 'resources' | 'templates' | 'prompts'
+export type EntryKind = keyof Entries
 
 /** An entry of a list: a tool, a resource, a template of resources, or a prompt. */
-export type EntryOf<K extends EntryKind> = Declarations[K] extends ReadonlyMap<string, infer E> ? E : never
+export type EntryOf<K extends EntryKind> = Entries[K]
+
+/** The lists of a server, by name. */
+type EntryMaps = { readonly [K in EntryKind]: Map<string, Entries[K]> }
 
 /** Declarations in the making. Only a `Server`, and the functions of `extend.ts`, add to them. */
-export class DeclarationsDraft implements Declarations {
+export class DeclarationsDraft implements Declarations, EntryMaps {
   readonly options: ServerOptions
   readonly tools = new Map<string, Tool>()
-  readonly resources = new Map<string, Resource>()
-  readonly templates = new Map<string, Resource>()
+  readonly resources = new Map<string, FixedResource>()
+  readonly templates = new Map<string, TemplateResource>()
   readonly prompts = new Map<string, Prompt>()
   readonly forwarded: Forwarded[] = []
   readonly methods = new Map<string, unknown>()
@@ -91,12 +97,14 @@ export class DeclarationsDraft implements Declarations {
   }
 
   addEntry<K extends EntryKind>(kind: K, name: string, entry: EntryOf<K>): void {
-    // The type of an entry follows from `kind`, which TypeScript cannot relate to one of four maps.
-    const entries = this[kind] as Map<string, EntryOf<K>>
-    entries.set(name, entry)
+    addTo(this, kind, name, entry)
     this.version += 1
   }
 }
+
+/** TypeScript relates the type of an entry to `kind` in a mapped type only. */
+const addTo = <K extends EntryKind>(lists: EntryMaps, kind: K, name: string, entry: EntryOf<K>) =>
+  lists[kind].set(name, entry)
 
 const drafts = new WeakMap<object, DeclarationsDraft>()
 

@@ -52,10 +52,14 @@ export type Prompt = Guarded & {
   readonly handler: (args: unknown, ctx: Context) => unknown
 }
 
+/** A definition whose completers get the values of any arguments. */
+export type AnyPromptDefinition = Omit<PromptDefinition<Schema | undefined>, 'complete'> &
+  Partial<Pick<Prompt, 'complete'>>
+
 /** @throws Error with one sentence that names the fix */
 export function definePrompt(
   name: string,
-  definition: PromptDefinition<Schema | undefined>,
+  definition: AnyPromptDefinition,
   handler: Prompt['handler'],
   reader?: JsonSchemaReader,
 ): Prompt {
@@ -66,8 +70,7 @@ export function definePrompt(
     item: JSON.parse(JSON.stringify({ name, title, description, arguments: list, icons, _meta })),
     args: validator,
     visibleTo,
-    // Checked: each completer is of an argument, and every argument is a text.
-    complete: complete as Prompt['complete'],
+    complete,
     handler,
   }
 }

@@ -64,10 +64,20 @@ export type ResourceHandler<U extends string> = (
   ctx: Context & { readonly uri: string },
 ) => Awaitable<ResourceReturn>
 
+/** A registered resource with a fixed URI. */
+export type FixedResource = ResourceFunctions & { readonly item: ResourceItem; readonly template?: undefined }
+
+/** A registered template. */
+export type TemplateResource = ResourceFunctions & {
+  readonly item: ResourceTemplateItem
+  readonly template: UriTemplate
+}
+
 /** A registered resource or template. */
-export type Resource = Guarded & {
-  readonly item: ResourceItem | ResourceTemplateItem
-  readonly template: UriTemplate | undefined
+export type Resource = FixedResource | TemplateResource
+
+/** What resources and templates have in common. A function gets the variables of its template; those of a fixed URI are none. */
+type ResourceFunctions = Guarded & {
   readonly caching: Caching | undefined
   readonly authorize: ((caller: Caller, variables: Record<string, string | string[]>) => Awaitable<boolean>) | undefined
   readonly list: ((caller: Caller) => Awaitable<readonly ListedResource<Record<string, string>>[]>) | undefined
@@ -75,22 +85,20 @@ export type Resource = Guarded & {
   readonly handler: (variables: Record<string, string | string[]>, ctx: Context & { readonly uri: string }) => unknown
 }
 
+/** A definition whose functions get the variables of any template. */
+export type AnyResourceDefinition = Omit<ResourceDefinition<string>, 'authorize' | 'list' | 'complete'> &
+  Partial<Pick<Resource, 'authorize' | 'list' | 'complete'>>
+
 /** @throws Error with one sentence that names the fix */
-export function defineResource(uri: string, definition: ResourceDefinition<string>, handler: unknown): Resource {
+export function defineResource(uri: string, definition: AnyResourceDefinition, handler: Resource['handler']): Resource {
   const { name = uri, title, description, mimeType, size, annotations, icons, _meta } = definition
   const { caching, visibleTo, authorize, list, complete = {} } = definition
   const template = /[{}]/.test(uri) ? uriTemplate(uri) : undefined
   const common = { name, title, description, mimeType, annotations, icons, _meta }
-  const item = template ? { uriTemplate: uri, ...common } : { uri, ...common, size }
-  return {
-    item: JSON.parse(JSON.stringify(item)),
-    template,
-    caching,
-    visibleTo,
-    // The variables are those of this template, so each function gets the ones that it declares.
-    authorize: authorize as Resource['authorize'],
-    list: list as Resource['list'], // as above
-    complete: complete as Resource['complete'], // as above
-    handler: handler as Resource['handler'], // as above; checkResource has found a function
-  }
+  const functions = { caching, visibleTo, authorize, list, complete, handler }
+  return template
+    ? { item: withoutUndefined({ uriTemplate: uri, ...common }), template, ...functions }
+    : { item: withoutUndefined({ uri, ...common, size }), ...functions }
 }
+
+const withoutUndefined = <T>(item: T): T => JSON.parse(JSON.stringify(item))

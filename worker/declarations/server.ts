@@ -25,8 +25,20 @@ import {
 import { addInterceptors } from './extend.ts'
 import { readForm } from './form.ts'
 import type { Interceptor } from './interceptor.ts'
-import { definePrompt, type Prompt, type PromptDefinition, type PromptHandler } from './prompt.ts'
-import { defineResource, type ResourceDefinition, type ResourceHandler } from './resource.ts'
+import {
+  type AnyPromptDefinition,
+  definePrompt,
+  type Prompt,
+  type PromptDefinition,
+  type PromptHandler,
+} from './prompt.ts'
+import {
+  type AnyResourceDefinition,
+  defineResource,
+  type Resource,
+  type ResourceDefinition,
+  type ResourceHandler,
+} from './resource.ts'
 import type { JsonSchemaReader, Schema } from './schema.ts'
 import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
 
@@ -144,18 +156,16 @@ export class Server {
   ): ResourceHandle<U> {
     checkDefinition('resource', uri, definition)
     checkResource(uri, definition, handler)
-    // The template names the variables at run time, and U in the types.
-    const resource = defineResource(uri, definition as unknown as ResourceDefinition<string>, handler)
-    checkTemplate(uri, resource)
-    const registration = addEntry(
-      draftOf(this),
-      resource.template ? 'templates' : 'resources',
-      'resource',
+    const resource = defineResource(
       uri,
-      resource,
-      definition,
+      definition as unknown as AnyResourceDefinition, // the template names the variables at run time, and U in the types
+      handler as Resource['handler'], // as above
     )
+    checkTemplate(uri, resource)
     const { template } = resource
+    const registration = template
+      ? addEntry(draftOf(this), 'templates', 'resource', uri, resource, definition)
+      : addEntry(draftOf(this), 'resources', 'resource', uri, resource, definition)
     const expand = (variables: object | undefined) =>
       // TemplateVariables<U> is an object of texts, which TypeScript cannot see of any U.
       template ? template.uri((variables ?? {}) as Record<string, string>) : uri
@@ -182,7 +192,7 @@ export class Server {
     checkPrompt(this.prefix + name, definition, handler)
     const prompt = definePrompt(
       this.prefix + name,
-      definition as unknown as PromptDefinition<Schema | undefined>, // A is a Schema or undefined
+      definition as unknown as AnyPromptDefinition, // A is a Schema or undefined, and every argument is a text
       handler as Prompt['handler'], // it is called with what the validator of argsSchema returns
       this.declarations.options.jsonSchema,
     )
@@ -268,8 +278,7 @@ function addEntry<K extends EntryKind>(
     enabled,
     visibleTo: enabled === undefined ? visibleTo : isVisible,
   }
-  // The type of an entry follows from `kind`, which TypeScript cannot relate to a spread.
-  draft.addEntry(kind, name, { ...(entry as Guarded), ...access } as EntryOf<K>)
+  draft.addEntry(kind, name, { ...entry, ...access })
   const setEnabled = async (isEnabled: boolean) => {
     if (enabled === undefined) {
       throw new Error(`The ${word} "${name}" cannot be enabled or disabled: declare it with enabled: true`)

@@ -6,7 +6,7 @@ import type { Declarations } from '../../declarations/declarations.ts'
 import type { Resource } from '../../declarations/resource.ts'
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
-import type { ResourceItem, ResourceTemplateItem, Result } from '../../protocol/types.ts'
+import type { ResourceItem } from '../../protocol/types.ts'
 import { normalizeUri, uriProblem } from '../../protocol/uri.ts'
 import { isPermitted, isVisible, listMethod, page, uncached, variesByCaller, visibleEntries } from './lists.ts'
 import { callHandler, type Method, readTarget, readText } from './method.ts'
@@ -27,9 +27,10 @@ export const listResources: Method = {
 }
 
 /** A fixed resource; or those that a template lists, described by the template where they do not describe themselves. */
-async function listedBy({ item, template, list }: Resource, caller: Caller): Promise<ResourceItem[]> {
-  if (!template) return [item as ResourceItem]
-  const { uriTemplate: _, ...common } = item as ResourceTemplateItem
+async function listedBy(resource: Resource, caller: Caller): Promise<ResourceItem[]> {
+  if (!resource.template) return [resource.item]
+  const { item, template, list } = resource
+  const { uriTemplate: _, ...common } = item
   const entries = (await list?.(caller)) ?? []
   return entries.map((entry) => {
     const uri = template.uri(entry)
@@ -45,7 +46,7 @@ export const listResourceTemplates: Method = {
   offered: hasResources,
   answer(context) {
     const templates = context.server.declarations.templates.values()
-    return listMethod(context, 'resourceTemplates', templates, (item) => (item as ResourceTemplateItem).uriTemplate)
+    return listMethod(context, 'resourceTemplates', templates, (item) => item.uriTemplate)
   },
 }
 
@@ -64,7 +65,7 @@ export const readResource: Method = {
     const result = readResourceResult(value, uri, resource.item.mimeType)
     const { ttlMs, cacheScope } = resource.caching ?? uncached
     const isOpen = !resource.authorize && !resource.scopes && !variesByCaller(resource)
-    return { ...result, ttlMs, cacheScope: isOpen ? cacheScope : 'private' } as Result
+    return { ...result, ttlMs, cacheScope: isOpen ? cacheScope : 'private' }
   },
 }
 

@@ -40,21 +40,21 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
     const prefix = server.prefix + (options.prefix ?? '')
     const interceptors = withPrefix(prefix, part.interceptors)
     const ownEntries = new Set<object>()
-    for (const kind of ['tools', 'prompts'] as const) {
-      for (const [name, entry] of part[kind]) {
-        if (kind === 'tools') checkToolName(prefix + name)
-        // A tool stays a tool and a prompt a prompt, which TypeScript cannot relate to a spread.
-        const renamed = { ...entry, item: { ...entry.item, name: prefix + name } } as EntryOf<typeof kind>
-        add(draft, kind, prefix + name, renamed)
-        ownEntries.add(renamed)
-      }
+    const addOwn = <K extends EntryKind>(kind: K, name: string, entry: EntryOf<K>) => {
+      add(draft, kind, name, entry)
+      ownEntries.add(entry)
     }
-    for (const kind of ['resources', 'templates'] as const) {
-      for (const [uri, entry] of part[kind]) {
-        add(draft, kind, uri, entry)
-        ownEntries.add(entry)
-      }
+    for (const [unprefixed, tool] of part.tools) {
+      const name = prefix + unprefixed
+      checkToolName(name)
+      addOwn('tools', name, { ...tool, item: { ...tool.item, name } })
     }
+    for (const [unprefixed, prompt] of part.prompts) {
+      const name = prefix + unprefixed
+      addOwn('prompts', name, { ...prompt, item: { ...prompt.item, name } })
+    }
+    for (const [uri, resource] of part.resources) addOwn('resources', uri, resource)
+    for (const [uri, template] of part.templates) addOwn('templates', uri, template)
     const methods = [...part.methods].filter(([name]) => !isRelay(part, name))
     // The interceptors of a server that is mounted twice wrap its methods once.
     const ownMethods = new Set(methods.map(([name]) => name).filter((name) => !draft.methods.has(name)))
