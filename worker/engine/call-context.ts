@@ -233,7 +233,7 @@ export class CallContext implements Context {
       throw fail(`The moment of the sleep "${key}" is none: use a Date, or its milliseconds`)
     }
     // A handler that runs again sleeps until the moment that is stored under the key.
-    const untilMs = (await this.once(effectKey, () => moment)) as number
+    const untilMs = await this.once(effectKey, () => moment)
     if (untilMs > this[environmentKey].now()) await this[environmentKey].sleep(untilMs)
   }
 

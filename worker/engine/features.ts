@@ -5,17 +5,20 @@ import { isObject } from '../protocol/jsonrpc.ts'
 import type { ClientCapabilities, InputRequest, Params } from '../protocol/types.ts'
 
 /** The capability of a feature, and its mode if the feature is one. */
-const capabilityOf = (feature: ClientFeature) =>
-  (feature === 'elicitation' ? ['elicitation', 'form'] : feature.split('.')) as [keyof ClientCapabilities, string?]
+const capabilityOf = (feature: ClientFeature) => {
+  const [name = '', mode] = (feature === 'elicitation' ? 'elicitation.form' : feature).split('.')
+  return { name, mode }
+}
 
 export function supportsFeature(capabilities: ClientCapabilities, feature: ClientFeature): boolean {
-  const [name, mode] = capabilityOf(feature)
-  const declared = capabilities[name] as Params | undefined
+  const { name, mode } = capabilityOf(feature)
+  const members: Params = capabilities
+  const declared = members[name]
   return isObject(declared) && (mode === undefined || isObject(declared[mode]))
 }
 
 export function requiredCapabilities(feature: ClientFeature): ClientCapabilities {
-  const [name, mode] = capabilityOf(feature)
+  const { name, mode } = capabilityOf(feature)
   return { [name]: mode ? { [mode]: {} } : {} }
 }
 

@@ -61,7 +61,7 @@ function compress(state: Int32Array, message: DataView, at: number): void {
 }
 
 const rotate = (value: number, bits: number): number => (value >>> bits) | (value << (32 - bits))
-const word = (words: Int32Array, index: number): number => words[index] as number // the callers stay within the array
+const word = (words: Int32Array, index: number): number => words[index] ?? 0
 
 const primes: number[] = []
 for (let candidate = 2; primes.length < 64; candidate++) {

@@ -202,8 +202,7 @@ function find(parts: readonly Part[], uri: string): Record<string, string | stri
   const begins = new Uint8Array((parts.length + 1) * places)
   begins[parts.length * places + end] = 1
   const reaches = new Uint8Array(places)
-  for (let n = parts.length - 1; n >= 0; n--) {
-    const { lead, run, isOptional } = parts[n] as Part // n is an index of the list
+  for (const [n, { lead, run, isOptional }] of [...parts.entries()].reverse()) {
     const [row, next] = [n * places, (n + 1) * places]
     // Where what the part takes may begin: at an end, or where what runs on leads to one.
     reaches.set(begins.subarray(next, next + places))

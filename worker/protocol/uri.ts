@@ -58,8 +58,8 @@ export function uriProblem(uri: string): string | undefined {
   if (!/^[a-z][a-z\d+.-]*:/i.test(uri)) return 'must be a URI with a scheme'
   if (hasControl(uri)) return 'must not contain control characters: percent-encode them'
   if (climbing.test(uri)) return 'must not contain ".." segments'
-  // In a path every URL parser removes it, so the URI has another spelling. A split text has a first part.
-  if (dotSegment.test(uri.split(/[?#]/, 1)[0] as string)) return 'must not contain "." segments'
+  // In a path every URL parser removes it, so the URI has another spelling.
+  if (dotSegment.test(uri.replace(/[?#].*/s, ''))) return 'must not contain "." segments'
   return undefined
 }
 

@@ -9,14 +9,13 @@ export type KeyRing = { readonly current: string; readonly keys: Readonly<Record
  * @throws Error that says what is wrong, without repeating the secret
  */
 export function parseKeyRing(secret: string): KeyRing {
-  // The pattern below refuses an entry that is no pair.
-  const pairs = secret.split(',').map((entry) => entry.trim().split(':') as [string, string])
-  const keys = Object.fromEntries(pairs)
-  const areKeys = pairs.every((pair) => /^[\w-]+:[\w-]{43}$/.test(pair.join(':')))
-  if (!areKeys || Object.keys(keys).length < pairs.length) {
+  const entries = secret.split(',').map((entry) => /^([\w-]+):([\w-]{43})$/.exec(entry.trim()) ?? [])
+  const keys = Object.fromEntries(entries.map(([, id = '', key = '']) => [id, key]))
+  const [[, current] = []] = entries
+  if (!current || '' in keys || Object.keys(keys).length < entries.length) {
     throw new Error(
       'The secret EDGEMCP_KEYS must be "id:key", comma separated: ids differ, keys are the base64url of 32 bytes',
     )
   }
-  return { current: pairs[0]?.[0] as string, keys } // a split text has an entry
+  return { current, keys }
 }

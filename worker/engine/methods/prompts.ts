@@ -4,7 +4,6 @@ import { getPromptResult } from '../../declarations/content.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
 import { issuesText } from '../../declarations/schema.ts'
 import { McpError } from '../../protocol/errors.ts'
-import type { Result } from '../../protocol/types.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { callHandler, type Method, readTarget, readText, readTexts } from './method.ts'
 
@@ -33,6 +32,6 @@ export const getPrompt: Method = {
       throw new McpError('invalid_params', `Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
     }
     const value = await callHandler(methodContext, 'prompt', prompt, checked.value, context)
-    return getPromptResult(value, prompt.item.description, name) as Result
+    return getPromptResult(value, prompt.item.description, name)
   },
 }

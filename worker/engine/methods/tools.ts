@@ -6,7 +6,6 @@ import { issuesText } from '../../declarations/schema.ts'
 import type { Tool } from '../../declarations/tool.ts'
 import { McpError } from '../../protocol/errors.ts'
 import type { HeaderParameter } from '../../protocol/param-headers.ts'
-import type { Result, ToolItem } from '../../protocol/types.ts'
 import type { Call } from '../call.ts'
 import { isVisible, listMethod } from './lists.ts'
 import { callHandler, type Method, type MethodContext, readObject, readTarget, readText } from './method.ts'
@@ -15,8 +14,7 @@ const offered = (declarations: Declarations) => declarations.tools.size > 0
 
 export const listTools: Method = {
   offered,
-  answer: (context) =>
-    listMethod(context, 'tools', context.server.declarations.tools.values(), (item) => (item as ToolItem).name),
+  answer: (context) => listMethod(context, 'tools', context.server.declarations.tools.values(), (item) => item.name),
 }
 
 export const callTool: Method = {
@@ -34,8 +32,8 @@ export const callTool: Method = {
     // Models may send arguments to a tool that takes none: it gets none.
     const checked = tool.input ? await tool.input.check(args) : { value: {} }
     // A result, not an error, so that the model can correct itself.
-    if ('issues' in checked) return toolError(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`) as Result
-    return (await runHandler(tool, checked.value, context)) as Result
+    if ('issues' in checked) return toolError(`Invalid arguments for ${name}: ${issuesText(checked.issues)}`)
+    return await runHandler(tool, checked.value, context)
   },
 }
 
@@ -68,6 +66,7 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
 
 /** The arguments that a call must repeat in headers: none for other methods, and for a tool that the caller may not use. */
 export async function mirroredParameters(declarations: Declarations, call: Call): Promise<readonly HeaderParameter[]> {
-  const tool = call.method === 'tools/call' ? declarations.tools.get(call.params.name as string) : undefined
+  const { name } = call.params
+  const tool = call.method === 'tools/call' && typeof name === 'string' ? declarations.tools.get(name) : undefined
   return tool?.mirrored.length && (await isVisible(tool, { principal: call.principal })) ? tool.mirrored : []
 }

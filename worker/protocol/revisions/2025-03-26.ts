@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-06-18/changelog
  */
 import { before } from '../revision.ts'
-import type { ClientCapabilities, Params } from '../types.ts'
+import type { Params } from '../types.ts'
 import { rev20250618 } from './2025-06-18.ts'
 import { mapContent, mapItems, mapMember, omit, pipe } from './transform-helpers.ts'
 
@@ -31,7 +31,7 @@ export const rev20250326 = before(rev20250618, {
   },
 
   // Elicitation was added; what is sampled gained what blocks gained.
-  client: omit('elicitation') as (capabilities: ClientCapabilities) => ClientCapabilities,
+  client: omit('elicitation'),
   asks: {
     'elicitation/create': () => undefined,
     'sampling/createMessage': mapItems('messages', mapMember('content', plainBlock)),
