@@ -9,10 +9,13 @@ import { shardName } from './protocol/changes.ts'
 import { McpError } from './protocol/errors.ts'
 import { type KeyRing, parseKeyRing, type Sealer, sealer, sealerFor } from './sealing/seal.ts'
 
+// The names and types of a Worker's exports are its project's.
 const exported = exports as unknown as Record<string, DurableObjectNamespace | undefined>
 
+const namespaceOf = (className: string) => (exported[className]?.getByName ? exported[className] : undefined)
+
 /** Is there a Durable Object class of this name? */
-export const hasClass = (name: string): boolean => !!exported[name]?.getByName
+export const hasClass = (name: string): boolean => namespaceOf(name) !== undefined
 
 /** Is a class of this name exported, declared as a Durable Object or not? */
 export const isExported = (name: string): boolean => exported[name] !== undefined
@@ -23,8 +26,9 @@ export const declareClass = (className: string): string =>
 
 /** @throws McpError `internal_error` when this Worker has no such class */
 export function object<T>(className: string, name: string, placement: Placement): T {
-  if (hasClass(className)) {
-    const value = objectIn<T>(exported[className] as DurableObjectNamespace, name, placement)
+  const namespace = namespaceOf(className)
+  if (namespace) {
+    const value = objectIn<T>(namespace, name, placement)
     // Nothing of it is in a deployment: see `serve.ts`.
     if (globalThis.process?.env?.NODE_ENV === 'development') return watched(value, className, name)
     return value

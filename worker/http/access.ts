@@ -137,7 +137,8 @@ export class Access {
   /** Records which calls the limits refused in the object of a session: see `IncomingRequest.refusals`. */
   recordRefusals({ refusals = [] }: PostedRefusals): void {
     for (const { index, kind, message, data } of refusals) {
-      this.#recordRefusal(this.#messages[index] as Message, new McpError(kind, message, data))
+      const refused = this.#messages[index]
+      if (refused) this.#recordRefusal(refused, new McpError(kind, message, data))
     }
   }
 

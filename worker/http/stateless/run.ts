@@ -24,21 +24,17 @@ export function runStateless(
   host: Host,
 ): CallMessages {
   const messages = callMessages(request, host.limits.maxBufferedBytes)
-  const answers = calls.map((call) => answerCall(call, messages, access, host))
+  const answer = (call: StatelessCall) => answerCall(call, messages, access, host)
+  const [first] = calls
   // Neither throws.
-  const answered = (batch ? batchOf(answers) : (answers[0] as Promise<HttpAnswer>)).then((answer) =>
-    messages.end(answer),
-  )
+  const answered = (first && !batch ? answer(first) : answerBatch()).then((ended) => messages.end(ended))
   // The platform cancels a request whose client has gone. Its interceptors finish first.
   if (hasInterceptors(host)) host.waitUntil(answered)
   return messages
 
-  async function batchOf(answers: readonly Promise<HttpAnswer>[]): Promise<HttpAnswer> {
+  async function answerBatch(): Promise<HttpAnswer> {
     const bounded = new BatchAnswers()
-    const texts = answers.map(async (answer, index) => {
-      const { message } = calls[index] as StatelessCall
-      return bounded.fit(message.id, (await answer).text, revision)
-    })
+    const texts = calls.map(async (call) => bounded.fit(call.message.id, (await answer(call)).text, revision))
     return { status: 200, text: `[${(await Promise.all(texts)).join(',')}]` }
   }
 }

@@ -2,8 +2,7 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import { canHaveBody, isSamePlace, type Operation, type OperationParameter } from './operation-type.ts'
 
 /** The names of a path's parameters. */
-export const namesInPath = (path: string): string[] =>
-  [...path.matchAll(/\{([^}]+)\}/g)].map(([, name]) => name as string) // the expression has one group
+export const namesInPath = (path: string): string[] => [...path.matchAll(/\{([^}]+)\}/g)].map(([, name = '']) => name)
 
 /** @throws Error for an operation with an argument that no request could carry */
 export function refuseLostArguments(operation: Operation): void {

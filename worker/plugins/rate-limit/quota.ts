@@ -18,22 +18,17 @@ const name = 'edgemcp.limits'
 
 /** Takes one from each counter or, when one of them is full, from none. */
 export function takeEach(store: Pick<Store, 'get' | 'put'>, counted: readonly Counted[], now: number): Full {
-  const counters = counted.map(({ name: key, seconds }) => {
+  const counters = counted.map(({ name: key, most: limit, seconds }) => {
     const from = now - (now % (seconds * 1000))
     // Only this function writes these keys.
     const counter = store.get(key) as Counter | undefined
-    return counter && counter.from === from ? counter : { from, count: 0 }
+    const count = counter?.from === from ? counter.count : 0
+    return { key, from, count, waitMs: count < limit ? 0 : from + seconds * 1000 - now }
   })
-  const waits = counted.map(({ most: limit, seconds }, index) => {
-    const { from, count } = counters[index] as Counter
-    return count < limit ? 0 : from + seconds * 1000 - now
-  })
+  const waits = counters.map(({ waitMs }) => waitMs)
   const longest = Math.max(...waits)
   if (longest > 0) return { index: waits.indexOf(longest), wait: Math.ceil(longest / 1000) }
-  for (const [index, { name: key }] of counted.entries()) {
-    const { from, count } = counters[index] as Counter
-    store.put(key, { from, count: count + 1 })
-  }
+  for (const { key, from, count } of counters) store.put(key, { from, count: count + 1 } satisfies Counter)
   return undefined
 }
 

@@ -98,23 +98,18 @@ export async function converse<const S extends Record<string, Schema>>(
     const { content, uses } = readToolUses(answer.content, (index) => `${key}-${turn}-${index}`)
     messages.push({ role: 'assistant', content })
     if (uses.length === 0 || turn >= maxTurns) return { ...answer, turns: turn, messages }
-    const results = await Promise.all(
-      uses.map(({ use, problem }, index) => {
-        if (problem !== undefined) return toolError(`Not run: ${problem}`)
-        return index < maxToolCalls
-          ? ctx.once(`${key}-${turn} ${use.name} ${index}`, () => call(use, tools, inputs))
-          : toolError(`Not run: one turn may call ${maxToolCalls} tools, and this one calls ${uses.length}`)
-      }),
-    )
-    messages.push({
-      role: 'user',
-      // Nothing else may stand beside results.
-      content: results.map((result, index) => ({
-        type: 'tool_result',
-        toolUseId: (uses[index] as ReadToolUse).use.id, // each use has a result
-        ...result,
-      })),
+    const resultOf = ({ use, problem }: ReadToolUse, index: number) => {
+      if (problem !== undefined) return toolError(`Not run: ${problem}`)
+      return index < maxToolCalls
+        ? ctx.once(`${key}-${turn} ${use.name} ${index}`, () => call(use, tools, inputs))
+        : toolError(`Not run: one turn may call ${maxToolCalls} tools, and this one calls ${uses.length}`)
+    }
+    const results = uses.map(async (read, index) => {
+      const result = await resultOf(read, index)
+      return { type: 'tool_result' as const, toolUseId: read.use.id, ...result }
     })
+    // Nothing else may stand beside results.
+    messages.push({ role: 'user', content: await Promise.all(results) })
   }
 }
 

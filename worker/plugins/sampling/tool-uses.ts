@@ -21,14 +21,16 @@ export function readToolUses(
   const counts = new Map<unknown, number>()
   for (const block of items) if (block.type === 'tool_use') counts.set(block.id, (counts.get(block.id) ?? 0) + 1)
   const uses: ReadToolUse[] = []
-  const content = items.map((block) => {
+  const content = Array.isArray(answer) ? answer.map(read) : read(answer)
+  return { content, uses }
+
+  function read(block: SamplingContent): SamplingContent {
     if (block.type !== 'tool_use') return block
     const problem = problemOf(block, counts.get(block.id) ?? 0)
     const use = problem === undefined ? block : wellFormed(block, isOwnId(block.id) ? block.id : freeId(uses.length))
     uses.push({ use, ...(problem !== undefined && { problem }) })
     return use
-  })
-  return { content: Array.isArray(answer) ? content : (content[0] as SamplingContent), uses } // one block for each
+  }
 
   function isOwnId(id: unknown): boolean {
     return typeof id === 'string' && id !== '' && counts.get(id) === 1
