@@ -95,12 +95,11 @@ class WatchedRound implements Round {
       get signal() {
         return context.signal
       },
-      // Typed by what it passes on.
-      elicit: this.#asking(context.elicit) as Context['elicit'],
-      elicitUrl: this.#asking(context.elicitUrl) as Context['elicitUrl'], // as above
-      sample: this.#asking(context.sample) as Context['sample'], // as above
-      roots: this.#asking(context.roots) as Context['roots'], // as above
-      requestInput: this.#asking(context.requestInput) as Context['requestInput'], // as above
+      elicit: this.#asking(context.elicit),
+      elicitUrl: this.#asking(context.elicitUrl),
+      sample: this.#asking(context.sample),
+      roots: this.#asking(context.roots),
+      requestInput: this.#asking(context.requestInput),
       inputResponse: (key) => {
         const answer = context.inputResponse(key)
         this.#branches ||= answer === undefined
@@ -108,13 +107,13 @@ class WatchedRound implements Round {
       },
       once: (key, effect) => context.once(key, () => within.run(undefined, effect)),
       state: ((...args: Parameters<Context['state']>) =>
-        watchState(context.state(...args), within)) as Context['state'], // as above
+        watchState(context.state(...args), within)) as Context['state'], // typed by what it passes on
     }
   }
 
   /** Returns the function, which is recorded as a question when it is called. */
-  #asking<A extends unknown[]>(question: (...args: A) => Promise<unknown>) {
-    return (...args: A) => {
+  #asking<A extends unknown[], R>(question: (...args: A) => Promise<R>) {
+    return (...args: A): Promise<R> => {
       const answer = question.apply(this.#context, args)
       const entry: Asked = { keys: keysOf(args[0]), state: 'open', answer }
       this.#entries.push(entry)

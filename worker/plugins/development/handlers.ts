@@ -2,7 +2,7 @@ import type { Interceptor } from '../../declarations/interceptor.ts'
 import { begin, end, requestWith } from './hops.ts'
 
 /** Measures how long each handler takes. */
-export const timeHandlers: Interceptor = async ({ method, params, session, isTask }, next) => {
+export const timeHandlers = (async ({ method, params, session, isTask }, next) => {
   const { name, uri } = params
   const what = [isTask && 'task', method, name ?? uri].filter(Boolean).join(' ')
   const hop = begin('handler', what, requestWith(session?.id, method, params))
@@ -14,4 +14,4 @@ export const timeHandlers: Interceptor = async ({ method, params, session, isTas
     end(hop, true)
     throw thrown
   }
-}
+}) satisfies Interceptor

@@ -69,8 +69,7 @@ function watching(declarations: Declarations, env: object, hasTasks: boolean, cl
   }
   return {
     name: 'development',
-    // It returns what `next` does.
-    interceptor: () => (call, next) => warnAtFirst(call, () => timeHandlers(call, next) as ReturnType<typeof next>),
+    interceptor: () => (call, next) => warnAtFirst(call, () => timeHandlers(call, next)),
     instrument: effectsWatcher(env),
   }
 }

@@ -29,7 +29,7 @@ export function watched<T>(object: T, className: string, name: string): T {
         const hop = begin('object', `${className}.${key}`, undefined, carriedBy(args[0]))
         see(className, name, hop.began)
         // Not `value.apply`: the properties of what is called there are calls as well.
-        const answer = (target as Record<string, (...args: unknown[]) => unknown>)[key]?.(...args)
+        const answer: unknown = Reflect.apply(value, target, args)
         Promise.resolve(answer).then(
           () => end(hop, false),
           () => end(hop, true),

@@ -27,7 +27,7 @@ export function withTestUsers(auth: Auth, env: object): Auth {
       const issuer = new URL(request.url).origin
       return { issuer, subject, client: inspector, ...(tenant !== undefined && { tenant }), scopes, claims }
     },
-  } as Auth // members that the auth does not have are undefined here
+  }
 }
 
 /** The client of made-up users. */
