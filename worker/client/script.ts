@@ -47,7 +47,7 @@ export class Script {
     if (!kind || !answers) throw new Error(`This client has no answer to ${method}`)
     const answer = isList(answers) ? this.#next(kind, answers, params) : answers
     // What a list holds is as free as what a function returns.
-    return (typeof answer === 'function' ? await (answer as Answer)(params, key) : answer) as Params
+    return (isAnswer(answer) ? await answer(params, key) : answer) as Params
   }
 
   /** A call during which a question had no answer fails by that, whatever the server made of it. */
@@ -77,4 +77,5 @@ export class Script {
   }
 }
 
+const isAnswer = (answer: unknown): answer is Answer => typeof answer === 'function'
 const isList = (answers: unknown): answers is readonly unknown[] => Array.isArray(answers)

@@ -80,6 +80,16 @@ export function checkValue(owner: string, key: string, value: unknown, [accepts,
   if (!accepts(value)) throw new Error(`"${key}" of ${owner} must be ${expected}, not ${preview(value)}`)
 }
 
+/** @throws Error that names the value, and what was expected of an object */
+export function checkObject(
+  owner: string,
+  key: string,
+  value: unknown,
+  expected: string,
+): asserts value is Readonly<Record<string, unknown>> {
+  checkValue(owner, key, value, [isObject, expected])
+}
+
 /** A value, for an error: short, and nothing of an object, which may have secrets. */
 export function preview(value: unknown): string {
   if (Array.isArray(value)) return `[${value.map(preview).join(', ')}]`

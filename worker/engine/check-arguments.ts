@@ -1,5 +1,5 @@
 /** Checks the arguments of the members of `ctx`: an error names the argument, and what was expected. */
-import { checkValue, isObject, type Kind } from '../declarations/check-options.ts'
+import { checkObject, checkValue, isObject, type Kind } from '../declarations/check-options.ts'
 import * as kind from '../declarations/option-kinds.ts'
 
 const requestKey: Kind = [kind.string[0], 'a string that names the question in this call']
@@ -21,9 +21,8 @@ export function checkElicitUrl(key: unknown, message: unknown): void {
 export function checkSample(key: unknown, request: unknown): void {
   checkValue('ctx.sample()', 'key', key, requestKey)
   const owner = `ctx.sample("${key}", …)`
-  checkValue(owner, 'request', request, [isObject, "an object such as { prompt: 'Say hi', maxTokens: 100 }"])
-  // An object: see above.
-  const { prompt, messages, maxTokens } = request as Readonly<Record<string, unknown>>
+  checkObject(owner, 'request', request, "an object such as { prompt: 'Say hi', maxTokens: 100 }")
+  const { prompt, messages, maxTokens } = request
   checkValue(owner, 'maxTokens', maxTokens, kind.count)
   if (messages === undefined) checkValue(owner, 'prompt', prompt, [kind.string[0], 'a string, or give it messages'])
   else checkValue(owner, 'messages', messages, [Array.isArray, 'a list of messages'])
@@ -34,9 +33,8 @@ export const checkRoots = (key: unknown): void => checkValue('ctx.roots()', 'key
 /** @throws Error for what is no object of input requests, and for one without any */
 export function checkInputRequests(requests: unknown): void {
   const example = "{ method: 'elicitation/create', params: { … } }"
-  checkValue('ctx.requestInput()', 'requests', requests, [isObject, `an object such as { name: ${example} }`])
-  // An object: see above.
-  const entries = Object.entries(requests as object)
+  checkObject('ctx.requestInput()', 'requests', requests, `an object such as { name: ${example} }`)
+  const entries = Object.entries(requests)
   if (entries.length === 0) throw new Error('There is nothing to ask: give requestInput at least one input request')
   for (const [key, request] of entries) {
     checkValue('ctx.requestInput()', key, request, [isInputRequest, `a request such as ${example}`])

@@ -70,6 +70,7 @@ export async function page<E>(
   async function startOf(cursor: unknown): Promise<number> {
     // An empty string is an invalid cursor, not a missing one.
     if (cursor === undefined) return 0
+    // `page` sealed it: the purpose has no other values.
     const position =
       typeof cursor === 'string' && ((await environment.seals.open(purpose, cursor)) as Position | undefined)
     if (!position) throw new McpError('invalid_params', 'Invalid cursor: list again from the first page')

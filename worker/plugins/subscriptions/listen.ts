@@ -32,7 +32,7 @@ import { notificationText, type RequestMessage, resultText } from '../../protoco
 import { subscriptionIdKey } from '../../protocol/meta.ts'
 import { type Principal, principalKey } from '../../protocol/principal.ts'
 import { eventFrame } from '../../protocol/server-sent-events.ts'
-import type { Notification, Params, SubscriptionFilter } from '../../protocol/types.ts'
+import type { Notification, SubscriptionFilter } from '../../protocol/types.ts'
 import { utf8 } from '../../protocol/utf8.ts'
 
 /** A guess: nothing says when one of the open streams will end. */
@@ -61,9 +61,10 @@ export async function listen({ message, principal, ...request }: ListenRequest):
   // Measured before anything is asked about any of its URIs.
   topicsText(topicsOf(requested))
   const filter = await permitted(requested, declarations, principal)
-  const extra = await declarations.subscriptionFilters?.(message.params as Params, open, principal)
+  const extra = await declarations.subscriptionFilters?.(message.params ?? {}, open, principal)
   const topics = topicsText([...topicsOf(filter), ...(extra?.topics ?? [])])
   const _meta = { [subscriptionIdKey]: message.id }
+  // A notification, with one member more in its params.
   const tagged = ({ method, params }: Notification) =>
     eventFrame(notificationText({ method, params: { ...params, _meta } } as Notification))
   const shard = shards.of(principalKey(principal))
@@ -81,6 +82,7 @@ export async function listen({ message, principal, ...request }: ListenRequest):
       const query = new URLSearchParams({ listener, after, most })
       return shards.at(shard).fetch(new Request(`https://subscriptions/listen?${query}`, { headers }))
     },
+    // The Subscriptions object sends what was published.
     frame: (payload) => tagged(eventNotification(JSON.parse(payload) as ServerEvent)),
     firstFrame: tagged({
       method: 'notifications/subscriptions/acknowledged',

@@ -4,7 +4,7 @@ import { jsonSchema } from '../../declarations/json-schema/index.ts'
 import { issuesText } from '../../declarations/schema.ts'
 import { readRootsResult, readSamplingResult, readUrlResult } from '../../engine/read-input-response.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
-import type { InputRequest } from '../../protocol/types.ts'
+import type { InputRequest, Params } from '../../protocol/types.ts'
 
 /**
  * What is wrong with a response. The schema of a form is checked as the client knows it; what a
@@ -18,7 +18,7 @@ export function problemOf(key: string, { method, params = {} }: InputRequest, re
   if (!visited) return invalid
   const { requestedSchema } = params
   if (visited.action !== 'accept' || !isObject(requestedSchema)) return undefined
-  const { content = {} } = response as { content?: unknown }
+  const { content = {} }: Params = isObject(response) ? response : {}
   const issues = jsonSchema(requestedSchema, 'form')(content)
   return issues.length > 0 ? `The answer to "${key}" does not fit its schema: ${issuesText(issues)}` : undefined
 }

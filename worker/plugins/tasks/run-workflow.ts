@@ -32,12 +32,13 @@ export async function runWorkflow<R>(
   params: unknown,
   { key = 'workflow' }: WorkflowOptions = {},
 ): Promise<R> {
-  const id = await ctx.once(`${key}: id`, () => crypto.randomUUID() as string)
+  const id = await ctx.once(`${key}: id`, () => crypto.randomUUID())
   const instance = await ctx.once(`${key}: begun`, () => begin(binding, id, params)).then(() => binding.get(id))
   const begunAt = await ctx.once(`${key}: began`, () => Date.now())
   // Which look is next follows from the time, so that a handler that is run again after a sleep looks once, and not as often as before.
   for (let look = nextLook(begunAt, 0); ; look = nextLook(begunAt, look.number)) {
     const { status, output, error } = await instance.status()
+    // R is what the caller expects of its workflow.
     if (status === 'complete') return output as R
     if (status === 'errored' || status === 'terminated') {
       throw new Error(error?.message ?? `The workflow was ${status}`, { cause: error })

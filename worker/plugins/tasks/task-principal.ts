@@ -39,6 +39,7 @@ export async function principalOf(
   seals: Seals,
 ): Promise<RunPrincipal> {
   if (sealed === undefined) return { principal: undefined, isCurrent: true }
+  // `sealPrincipal` sealed it: the purpose has no other values.
   const opened = (await seals.open(purpose, sealed)) as Sealed | undefined
   if (!opened) throw stopped('its stored principal cannot be read: its key is not in EDGEMCP_KEYS any more')
   const { principal, isReauthorized } = opened

@@ -65,7 +65,7 @@ export async function callAsTask(
 function ttlIn(task: unknown): number | undefined {
   if (!isObject(task)) throw new McpError('invalid_params', 'params.task must be an object')
   const { ttl } = task
-  if (ttl === undefined || (Number.isInteger(ttl) && (ttl as number) > 0)) return ttl as number | undefined
+  if (ttl === undefined || (typeof ttl === 'number' && Number.isInteger(ttl) && ttl > 0)) return ttl
   throw new McpError('invalid_params', 'params.task.ttl must be a number of milliseconds')
 }
 
@@ -136,7 +136,7 @@ export async function taskResult(methodContext: MethodContext, site: Site): Prom
         )
     } else if (error) {
       // In a session the model is told.
-      if (error.kind === 'missing_client_capability') return relatedResult(toolError(error.message) as Result, taskId)
+      if (error.kind === 'missing_client_capability') return relatedResult(toolError(error.message), taskId)
       throw errorIn({ error })
     } else if (result) {
       const outputSchema = methodContext.server.declarations.tools.get(view.tool ?? '')?.item.outputSchema
@@ -196,8 +196,10 @@ const taskOf = (task: TaskView): Params => ({
 /** A tool that failed is a task that failed. */
 const statusOf = ({ status, result }: TaskView): string => (result?.isError ? 'failed' : status)
 
-const related = ({ method, params = {} }: InputRequest, taskId: string): InputRequest =>
-  ({ method, params: { ...params, ...relatedResult(params, taskId) } }) as InputRequest
+const related = ({ method, params = {} }: InputRequest, taskId: string): InputRequest => ({
+  method,
+  params: { ...params, ...relatedResult(params, taskId) },
+})
 
 const relatedResult = <T extends Params>(value: T, taskId: string): T => ({
   ...value,

@@ -118,8 +118,9 @@ export async function listenToTasks(
   principal: Principal | undefined,
   site: Site,
 ): Promise<ExtraSubscription | undefined> {
-  const { taskIds } = params.notifications as Params
+  const { taskIds } = readObject(params, 'notifications')
   if (taskIds === undefined) return undefined
+  // The envelope of the request has been read: its capabilities are an object.
   if (!declares((metaOf(params)?.[clientCapabilitiesKey] ?? {}) as ClientCapabilities)) throw needsTasks()
   if (!(Array.isArray(taskIds) && taskIds.every((id) => typeof id === 'string'))) {
     throw new McpError('invalid_params', 'params.notifications.taskIds must be a list of task ids')

@@ -239,7 +239,7 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
   }
   if (!options?.required) return calls.answer(context)
   // Before there were tasks there was no code for this: the model is told.
-  return toolError(`The tool "${name}" runs as a task only, and this client knows no tasks`) as Result
+  return toolError(`The tool "${name}" runs as a task only, and this client knows no tasks`)
 }
 
 /** `tools/list`: the experimental tasks have a word for which tools may be tasks. */

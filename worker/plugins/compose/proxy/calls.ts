@@ -142,8 +142,9 @@ const stripPrefix = ({ prefix }: Proxied, name: string): string => name.slice(pr
 
 /** The model gets an error when its client refuses an input request, or in a session cannot be asked, as with tools that are declared here. */
 function toToolError({ call }: MethodContext, thrown: unknown): Result {
-  const kind = thrown instanceof McpError ? thrown.kind : undefined
+  if (!(thrown instanceof McpError)) throw thrown
+  const { kind, message } = thrown
   const isTold = kind === 'client_error' || (kind === 'missing_client_capability' && !call.revision.stateless)
   if (!isTold) throw thrown
-  return { content: [{ type: 'text', text: (thrown as McpError).message }], isError: true } // it has a kind
+  return { content: [{ type: 'text', text: message }], isError: true }
 }

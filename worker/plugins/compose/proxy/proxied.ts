@@ -229,7 +229,7 @@ export class Proxied implements Forwarded {
     const own = call.session && JSON.stringify(['session', call.session.id])
     return {
       sessionKey: this.#sharedKey(call.principal, headers) ?? own ?? callKeyOf(environment),
-      capabilities: { roots, sampling, elicitation } as RemoteCaller['capabilities'], // undefined members are left out as JSON
+      capabilities: { roots, sampling, elicitation }, // undefined members are left out as JSON
       headers,
       signal,
     }

@@ -22,7 +22,7 @@ export type InspectorOptions =
  */
 export function inspector(options: InspectorOptions): Plugin {
   checkOptions('inspector()', options, { auth: kind.auth, open: kind.flag })
-  const { auth, open } = options as { auth?: Auth; open?: boolean } // each member of the union has one of them
+  const { auth, open }: { auth?: Auth; open?: boolean } = options // each member of the union has one of them
   if (!auth && open !== true) {
     throw new Error(
       'inspector() without auth lets every caller call everything: pass the auth of serve(), or { open: true }',
