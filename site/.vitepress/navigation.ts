@@ -65,6 +65,7 @@ export const sections: readonly Section[] = [
     pages: [
       ['how-it-works/overview', 'Overview'],
       ['how-it-works/architecture', 'Architecture'],
+      ['how-it-works/replay', 'Resume and recovery'],
       ['how-it-works/protocol', 'Protocol versions'],
       ['how-it-works/security', 'Security'],
       ['how-it-works/performance', 'Performance'],
