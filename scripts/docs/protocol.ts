@@ -1,4 +1,4 @@
-/** What each revision knows, asked of the revisions themselves. */
+/** The tables of docs/how-it-works/protocol.md, computed by the code that translates between protocol versions. */
 import { methods as protocolMethods } from '../../worker/engine/methods/index.ts'
 import { type ErrorKind, errorTable } from '../../worker/protocol/errors.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'
@@ -12,27 +12,38 @@ type Row = readonly [name: string, cell: (revision: Revision) => string]
 /** The tables of docs/how-it-works/protocol.md. */
 export const protocolTables = (): string =>
   [
-    section('How it travels', transport),
-    section('What clients may call', methods()),
-    section('What clients hear', notifications),
-    section('What clients may be asked', questions),
-    section('What clients are told of', members),
-    section('What calls give', results),
-    section('Numbers of errors', errors(), 'JSON-RPC code, and HTTP status where it says more than 200.'),
+    section('Transport', transport),
+    section('Methods', methods(), 'Requests that a client can send. Plugins and extensions add methods of their own.'),
+    section('Notifications', notifications, 'Notifications that a client can receive.'),
+    section(
+      'Input requests',
+      inputRequests,
+      'Input requests that a handler can send, if the client declares the capability. Any other throws in the handler and is never sent.',
+    ),
+    section('Members of list entries', members, 'Members that a version does not have are removed.'),
+    section('Content of results', results, 'Content that a version does not have is converted as the row says.'),
+    section(
+      'Error codes',
+      errors(),
+      'The first column is the kind of an `McpError`. The others are the JSON-RPC code, and the HTTP status unless it is 200.',
+    ),
   ].join('\n\n')
 
 const yes = (is: boolean): string => (is ? 'yes' : '')
 
 const transport: readonly Row[] = [
   ['sessions', ({ stateless }) => yes(!stateless)],
-  ['requests that stand alone', ({ stateless }) => yes(stateless)],
-  ['calls without a session id', () => yes(true)],
+  ['stateless requests', ({ stateless }) => yes(stateless)],
   [
-    '… of a method that changes a session',
+    'calls without a session id, [with restrictions](../guides/deploying.md#calls-without-a-session-id)',
+    () => yes(true),
+  ],
+  [
+    '… of methods that change a session',
     ({ requests }) => ([...requests].some((name) => protocolMethods[name]?.requires === 'session') ? 'refused' : ''),
   ],
   ['batches', ({ batching }) => yes(batching)],
-  ['streams that may be left and polled', ({ polling }) => yes(polling)],
+  ['`ctx.closeStream`: the server ends the stream, the client polls', ({ polling }) => yes(polling)],
 ]
 
 function methods(): Row[] {
@@ -40,23 +51,23 @@ function methods(): Row[] {
   return [...names].sort().map((name) => [code(name), ({ requests }) => yes(requests.has(name))])
 }
 
-const heard = (method: Notification['method']) => (revision: Revision) =>
+const sent = (method: Notification['method']) => (revision: Revision) =>
   yes(revision.notification({ method, params: {} } as Notification) !== undefined)
 
 const notifications: readonly Row[] = [
-  [code('notifications/progress'), heard('notifications/progress')],
-  ['… with a message', (revision) => yes(hasMessage(revision))],
-  [code('notifications/message'), heard('notifications/message')],
-  [code('notifications/tools/list_changed'), heard('notifications/tools/list_changed')],
-  [code('notifications/resources/updated'), heard('notifications/resources/updated')],
-  [code('notifications/elicitation/complete'), heard('notifications/elicitation/complete')],
-  [code('notifications/subscriptions/acknowledged'), heard('notifications/subscriptions/acknowledged')],
+  [code('notifications/progress'), sent('notifications/progress')],
+  ['… with `message`', (revision) => yes(hasMessage(revision))],
+  [code('notifications/message'), sent('notifications/message')],
+  [code('notifications/tools/list_changed'), sent('notifications/tools/list_changed')],
+  [code('notifications/resources/updated'), sent('notifications/resources/updated')],
+  [code('notifications/elicitation/complete'), sent('notifications/elicitation/complete')],
+  [code('notifications/subscriptions/acknowledged'), sent('notifications/subscriptions/acknowledged')],
 ]
 
 function hasMessage(revision: Revision): boolean {
   const params = { progressToken: 1, progress: 1, message: 'm' }
-  const said = revision.notification({ method: 'notifications/progress', params })
-  return 'message' in ((said?.params ?? {}) as Params)
+  const translated = revision.notification({ method: 'notifications/progress', params })
+  return 'message' in ((translated?.params ?? {}) as Params)
 }
 
 const form = (schema: Params): Params => ({
@@ -71,19 +82,22 @@ const sample = (content: Params, more: Params = {}): Params => ({
 })
 const text = { type: 'text', text: 't' }
 
-const asked =
+const supports =
   (method: string, params: Params = {}) =>
   (revision: Revision) =>
     yes(revision.ask({ method, params } as InputRequest, 'id') !== undefined)
 
-const questions: readonly Row[] = [
-  ['a form', asked('elicitation/create', form({ type: 'string' }))],
-  ['… with several choices', asked('elicitation/create', form({ type: 'array', items: { enum: ['a'] } }))],
-  ['a page', asked('elicitation/create', { mode: 'url', message: 'm', url: 'https://example.com' })],
-  ['its model', asked('sampling/createMessage', sample(text))],
-  ['… about audio', asked('sampling/createMessage', sample({ type: 'audio', data: '', mimeType: 'audio/wav' }))],
-  ['… about what a tool gave', asked('sampling/createMessage', sample({ type: 'tool_result', content: [] }))],
-  ['its roots', asked('roots/list')],
+const inputRequests: readonly Row[] = [
+  ['form (`ctx.elicit`)', supports('elicitation/create', form({ type: 'string' }))],
+  ['… with a list of choices', supports('elicitation/create', form({ type: 'array', items: { enum: ['a'] } }))],
+  [
+    'web page (`ctx.elicitUrl`)',
+    supports('elicitation/create', { mode: 'url', message: 'm', url: 'https://example.com' }),
+  ],
+  ['sampling (`ctx.sample`)', supports('sampling/createMessage', sample(text))],
+  ['… with audio', supports('sampling/createMessage', sample({ type: 'audio', data: '', mimeType: 'audio/wav' }))],
+  ['… with tools', supports('sampling/createMessage', sample({ type: 'tool_result', content: [] }))],
+  ['roots (`ctx.roots`)', supports('roots/list')],
 ]
 
 /** What is left of an entry of a list. */
@@ -97,13 +111,13 @@ function listed(method: string, list: string, entry: Params, member: string): Ro
 const tool = (member: string, value: unknown): Row[1] => listed('tools/list', 'tools', { [member]: value }, member)
 
 const members: readonly Row[] = [
-  ['annotations of tools', tool('annotations', {})],
-  ['titles', tool('title', 't')],
-  ['icons', tool('icons', [])],
+  ['`annotations` of tools', tool('annotations', {})],
+  ['`title`', tool('title', 't')],
+  ['`icons`', tool('icons', [])],
   [`${code('_meta')} of tools`, tool('_meta', {})],
-  ['output schemas of objects', tool('outputSchema', { type: 'object' })],
-  ['… of anything; wrapped as `{ result }` otherwise', (revision) => yes(outputType(revision) === 'string')],
-  ['how long lists may be kept', (revision) => yes(isKept(revision))],
+  ['`outputSchema` of type `object`', tool('outputSchema', { type: 'object' })],
+  ['… of any type; otherwise wrapped as `{ result }`', (revision) => yes(outputType(revision) === 'string')],
+  ['`ttlMs` and `cacheScope` of lists', (revision) => yes(isKept(revision))],
 ]
 
 /** The type of a tool's output schema that has the type string. */
@@ -124,13 +138,13 @@ const block = (content: Params): Row[1] =>
 const hasStructure = ({ structuredContent }: Params) => structuredContent !== undefined
 
 const results: readonly Row[] = [
-  ['structured content: objects', called({ content: [], structuredContent: {} }, hasStructure)],
+  ['`structuredContent`: objects', called({ content: [], structuredContent: {} }, hasStructure)],
   [
-    '… anything; wrapped as `{ result }` otherwise',
+    '… any value; otherwise wrapped as `{ result }`',
     called({ content: [], structuredContent: 1 }, ({ structuredContent }) => structuredContent === 1),
   ],
-  ['links to resources; a line of text otherwise', block({ type: 'resource_link', uri: 'a://b', name: 'b' })],
-  ['audio; a line of text otherwise', block({ type: 'audio', data: '', mimeType: 'audio/wav' })],
+  ['resource links; otherwise text', block({ type: 'resource_link', uri: 'a://b', name: 'b' })],
+  ['audio; otherwise text', block({ type: 'audio', data: '', mimeType: 'audio/wav' })],
 ]
 
 function errors(): Row[] {
