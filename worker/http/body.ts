@@ -1,5 +1,5 @@
 /** Request body limits: content type, size, time and encoding. */
-import { ByteBuffer } from '../protocol/byte-buffer.ts'
+import { type BodyText, readBodyText } from '../protocol/bounded-body.ts'
 import { McpError } from '../protocol/errors.ts'
 import { type Parsed, parse } from '../protocol/jsonrpc.ts'
 import { measured } from '../protocol/measure.ts'
@@ -47,11 +47,8 @@ const isJson = memoizeLast((header) => {
 /** Bytes of a byte order mark in UTF-8. */
 const markBytes = 3
 
-/** `length`: in bytes. */
-type Body = { text: string; length: number }
-
 /** @param announced Content-Length in bytes; NaN without the header */
-function read(request: Request, announced: number, limits: Limits): Promise<Body> {
+function read(request: Request, announced: number, limits: Limits): Promise<BodyText> {
   return new Promise((resolve, reject) => {
     const onTimeout = () => reject(announced > limits.maxBodyBytes ? tooLarge(limits) : tooLate(limits))
     const timer = setTimeout(onTimeout, limits.bodyTimeoutMs)
@@ -60,26 +57,16 @@ function read(request: Request, announced: number, limits: Limits): Promise<Body
     const reading =
       announced <= limits.maxBodyBytes
         ? request.text().then((text) => ({ text, length: announced }))
-        : readPieces(request.body, limits)
+        : readBodyText(request.body, limits.maxBodyBytes, maxDiscardedFactor * limits.maxBodyBytes)
     reading.then(resolve, onError).finally(() => clearTimeout(timer))
   })
 }
 
-/** How many times the limit is read, and discarded, before the connection is cut. */
+/**
+ * How many times the limit is read, and discarded, before the connection is cut. A client whose connection is cut while it still sends does
+ * not get the error.
+ */
 const maxDiscardedFactor = 16
-
-async function readPieces(body: AsyncIterable<Uint8Array<ArrayBuffer>> | null, limits: Limits): Promise<Body> {
-  const bytes = new ByteBuffer()
-  let length = 0
-  for await (const chunk of body ?? []) {
-    length += chunk.byteLength
-    if (length <= limits.maxBodyBytes) bytes.push(chunk)
-    // A client whose connection is cut while it still sends does not get the error, so for a while the rest is read and discarded.
-    else bytes.clear()
-    if (length > maxDiscardedFactor * limits.maxBodyBytes) break
-  }
-  return { text: bytes.text(), length }
-}
 
 const tooLarge = ({ maxBodyBytes }: Limits) =>
   new McpError('content_too_large', `The body is larger than ${maxBodyBytes} bytes`)

@@ -1,3 +1,5 @@
+import { ByteBuffer } from './byte-buffer.ts'
+
 /**
  * Bytes of one answer of another server, such as an upstream or an HTTP API, as a whole: an isolate has 128 MB for all of its
  * requests.
@@ -7,7 +9,7 @@ export const maxAnswerBytes = 16 * 1024 * 1024
 /** Bytes that were read of one answer so far. */
 export type ReadBytes = { bytes: number }
 
-/** A body that ends with an error after `maxAnswerBytes`. Then it cancels the body that it reads. */
+/** A body for what reads it piece by piece, such as a parser of event streams. It ends with an error after `maxAnswerBytes`. Then it cancels the body that it reads. */
 export class BoundedBody {
   readonly stream: ReadableStream<Uint8Array>
   isTooLarge = false
@@ -29,4 +31,28 @@ export class BoundedBody {
       cancel: (reason) => reader.cancel(reason),
     })
   }
+}
+
+/** A body as a whole. `length`: bytes that were read. */
+export type BodyText = { readonly text: string; readonly length: number }
+
+/**
+ * Reads a body as UTF-8, without a byte order mark. The text of a body with more than `maxBytes` is not kept: then `length` is more than that.
+ *
+ * @param maxReadBytes after so many bytes, the rest is cancelled. Default: after `maxBytes`
+ */
+export async function readBodyText(
+  body: AsyncIterable<Uint8Array> | null,
+  maxBytes: number,
+  maxReadBytes = maxBytes,
+): Promise<BodyText> {
+  const bytes = new ByteBuffer()
+  let length = 0
+  for await (const chunk of body ?? []) {
+    length += chunk.byteLength
+    if (length <= maxBytes) bytes.push(chunk)
+    else bytes.clear()
+    if (length > maxReadBytes) break
+  }
+  return { text: bytes.text(), length }
 }

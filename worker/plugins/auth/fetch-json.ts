@@ -1,5 +1,5 @@
 /** Asking an authorization server something: at a safe address, in time, and no more than fits. */
-import { ByteBuffer } from '../../protocol/byte-buffer.ts'
+import { readBodyText } from '../../protocol/bounded-body.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { isLoopback } from '../../protocol/loopback.ts'
 import type { Params } from '../../protocol/types.ts'
@@ -9,7 +9,7 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 /** Milliseconds to wait for an answer. */
 const timeoutMs = 5_000
 /** Bytes of one answer. */
-const longestAnswer = 256 * 1024
+const maxBytes = 256 * 1024
 
 /** An answer that is a refusal. */
 export class Refused extends Error {
@@ -55,12 +55,7 @@ export function safeUrl(text: string, what: string, from = text): string {
 }
 
 async function textOf(response: Response, url: string): Promise<string> {
-  const bytes = new ByteBuffer()
-  let length = 0
-  for await (const chunk of response.body ?? []) {
-    length += chunk.byteLength
-    if (length > longestAnswer) throw new Error(`${url} is longer than ${longestAnswer} bytes`)
-    bytes.push(chunk)
-  }
-  return bytes.text()
+  const { text, length } = await readBodyText(response.body, maxBytes)
+  if (length > maxBytes) throw new Error(`${url} is longer than ${maxBytes} bytes`)
+  return text
 }

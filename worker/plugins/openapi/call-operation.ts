@@ -1,6 +1,6 @@
 /** The HTTP request of an operation, and its response as the result of a tool. */
 import type { Context } from '../../declarations/context.ts'
-import { BoundedBody, maxAnswerBytes } from '../../protocol/bounded-body.ts'
+import { maxAnswerBytes, readBodyText } from '../../protocol/bounded-body.ts'
 import type { Params } from '../../protocol/types.ts'
 import type { Operation } from './operation-type.ts'
 import { fetchSameOrigin, UnfollowedRedirect } from './same-origin.ts'
@@ -34,8 +34,8 @@ export async function callOperation(
     throw new Error(`${url.host} does not answer`, { cause: problem })
   })
   const where = `${method} ${url.pathname}: HTTP ${response.status}`
-  const text = await boundedText(response)
-  if (text === undefined) {
+  const { text, length } = await readBodyText(response.body, maxAnswerBytes)
+  if (length > maxAnswerBytes) {
     throw new Error(
       `${where} with a body of more than ${maxAnswerBytes} bytes, which openApiTools() does not read: ask for a smaller part`,
     )
@@ -56,18 +56,6 @@ export async function callOperation(
     // Encoded or not, it would be another path.
     if (/^\.{0,2}$/.test(text)) throw new Error(`"${text}" cannot be a part of the path ${path}`)
     return encodeURIComponent(text)
-  }
-}
-
-/** The text of a body; `undefined` for a body that is too large, which is cancelled. */
-async function boundedText({ body }: Response): Promise<string | undefined> {
-  if (!body) return ''
-  const bounded = new BoundedBody(body)
-  try {
-    return await new Response(bounded.stream).text()
-  } catch (problem) {
-    if (bounded.isTooLarge) return undefined
-    throw problem
   }
 }
 
