@@ -1,3 +1,5 @@
+import { waitAtMost } from './wait-at-most.ts'
+
 /** The alarm of a Durable Object. An object has one alarm, so several deadlines share it: the earliest one wins. */
 export class Alarms {
   readonly #storage: DurableObjectStorage
@@ -26,9 +28,6 @@ export class Alarms {
 
   /** Waits inside an alarm, while no other alarm runs: until the work is done, the deadline has come, or a deadline is added. */
   async wait(work: Promise<unknown>, deadlineMs: number): Promise<void> {
-    const { promise: isDue, resolve } = Promise.withResolvers<void>()
-    const timer = setTimeout(resolve, Math.max(0, deadlineMs - Date.now()))
-    await Promise.race([work, isDue, this.#added.promise])
-    clearTimeout(timer)
+    await waitAtMost(deadlineMs - Date.now(), Promise.race([work, this.#added.promise]))
   }
 }

@@ -2,6 +2,7 @@
 import type { Consumed, RequestStateRpc } from '../rpc.ts'
 import { readParts, writeParts } from '../shared/parts.ts'
 import type { Schema } from '../shared/schema.ts'
+import { waitAtMost } from '../shared/wait-at-most.ts'
 
 /** Milliseconds that a Worker counts as working after its last sign of life: it extends its lease several times in this time. */
 const defaultLeaseMs = 30_000
@@ -74,10 +75,7 @@ export class RequestState implements RequestStateRpc {
     for (;;) {
       const waitMs = Math.min(patienceEnds, this.#leaseEnds) - Date.now()
       if (waitMs <= 0) return undefined
-      const { promise: late, resolve } = Promise.withResolvers<undefined>()
-      const timer = setTimeout(resolve, waitMs)
-      const text = await Promise.race([this.#answered.promise, late])
-      clearTimeout(timer)
+      const text = await waitAtMost(waitMs, this.#answered.promise)
       if (text !== undefined) return text
     }
   }

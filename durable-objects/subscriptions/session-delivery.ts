@@ -1,4 +1,5 @@
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
+import { waitAtMost } from '../shared/wait-at-most.ts'
 import type { SubscriptionsHost } from './subscriptions-host.ts'
 
 /** How often a session that does not answer is called, and for how many milliseconds each call is waited for. */
@@ -17,17 +18,18 @@ export async function deliverToSession(
 ): Promise<boolean> {
   const delivery = crypto.randomUUID()
   for (let attempt = 1; ; attempt++) {
-    const { promise: late, reject } = Promise.withResolvers<never>()
-    const timer = setTimeout(() => reject(new Error(`The session ${address} does not answer`)), deliveryTimeoutMs)
     try {
-      return await Promise.race([session(address).changed(change, undefined, undefined, delivery), late])
+      const isThere = await waitAtMost(
+        deliveryTimeoutMs,
+        session(address).changed(change, undefined, undefined, delivery),
+      )
+      if (isThere === undefined) throw new Error(`The session ${address} does not answer`)
+      return isThere
     } catch (problem) {
       if (attempt === attempts) {
         report(problem)
         return true
       }
-    } finally {
-      clearTimeout(timer)
     }
     // An object that was lost is available again at once.
     await new Promise((resolve) => setTimeout(resolve, 50 * attempt))

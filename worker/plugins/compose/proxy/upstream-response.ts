@@ -1,4 +1,5 @@
 import { events, isEventStream } from '../../../client/wire.ts'
+import { wait } from '../../../engine/wait.ts'
 import { BoundedBody } from '../../../protocol/bounded-body.ts'
 import {
   isRequest,
@@ -38,6 +39,8 @@ const maxResumptions = 100
 /** The time before a stream is resumed, where the upstream sends no `retry`, and at least. */
 const defaultRetryMs = 1_000
 const minRetryMs = 100
+/** The longest time of a timer. */
+const maxTimerMs = 2 ** 31 - 1
 
 /**
  * Finds the response to a request by its id, with the id's exact type. Reads a stream until it is there, and resumes a stream that
@@ -58,7 +61,8 @@ export async function matchResponse(
   const reading = new Reading(id, signal, peer)
   let match = await reading.read(response)
   for (let count = 0; !match && reading.lastEventId && peer?.resume && count < maxResumptions; count += 1) {
-    await pause(Math.max(reading.retryMs, minRetryMs), signal)
+    // At most what a timer can be: the call's timeout comes before.
+    await wait(Math.min(Math.max(reading.retryMs, minRetryMs), maxTimerMs), signal)
     const resumed = await peer.resume(reading.lastEventId).catch(() => undefined)
     signal.throwIfAborted()
     if (resumed?.ok && isEventStream(resumed)) {
@@ -146,17 +150,3 @@ class Reading {
 
 type ParsedMessage = Exclude<Parsed, { batch: unknown }>
 const mapMessages = (parsed: Parsed): readonly ParsedMessage[] => ('batch' in parsed ? parsed.batch : [parsed])
-
-/** @throws the reason of the signal when that aborts before the time has passed */
-async function pause(ms: number, signal: AbortSignal): Promise<void> {
-  signal.throwIfAborted()
-  const { promise, resolve, reject } = Promise.withResolvers<void>()
-  const onAbort = () => reject(signal.reason)
-  signal.addEventListener('abort', onAbort, { once: true })
-  // Longer than a timer can be: the call's timeout comes before.
-  const timer = setTimeout(resolve, Math.min(ms, 2 ** 31 - 1))
-  await promise.finally(() => {
-    clearTimeout(timer)
-    signal.removeEventListener('abort', onAbort)
-  })
-}
