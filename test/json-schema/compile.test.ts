@@ -525,37 +525,49 @@ describe('the words of older drafts', () => {
   })
 })
 
-describe('a schema that makes no sense is refused:', () => {
-  test.each<[keyword: string, parameter: unknown]>([
-    ['type', 'strng'],
-    ['type', 'toString'],
-    ['type', ['string', 1]],
-    ['enum', 'a'],
-    ['minimum', '1'],
-    ['exclusiveMinimum', true],
-    ['maxLength', null],
-    ['pattern', '('],
-    ['pattern', 1],
-    ['items', 1],
-    ['prefixItems', { a: {} }],
-    ['contains', null],
-    ['required', true],
-    ['properties', ['a']],
-    ['properties', { a: 'string' }],
-    ['patternProperties', { '(': {} }],
-    ['additionalProperties', 'no'],
-    ['dependentSchemas', { a: 1 }],
-    ['anyOf', []],
-    ['allOf', {}],
-    ['not', 0],
-    ['if', []],
-    ['$ref', 1],
-    ['$defs', { a: null }],
-  ])('%s %j', (keyword, parameter) => {
-    const message = `The input of tool "x" has an invalid value at ${keyword}: ${JSON.stringify(parameter)}`
-    expect(() => compile({ [keyword]: parameter }, 'input of tool "x"')).toThrow(message)
-    const schema = { properties: { a: { items: { [keyword]: parameter } } } }
-    expect(() => compile(schema, 'input of tool "x"')).toThrow(message)
+describe('a schema with an invalid value is refused:', () => {
+  const types = 'one of string, number, integer, boolean, object, array and null'
+  const schema = 'a schema (an object, true or false)'
+  test.each<[keyword: string, parameter: unknown, expected: string, found?: unknown]>([
+    ['type', 'strng', types],
+    ['type', 'toString', types],
+    ['type', ['string', 1], types, 1],
+    ['enum', 'a', 'an array'],
+    ['enum', {}, 'an array'],
+    ['minimum', '1', 'a number'],
+    ['exclusiveMinimum', true, 'a number'],
+    ['multipleOf', 0, 'a number above 0'],
+    ['maxLength', null, 'a whole number of 0 or more'],
+    ['minLength', -1, 'a whole number of 0 or more'],
+    ['maxItems', 1.5, 'a whole number of 0 or more'],
+    ['pattern', '(', 'a regular expression'],
+    ['pattern', 1, 'a string'],
+    ['format', 1, 'a string'],
+    ['minContains', 'x', 'a whole number of 0 or more'],
+    ['uniqueItems', 'yes', 'true or false'],
+    ['items', 1, schema],
+    ['prefixItems', { a: {} }, 'an array'],
+    ['contains', null, schema],
+    ['required', true, 'an array'],
+    ['required', ['a', 1], 'a string', 1],
+    ['properties', ['a'], 'an object'],
+    ['properties', { a: 'string' }, schema, 'string'],
+    ['patternProperties', { '(': {} }, 'a regular expression', '('],
+    ['additionalProperties', 'no', schema],
+    ['dependentSchemas', { a: 1 }, schema, 1],
+    ['dependentRequired', { a: [1] }, 'a string', 1],
+    ['anyOf', [], 'an array with a schema'],
+    ['allOf', {}, 'an array'],
+    ['not', 0, schema],
+    ['if', [], schema],
+    ['$ref', 1, 'a string'],
+    ['$defs', { a: null }, schema, null],
+  ])('%s %j', (keyword, parameter, expected, found = parameter) => {
+    const messageAt = (place: string) =>
+      `The input of tool "x" is not a valid JSON Schema: expected ${expected} at ${place}/${keyword}, found ${JSON.stringify(found)}`
+    expect(() => compile({ [keyword]: parameter }, 'input of tool "x"')).toThrow(messageAt('#'))
+    const nested = { properties: { 'a/b': { items: { [keyword]: parameter } } } }
+    expect(() => compile(nested, 'input of tool "x"')).toThrow(messageAt('#/properties/a~1b/items'))
   })
 
   test('an $id that is no URI', () => {

@@ -8,7 +8,7 @@ import { resolvePointer } from '../../protocol/json-pointer.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchema, Params } from '../../protocol/types.ts'
 import type { Issues } from '../schema.ts'
-import { accept, all, type Check, circle, groups, none, refuse } from './keywords.ts'
+import { accept, all, type Check, circle, groups, InvalidParameter, none, refuse } from './keywords.ts'
 
 class InvalidSchema extends Error {}
 
@@ -74,7 +74,7 @@ class SchemaCompiler {
   #read(schema: unknown, outerBase: string): Check {
     const known = this.#checks.get(schema)
     if (known) return known
-    if (!isObject(schema)) throw new TypeError()
+    if (!isObject(schema)) throw new InvalidParameter('a schema (an object, true or false)', schema)
     const steps: Check[] = []
     const base = this.#name(schema, outerBase)
     const check = this.#runSteps(steps, schema, base)
@@ -90,7 +90,12 @@ class SchemaCompiler {
       for (const [keyword, make] of keywords) {
         const parameter = schema[keyword]
         if (parameter === undefined) continue
-        const problem = () => `has an invalid value at ${keyword}: ${JSON.stringify(parameter)}`
+        const problem = (cause: unknown) => {
+          const place = `#${pointerTo(schema, this.#schema) ?? '…'}/${keyword}`
+          const { expected, found } =
+            cause instanceof InvalidParameter ? cause : { expected: 'a valid value', found: parameter }
+          return `is not a valid JSON Schema: expected ${expected} at ${place}, found ${JSON.stringify(found)}`
+        }
         compiled.push(this.#attempt(() => make(parameter, place), problem))
       }
       const step = all(compiled)
@@ -168,13 +173,25 @@ class SchemaCompiler {
   }
 
   /** @throws InvalidSchema when this fails */
-  #attempt<T>(make: () => T, problem: () => string): T {
+  #attempt<T>(make: () => T, problem: (cause: unknown) => string): T {
     try {
       return make()
     } catch (cause) {
-      throw cause instanceof InvalidSchema ? cause : new InvalidSchema(`The ${this.#owner} ${problem()}`)
+      throw cause instanceof InvalidSchema ? cause : new InvalidSchema(`The ${this.#owner} ${problem(cause)}`)
     }
   }
 }
 
 const locate = (path: string | undefined, base: string) => (path ? new URL(path, base).href : base)
+
+/** The JSON Pointer to an object within a value; `undefined` when the value does not have it. */
+function pointerTo(target: object, value: unknown, seen = new Set<unknown>()): string | undefined {
+  if (value === target) return ''
+  if (typeof value !== 'object' || value === null || seen.has(value)) return undefined
+  seen.add(value)
+  for (const [name, member] of Object.entries(value)) {
+    const rest = pointerTo(target, member, seen)
+    if (rest !== undefined) return `/${name.replaceAll('~', '~0').replaceAll('/', '~1')}${rest}`
+  }
+  return undefined
+}

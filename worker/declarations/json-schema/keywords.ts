@@ -25,7 +25,7 @@ export type Place = {
   readonly refer: (reference: string, isDynamic: boolean) => Check
 }
 
-/** Turns a keyword's parameter into a check. Throws when the parameter is not valid. */
+/** Turns a keyword's parameter into a check. @throws InvalidParameter */
 export type Keyword<V = unknown> = (parameter: unknown, place: Place) => Check<V>
 
 /** Keywords that say something about the same values. */
@@ -80,6 +80,9 @@ type List = readonly unknown[]
 
 const isText = (value: unknown): value is string => typeof value === 'string'
 const isNumber = (value: unknown): value is number => Number.isFinite(value)
+const isSize = (value: unknown): value is number => Number.isInteger(value) && Number(value) >= 0
+const isPositive = (value: unknown): value is number => isNumber(value) && value > 0
+const isBoolean = (value: unknown): value is boolean => typeof value === 'boolean'
 const isList: (value: unknown) => value is List = Array.isArray
 const isAnything = (_: unknown): _ is unknown => true
 
@@ -97,22 +100,43 @@ const sorted = (value: Params) => Object.fromEntries(Object.entries(value).sort(
 
 // Parameters
 
-function valid<T>(is: (value: unknown) => value is T, parameter: unknown): T {
-  if (!is(parameter)) throw new TypeError()
+/** The value of a keyword, or a part of it, is not what the keyword takes. */
+export class InvalidParameter extends Error {
+  readonly expected: string
+  readonly found: unknown
+
+  /** @param expected what the keyword takes, such as `a number` */
+  constructor(expected: string, found: unknown) {
+    super()
+    this.expected = expected
+    this.found = found
+  }
+}
+
+/** @throws InvalidParameter */
+function valid<T>(is: (value: unknown) => value is T, parameter: unknown, expected: string): T {
+  if (!is(parameter)) throw new InvalidParameter(expected, parameter)
   return parameter
 }
 
-const list = (parameter: unknown) => valid(isList, parameter)
+const list = (parameter: unknown) => valid(isList, parameter, 'an array')
+const text = (parameter: unknown) => valid(isText, parameter, 'a string')
+const number = (parameter: unknown) => valid(isNumber, parameter, 'a number')
+const size = (parameter: unknown) => valid(isSize, parameter, 'a whole number of 0 or more')
 const readAll = <C>(parameter: unknown, read: (schema: unknown) => C) =>
-  Object.entries(valid(isObject, parameter)).map(([name, schema]) => [name, read(schema)] as const)
+  Object.entries(valid(isObject, parameter, 'an object')).map(([name, schema]) => [name, read(schema)] as const)
 
 function regExp(pattern: unknown): RegExp {
-  const source = valid(isText, pattern)
+  const source = text(pattern)
   try {
     return new RegExp(source, 'u')
   } catch {
     // Many a pattern escapes what needs no escape, which only this mode lets pass.
-    return new RegExp(source)
+    try {
+      return new RegExp(source)
+    } catch {
+      throw new InvalidParameter('a regular expression', source)
+    }
   }
 }
 
@@ -120,9 +144,14 @@ function regExp(pattern: unknown): RegExp {
 
 /** @param rule what a value must do, with `?` for the limit */
 const limit =
-  <V>(measure: (value: V) => number, fits: (size: number, limit: number) => boolean, rule: string): Keyword<V> =>
+  <V>(
+    measure: (value: V) => number,
+    fits: (size: number, limit: number) => boolean,
+    rule: string,
+    read = number,
+  ): Keyword<V> =>
   (parameter) => {
-    const limit = valid(isNumber, parameter)
+    const limit = read(parameter)
     return (value) => (fits(measure(value), limit) ? none : issue(`must ${rule.replace('?', `${limit}`)}`))
   }
 
@@ -132,8 +161,8 @@ const itself = (value: number) => value
 
 /** `minLength` and `maxLength`, and their like. */
 const range = <V>(name: string, measure: (value: V) => number, unit: string) => ({
-  [`min${name}`]: limit(measure, atLeast, `have ? or more ${unit}`),
-  [`max${name}`]: limit(measure, atMost, `have ? or fewer ${unit}`),
+  [`min${name}`]: limit(measure, atLeast, `have ? or more ${unit}`, size),
+  [`max${name}`]: limit(measure, atMost, `have ? or fewer ${unit}`, size),
 })
 
 /** Decimal fractions are not exact, so their quotient may be off by some units in the last place. */
@@ -151,7 +180,7 @@ function among(options: List): Check {
 }
 
 const required = (parameter: unknown): Check<Params> => {
-  const names = list(parameter).map(String)
+  const names = list(parameter).map(text)
   return (value) => gather(names, (name) => (has(value, name) ? none : [{ path: name, message: 'is required' }]))
 }
 
@@ -176,7 +205,7 @@ const alternatives =
   (isExclusive: boolean): Keyword =>
   (parameter, { read }) => {
     const checks = list(parameter).map(read)
-    if (checks.length === 0) throw new TypeError()
+    if (checks.length === 0) throw new InvalidParameter('an array with a schema', parameter)
     return (value, seen) => {
       const failures: Issues[] = []
       for (const check of checks) {
@@ -202,7 +231,7 @@ function closest(failures: readonly Issues[]): Issues {
 const reference =
   (isDynamic: boolean): Keyword =>
   (parameter, { refer }) =>
-    refer(valid(isText, parameter), isDynamic)
+    refer(text(parameter), isDynamic)
 
 // These say nothing themselves, but others may refer to them.
 
@@ -216,22 +245,30 @@ const branch: Keyword = (parameter, { read }) => {
   return accept
 }
 
+/** A number that another keyword uses. */
+const sizeOnly: Keyword = (parameter) => {
+  size(parameter)
+  return accept
+}
+
 type Type = readonly [is: (value: unknown) => boolean, name: string]
 
 const types: ReadonlyMap<string, Type> = new Map<string, Type>([
   ['string', [isText, 'a string']],
   ['number', [isNumber, 'a number']],
   ['integer', [Number.isInteger, 'an integer']],
-  ['boolean', [(value) => typeof value === 'boolean', 'true or false']],
+  ['boolean', [isBoolean, 'true or false']],
   ['object', [isObject, 'an object']],
   ['array', [isList, 'an array']],
   ['null', [(value) => value === null, 'null']],
 ])
 
-/** @throws TypeError for what is no name of a type */
+const typeNames = `one of ${[...types.keys()].join(', ').replace(/, (\w+)$/, ' and $1')}`
+
+/** @throws InvalidParameter for what is no name of a type */
 function typeNamed(name: unknown): Type {
-  const type = types.get(String(name))
-  if (!type) throw new TypeError()
+  const type = isText(name) ? types.get(name) : undefined
+  if (!type) throw new InvalidParameter(typeNames, name)
   return type
 }
 
@@ -266,7 +303,9 @@ export const groups: readonly Group[] = [
     maximum: limit(itself, atMost, 'be at most ?'),
     exclusiveMinimum: limit(itself, (size, limit) => size > limit, 'be more than ?'),
     exclusiveMaximum: limit(itself, (size, limit) => size < limit, 'be less than ?'),
-    multipleOf: limit(itself, isMultiple, 'be a multiple of ?'),
+    multipleOf: limit(itself, isMultiple, 'be a multiple of ?', (parameter) =>
+      valid(isPositive, parameter, 'a number above 0'),
+    ),
   }),
   group(isText, {
     // Characters, not halves of them.
@@ -276,7 +315,7 @@ export const groups: readonly Group[] = [
       return (value) => (pattern.test(value) ? none : issue(`must match the pattern ${parameter}`))
     },
     format(parameter) {
-      const format = formats.get(String(parameter))
+      const format = formats.get(text(parameter))
       if (!format) return accept
       const message = `must be a valid ${parameter}, such as ${format.example}`
       return (value) => (format.matches(value) ? none : issue(message))
@@ -284,10 +323,11 @@ export const groups: readonly Group[] = [
   }),
   group(isList, {
     ...range('Items', (value) => value.length, 'items'),
-    uniqueItems: (parameter) => (value) =>
-      parameter === true && new Set(value.map(identity)).size < value.length
-        ? issue('must not have the same item twice')
-        : none,
+    uniqueItems(parameter) {
+      const isWanted = valid(isBoolean, parameter, 'true or false')
+      return (value) =>
+        isWanted && new Set(value.map(identity)).size < value.length ? issue('must not have the same item twice') : none
+    },
     prefixItems: tuple,
     items(parameter, place) {
       if (isList(parameter)) return tuple(parameter, place)
@@ -300,11 +340,13 @@ export const groups: readonly Group[] = [
       const check = read(parameter)
       return parts(indexesOf, (index) => isList(items) && index >= items.length && check)
     },
+    minContains: sizeOnly,
+    maxContains: sizeOnly,
     contains(parameter, { schema, read }) {
       const check = read(parameter)
       const { minContains = 1, maxContains } = schema
-      const least = valid(isNumber, minContains)
-      const most = valid(isNumber, maxContains ?? Number.MAX_VALUE)
+      const least = size(minContains)
+      const most = size(maxContains ?? Number.MAX_VALUE)
       const range = maxContains === undefined ? `${least} or more` : `${least} to ${most}`
       const message = `must have ${range} items that match ${JSON.stringify(parameter)}`
       return (value, seen) => {
