@@ -32,6 +32,8 @@ export const sections: readonly Section[] = [
       ['guides/plugins', 'Plugins and interceptors'],
       ['guides/write-a-plugin', 'Write a plugin'],
       ['guides/extensions', 'Extensions'],
+      ['guides/skills', 'Skills'],
+      ['guides/apps', 'Apps'],
       ['guides/composing', 'Composing servers'],
       ['guides/proxying', 'Proxying'],
       ['guides/tenants', 'Tenants'],
