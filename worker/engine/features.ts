@@ -2,7 +2,8 @@
 
 import type { ClientFeature } from '../declarations/context.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
-import type { ClientCapabilities, InputRequest, Params } from '../protocol/types.ts'
+import type { ClientCapabilities, InputRequest, Params, SamplingMessage } from '../protocol/types.ts'
+import { messagesOf } from './tool-balance.ts'
 
 /** The capability of a feature, and its mode if the feature is one. */
 const capabilityOf = (feature: ClientFeature) => {
@@ -26,14 +27,12 @@ export function requiredCapabilities(feature: ClientFeature): ClientCapabilities
 export function requiredFeatures({ method, params = {} }: InputRequest): ClientFeature[] {
   if (method === 'roots/list') return ['roots']
   if (method === 'elicitation/create') return [params.mode === 'url' ? 'elicitation.url' : 'elicitation']
-  const { tools, toolChoice, includeContext = 'none', messages } = params
+  const { tools, toolChoice, includeContext = 'none' } = params
   const features: ClientFeature[] = ['sampling']
-  if (tools || toolChoice || hasToolBlocks(messages)) features.push('sampling.tools')
+  if (tools || toolChoice || hasToolBlocks(messagesOf(params))) features.push('sampling.tools')
   if (includeContext !== 'none') features.push('sampling.context')
   return features
 }
 
-const hasToolBlocks = (messages: unknown) =>
-  (messages as { content: { type: string } | { type: string }[] }[]).some(({ content }) =>
-    [content].flat().some(({ type }) => type === 'tool_use' || type === 'tool_result'),
-  )
+const hasToolBlocks = (messages: readonly SamplingMessage[]) =>
+  messages.some(({ content }) => [content].flat().some(({ type }) => type === 'tool_use' || type === 'tool_result'))

@@ -30,6 +30,7 @@ export function readSamplingResult(result: unknown): SamplingResult | undefined 
   const content = Array.isArray(result.content) ? result.content : [result.content]
   if (!content.every(isSampledBlock)) return undefined
   const text = content.flatMap((block) => (block.type === 'text' ? [block.text] : [])).join('')
+  // It has the members that a result must have. What its blocks hold is as the client sent it.
   return { ...(result as unknown as CreateMessageResult), text }
 }
 

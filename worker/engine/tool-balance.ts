@@ -1,14 +1,19 @@
 import type { Params, SamplingContent, SamplingMessage } from '../protocol/types.ts'
 
+/** The messages of a sampling request. */
+export const messagesOf = ({ messages }: Params): readonly SamplingMessage[] =>
+  // `ctx.sample` and proxies check them; the request that a handler gives to `ctx.requestInput` is its own.
+  messages as SamplingMessage[]
+
 /**
  * What is wrong with the tool calls in the messages of a sampling request; `undefined`: nothing. A message with calls is
  * followed by one of the user with exactly their results and nothing else.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#tool-use-and-result-balance
  */
-export function toolImbalance({ messages }: Params): string | undefined {
+export function toolImbalance(params: Params): string | undefined {
   let open: readonly string[] = []
-  for (const [index, { role, content }] of (messages as SamplingMessage[]).entries()) {
+  for (const [index, { role, content }] of messagesOf(params).entries()) {
     const at = `messages[${index}]`
     const items: SamplingContent[] = [content].flat()
     const results = items.filter((block) => block.type === 'tool_result').map((block) => block.toolUseId)

@@ -70,9 +70,9 @@ export async function page<E>(
   async function startOf(cursor: unknown): Promise<number> {
     // An empty string is an invalid cursor, not a missing one.
     if (cursor === undefined) return 0
+    const opened = typeof cursor === 'string' ? await environment.seals.open(purpose, cursor) : undefined
     // `page` sealed it: the purpose has no other values.
-    const position =
-      typeof cursor === 'string' && ((await environment.seals.open(purpose, cursor)) as Position | undefined)
+    const position = opened as Position | undefined
     if (!position) throw new McpError('invalid_params', 'Invalid cursor: list again from the first page')
     const found = entries.findIndex((entry) => identify(entry) === position.after)
     // An entry that is listed twice does less harm than one that is missed.

@@ -64,8 +64,8 @@ export async function listen({ message, principal, ...request }: ListenRequest):
   const extra = await declarations.subscriptionFilters?.(message.params ?? {}, open, principal)
   const topics = topicsText([...topicsOf(filter), ...(extra?.topics ?? [])])
   const _meta = { [subscriptionIdKey]: message.id }
-  // A notification, with one member more in its params.
   const tagged = ({ method, params }: Notification) =>
+    // A notification, with one member more in its params.
     eventFrame(notificationText({ method, params: { ...params, _meta } } as Notification))
   const shard = shards.of(principalKey(principal))
   const listener = await listenerOf(principal, request.address)

@@ -247,6 +247,7 @@ async function list(context: MethodContext, listMethod: Method): Promise<Result>
   const listed = await listMethod.answer(context)
   if (!hasExperimentalTasks(context.call.revision)) return listed
   const { tools } = context.server.declarations
+  // Whatever answers tools/list returns a list of tools.
   const items = (listed.tools as Tool['item'][]).map((item) => {
     const options = taskOptions(tools.get(item.name))
     return options ? { ...item, ...experimental.supportOf(options) } : item
