@@ -1,6 +1,7 @@
 /**
  * Counts the casts (`x as T`) in the sources, and lists those without a reason: a comment on the cast's line, or on the line above
- * it, that says why the type holds. `as const` is no cast, and `as unknown as T` is one.
+ * it, that says why the type holds. Fails when there are too many casts, or one without a reason. `as const` is no cast, and
+ * `as unknown as T` is one.
  *
  * @example
  * npm run casts               # the casts without a reason, by file
@@ -11,6 +12,8 @@ import { join, resolve } from 'node:path'
 import type { AsExpression, Node, SourceFile } from 'typescript/unstable/ast'
 import { SyntaxKind } from 'typescript/unstable/ast'
 import { API } from 'typescript/unstable/sync'
+
+const maxCasts = 120
 
 /** Of one cast in the list: a longer one is cut at its start. */
 const maxTextCharacters = 100
@@ -71,4 +74,7 @@ const unexplained = all.filter(({ hasReason }) => !hasReason)
 for (const { file, line, text } of process.argv.includes('--all') ? all : unexplained) {
   process.stdout.write(`${file}:${line}  ${text}\n`)
 }
-process.stdout.write(`${all.length} casts, ${unexplained.length} without a reason\n`)
+const isOver = all.length > maxCasts
+const verdict = isOver ? `OVER the limit of ${maxCasts}` : `of ${maxCasts}`
+process.stdout.write(`${all.length} casts ${verdict}, ${unexplained.length} without a reason\n`)
+if (isOver || unexplained.length > 0) process.exitCode = 1

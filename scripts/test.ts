@@ -9,8 +9,8 @@ import { once } from 'node:events'
 
 /** Names of scripts in package.json. */
 const stages = [
-  // The size budget runs on one core, the compiler on all of them.
-  ['check', 'size'],
+  // The size budget and the count of casts run on one core, the compiler on all of them.
+  ['check', 'size', 'casts'],
   // Both wait for servers most of the time.
   ['test:vitest', 'conformance'],
   // Compares CPU times, so nothing else runs.
