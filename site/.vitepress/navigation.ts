@@ -38,7 +38,7 @@ export const sections: readonly Section[] = [
       ['guides/proxying', 'Proxying'],
       ['guides/tenants', 'Tenants'],
       ['guides/openapi', 'OpenAPI'],
-      ['guides/inspector', 'Inspector'],
+      ['guides/inspector', 'Inspector and page'],
       ['guides/deploying', 'Deploying'],
       ['guides/costs', 'Costs'],
     ],
