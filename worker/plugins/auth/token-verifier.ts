@@ -6,7 +6,7 @@ import { BadToken } from './bad-token.ts'
 import type { BearerOptions } from './bearer.ts'
 import { audiencesOf, type Claims, checkTimes, expiryOf, principalOf } from './claims.ts'
 import { checkTokenPrefixes } from './introspection.ts'
-import { type Expected, Issuer, type IssuerOptions, unavailable } from './jwt-issuer.ts'
+import { type Expected, Issuer, unavailable } from './jwt-issuer.ts'
 import { VerifiedTokens } from './verified-token-cache.ts'
 
 export class TokenVerifier {
@@ -150,8 +150,7 @@ function issuersOf(options: BearerOptions): Issuer[] {
     ...(algorithms && { algorithms }),
     ...(introspection && { introspection }),
   }
-  // TypeScript cannot tell a list from an object that is one member of the union.
-  const all = issuer === undefined ? [] : [issuer as string | IssuerOptions | (string | IssuerOptions)[]].flat()
+  const all = issuer === undefined ? [] : [issuer].flat()
   const each = all.map((one) => ({ ...common, ...(typeof one === 'string' ? { issuer: one } : one) }))
   checkTokenPrefixes(
     each.flatMap(({ issuer, introspection }) =>

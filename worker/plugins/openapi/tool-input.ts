@@ -97,7 +97,7 @@ export class ToolInput {
       required: this.#required,
       additionalProperties: false,
       ...(Object.keys(definitions).length > 0 && { $defs: definitions }),
-    } as JsonSchema // its parts are schemas of the document
+    }
   }
 
   /** The argument of the same parameter, where it is declared twice, or a new one. */
