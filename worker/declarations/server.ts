@@ -173,7 +173,7 @@ export class Server {
       ...registration,
       uri: (...variables) => expand(variables[0]),
       updated: (...values) =>
-        // The variables of a template come first.
+        // The variables of a template come before the recipients.
         this.notify.resourceUpdated(expand(values[0]), values[template ? 1 : 0] as Recipients | undefined),
     }
   }

@@ -21,7 +21,7 @@ function negotiateSession(params: Params | undefined): NegotiatedSession {
   if (typeof protocolVersion !== 'string') throw expected('protocolVersion', 'a string')
   if (!isObject(capabilities)) throw expected('capabilities', 'an object')
   if (!isImplementation(clientInfo)) throw expected('clientInfo', 'an object with name and version')
-  // Only what is needed later: all of it travels in the session's id.
+  // Only what is needed later: all of it travels in the session's id. The members are as the client sent them.
   const { elicitation, sampling, roots, extensions } = capabilities as ClientCapabilities
   const { name, version } = clientInfo
   const negotiated: NegotiatedSession = {
