@@ -1,24 +1,41 @@
-/** `npm run docs` writes what the documentation has from the code: docs/how-it-works/protocol.md and docs/reference/api.md. */
-import { readFileSync, writeFileSync } from 'node:fs'
-import { join, resolve } from 'node:path'
+/** `npm run docs` writes the parts of the documentation that come from the code: docs/how-it-works/protocol.md and docs/reference/api. */
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { dirname, join, resolve } from 'node:path'
 import { protocolTables } from './docs/protocol.ts'
 import { reference } from './docs/reference.ts'
 
 const root = resolve(import.meta.dirname, '..')
 
-/** What is to stand between the marks of each page. */
-const parts = { 'docs/how-it-works/protocol.md': protocolTables, 'docs/reference/api.md': reference }
+/** What is between the marks of a page. */
+const parts = { 'docs/how-it-works/protocol.md': protocolTables }
 
 const [begin, end] = ['<!-- npm run docs -->\n', '<!-- end -->']
 
-/** The pages as they are, and as they should be. */
-export function* documents() {
+/** A page as it is, and as it should be. `undefined`: there is no such page, or there should be none. */
+export type Document = { readonly path: string; readonly text: string | undefined; readonly should: string | undefined }
+
+export function* documents(): Generator<Document> {
   for (const [path, write] of Object.entries(parts)) {
     const text = readFileSync(join(root, path), 'utf8')
     const [before, after] = [text.indexOf(begin) + begin.length, text.lastIndexOf(end)]
     if (before < begin.length || after < before) throw new Error(`${path} has no ${begin.trim()} and ${end}`)
     yield { path, text, should: `${text.slice(0, before)}\n${write()}\n\n${text.slice(after)}` }
   }
+  const pages = reference()
+  const folder = 'docs/reference/api'
+  const existing = existsSync(join(root, folder))
+    ? readdirSync(join(root, folder)).map((name) => `${folder}/${name}`)
+    : []
+  for (const path of new Set([...pages.keys(), ...existing])) {
+    const text = existing.includes(path) ? readFileSync(join(root, path), 'utf8') : undefined
+    yield { path, text, should: pages.get(path) }
+  }
 }
 
-if (import.meta.main) for (const { path, should } of documents()) writeFileSync(join(root, path), should)
+if (import.meta.main) {
+  for (const { path, should } of documents()) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    if (should === undefined) rmSync(join(root, path))
+    else writeFileSync(join(root, path), should)
+  }
+}

@@ -1,9 +1,12 @@
-/** What every entry point exports, as Markdown, from its declarations and docstrings. */
+/** The pages of docs/reference/api: what each entry point exports, from its declarations and docstrings. */
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
   type FunctionDeclaration,
+  type InterfaceDeclaration,
+  type IntersectionTypeNode,
   type Node,
+  type SourceFile,
   SyntaxKind,
   type TypeAliasDeclaration,
   type VariableDeclaration,
@@ -12,8 +15,42 @@ import { API, type Checker, type Symbol as Named, type Project, SymbolFlags } fr
 
 const root = resolve(import.meta.dirname, '../..')
 
+/** The guide of each entry point: a path from docs/, and its title. */
+const guides: Readonly<Record<string, readonly [path: string, title: string]>> = {
+  edgemcp: ['guides/tools.md', 'Tools'],
+  'edgemcp/apps': ['guides/extensions.md', 'Extensions, skills and apps'],
+  'edgemcp/audit': ['guides/audit.md', 'Audit log'],
+  'edgemcp/auth': ['guides/authentication.md', 'Authentication'],
+  'edgemcp/compose': ['guides/composing.md', 'Composing and proxying'],
+  'edgemcp/extensions': ['guides/extensions.md', 'Extensions, skills and apps'],
+  'edgemcp/inspector': ['guides/inspector.md', 'Inspector'],
+  'edgemcp/json-schema': ['guides/schemas.md', 'Schemas'],
+  'edgemcp/rate-limit': ['guides/rate-limits.md', 'Rate limits'],
+  'edgemcp/observe': ['guides/observability.md', 'Observability'],
+  'edgemcp/openapi': ['guides/composing.md', 'Composing and proxying'],
+  'edgemcp/page': ['guides/plugins.md', 'Plugins and interceptors'],
+  'edgemcp/sampling': ['guides/elicitation.md', 'Elicitation and sampling'],
+  'edgemcp/skills': ['guides/extensions.md', 'Extensions, skills and apps'],
+  'edgemcp/state': ['guides/state.md', 'State'],
+  'edgemcp/tasks': ['guides/tasks.md', 'Tasks'],
+  'edgemcp/subscriptions': ['guides/subscriptions.md', 'Subscriptions'],
+  'edgemcp/testing': ['guides/testing.md', 'Testing'],
+  'edgemcp/testing/node': ['guides/testing.md', 'Testing'],
+  'edgemcp/testing/timed': ['guides/testing.md', 'Testing'],
+  'edgemcp/testing/workers': ['guides/testing.md', 'Testing'],
+}
+
+/** Types of MCP messages are declared here. The specification describes their members. */
+const protocolTypes = /worker\/protocol\/types\.ts$/
+
+/** What plugins, interceptors and an `Auth` of one's own are made of is declared here. */
+const pluginTypes =
+  /worker\/(?:plugin|request-hooks|declarations\/(?:declarations|interceptor|outcome)|engine\/methods\/method)\.ts$/
+
+export type EntryPoint = { readonly name: string; readonly source: string }
+
 /** The entry points of package.json, and the sources they are compiled from. */
-export function entryPoints(): { name: string; source: string }[] {
+export function entryPoints(): EntryPoint[] {
   const { exports } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as {
     exports: Record<string, { default: string }>
   }
@@ -21,11 +58,14 @@ export function entryPoints(): { name: string; source: string }[] {
     name: path.replace(/^\./, 'edgemcp'),
     source: built.replace(/^\.\/dist\//, '').replace(/\.js$/, '.ts'),
   }))
-  // The command line is one more way to run it, and nothing to program with.
+  // The command line exports nothing.
   return all.filter(({ source }) => source.startsWith('worker/'))
 }
 
-/** Reads the library with the compiler. @param use is given what runs in workerd, and what runs in Node */
+/** The file of an entry point in docs/reference/api. */
+export const fileOf = (entry: string) => `${entry.replace(/^edgemcp\//, '').replaceAll('/', '-')}.md`
+
+/** Reads the library with the compiler. @param use gets the project for workerd, and the project for Node */
 export function withProjects<T>(use: (projects: readonly Project[]) => T): T {
   const api = new API({ cwd: root })
   try {
@@ -36,15 +76,12 @@ export function withProjects<T>(use: (projects: readonly Project[]) => T): T {
   }
 }
 
-export const reference = (): string =>
-  withProjects((projects) => {
-    const seen = new Map<string, string>()
-    const parts = entryPoints().map(({ name, source }) => chapter(name, exportsOf(source, projects), seen))
-    const list = entryPoints().map(({ name }) => `- [\`${name}\`](#${anchor(name)})`)
-    return [list.join('\n'), ...parts].join('\n\n')
-  })
-
-export type Exports = { readonly symbols: readonly Named[]; readonly project: Project }
+/** What an entry point exports, under the names that it exports. */
+export type Exports = {
+  readonly exports: readonly { readonly name: string; readonly symbol: Named }[]
+  readonly file: SourceFile
+  readonly project: Project
+}
 
 /** @param source from the root of the repository */
 export function exportsOf(source: string, projects: readonly Project[]): Exports {
@@ -52,72 +89,298 @@ export function exportsOf(source: string, projects: readonly Project[]): Exports
   const project = projects.find(({ program }) => program.getSourceFile(path))
   const file = project?.program.getSourceFile(path)
   const module = file && project?.checker.getSymbolAtLocation(file)
-  if (!project || !module) throw new Error(`${source} is no module`)
+  if (!project || !module) throw new Error(`${source} is not a module`)
   const { checker } = project
-  const symbols = checker
+  const exports = checker
     .getExportsOfModule(module)
-    .map((symbol) => (symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol))
-    .sort((a, b) => Number(isType(a)) - Number(isType(b)) || a.name.localeCompare(b.name))
-  return { symbols, project }
+    .map((symbol) => ({
+      name: symbol.name,
+      symbol: symbol.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol,
+    }))
+    .sort((a, b) => a.name.localeCompare(b.name))
+  return { exports, file, project }
 }
 
-const isType = ({ flags }: Named) => (flags & SymbolFlags.Value) === 0
+/** An export, and the page that describes it. */
+type Entry = {
+  readonly name: string
+  readonly symbol: Named
+  readonly declaration: Node
+  readonly project: Project
+  readonly file: string
+  readonly group: Group
+  anchor: string
+}
+type Group = 'value' | 'type' | 'plugin' | 'alias' | 'protocol'
 
-function chapter(entry: string, { symbols, project }: Exports, seen: Map<string, string>): string {
-  const ownNames = symbols.map((symbol) => {
-    const [{ path, index } = { path: '', index: 0 }] = symbol.declarations
-    const place = `${path} ${index}`
-    const name = seen.get(place)
-    // Some types are handed out by more than one entry point.
-    if (name !== undefined) return `### ${symbol.name}\n\nAs in [\`${name}\`](#${anchor(name)}).`
-    seen.set(place, entry)
-    return section(symbol, project)
+type Page = { readonly entry: string; readonly exports: Exports; readonly own: Entry[]; readonly others: Entry[] }
+
+/** The pages by path from the root of the repository. */
+export const reference = (): Map<string, string> =>
+  withProjects((projects) => {
+    const pages = readPages(projects)
+    const texts = pages.map((page): [string, string] => [
+      `docs/reference/api/${fileOf(page.entry)}`,
+      pageText(page, pages),
+    ])
+    return new Map([['docs/reference/api/index.md', indexText(pages)], ...texts])
   })
-  return [`## ${entry}`, ...ownNames].join('\n\n')
+
+/** An export of several entry points is described on the page of the first. */
+function readPages(projects: readonly Project[]): Page[] {
+  const described = new Map<string, Entry>()
+  return entryPoints().map(({ name: entry, source }) => {
+    const exports = exportsOf(source, projects)
+    const page: Page = { entry, exports, own: [], others: [] }
+    for (const { name, symbol } of exports.exports) {
+      const [{ path, index } = { path: '', index: 0 }] = symbol.declarations
+      const place = `${path} ${index}`
+      const known = described.get(place)
+      if (known) {
+        page.others.push(known)
+        continue
+      }
+      const declaration = symbol.declarations[0]?.resolve(exports.project)
+      if (!declaration) throw new Error(`${name} is not declared`)
+      const group = groupOf(symbol, declaration, exports.project)
+      const added = { name, symbol, declaration, project: exports.project, file: fileOf(entry), group, anchor: '' }
+      described.set(place, added)
+      page.own.push(added)
+    }
+    const taken = new Set(groupTitles.map(([, title]) => anchorOf(title)))
+    for (const added of [...sectionsOf(page), ...page.own.filter(({ group }) => group === 'alias')]) {
+      added.anchor = freeAnchor(anchorOf(added.name), taken)
+      taken.add(added.anchor)
+    }
+    return page
+  })
 }
 
-function section(symbol: Named, project: Project): string {
-  const { checker } = project
-  const declaration = symbol.declarations[0]?.resolve(project)
-  if (!declaration) throw new Error(`${symbol.name} is not declared`)
-  const members = membersOf(symbol, declaration, project)
+function groupOf(symbol: Named, declaration: Node, { checker }: Project): Group {
+  const { fileName } = declaration.getSourceFile()
+  if (symbol.flags & SymbolFlags.Value) return 'value'
+  if (protocolTypes.test(fileName)) return 'protocol'
+  if (!hasMembers(declaration) && symbol.getJsDocTags(checker).length === 0) return 'alias'
+  return pluginTypes.test(fileName) ? 'plugin' : 'type'
+}
+
+/** Whether a type is a list of members, whose description takes a section. */
+function hasMembers(declaration: Node): boolean {
+  if (declaration.kind === SyntaxKind.InterfaceDeclaration) {
+    const kinds = [SyntaxKind.PropertySignature, SyntaxKind.MethodSignature]
+    return [...(declaration as InterfaceDeclaration).members].some(({ kind }) => kinds.includes(kind))
+  }
+  const { type } = declaration as TypeAliasDeclaration
+  if (type?.kind === SyntaxKind.IntersectionType) {
+    return [...(type as IntersectionTypeNode).types].some(({ kind }) => kind === SyntaxKind.TypeLiteral)
+  }
+  return type?.kind === SyntaxKind.TypeLiteral
+}
+
+const groupTitles: readonly (readonly [Group, string])[] = [
+  ['value', 'Functions and classes'],
+  ['type', 'Types'],
+  ['plugin', 'Types for plugins'],
+]
+
+/** The exports that have a heading, in the order of the page. */
+const sectionsOf = ({ own }: Page): Entry[] =>
+  groupTitles.flatMap(([group]) => own.filter((one) => one.group === group))
+
+const anchorOf = (title: string) =>
+  title
+    .toLowerCase()
+    .replace(/[^\w -]/g, '')
+    .replaceAll(' ', '-')
+
+function freeAnchor(wanted: string, taken: ReadonlySet<string>): string {
+  if (!taken.has(wanted)) return wanted
+  let number = 1
+  while (taken.has(`${wanted}-${number}`)) number += 1
+  return `${wanted}-${number}`
+}
+
+const mark = '<!-- npm run docs writes this page from the docstrings of the sources. -->'
+
+function indexText(pages: readonly Page[]): string {
+  const rows = pages.map(({ entry, exports }) => {
+    const [path = '', title = ''] = guides[entry] ?? []
+    const guide = path && `[${title}](../../${path})`
+    return `| [\`${entry}\`](${fileOf(entry)}) | ${cell(descriptionOf(exports.file))} | ${guide} |`
+  })
   return [
-    `### ${symbol.name}`,
+    '# API',
+    mark,
+    'Each entry point has a page with everything that it exports. Import only the entry points that you use: the others do not become part of your bundle.',
+    ['| import | contents | guide |', '|---|---|---|', ...rows].join('\n'),
+    'All options of `createServer`, `serve`, tools, resources and prompts are also in [Options](../options.md), all limits in [Limits](../limits.md).',
+    '',
+  ]
+    .join('\n\n')
+    .trimEnd()
+    .concat('\n')
+}
+
+function pageText(page: Page, pages: readonly Page[]): string {
+  const { entry, exports, own, others } = page
+  const values = own.filter(({ group }) => group === 'value').map(({ name }) => name)
+  const [path = '', title = ''] = guides[entry] ?? []
+  const links = new Links(page, pages)
+  const parts = [
+    `# ${entry}`,
+    mark,
+    descriptionOf(exports.file),
+    ...(path ? [`Guide: [${title}](../../${path})`] : []),
+    ...importText(values, entry),
+    ...groupTitles.flatMap(([group, heading]) => {
+      const members = own.filter((one) => one.group === group)
+      return members.length > 0 ? [`## ${heading}`, ...members.map((one) => section(one, links))] : []
+    }),
+    ...aliasSection(own, links),
+    ...protocolSection(own),
+    ...otherSection(others, links),
+  ]
+  return `${parts.join('\n\n')}\n`
+}
+
+function importText(names: readonly string[], entry: string): string[] {
+  const line = `import { ${names.join(', ')} } from '${entry}'`
+  return names.length > 0 && line.length <= 120 ? [code(line)] : []
+}
+
+/** Types without members of their own are rows of one table. */
+function aliasSection(own: readonly Entry[], links: Links): string[] {
+  const rows = own
+    .filter(({ group }) => group === 'alias')
+    .map((one) => {
+      const head = headOfAlias(one.declaration).replace(/^(?:type|interface) /, '')
+      const value = aliasText(one.declaration)
+        .slice(headOfAlias(one.declaration).length)
+        .replace(/^\s*=[\s|]*/, '')
+      const description = docOf(one.symbol, one.project.checker).join(' ')
+      return `| <a id="${one.anchor}"></a>\`${cell(head)}\` | ${links.type(value.replace(/\s+/g, ' '), one.name)} | ${cell(description)} |`
+    })
+  if (rows.length === 0) return []
+  return ['## Other types', ['| type | definition | description |', '|---|---|---|', ...rows].join('\n')]
+}
+
+/** Types of MCP have no sections: the specification describes their members. */
+function protocolSection(own: readonly Entry[]): string[] {
+  const types = own.filter(({ group }) => group === 'protocol')
+  if (types.length === 0) return []
+  const names = types.map(({ name }) => `\`${name}\``).join(', ')
+  return [
+    '## Types of MCP',
+    `These types have the names and members of the [schema of MCP](https://modelcontextprotocol.io/specification/2026-07-28/schema): ${names}.`,
+  ]
+}
+
+function otherSection(others: readonly Entry[], links: Links): string[] {
+  if (others.length === 0) return []
+  return ['## Also exported', others.map((one) => links.to(one)).join(', ')]
+}
+
+/** Links from one page to the sections of all pages. */
+class Links {
+  readonly #file: string
+  readonly #entries: ReadonlyMap<string, Entry>
+
+  constructor({ entry, own, others }: Page, pages: readonly Page[]) {
+    this.#file = fileOf(entry)
+    // A name means the export of this page before one of another page.
+    const all = [...pages.flatMap((page) => page.own), ...others, ...own]
+    this.#entries = new Map(all.map((one) => [one.name, one]))
+  }
+
+  to(one: Entry, text = one.name): string {
+    if (one.group === 'protocol') return `\`${text}\``
+    return `[\`${text}\`](${one.file === this.#file ? '' : one.file}#${one.anchor})`
+  }
+
+  /** The exports that a piece of code names. @param isAny also those that have no section */
+  namedIn(text: string, except: string, isAny = false): Entry[] {
+    const words = new Set(text.replace(/'[^']*'|\/\/.*$/gm, '').match(/\b[A-Z]\w+\b/g))
+    return [...words].flatMap((word) => {
+      const one = word === except ? undefined : this.#entries.get(word)
+      return one && (isAny || one.group !== 'protocol') ? [one] : []
+    })
+  }
+
+  /** The export that declares a member. */
+  declaring(member: Node): Entry | undefined {
+    return [...this.#entries.values()].find(({ declaration }) => isWithin(member, declaration))
+  }
+
+  /** A type as code, with a link if it names one export. */
+  type(text: string, within: string): string {
+    if (text === '') return ''
+    const named = this.namedIn(text, within)
+    const [one] = named
+    return cell(one && named.length === 1 ? this.to(one, text) : `\`${text}\``)
+  }
+}
+
+function section(one: Entry, links: Links): string {
+  const { name, symbol, declaration, project } = one
+  const { checker } = project
+  const members = membersOf(one, links)
+  const signature = members.length > 0 && isLiteral(declaration) ? '' : signatureOf(one)
+  const bases = basesOf(declaration).filter((base) => links.namedIn(base, name, true).length > 0)
+  const named = links.namedIn([signature, ...bases].join('\n'), name)
+  const rows = members.map(
+    (member) => `| \`${cell(member.name)}\` | ${links.type(member.type, name)} | ${cell(member.text)} |`,
+  )
+  return [
+    `### ${name}`,
     ...docOf(symbol, checker),
-    ['```typescript', signature(symbol, declaration, project).replace(/^export /, ''), '```'].join('\n'),
+    ...(signature === '' ? [] : [code(signature)]),
+    ...(bases.length > 0 ? [`Also has the members of ${bases.map((base) => `\`${base}\``).join(', ')}.`] : []),
+    ...(named.length > 0 ? [`Types: ${named.map((other) => links.to(other)).join(', ')}.`] : []),
+    ...(rows.length > 0 ? [['| member | type | description |', '|---|---|---|', ...rows].join('\n')] : []),
     ...examplesOf(symbol, checker),
-    ...(members.length > 0 ? [['| member | | |', '|---|---|---|', ...members].join('\n')] : []),
   ].join('\n\n')
 }
 
-/** What is written above it, and its tags. */
-function docOf(symbol: Named, checker: Checker): string[] {
-  const text = symbol.getDocumentationComment(checker).trim()
-  const tags = tagsOf(symbol, checker).map(({ name, said }) => {
-    return name === 'see' ? `- See <${said}>` : `- *${name}* ${prose(said)}`
-  })
-  return [prose(text), tags.join('\n')].filter((part) => part !== '')
+/** The comment at the beginning of a module, without the name of the entry point. */
+function descriptionOf(file: SourceFile): string {
+  const [, comment = ''] = /^\/\*\*([\s\S]*?)\*\//.exec(file.text) ?? []
+  const lines = comment
+    .replace(/^\s*\* ?/gm, '')
+    .trim()
+    .split(/^@/m)
+  const text = prose((lines[0] ?? '').trim()).replace(/^edgemcp\S*: /, '')
+  return text.charAt(0).toUpperCase() + text.slice(1)
 }
 
-const reported = new Set(['param', 'returns', 'throws', 'see'])
+/** The docstring, and its tags. */
+function docOf(symbol: Named, checker: Checker): string[] {
+  const text = prose(symbol.getDocumentationComment(checker).trim())
+  const tags = tagsOf(symbol, checker).map(({ name, text: value }) => `- ${tagText(name, value)}`)
+  return [text, tags.join('\n')].filter((part) => part !== '')
+}
+
+const tagTitles: Readonly<Record<string, string>> = { param: 'Parameter', returns: 'Returns', throws: 'Throws' }
+
+function tagText(name: string, value: string): string {
+  if (name === 'see') return `See <${value}>`
+  const [first = '', ...others] = value.split(' ')
+  return name === 'param' ? `Parameter \`${first}\`: ${prose(others.join(' '))}` : `${tagTitles[name]}: ${prose(value)}`
+}
 
 const tagsOf = (symbol: Named, checker: Checker) =>
   symbol
     .getJsDocTags(checker)
-    .flatMap(({ name, text }) => (reported.has(name) ? [{ name, said: text?.trim() ?? '' }] : []))
+    .flatMap(({ name, text }) => (name === 'see' || name in tagTitles ? [{ name, text: text?.trim() ?? '' }] : []))
 
 const examplesOf = (symbol: Named, checker: Checker): string[] =>
-  symbol
-    .getJsDocTags(checker)
-    .flatMap(({ name, text }) => (name === 'example' ? [['```typescript', text?.trim(), '```'].join('\n')] : []))
+  symbol.getJsDocTags(checker).flatMap(({ name, text }) => (name === 'example' ? [code(text?.trim() ?? '')] : []))
 
-/** How it is called, or what it is made of, in the words of the source. */
-function signature(symbol: Named, declaration: Node, { checker }: Project): string {
+/** How it is called, or what it consists of, as in the source. */
+function signatureOf({ name, symbol, declaration, project: { checker } }: Entry): string {
+  if (declaration.kind === SyntaxKind.TypeAliasDeclaration && hasMembers(declaration)) return headOf(declaration)
   switch (declaration.kind) {
-    case SyntaxKind.FunctionDeclaration: {
-      const { body } = declaration as FunctionDeclaration
-      return cut(declaration, body)
-    }
+    case SyntaxKind.FunctionDeclaration:
+      return cut(declaration, (declaration as FunctionDeclaration).body)
     case SyntaxKind.VariableDeclaration: {
       const { initializer, type } = declaration as VariableDeclaration
       if (type) return `const ${declaration.getText().split(' = ')[0]}`
@@ -126,22 +389,44 @@ function signature(symbol: Named, declaration: Node, { checker }: Project): stri
         return `const ${cut(declaration, body).replace(/ =>$/, '')}`
       }
       const value = checker.getTypeOfSymbol(symbol)
-      return `const ${symbol.name}: ${value ? checker.typeToString(value) : 'unknown'}`
+      return `const ${name}: ${value ? checker.typeToString(value) : 'unknown'}`
     }
     case SyntaxKind.ClassDeclaration:
-      return declaration.getText().split(' {\n')[0] ?? ''
+      return signatureHead(declaration)
+        .replace(/^class \w+/, `class ${name}`)
+        .replace(/ implements .*$/s, '')
     case SyntaxKind.InterfaceDeclaration:
-      return declaration.getText().split(' {\n')[0] ?? ''
+      return signatureHead(declaration)
     default:
-      return withoutComments(declaration.getText()).replace(/^export /, '')
+      return aliasText(declaration)
   }
 }
 
-/** What stands in front of a body. */
-const cut = (declaration: Node, body: Node | undefined): string => {
+/** Types that are computed from others are named, not repeated. */
+function aliasText(declaration: Node): string {
+  const { type } = declaration as TypeAliasDeclaration
+  const isComputed = type?.kind === SyntaxKind.ConditionalType || type?.kind === SyntaxKind.MappedType
+  if (declaration.kind === SyntaxKind.InterfaceDeclaration) return signatureHead(declaration)
+  return isComputed ? headOf(declaration) : exported(withoutComments(declaration.getText()))
+}
+
+const headOfAlias = (declaration: Node) =>
+  declaration.kind === SyntaxKind.InterfaceDeclaration ? signatureHead(declaration) : headOf(declaration)
+
+/** A type with its parameters, without what it consists of. */
+function headOf(declaration: Node): string {
+  const { type } = declaration as TypeAliasDeclaration
+  const text = declaration.getText()
+  return exported(text.slice(0, text.lastIndexOf(type.getText())).replace(/\s*=\s*$/, ''))
+}
+
+const exported = (text: string) => text.replace(/^export (?:declare )?/, '')
+
+/** The text before a body. */
+function cut(declaration: Node, body: Node | undefined): string {
   const text = declaration.getText()
   const head = body ? text.slice(0, text.length - body.getText().length) : text
-  return head.replace(/^export /, '').trim()
+  return exported(head).trim()
 }
 
 const withoutComments = (text: string) =>
@@ -150,33 +435,60 @@ const withoutComments = (text: string) =>
     .replace(/^\s*\/\/.*$/gm, '')
     .replace(/\n\s*\n/g, '\n')
 
-/** A row for each member that has something to say for itself. */
-function membersOf(symbol: Named, declaration: Node, project: Project): string[] {
+/** Whether a declaration is nothing but a list of members. */
+function isLiteral(declaration: Node): boolean {
+  if (declaration.kind === SyntaxKind.InterfaceDeclaration) return !/<|extends/.test(signatureHead(declaration))
+  const { type, typeParameters } = declaration as TypeAliasDeclaration
+  const isObject = type?.kind === SyntaxKind.TypeLiteral || type?.kind === SyntaxKind.IntersectionType
+  return declaration.kind === SyntaxKind.TypeAliasDeclaration && isObject && !typeParameters?.length
+}
+
+const signatureHead = (declaration: Node) => exported(declaration.getText().split(/ \{(?:\n|\}$)/)[0] ?? '')
+
+/** The types that an intersection adds members to. */
+function basesOf(declaration: Node): string[] {
+  const { type } = declaration as TypeAliasDeclaration
+  if (declaration.kind !== SyntaxKind.TypeAliasDeclaration || type?.kind !== SyntaxKind.IntersectionType) return []
+  return [...(type as IntersectionTypeNode).types]
+    .filter(({ kind }) => kind !== SyntaxKind.TypeLiteral)
+    .map((base) => base.getText().replace(/\s+/g, ' '))
+}
+
+type Member = { readonly name: string; readonly type: string; readonly text: string }
+
+/** The members of a declaration, and of its bases that are not exported. Other members are with the type that declares them. */
+function membersOf({ name, symbol, declaration, project }: Entry, links: Links): Member[] {
   const { checker } = project
+  // The platform and this library call its methods.
+  if (declaration.kind === SyntaxKind.ClassDeclaration && / extends DurableObject\b/.test(signatureHead(declaration)))
+    return []
   if (!(symbol.flags & (SymbolFlags.Interface | SymbolFlags.TypeAlias | SymbolFlags.Class))) return []
-  if (declaration.kind === SyntaxKind.TypeAliasDeclaration) {
-    const { type } = declaration as TypeAliasDeclaration
-    if (type.kind !== SyntaxKind.TypeLiteral && type.kind !== SyntaxKind.IntersectionType) return []
-  }
-  const declared = checker.getDeclaredTypeOfSymbol(symbol)
-  const isClass =
-    declaration.kind === SyntaxKind.ClassDeclaration || declaration.kind === SyntaxKind.InterfaceDeclaration
-  return checker.getPropertiesOfType(declared).flatMap((member) => {
+  return checker.getPropertiesOfType(checker.getDeclaredTypeOfSymbol(symbol)).flatMap((member) => {
     const node = member.declarations[0]?.resolve(project)
-    // Of the platform's own, such as what an Error has.
-    if (!node || member.name.includes('#') || node.getSourceFile().fileName.includes('node_modules') || isLib(node))
-      return []
-    const tags = tagsOf(member, checker).map(({ name, said }) =>
-      name === 'see' ? `See <${said}>` : `*${name}* ${said}`,
-    )
-    const words = [member.getDocumentationComment(checker), ...tags].map((text) => text.trim())
-    const text = words.filter(Boolean).join('. ').replace(/\.\. /g, '. ').replace(/\s+/g, ' ')
-    if (text === '' && !isClass) return []
-    return [`| \`${cell(member.name)}\` | \`${cell(typeOf(node))}\` | ${cell(text)} |`]
+    if (!node || member.name.includes('#') || isOfPlatform(node)) return []
+    const declaring = isWithin(node, declaration) ? undefined : links.declaring(node)
+    if (declaring && declaring.name !== name) return []
+    const { questionToken, postfixToken } = node as unknown as { questionToken?: Node; postfixToken?: Node }
+    const isOptional = (questionToken ?? postfixToken)?.kind === SyntaxKind.QuestionToken
+    return [{ name: `${member.name}${isOptional ? '?' : ''}`, type: typeOf(node), text: memberText(member, checker) }]
   })
 }
 
-const isLib = (node: Node) => /\/lib\.[\w.]+\.d\.ts$/.test(node.getSourceFile().fileName)
+const isOfPlatform = (node: Node) => /node_modules|\/lib\.[\w.]+\.d\.ts$/.test(node.getSourceFile().fileName)
+
+const isWithin = (node: Node, declaration: Node) =>
+  node.getSourceFile().fileName === declaration.getSourceFile().fileName &&
+  node.pos >= declaration.pos &&
+  node.end <= declaration.end
+
+function memberText(member: Named, checker: Checker): string {
+  const tags = tagsOf(member, checker).map(({ name, text }) => tagText(name, text))
+  const texts = [prose(member.getDocumentationComment(checker)), ...tags].map((text) => text.trim()).filter(Boolean)
+  return texts
+    .map((text) => text.replace(/([^.!?:>])$/, '$1.'))
+    .join(' ')
+    .replace(/\s+/g, ' ')
+}
 
 /** The type of a member as it is written: of a method, its parameters and result. */
 function typeOf(node: Node): string {
@@ -184,18 +496,20 @@ function typeOf(node: Node): string {
   const { body, type, initializer } = node as unknown as { body?: Node; type?: Node; initializer?: Node }
   if (node.kind === SyntaxKind.MethodSignature || node.kind === SyntaxKind.MethodDeclaration) {
     const whole = body ? withoutComments(cut(node, body)).replace(/\s+/g, ' ').trim() : text
-    return whole.replace(/^\w+\??/, '').replace(/;$/, '')
+    return whole.replace(/^(?:async )?\w+\??/, '').replace(/;$/, '')
   }
-  return type?.getText().replace(/\s+/g, ' ') ?? initializer?.getText() ?? ''
+  const written = type ? withoutComments(type.getText()) : (initializer?.getText() ?? '')
+  return written.replace(/\s+/g, ' ').trim()
 }
 
-const cell = (text: string) => text.replaceAll('|', '\\|')
+const code = (text: string) => ['```typescript', text, '```'].join('\n')
 
-/** Docstrings break their lines by width; paragraphs are kept. */
+const cell = (text: string) => text.replaceAll('|', '\\|').replace(/\s+/g, ' ')
+
+/** Docstrings break their lines by width; paragraphs are kept. What is not code must not look like HTML. */
 const prose = (text: string) =>
   text
     .split(/\n\s*\n/)
     .map((paragraph) => paragraph.replace(/\s*\n\s*/g, ' '))
     .join('\n\n')
-
-const anchor = (name: string) => name.toLowerCase().replace(/[^\w -]/g, '')
+    .replace(/`[^`]*`|<(?=[a-zA-Z/])/g, (found) => (found === '<' ? '&lt;' : found))

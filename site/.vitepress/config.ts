@@ -46,14 +46,15 @@ export default defineConfig({
     outline: [2, 3],
     nav: [
       { text: 'Guides', link: '/guides/tools', activeMatch: '^/guides/' },
-      { text: 'Reference', link: '/reference/api', activeMatch: '^/reference/' },
+      { text: 'Reference', link: '/reference/api/', activeMatch: '^/reference/' },
       {
         text: manifest.version,
         items: [{ text: 'Changelog', link: `${repository}/blob/main/CHANGELOG.md` }],
       },
     ],
-    sidebar: sections.map(({ text, pages }) => ({
+    sidebar: sections.map(({ text, pages, collapsed }) => ({
       text,
+      ...(collapsed && { collapsed }),
       items: pages.map(([path, title]) => ({ text: title, link: `/${path.replace(/index$/, '')}` })),
     })),
     socialLinks: [{ icon: 'github', link: repository }],

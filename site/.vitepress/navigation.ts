@@ -1,5 +1,10 @@
 /** The pages of the documentation, in the order in which the sidebar lists them. Paths are those of docs/, without `.md`. */
-export type Section = { readonly text: string; readonly pages: readonly (readonly [path: string, title: string])[] }
+export type Section = {
+  readonly text: string
+  readonly pages: readonly (readonly [path: string, title: string])[]
+  /** The sidebar shows the pages when a reader opens the section. */
+  readonly collapsed?: true
+}
 
 export const sections: readonly Section[] = [
   {
@@ -62,7 +67,34 @@ export const sections: readonly Section[] = [
       ['reference/cli', 'Command line'],
       ['reference/limits', 'Limits'],
       ['reference/errors', 'Error messages'],
-      ['reference/api', 'API'],
+    ],
+  },
+  {
+    text: 'API',
+    collapsed: true,
+    pages: [
+      ['reference/api/index', 'Entry points'],
+      ['reference/api/edgemcp', 'edgemcp'],
+      ['reference/api/apps', 'edgemcp/apps'],
+      ['reference/api/audit', 'edgemcp/audit'],
+      ['reference/api/auth', 'edgemcp/auth'],
+      ['reference/api/compose', 'edgemcp/compose'],
+      ['reference/api/extensions', 'edgemcp/extensions'],
+      ['reference/api/inspector', 'edgemcp/inspector'],
+      ['reference/api/json-schema', 'edgemcp/json-schema'],
+      ['reference/api/rate-limit', 'edgemcp/rate-limit'],
+      ['reference/api/observe', 'edgemcp/observe'],
+      ['reference/api/openapi', 'edgemcp/openapi'],
+      ['reference/api/page', 'edgemcp/page'],
+      ['reference/api/sampling', 'edgemcp/sampling'],
+      ['reference/api/skills', 'edgemcp/skills'],
+      ['reference/api/state', 'edgemcp/state'],
+      ['reference/api/tasks', 'edgemcp/tasks'],
+      ['reference/api/subscriptions', 'edgemcp/subscriptions'],
+      ['reference/api/testing', 'edgemcp/testing'],
+      ['reference/api/testing-node', 'edgemcp/testing/node'],
+      ['reference/api/testing-timed', 'edgemcp/testing/timed'],
+      ['reference/api/testing-workers', 'edgemcp/testing/workers'],
     ],
   },
   {

@@ -21,15 +21,15 @@ declare const write: (pages: string[], answer?: unknown) => Promise<string>`
 const examples = withProjects((projects) =>
   entryPoints().flatMap(({ name, source }) => {
     if (name.startsWith('edgemcp/testing')) return []
-    const { symbols, project } = exportsOf(source, projects)
+    const { exports, project } = exportsOf(source, projects)
     const importing = (text: string) => {
-      const needed = symbols.filter(({ name }) => new RegExp(`(?<!['"\\w]|[^.]\\.)${name}\\b(?!['"])`).test(text))
+      const needed = exports.filter(({ name }) => new RegExp(`(?<!['"\\w]|[^.]\\.)${name}\\b(?!['"])`).test(text))
       const missing = needed.filter(
         ({ name }) => !new RegExp(`(?:import {[^}]*|const |interface )\\b${name}\\b`).test(text),
       )
-      return missing.map(({ name, flags }) => (flags & SymbolFlags.Value ? name : `type ${name}`))
+      return missing.map(({ name, symbol }) => (symbol.flags & SymbolFlags.Value ? name : `type ${name}`))
     }
-    return symbols.flatMap((symbol) =>
+    return exports.flatMap(({ name: exported, symbol }) =>
       symbol
         .getJsDocTags(project.checker)
         .filter((tag) => tag.name === 'example')
@@ -41,7 +41,7 @@ const examples = withProjects((projects) =>
           const imports = `import { ${imported.join(', ')} } from '${name}'`
           const code = [...besides, imports, text, 'export {}'].join('\n')
           const block = { language: 'ts', code: text, line: index + 1 }
-          return { page: `${name} ${symbol.name}`, block, code, lines: [], isWhole: false }
+          return { page: `${name} ${exported}`, block, code, lines: [], isWhole: false }
         }),
     )
   }),
