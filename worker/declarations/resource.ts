@@ -95,10 +95,6 @@ export function defineResource(uri: string, definition: AnyResourceDefinition, h
   const { caching, visibleTo, authorize, list, complete = {} } = definition
   const template = /[{}]/.test(uri) ? uriTemplate(uri) : undefined
   const common = { name, title, description, mimeType, annotations, icons, _meta }
-  const functions = { caching, visibleTo, authorize, list, complete, handler }
-  return template
-    ? { item: withoutUndefined({ uriTemplate: uri, ...common }), template, ...functions }
-    : { item: withoutUndefined({ uri, ...common, size }), ...functions }
+  const item = template ? { uriTemplate: uri, ...common } : { uri, ...common, size }
+  return { item: JSON.parse(JSON.stringify(item)), template, caching, visibleTo, authorize, list, complete, handler }
 }
-
-const withoutUndefined = <T>(item: T): T => JSON.parse(JSON.stringify(item))

@@ -6,20 +6,18 @@ import type { ClientCapabilities, InputRequest, Params, SamplingMessage } from '
 import { messagesOf } from './tool-balance.ts'
 
 /** The capability of a feature, and its mode if the feature is one. */
-const capabilityOf = (feature: ClientFeature) => {
-  const [name = '', mode] = (feature === 'elicitation' ? 'elicitation.form' : feature).split('.')
-  return { name, mode }
-}
+const capabilityOf = (feature: ClientFeature): string[] =>
+  (feature === 'elicitation' ? 'elicitation.form' : feature).split('.')
 
 export function supportsFeature(capabilities: ClientCapabilities, feature: ClientFeature): boolean {
-  const { name, mode } = capabilityOf(feature)
+  const [name = '', mode] = capabilityOf(feature)
   const members: Params = capabilities
   const declared = members[name]
   return isObject(declared) && (mode === undefined || isObject(declared[mode]))
 }
 
 export function requiredCapabilities(feature: ClientFeature): ClientCapabilities {
-  const { name, mode } = capabilityOf(feature)
+  const [name = '', mode] = capabilityOf(feature)
   return { [name]: mode ? { [mode]: {} } : {} }
 }
 

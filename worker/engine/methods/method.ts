@@ -127,11 +127,15 @@ export function readObject(params: Params, name: string, where = 'params'): Para
 
 /** An object of texts; empty when it is absent. @throws McpError `invalid_params` */
 export function readTexts(params: Params, name: string, where = 'params'): Record<string, string> {
-  const texts = Object.entries(readObject(params, name, where)).map(([key, text]): [string, string] => {
-    if (typeof text === 'string') return [key, text]
-    throw new McpError('invalid_params', `${where}.${name}.${key} must be a string`)
-  })
-  return Object.fromEntries(texts)
+  const value = readObject(params, name, where)
+  checkTexts(value, name, where)
+  return value
+}
+
+function checkTexts(value: Params, name: string, where: string): asserts value is Record<string, string> {
+  for (const [key, text] of Object.entries(value)) {
+    if (typeof text !== 'string') throw new McpError('invalid_params', `${where}.${name}.${key} must be a string`)
+  }
 }
 
 /** @param name as the client sent it. A name beyond the largest bound names nothing: audit logs have messages that were refused for their size, too */
