@@ -1,6 +1,7 @@
-/** `npm run docs` writes the parts of the documentation that come from the code: docs/how-it-works/protocol.md and docs/reference/api. */
+/** `npm run docs` writes the parts of the documentation that come from code: tables of the protocol, the API reference, diagrams. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join, resolve } from 'node:path'
+import { diagrams } from './docs/diagrams.ts'
 import { protocolTables } from './docs/protocol.ts'
 import { reference } from './docs/reference.ts'
 
@@ -29,6 +30,10 @@ export function* documents(): Generator<Document> {
   for (const path of new Set([...pages.keys(), ...existing])) {
     const text = existing.includes(path) ? readFileSync(join(root, path), 'utf8') : undefined
     yield { path, text, should: pages.get(path) }
+  }
+  for (const [name, should] of Object.entries(diagrams)) {
+    const path = `docs/images/diagrams/${name}.svg`
+    yield { path, text: existsSync(join(root, path)) ? readFileSync(join(root, path), 'utf8') : '', should }
   }
 }
 

@@ -3,6 +3,7 @@ import { fileURLToPath } from 'node:url'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitepress'
 import llms from 'vitepress-plugin-llms'
+import { inlineDiagrams } from './inline-diagrams.ts'
 import { sections } from './navigation.ts'
 import { repositoryLinks } from './repository-links.ts'
 
@@ -35,7 +36,7 @@ export default defineConfig({
   lastUpdated: false,
   head: [['meta', { name: 'color-scheme', content: 'light dark' }]],
   markdown: {
-    config: (markdown) => markdown.use(repositoryLinks, repository),
+    config: (markdown) => markdown.use(repositoryLinks, repository).use(inlineDiagrams, `${site}../docs`),
   },
   vite: {
     publicDir: fileURLToPath(new URL('../public', import.meta.url)),
