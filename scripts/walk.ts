@@ -1,6 +1,6 @@
 /**
- * Walks the first five minutes, as whoever begins: from an empty folder to a tool of one's own that the official client calls.
- * Writes what was typed and printed, and how long it took, to docs/start/transcript.md. Fails where the walk does.
+ * Runs the commands of a first server: from an empty folder to a new tool that the official client calls.
+ * Writes each command, its output and its duration to docs/start/transcript.md. Exits with 1 if a command fails.
  */
 import { type ChildProcess, execFile, spawn } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
@@ -16,7 +16,7 @@ const port = await freePort()
 const { devDependencies } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const env = {
   ...process.env,
-  // What npm told the script that runs this is none of the walk's business.
+  // Variables that npm set for this script must not reach the commands.
   ...Object.fromEntries(
     Object.keys(process.env)
       .filter((name) => name.startsWith('npm_'))
@@ -33,7 +33,7 @@ const env = {
   npm_config_update_notifier: 'false',
 }
 
-const tool = `server.tool('shout', { description: 'Says it louder', inputSchema: z.object({ text: z.string() }) }, ({ text }) => {
+const tool = `server.tool('shout', { description: 'Returns a text in upper case', inputSchema: z.object({ text: z.string() }) }, ({ text }) => {
   return text.toUpperCase()
 })
 `
@@ -51,24 +51,24 @@ let server: ChildProcess | undefined
 
 try {
   const packed = await install()
-  await step('Make a project', 'npx edgemcp init my-server --template hello', start)
-  // As long as nothing is released, npm finds edgemcp here only.
+  await step('Create a project', 'npx edgemcp init my-server --template hello', start)
+  // edgemcp is not on npm yet.
   const manifest = join(project, 'package.json')
   writeFileSync(manifest, readFileSync(manifest, 'utf8').replace(/"edgemcp": ".*?"/, `"edgemcp": "file:${packed}"`))
-  await step('Install what it needs', 'npm install', project)
-  await step('Test it', 'npm test', project)
+  await step('Install the dependencies', 'npm install', project)
+  await step('Run the tests', 'npm test', project)
   await develop()
   await addTool()
   await step(
-    'Get a client',
+    'Install a client',
     `npm install --save-dev @modelcontextprotocol/client@${devDependencies['@modelcontextprotocol/client']}`,
     project,
   )
   writeFileSync(join(project, 'client.mjs'), client.replace('8787', String(port)))
-  const called = await step('Call the tool with it', 'node client.mjs', project)
-  if (!called.includes('HELLO')) throw new Error(`The client heard ${called}`)
-  await step('Ask whether anything is wrong', 'npx edgemcp doctor', project)
-  await step('Build what would be deployed', 'npm run deploy -- --dry-run', project)
+  const called = await step('Call the tool', 'node client.mjs', project)
+  if (!called.includes('HELLO')) throw new Error(`The client printed ${called}`)
+  await step('Check the project', 'npx edgemcp doctor', project)
+  await step('Build the bundle', 'npm run deploy -- --dry-run', project)
   writeFileSync(join(root, 'docs/start/transcript.md'), page())
   console.log(`${total().toFixed(0)} s in ${steps.length} steps: docs/start/transcript.md`)
 } finally {
@@ -77,7 +77,7 @@ try {
 }
 process.exit()
 
-/** What will be on npm, where npx looks first. */
+/** Installs the package that would be published, where npx finds it. */
 async function install(): Promise<string> {
   const run = promisify(execFile)
   const { stdout } = await run('npm', ['pack', '--json', '--pack-destination', start], { cwd: root, env })
@@ -104,7 +104,7 @@ function record(heading: string, typed: string, text: string, began: number): st
   return printed
 }
 
-/** Without what is this machine's. */
+/** Removes paths, ports and terminal codes of this machine. */
 function neutral(text: string): string {
   return (
     text
@@ -127,15 +127,15 @@ async function develop(): Promise<void> {
   server = running
   let printed = ''
   await new Promise<void>((resolve, reject) => {
-    const hear = (part: Buffer) => {
+    const onOutput = (part: Buffer) => {
       printed += part
       if (printed.includes('Ready on')) resolve()
     }
-    running.stdout.on('data', hear)
-    running.stderr.on('data', hear)
+    running.stdout.on('data', onOutput)
+    running.stderr.on('data', onOutput)
     running.once('exit', () => reject(new Error(printed)))
   })
-  record('Start it', 'npm run dev', printed.replaceAll(/ --port \d+/g, ''), began)
+  record('Start the server', 'npm run dev', printed.replaceAll(/ --port \d+/g, ''), began)
 }
 
 async function addTool(): Promise<void> {
@@ -156,7 +156,7 @@ async function addTool(): Promise<void> {
     if (performance.now() - began > 60_000) throw new Error('The new tool is not listed')
     await new Promise((resolve) => setTimeout(resolve, 100))
   }
-  record('Add a tool, in src/index.ts, and save', tool.trimEnd(), '', began)
+  record('Add a tool in src/index.ts', tool.trimEnd(), '', began)
 }
 
 function page(): string {
@@ -166,11 +166,10 @@ function page(): string {
     const before = typed === 'node client.mjs' ? `\`client.mjs\`:\n\n\`\`\`js\n${client.trimEnd()}\n\`\`\`\n\n` : ''
     return `## ${index + 1}. ${heading}\n\n${before}${block}\n\n${seconds.toFixed(1)} s`
   })
-  return `# The first five minutes
+  return `# First server: every command
 
-From an empty folder to a tool of one's own, called by the official client. \`npm run walk\` typed this and wrote down what was printed; the seconds are those of the
-commands, on a machine with two busy cores and packages that npm had fetched before: ${total().toFixed(0)} s in all. As long as nothing is released, edgemcp came from
-\`npm pack\` in place of the registry.
+Every command from an empty folder to a tool of your own that the official client calls, with its output. \`npm run walk\` runs these commands and writes this page.
+The times are of a machine with two busy cores and a filled npm cache: ${total().toFixed(0)} s in total. edgemcp is not on npm yet, so the package came from \`npm pack\`.
 
 ${text.join('\n\n')}
 `

@@ -1,4 +1,4 @@
-/** What docs/start/first-server.md and docs/guides/deploying.md tell to type in does what they say. */
+/** The commands and code of docs/start/first-server.md and docs/guides/deploying.md do what these pages say. */
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -23,7 +23,7 @@ beforeAll(async () => {
   mkdirSync(place, { recursive: true })
   writeFileSync(join(place, 'index.ts'), server)
   writeFileSync(join(place, 'wrangler.toml'), configuration)
-  writeFileSync(join(place, 'ask.ts'), client)
+  writeFileSync(join(place, 'client.ts'), client)
   started = await startServer(folder, { EDGEMCP_KEYS: newKey() })
 })
 afterAll(async () => {
@@ -31,23 +31,23 @@ afterAll(async () => {
   rmSync(place, { recursive: true, force: true })
 })
 
-test('the client of the page gets the answers of the page', async () => {
-  const { stdout } = await run(process.execPath, [join(place, 'ask.ts'), started.url.href])
+test('the client of the page prints the output of the page', async () => {
+  const { stdout } = await run(process.execPath, [join(place, 'client.ts'), started.url.href])
   expect(stdout).toBe(blocksOf('docs/start/first-server.md', '').at(-1))
 })
 
-test('the page of the server is there, as the page says', async () => {
+test('the plugin page() serves HTML at /', async () => {
   const response = await fetch(new URL('/', started.url))
   expect(response.headers.get('Content-Type')).toContain('text/html')
 })
 
-test('a key that is made as docs/guides/deploying.md says opens what it has sealed', async () => {
+test('a key made by the command of docs/guides/deploying.md seals and opens session ids', async () => {
   await using client = await connect(started.url, { revision: '2025-11-25' })
   expect(client.session).toMatch(/^k1\./)
   await client.callTool('greet', { name: 'Ada' })
 })
 
-/** By the line of the page, which hands it over to wrangler. */
+/** Runs the part of the page's command that prints a key. */
 function newKey(): string {
   const line = blocksOf('docs/guides/deploying.md', 'sh').find((code) => code.includes('EDGEMCP_KEYS')) ?? ''
   const script = /^node -p "(.*)" \|/.exec(line)?.[1] ?? ''

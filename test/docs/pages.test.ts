@@ -10,8 +10,10 @@ const bins = new Set(readdirSync(join(root, 'node_modules/.bin')))
 
 /** What one has, or what npx fetches. */
 const tools = new Set(['cd', 'curl', 'git', 'mkdir', 'cp', 'openssl', 'node'])
+/** Hosts of MCP, which readers have installed. */
+const hosts = new Set(['claude', 'codex', 'gemini', 'copilot'])
 const fetched = new Set(['tsx', '@modelcontextprotocol/inspector', 'edgemcp'])
-const npmCommands = new Set(['ci', 'install', 'init', 'pack', 'create'])
+const npmCommands = new Set(['ci', 'install', 'init', 'pack', 'pkg', 'create'])
 
 describe.each(pages.map((page) => [page.path, page] as const))('%s', (path, page) => {
   test('every link leads somewhere', () => {
@@ -73,7 +75,7 @@ function commands(code: string): { command: string; at: number }[] {
 function unknownCommand(command: string): string[] {
   const [tool = '', ...words] = command.split(/\s+/)
   const [first = '', second = ''] = words.filter((word) => !/^-(y|s|-yes|-silent)$/.test(word))
-  if (tools.has(tool) || tool === '') return []
+  if (tools.has(tool) || hosts.has(tool) || tool === '') return []
   if (tool === 'npm') {
     const script = first === 'run' ? second : first
     if (first !== 'run' && npmCommands.has(first)) return []
