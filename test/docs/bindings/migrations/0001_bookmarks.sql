@@ -1,0 +1,1 @@
+CREATE TABLE bookmarks (url TEXT PRIMARY KEY, title TEXT NOT NULL);
