@@ -50,8 +50,8 @@ async function measureSessions(server: TestServer, revision: string): Promise<Bi
     await session.count('`notifications/initialized`', () => session.notify('notifications/initialized'))
     await session.count('`ping`', () => session.request('ping'))
     await session.count('`tools/list`', () => session.request('tools/list'))
-    await session.count('`tools/call`, answered at once', () => session.request('tools/call', echo))
-    await session.leave('a handshake, `tools/list` and a quick `tools/call`')
+    await session.count('`tools/call`, answered without a stream', () => session.request('tools/call', echo))
+    await session.leave('`initialize`, `tools/list` and a `tools/call` without a stream')
     await session.count('`logging/setLevel`', () => session.request('logging/setLevel', { level: 'error' }))
     await session.leave('`logging/setLevel`')
   }
@@ -83,13 +83,13 @@ async function measureSessions(server: TestServer, revision: string): Promise<Bi
   }
   {
     await using session = await initialized()
-    const stream = await session.count('`tools/call` that asks: the question', async () => {
+    const stream = await session.count('`tools/call` that requests input', async () => {
       const stream = await session.stream('tools/call', { name: 'ask' })
       return stream.until('"id":"ask-1"')
     })
-    await session.leave('a question')
-    await session.count('… while the person thinks', () => stream.keptAlive())
-    await session.count('… the answer', async () => {
+    await session.leave('an input request')
+    await session.count('… while the input request is open', () => stream.keptAlive())
+    await session.count('… the input response', async () => {
       await session.answer('ask-1', { action: 'accept', content: { name: 'Ada' } })
       await stream.until('Hello, Ada!')
       await stream.ended()
@@ -98,10 +98,10 @@ async function measureSessions(server: TestServer, revision: string): Promise<Bi
   {
     await using session = await initialized()
     const stream = await session.count('`GET`, the stream opens', () => session.listen())
-    await session.count('… while nothing happens', () => stream.keptAlive())
+    await session.count('… while no event is sent', () => stream.keptAlive())
     await session.leave('a `GET` stream')
     await session.request('resources/subscribe', { uri: `note://${revision}` })
-    await session.count('… a change is published and reaches it', async () => {
+    await session.count('… a change is published and delivered to it', async () => {
       await session.publish(revision)
       await stream.until('notifications/resources/updated')
     })
@@ -118,7 +118,7 @@ async function measureSessions(server: TestServer, revision: string): Promise<Bi
     await using session = await initialized()
     const waiting = await session.stream('tools/call', { name: 'ask' })
     await waiting.until('"id":"ask-1"')
-    await session.count('`notifications/cancelled`, the call waits for an answer', async () => {
+    await session.count('`notifications/cancelled`, an input request is open', async () => {
       await session.notify('notifications/cancelled', { requestId: session.lastId })
       await waiting.ended()
     })
@@ -128,12 +128,12 @@ async function measureSessions(server: TestServer, revision: string): Promise<Bi
       await session.notify('notifications/cancelled', { requestId: session.lastId })
       await running.ended()
     }
-    await session.countAwake('`notifications/cancelled`, the call runs', cancel)
+    await session.countAwake('`notifications/cancelled`, the handler runs', cancel)
   }
   {
     await using session = await initialized()
     await session.request('tools/call', echo)
-    await session.count('a response that nobody waits for', () => session.answer('ask-99', {}))
+    await session.count('a response to no open request', () => session.answer('ask-99', {}))
     await session.count('`DELETE`, nothing was stored', () => session.end())
     await session.leave('`DELETE`')
   }
@@ -149,21 +149,21 @@ async function measureSessions(server: TestServer, revision: string): Promise<Bi
     session.id = id.slice(0, -1) + (id.endsWith('A') ? 'B' : 'A')
     await session.count('a forged session id', () => session.refused())
     session.id = id
-    await session.count("somebody else's session id", () => session.refused('bob'))
+    await session.count("another principal's session id", () => session.refused('bob'))
     await session.wait(lifetimeMs)
     await session.count('an expired session id', () => session.refused())
   }
   {
     await using session = await initialized()
     await (await session.stream('tools/call', hurrying(3))).ended()
-    await session.count('a session with a stream lapses, a day later', () => session.alarm(idle))
-    await session.leave('a lapse, there was a stream')
+    await session.count('a session with a stream expires, a day later', () => session.alarm(idle))
+    await session.leave('expiry of a session with a stream')
   }
   {
     await using session = await initialized()
     await session.request('resources/subscribe', { uri: `note://${revision}` })
-    await session.count('a session with a subscription lapses, a day later', () => session.alarm(idle))
-    await session.leave('a lapse, there was a subscription')
+    await session.count('a session with a subscription expires, a day later', () => session.alarm(idle))
+    await session.leave('expiry of a session with a subscription')
     await session.count('… its id expires', () => session.alarm(lifetimeMs))
     await session.leave('… and its id expired')
   }
@@ -184,7 +184,7 @@ async function measureSse(server: TestServer): Promise<Bill> {
     await session.post(session.message('tools/call', echo))
     await stream.until(said(session.lastId))
   })
-  await session.count('… while nothing happens', () => stream.keptAlive())
+  await session.count('… while no event is sent', () => stream.keptAlive())
   await session.leave('a `tools/call` over HTTP+SSE')
   await session.count('the client closes its stream', () => session.hangUp(stream))
   await session.leave('the end of an HTTP+SSE stream')
@@ -197,20 +197,20 @@ async function measureStateless(server: TestServer): Promise<Bill> {
   for (const method of ['server/discover', 'tools/list']) {
     await client.count(`\`${method}\``, () => client.request(method))
   }
-  await client.count('`tools/call`, answered at once', () => client.request('tools/call', echo))
+  await client.count('`tools/call`, answered without a stream', () => client.request('tools/call', echo))
   const hurry = async () => (await client.stream('tools/call', hurrying(3))).ended()
   await client.count('`tools/call` with three progress events', hurry)
   const ask = (more = {}) => client.request('tools/call', { name: 'ask', ...more })
-  const { requestState } = await client.count('`tools/call` that asks: the question', () => ask())
+  const { requestState } = await client.count('`tools/call` that requests input', () => ask())
   const inputResponses = { name: { action: 'accept', content: { name: 'Ada' } } }
-  await client.count('… the answer', () => ask({ requestState, inputResponses }))
-  await client.count('a change is published, nobody listens', () => client.publish('stateless'))
+  await client.count('… the input response', () => ask({ requestState, inputResponses }))
+  await client.count('a change is published, without subscribers', () => client.publish('stateless'))
   const stream = await client.count('`subscriptions/listen`', async () => {
     const notifications = { resourceSubscriptions: ['note://stateless'] }
     return (await client.stream('subscriptions/listen', { notifications })).until('acknowledged')
   })
-  await client.count('… while nothing happens', () => stream.keptAlive())
-  await client.count('… a change is published and reaches it', async () => {
+  await client.count('… while no event is sent', () => stream.keptAlive())
+  await client.count('… a change is published and delivered to it', async () => {
     await client.publish('stateless')
     await stream.until('notifications/resources/updated')
   })
@@ -247,7 +247,7 @@ function billTable({ title, costs }: Bill): string {
   const head = [
     '',
     'HTTP',
-    'feeds',
+    'relays',
     'session',
     'read',
     'written',
@@ -282,7 +282,7 @@ function dollars(cost: Cost): string {
 function leavingsTable(leavings: readonly Leaving[]): string {
   const code = (names: readonly string[]) => names.map((name) => `\`${name}\``).join(', ')
   const rows = leavings.map(({ after, left }) => [after, code(left.tables), code(left.keys), left.alarm ? 'yes' : ''])
-  return `### What a session leaves\n\n${table(['after', 'tables', 'keys', 'alarm'], rows)}`
+  return `### What a session stores\n\n${table(['after', 'tables', 'keys', 'alarm'], rows)}`
 }
 
 function table(head: readonly string[], rows: readonly string[][]): string {

@@ -136,12 +136,12 @@ export function countedIn(document: string): Counted {
   const listen = rowOf(part, '`subscriptions/listen`')
   // The one row written is a key that says that somebody listens: the first listener of an object pays for all.
   listen.subscriptions.rowsWritten = 0
-  return { listen, publication: rowOf(part, '… a change is published and reaches it') }
+  return { listen, publication: rowOf(part, '… a change is published and delivered to it') }
 }
 
 /** The columns that are read by where they are. */
 const columns =
-  '| | HTTP | feeds | session | read | written | subscriptions | read | written | woken | alarms set | run | $ |'
+  '| | HTTP | relays | session | read | written | subscriptions | read | written | woken | alarms set | run | $ |'
 
 function rowOf(part: string, operation: string): Cost {
   const line = part.split('\n').find((text) => text.startsWith(`| ${operation} |`))

@@ -40,7 +40,7 @@ describe('a session', () => {
     '`initialize`',
     '`notifications/initialized`',
     'a forged session id',
-    "somebody else's session id",
+    "another principal's session id",
     'an expired session id',
   ])('needs no object for %s', (operation) => {
     const cost = costOf(sessions, operation)
@@ -53,7 +53,7 @@ describe('a session', () => {
     for (const { operation, http, session } of asked) {
       expect(http, operation).toBe(1)
       const opens = operation.startsWith('`GET`')
-      const streams = /with three progress events|: the question$/.test(operation)
+      const streams = /with three progress events| that requests input$/.test(operation)
       const isUnneeded = /^`(initialize|notifications\/initialized)`$|session id$/.test(operation)
       expect(session.calls, operation).toBe(isUnneeded ? 0 : 1)
       expect(session.feeds, operation).toBe(opens || streams ? 1 : 0)
@@ -69,7 +69,7 @@ describe('a session', () => {
   })
 
   test('needs two requests of its object for a question, and one for its answer', () => {
-    const [question, answer] = ['`tools/call` that asks: the question', '… the answer'].map((operation) =>
+    const [question, answer] = ['`tools/call` that requests input', '… the input response'].map((operation) =>
       costOf(sessions, operation),
     ) as [Cost, Cost]
     expect([requestsOf(question), requestsOf(answer)]).toEqual([2, 1])
@@ -84,10 +84,10 @@ describe('a session', () => {
   test('that was asked quick questions only has stored nothing', () => {
     const [quick] = sessions.leavings
     expect(quick).toEqual({
-      after: 'a handshake, `tools/list` and a quick `tools/call`',
+      after: '`initialize`, `tools/list` and a `tools/call` without a stream',
       left: { tables: [], keys: [], alarm: false },
     })
-    for (const operation of ['`ping`', '`tools/list`', '`tools/call`, answered at once']) {
+    for (const operation of ['`ping`', '`tools/list`', '`tools/call`, answered without a stream']) {
       expect(costOf(sessions, operation).session, operation).toMatchObject({ rowsWritten: 0, alarmsSet: 0 })
     }
   })
@@ -98,11 +98,11 @@ describe('a session', () => {
       .map(({ operation }) => operation)
     expect(others).toEqual([
       '`GET`, the stream opens',
-      '… a change is published and reaches it',
+      '… a change is published and delivered to it',
       '`resources/subscribe`',
       '`resources/unsubscribe`',
       '`DELETE`, there were streams',
-      'a session with a subscription lapses, a day later',
+      'a session with a subscription expires, a day later',
     ])
   })
 
@@ -144,8 +144,8 @@ describe('a stateless client', () => {
   test.each([
     // That somebody listens, or that something changed, is written down for those who are away for a moment.
     ['`subscriptions/listen`', 1],
-    ['a change is published, nobody listens', 0],
-    ['… a change is published and reaches it', 1],
+    ['a change is published, without subscribers', 0],
+    ['… a change is published and delivered to it', 1],
   ])('needs one request of one object: %s', (operation, rowsWritten) => {
     const cost = costOf(stateless, operation)
     expect(requestsOf(cost)).toBe(1)
