@@ -11,7 +11,9 @@ export const sections: readonly Section[] = [
     text: 'Start',
     pages: [
       ['start/first-server', 'First server'],
-      ['start/transcript', 'First server, every command'],
+      ['start/connect-a-client', 'Connect a client'],
+      ['start/deploy', 'Deploy'],
+      ['start/transcript', 'First server: every command'],
     ],
   },
   {
@@ -44,10 +46,13 @@ export const sections: readonly Section[] = [
       ['guides/tenants', 'Tenants'],
       ['guides/openapi', 'OpenAPI'],
       ['guides/inspector', 'Inspector and page'],
+      ['guides/bindings', 'Bindings: D1, KV, R2, queues'],
+      ['guides/cors-and-hosts', 'CORS, origins and hosts'],
       ['guides/deploying', 'Deploying'],
       ['guides/costs', 'Costs'],
     ],
   },
+  { text: 'Clients', pages: [['clients/index', 'What each host needs']] },
   {
     text: 'Migrating',
     pages: [
