@@ -300,9 +300,10 @@ describe('with an authorization server that asks', () => {
   })
 })
 
-test('the configurations that the README of the example shows are compiled', () => {
+test('the configurations of docs/guides/authorization-servers.md are compiled', () => {
   const read = (path: string) => readFileSync(join(import.meta.dirname, path), 'utf8')
-  const shown = read('../../examples/protected/README.md').matchAll(/```ts\n(.*?)```/gs)
+  const guide = read('../../docs/guides/authorization-servers.md')
+  const shown = guide.matchAll(/<!-- ts from test\/auth\/issuers\/index\.ts -->\n```ts\n(.*?)```/gs)
   const blocks = Array.from(shown, ([, code = '']) => code.trim())
   expect(blocks).toHaveLength(6)
   const compiled = read('issuers/index.ts')

@@ -1,4 +1,4 @@
-/** The configurations that examples/protected/README.md shows, so that they are compiled. */
+/** The configurations that docs/guides/authorization-servers.md shows, so that they are compiled. */
 import { bearer, cloudflareAccess, oauthProvider } from 'edgemcp/auth'
 
 export const auth0 = bearer({
