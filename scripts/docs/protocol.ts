@@ -35,7 +35,7 @@ const transport: readonly Row[] = [
   ['sessions', ({ stateless }) => yes(!stateless)],
   ['stateless requests', ({ stateless }) => yes(stateless)],
   [
-    'calls without a session id, [with restrictions](../guides/deploying.md#calls-without-a-session-id)',
+    'calls without a session id, [with restrictions](../clients/index.md#requests-without-a-session-id)',
     () => yes(true),
   ],
   [
