@@ -43,7 +43,7 @@ export const pages: readonly Page[] = globSync('**/*.md', {
   .map((path) => read(path, readFileSync(join(root, path), 'utf8')))
 
 /** The pages that people read who use the library. */
-export const guides = pages.filter(({ path }) => /^(README|docs\/.+|examples\/[^/]+\/README)\.md$/.test(path))
+export const guides = pages.filter(({ path }) => /^(README|AGENTS|docs\/.+|examples\/[^/]+\/README)\.md$/.test(path))
 
 export const pageAt = (path: string) => pages.find((page) => page.path === path)
 
