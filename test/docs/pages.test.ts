@@ -2,10 +2,15 @@
 import { existsSync, readdirSync, readFileSync, statSync } from 'node:fs'
 import { join, posix } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { filesOf } from '../../cli/init/template.ts'
 import { sections } from '../../site/.vitepress/navigation.ts'
 import { type Page, pageAt, pages, root } from './pages.ts'
 
-const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as { scripts: Record<string, string> }
+type Manifest = { scripts: Record<string, string> }
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')) as Manifest
+const [, newProject = ''] = filesOf('hello', 'new').find(([path]) => path === 'package.json') ?? []
+/** Of this repository, and of the projects that `edgemcp init` writes. */
+const scripts = { ...(JSON.parse(newProject) as Manifest).scripts, ...manifest.scripts }
 const bins = new Set(readdirSync(join(root, 'node_modules/.bin')))
 
 /** What one has, or what npx fetches. */
@@ -79,7 +84,7 @@ function unknownCommand(command: string): string[] {
   if (tool === 'npm') {
     const script = first === 'run' ? second : first
     if (first !== 'run' && npmCommands.has(first)) return []
-    if (manifest.scripts[script] !== undefined) return []
+    if (scripts[script] !== undefined) return []
     return [`"${command}": package.json has no script "${script}"`]
   }
   if (tool === 'npx') {
