@@ -32,6 +32,7 @@ export const sections: readonly Section[] = [
       ['guides/authentication', 'Authentication'],
       ['guides/scopes', 'Scopes'],
       ['guides/authorization-servers', 'Authorization servers'],
+      ['guides/token-verification', 'Token verification'],
       ['guides/rate-limits', 'Rate limits'],
       ['guides/observability', 'Observability'],
       ['guides/audit', 'Audit log'],
