@@ -170,26 +170,33 @@ function cachedBy<K, V>(keyOf: () => K, make: () => V): () => V {
  * Returns what a server declares, with what the plugins of one endpoint add. It is read-only, and has what is declared after `serve()` too.
  *
  * @param runtime is read when a request is served
+ * @param hasClasses whether the Worker has the Durable Object classes of a plugin, which is known when it serves a request. A plugin without them is
+ *   not announced, and answers no methods
  */
 export function withPlugins(
   declared: Declarations,
   plugins: readonly AnyPlugin[],
   runtime: () => Runtime,
+  hasClasses: (plugin: AnyPlugin) => boolean,
 ): Declarations {
+  const complete = () => plugins.filter(hasClasses)
   const added = cachedBy(
     () => true,
     () => ({
       interceptors: plugins.flatMap((plugin) => made(plugin, 'interceptor', runtime()) ?? []),
-      methods: plugins.map((plugin) => made(plugin, 'methods', runtime()) ?? {}),
+      methods: new Map(plugins.map((plugin) => [plugin, made(plugin, 'methods', runtime()) ?? {}])),
     }),
   )
   const merged = cachedBy(
-    () => declared.version,
+    () => `${declared.version} ${complete().length}`,
     () => ({
       interceptors: [...added().interceptors, ...declared.interceptors],
-      methods: wrapMethods(declared, added().methods),
-      extensions: mergeExtensions(declared, plugins),
-      capabilities: mergeCapabilities(declared, plugins),
+      methods: wrapMethods(
+        declared,
+        complete().map((plugin) => added().methods.get(plugin) ?? {}),
+      ),
+      extensions: mergeExtensions(declared, complete()),
+      capabilities: mergeCapabilities(declared, complete()),
     }),
   )
   const { options, tools, resources, templates, prompts, forwarded } = declared

@@ -161,7 +161,12 @@ class ServedEndpoint {
     // What subscriptions() returns, which is typed without the platform's types in `Plugin`.
     this.#subscriptions = plugins.find((plugin) => plugin.subscriptions)?.subscriptions as Subscriptions | undefined
     sessionSubscriptions ??= this.#subscriptions?.Subscriptions
-    const declarations = withPlugins(server.declarations, plugins, () => this.#runtime)
+    const declarations = withPlugins(
+      server.declarations,
+      plugins,
+      () => this.#runtime,
+      ({ objects: classes = {} }) => Object.keys(classes).every((name) => objects.has(name)),
+    )
     this.#runtime = this.#runtimeWith(declarations)
     this.#connectChanges()
     const served: Server = Object.create(server, { declarations: { value: declarations, enumerable: true } })

@@ -77,9 +77,14 @@ test('a plugin cannot declare anything on the server that it is given', () => {
 
 test('a plugin cannot write to the declarations of its endpoint', () => {
   const { declarations } = createServer({ name: 'n', version: '1' })
-  const served = withPlugins(declarations, [], () => {
-    throw new Error('There is no runtime')
-  })
+  const served = withPlugins(
+    declarations,
+    [],
+    () => {
+      throw new Error('There is no runtime')
+    },
+    () => true,
+  )
   for (const member of ['tools', 'interceptors', 'instrument', 'publish']) {
     expect(() => Object.assign(served, { [member]: () => {} })).toThrow(TypeError)
   }
