@@ -122,7 +122,10 @@ export function serve<const P extends readonly AnyPlugin[] = readonly AnyPlugin[
   checkPlugins(options.plugins ?? [], names)
   checkPolicy(options)
   const objects = new EndpointObjects(names, placement)
-  checkJurisdiction(objects.sessionClass, placement.jurisdiction)
+  checkJurisdiction(objects.sessionClass, placement.jurisdiction, options.sessions !== false)
+  for (const name of (options.plugins ?? []).flatMap((plugin) => Object.keys(plugin.objects ?? {}))) {
+    checkJurisdiction(objects.nameOf(name), placement.jurisdiction, true)
+  }
   sessionClasses.add(objects.sessionClass)
   const worker = new ServedEndpoint(server, options, objects).worker()
   const result = globalThis.process?.env?.NODE_ENV === 'development' ? developing.timed(worker) : worker
@@ -338,21 +341,24 @@ function withDevelopment(
   return { auth, plugins }
 }
 
-/** The jurisdiction of each session class, by the exported name of the class. */
-const jurisdictions = new Map<string, string | undefined>()
+/** By the exported name of each class: the jurisdictions of its endpoints, and whether one of these uses it. */
+const classUses = new Map<string, Map<string | undefined, boolean>>()
 
 /**
- * The object of a session, and what its calls store, is where the endpoint says that made the class.
+ * What an object stores through others is where the endpoint says that made the class, and a Worker may export the class of any endpoint.
  *
- * @throws Error for endpoints that share a class and have different jurisdictions: data of one would leave it
+ * @param isUsed by calls of the endpoint. Not so the session class of an endpoint without sessions
+ * @throws Error for endpoints that share a class, which one of them uses, and have different jurisdictions: data of one would leave it
  */
-function checkJurisdiction(className: string, jurisdiction: string | undefined): void {
-  if (!jurisdictions.has(className)) jurisdictions.set(className, jurisdiction)
-  const other = jurisdictions.get(className)
-  if (other === jurisdiction) return
-  throw new Error(
-    `Two endpoints with the jurisdictions ${other ?? 'none'} and ${jurisdiction ?? 'none'} share the class ${className}: give one of them a class of its own with durableObjects.names`,
-  )
+function checkJurisdiction(className: string, jurisdiction: string | undefined, isUsed: boolean): void {
+  const uses = classUses.get(className) ?? new Map<string | undefined, boolean>()
+  for (const [other, isOtherUsed] of uses) {
+    if (other === jurisdiction || !(isUsed || isOtherUsed)) continue
+    throw new Error(
+      `Two endpoints with the jurisdictions ${other ?? 'none'} and ${jurisdiction ?? 'none'} share the class ${className}: give one of them a class of its own with durableObjects.names`,
+    )
+  }
+  classUses.set(className, uses.set(jurisdiction, isUsed || (uses.get(jurisdiction) ?? false)))
 }
 
 /** Logs the classes of plugins that the Worker lacks. */

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { createServer, type Plugin, serve } from '../../worker/index.ts'
+import { tasks } from '../../worker/plugins/tasks/index.ts'
 
 const server = createServer({ name: 'placed', version: '1.0.0' })
 server.tool('greet', { description: 'Greets' }, () => 'Hello')
@@ -12,6 +13,28 @@ test('endpoints of different jurisdictions need session classes of their own', (
     'Two endpoints with the jurisdictions eu and none share the class PlacedSession: give one of them a class of its own with durableObjects.names',
   )
   serve(server, { path: '/placed/mcp', durableObjects: { names: { McpSession: 'OtherSession' } } })
+})
+
+test('endpoints without sessions may share a session class that neither of them uses', () => {
+  const durableObjects = { names: { McpSession: 'UnusedSession' } }
+  const stateless = { sessions: false, durableObjects } as const
+  serve(server, { ...stateless, path: '/open/mcp' })
+  const european = { ...stateless, durableObjects: { ...durableObjects, jurisdiction: 'eu' } } as const
+  serve(server, { ...european, path: '/closed/mcp' })
+  // The class that the Worker exports may be that of an endpoint without sessions.
+  expect(() => serve(server, { path: '/third/mcp', durableObjects })).toThrow('share the class UnusedSession')
+})
+
+test('endpoints of different jurisdictions need classes of their own for plugins, too', () => {
+  const stateless = { sessions: false, plugins: [tasks()] } as const
+  serve(server, { ...stateless, path: '/tasks/mcp', durableObjects: { names: { McpTask: 'PlacedTask' } } })
+  expect(() =>
+    serve(server, {
+      ...stateless,
+      path: '/eu/tasks/mcp',
+      durableObjects: { jurisdiction: 'eu', names: { McpTask: 'PlacedTask' } },
+    }),
+  ).toThrow('Two endpoints with the jurisdictions none and eu share the class PlacedTask')
 })
 
 test('a change is delivered in each jurisdiction that a server is served in', async () => {
