@@ -46,8 +46,13 @@ const kinds: KindsOf<ServeOptions> = {
   ...policyKinds,
 }
 
-/** @throws Error that names the option, and what was expected */
+/** @throws Error that names the option, and what was expected; also for a path that HTTP+SSE has */
 export function checkServe(server: unknown, options: ServeOptions): void {
   checkValue('serve()', 'server', server, kind.server)
   checkOptions('serve()', options, kinds)
+  const { path = '', sessions } = options
+  // Its clients could not connect.
+  if (sessions !== false && /\/(sse|messages)$/.test(path)) {
+    throw new Error(`The path "${path}" of serve() is one of HTTP+SSE: use another one, such as "/mcp"`)
+  }
 }

@@ -23,6 +23,15 @@ async function ask(worker: { fetch: unknown }, path: string): Promise<string | n
   return response.ok ? response.text() : response.status
 }
 
+test('combine refuses two servers at one path', () => {
+  const message =
+    'Two servers of combine() have the path "/a/mcp", so the second one never gets a request: give one of them another path'
+  expect(() => combine(served('one', '/a'), () => undefined, served('two', '/a'))).toThrow(message)
+  // Endpoints of one folder share the paths of HTTP+SSE: the first has them.
+  const beside = served('two', '/a')
+  combine(served('one', '/a'), { ...beside, paths: { ...beside.paths, mcp: '/a/other' } })
+})
+
 describe('combine', () => {
   const notes = served('notes', '', ['/', '/metrics'])
   const weather = served('weather', '/weather', ['/'])

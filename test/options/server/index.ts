@@ -772,6 +772,13 @@ const broken: readonly Case[] = [
 
 /** Values that a server would start with, and not serve. */
 const unusable: readonly Case[] = [
+  ...['/sse', '/messages', '/notes/sse'].map(
+    (path): Case => [
+      `path: ${path}`,
+      () => served({ path }),
+      `The path "${path}" of serve() is one of HTTP+SSE: use another one, such as "/mcp"`,
+    ],
+  ),
   ...['/a/../mcp', '//mcp', '/./mcp'].map(
     (path): Case => [
       `path: ${path}`,

@@ -71,10 +71,13 @@ const resourceIn = (path: string) => (path.startsWith(protectedResource) ? path.
  * Combines Workers to one. The first that has an answer answers: one that `serve()` returned for its own paths, as `routeHandler()` says, any other
  * unless it returns `undefined`. `/` goes to the first server with a page there when no other Worker answers it. A request that none answers gets 404.
  *
+ * @throws Error for two servers at one path
+ *
  * @example
  * export default combine(notes, weather, app)
  */
 export function combine(...workers: readonly (WorkerOrHandler | Served)[]): Required<Pick<ExportedHandler, 'fetch'>> {
+  refuseSharedPath(workers.filter(isServed).map(({ paths }) => paths.mcp))
   const handlers = workers.map((worker, index) =>
     isServed(worker) ? routeHandler(worker) : handlerOf('combine()', `workers[${index}]`, worker),
   )
@@ -91,4 +94,13 @@ export function combine(...workers: readonly (WorkerOrHandler | Served)[]): Requ
       return new Response('Not found\n', { status: 404 })
     },
   }
+}
+
+/** Endpoints of one folder share the paths of HTTP+SSE, which the first one has. @throws Error for two endpoints at one path */
+function refuseSharedPath(paths: readonly string[]): void {
+  const shared = paths.find((path, index) => paths.indexOf(path) !== index)
+  if (shared === undefined) return
+  throw new Error(
+    `Two servers of combine() have the path "${shared}", so the second one never gets a request: give one of them another path`,
+  )
 }
