@@ -50,6 +50,7 @@ export const sections: readonly Section[] = [
       ['guides/bindings', 'Bindings: D1, KV, R2, queues'],
       ['guides/cors-and-hosts', 'CORS, origins and hosts'],
       ['guides/deploying', 'Deploying'],
+      ['guides/keys', 'Keys'],
       ['guides/costs', 'Costs'],
     ],
   },

@@ -1,4 +1,4 @@
-/** The commands and code of docs/start/first-server.md and docs/guides/deploying.md do what these pages say. */
+/** The commands and code of docs/start/first-server.md and docs/guides/keys.md do what these pages say. */
 import { execFile, execFileSync } from 'node:child_process'
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
@@ -41,7 +41,7 @@ test('the plugin page() serves HTML at /', async () => {
   expect(response.headers.get('Content-Type')).toContain('text/html')
 })
 
-test('a key made by the command of docs/guides/deploying.md seals and opens session ids', async () => {
+test('a key made by the command of docs/guides/keys.md seals and opens session ids', async () => {
   await using client = await connect(started.url, { revision: '2025-11-25' })
   expect(client.session).toMatch(/^k1\./)
   await client.callTool('greet', { name: 'Ada' })
@@ -49,7 +49,7 @@ test('a key made by the command of docs/guides/deploying.md seals and opens sess
 
 /** Runs the part of the page's command that prints a key. */
 function newKey(): string {
-  const line = blocksOf('docs/guides/deploying.md', 'sh').find((code) => code.includes('EDGEMCP_KEYS')) ?? ''
+  const line = blocksOf('docs/guides/keys.md', 'sh').find((code) => code.includes('EDGEMCP_KEYS')) ?? ''
   const script = /^node -p "(.*)" \|/.exec(line)?.[1] ?? ''
   return execFileSync(process.execPath, ['-p', script], { encoding: 'utf8' })
 }
