@@ -3,7 +3,7 @@
  *
  * @see https://www.rfc-editor.org/rfc/rfc9110
  * @see https://fetch.spec.whatwg.org/#http-cors-protocol
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#security-warning
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
 import {
   answered,

@@ -1,7 +1,7 @@
 /**
  * Headers that must say what the body says, and do not, or say it strangely.
  *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers
  */
 import {
   answered,

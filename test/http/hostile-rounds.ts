@@ -2,7 +2,7 @@
  * Answers that are none, states that belong elsewhere, capabilities that were not declared, listeners for anything.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
 import { answered, type Params, type Row, refused, row, type Sendable, said, stateless } from './hostile-row.ts'
 import { declaring } from './hostile-stage.ts'
