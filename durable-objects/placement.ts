@@ -1,13 +1,17 @@
-/** Where objects are kept. */
+/** Places Durable Objects. */
 export type Placement = {
   /**
-   * Where the Durable Objects must stay, those that hear of changes included. Changing it ends all sessions. The local
-   * runtime knows no jurisdictions: there it is ignored.
+   * Jurisdiction in which all Durable Objects stay. A change ends all sessions. Ignored by the local runtime, which has no jurisdictions.
+   * Default: none.
    *
-   * @see https://developers.cloudflare.com/durable-objects/reference/data-location/
+   * @see https://developers.cloudflare.com/durable-objects/reference/data-location/#restrict-durable-objects-to-a-jurisdiction
    */
   jurisdiction?: DurableObjectJurisdiction
-  /** Where they are best made; left out: near the client that makes them. */
+  /**
+   * Region in which Cloudflare tries to create Durable Objects. Default: near the client whose request creates them.
+   *
+   * @see https://developers.cloudflare.com/durable-objects/reference/data-location/#provide-a-location-hint
+   */
   locationHint?: DurableObjectLocationHint
 }
 

@@ -1,4 +1,4 @@
-/** edgemcp: MCP servers on Cloudflare Workers, every revision of the protocol from one URL. */
+/** edgemcp: Declare an MCP server once, and serve it on Cloudflare Workers to clients of every protocol version. */
 
 export type { Caller, RateLimit, Registration } from './declarations/caller.ts'
 export {

@@ -1,4 +1,4 @@
-/** What a plugin adds to an endpoint. */
+/** Plugins: what a plugin adds to an endpoint, and what the endpoint provides to its plugins. */
 
 import { made } from './check-plugins.ts'
 import type { Changes } from './declarations/change-hub.ts'
@@ -15,127 +15,150 @@ import type { Revision } from './protocol/revision.ts'
 import type { Params } from './protocol/types.ts'
 import type { AuditHook, Limiter, ServerInfo } from './request-hooks.ts'
 
-/** What an endpoint provides to its plugins. */
+/** Provides the services of an endpoint to its plugins. */
 export interface Runtime {
-  /** What the server declares, with what the plugins of this endpoint add. Read-only for plugins. */
+  /** The declarations of the server, with those of the plugins of the endpoint. Read-only. */
   readonly declarations: Declarations
-  /** Names the endpoint: see `identity` of `serve()`. */
+  /** Identifies the endpoint: see `identity` of `serve()`. */
   readonly identity: string
   /** Names of the plugins of the endpoint. */
   readonly plugins: readonly string[]
   /**
    * Returns a Durable Object.
    *
-   * @param className as the class is exported by default, such as `McpTask`: the option `durableObjects` of `serve()` may rename and place it
-   * @throws McpError `internal_error` when the Worker has no such class
+   * @param className the default name of its class, such as `McpTask`; the option `durableObjects` of `serve()` renames and places it
+   * @param name the name of the object
+   * @throws McpError `internal_error` when the Worker does not export the class
    */
   object<Rpc>(className: string, name: string): Rpc
-  /** Returns the Durable Object of a session. @param address as its object registers for change notifications: it names the class and the object */
+  /**
+   * Returns the Durable Object of a session. @param address the text under which the object registers for change notifications: its class
+   * and its name
+   */
   session<Rpc>(address: string): Rpc
-  /** Encrypts and authenticates values for one principal. @param identity of another endpoint with the same keys. Default: this one */
+  /**
+   * Returns functions that encrypt and authenticate values for one principal. @param identity of another endpoint with the same keys.
+   * Default: this one
+   */
   seals(principal: Principal | undefined, identity?: string): Seals
-  /** Goes on after the response. Failures are reported. */
+  /** Continues work after the response. Failures are reported. */
   waitUntil(work: Promise<unknown>): void
-  /** Logs a problem. The client does not get it. */
+  /** Logs a problem. The client does not receive it. */
   report(problem: unknown): void
 }
 
-/** Answers HTTP requests to one path beside the endpoint. The host of each request has been checked. */
+/** Answers HTTP requests to one path besides the endpoint. The host of each request has been validated. */
 export interface Route {
-  /** Such as `/metrics`. */
+  /** The path, such as `/metrics`. */
   readonly path: string
+  /** Methods that it answers. Others get 405. */
   readonly methods: readonly ('GET' | 'HEAD' | 'POST')[]
+  /** Returns the response. */
   handle(request: Request, endpoint: ServerInfo): Awaitable<Response>
 }
 
-/** A Durable Object class, which the platform instantiates. */
+/** Types a Durable Object class, which the platform instantiates. */
 export interface DurableObjectClass {
   new (ctx: never, env: never): object
 }
 
-/** A stream of `subscriptions/listen`: the endpoint connects the client to the object that sends its events. */
+/** Connects a client of `subscriptions/listen` to the Durable Object that sends its events. */
 export interface SubscriptionStream {
   /**
    * Opens a WebSocket to the object.
    *
-   * @param after the id of the last event that the client has; `undefined`: from now on
-   * @returns a response without a WebSocket when the object refuses the stream
+   * @param after the id of the last event that the client received; `undefined` starts with the next event
+   * @returns a response without a WebSocket when the object rejects the stream
    */
   dial(after: string | undefined): Promise<Response>
-  /** Turns the payload of a message of the object into the text of a server-sent event. */
+  /** Converts a message of the object into the text of a server-sent event. */
   frame(payload: string): string
+  /** Text that the client receives first. */
   readonly firstFrame: string
+  /** Text that the client receives when the stream ends. */
   readonly lastFrame: string
-  /** The answer when the object refuses the stream. */
+  /** The error for the client when the object rejects the stream. */
   readonly rejection: McpError
   /** Called once the stream is open. */
   onOpened?(): Promise<void>
 }
 
-/** What a plugin provides to an endpoint. */
+/** Values that a plugin provides to an endpoint. */
 export interface Provided {
-  /** Delivers the change notifications of the server, and keeps which of its entries are enabled. */
+  /** Delivers the change notifications of the server, and stores which of its entries are enabled. */
   readonly changes?: Changes
 }
 
-/** How change notifications reach clients: what `subscriptions()` of `edgemcp/subscriptions` brings. */
+/** Delivers change notifications to clients: what `subscriptions()` of `edgemcp/subscriptions` provides. */
 export interface SubscriptionsFeature {
-  /** The subscriptions of a session. */
+  /** The class that stores the subscriptions of a session. */
   readonly Subscriptions: new (
     ...args: never[]
   ) => object
+  /** The options of `subscriptions()`. */
   readonly options: Readonly<Record<string, number>>
-  /** The shard of the objects that a session or a listener belongs to. */
+  /** Returns the shard, a Durable Object, of a session or a stream. */
   of(name: string): number
+  /** Opens the stream of a `subscriptions/listen` request. */
   listen(...args: never[]): Promise<SubscriptionStream>
 }
 
 /**
- * A value that adds to an endpoint: `serve(server, { plugins: [observe({ sinks }), tasks()] })`. `serve()` reads it once. A plugin never changes the
- * server, so that one server may be served several times with other plugins.
+ * Adds methods, capabilities, interceptors, routes and Durable Object classes to an endpoint. Pass it in `plugins` of `serve()`, which
+ * reads it once. A plugin never changes the server, so one server can be served several times with different plugins.
  *
- * @typeParam Classes the Durable Object classes that the Worker has to export for it, by name
+ * @typeParam Classes the Durable Object classes that the Worker must export for the plugin, by name
+ *
+ * @example
+ * const health: Plugin = {
+ *   name: 'health',
+ *   routes: () => [{ path: '/health', methods: ['GET'], handle: () => new Response('ok') }],
+ * }
+ * serve(server, { plugins: [health] })
  */
 export interface Plugin<Classes extends Readonly<Record<string, DurableObjectClass>> = Record<never, never>> {
-  /** For error messages. */
+  /** Name of the plugin, for error messages. */
   readonly name: string
-  /** Checks what the server has declared when `serve()` is called: `server.declarations.tools.size`. @throws Error that names the declaration and the fix */
+  /** Checks the declarations of the server when `serve()` is called. @throws Error that names the declaration and the fix */
   validate?(server: Server): void
-  /** Extensions that the server has by it, by name, with their settings. */
+  /** Extensions of MCP that the plugin adds, by name, with their settings. Default: none. */
   readonly extensions?: Readonly<Record<string, Params>>
-  /** Methods that it answers, by name. `inner`: the method without this plugin; `undefined` for one that the server does not have. */
+  /**
+   * Returns the methods that the plugin answers, by name. `inner` is the method without this plugin; `undefined` if the server does not
+   * have it.
+   */
   methods?(runtime: Runtime): Readonly<Record<string, (inner: Method | undefined) => Method>>
-  /** Capabilities that the server declares in `initialize`. */
+  /** Returns capabilities that the server declares in `initialize`. */
   capabilities?(revision: Revision, principal: Principal | undefined): Awaitable<Params>
-  /** Wraps every step of every call, outside the interceptors of the server. The one of the first plugin is outermost. */
+  /** Returns an interceptor around every step of every call, outside of those of the server. The one of the first plugin is outermost. */
   interceptor?(runtime: Runtime): Interceptor
-  /** Called for every HTTP request once it has a response, which may be a stream that goes on. Errors are reported. */
+  /** Observes each HTTP request once it has a response, which may be a stream that continues. Errors are reported. */
   readonly onResponse?: AuditHook
-  /** Paths that it answers besides the endpoint. Each path has one plugin. */
+  /** Returns routes besides the endpoint. Two plugins must not have the same path. */
   routes?(runtime: Runtime): readonly Route[]
-  /** Counts requests and calls. An endpoint has one at most. */
+  /** Counts and limits requests and calls. At most one plugin of an endpoint has a limiter. */
   readonly limiter?: Limiter
-  /** Delivers change notifications. An endpoint has one at most. */
+  /** Delivers change notifications. At most one plugin of an endpoint has this member. */
   readonly subscriptions?: SubscriptionsFeature
-  /** Called once by `serve()`. */
+  /** Provides values to the endpoint. `serve()` calls it once. */
   provide?(runtime: Runtime): Provided
-  /** Reads a filter of its own from the params of `subscriptions/listen`; `undefined` when there is none. */
+  /** Reads an additional filter from the params of `subscriptions/listen`; `undefined` without such a filter. */
   subscriptionTopics?(
     params: Params,
     open: Open,
     principal: Principal | undefined,
     runtime: Runtime,
   ): Promise<ExtraSubscription | undefined>
-  /** Makes its Durable Object classes, by the names under which the Worker exports them. */
+  /** Creates the Durable Object classes of the plugin, by the names under which the Worker exports them. */
   readonly objects?: { readonly [Name in keyof Classes]: (runtime: Runtime) => Classes[Name] }
   /** Replaces the context of a handler, and runs the handler. */
   instrument?(context: Context): Instrumented
 }
 
-/** Any plugin, whatever classes it has. */
+/** Accepts any plugin, whatever classes it has. */
 export type AnyPlugin = Plugin<Readonly<Record<string, DurableObjectClass>>>
 
-/** The Durable Object classes of plugins, by name: none of a list whose plugins are not known one by one. */
+/** Computes the Durable Object classes of a list of plugins, by name. A list whose plugins are not known one by one has none. */
 export type ClassesOf<P extends readonly AnyPlugin[]> = readonly AnyPlugin[] extends P
   ? Record<never, never>
   : Intersection<P[number]>
@@ -146,7 +169,7 @@ type Intersection<P> = (P extends Plugin<infer Classes> ? (classes: Classes) => 
   ? All
   : never
 
-/** Runs the checks of plugins. @throws what they throw, and Error for a check that is async: its error would come too late */
+/** Runs the checks of plugins. @throws the errors of the checks, and Error for a check that returns a promise */
 export function validateWith(plugins: readonly AnyPlugin[], server: Server): void {
   for (const plugin of plugins) {
     const returned: unknown = plugin.validate?.(server)
@@ -156,7 +179,7 @@ export function validateWith(plugins: readonly AnyPlugin[], server: Server): voi
   }
 }
 
-/** Makes a value when it is read, and again when its key has changed. */
+/** Creates a value at its first read, and again when its key has changed. */
 function cachedBy<K, V>(keyOf: () => K, make: () => V): () => V {
   let cached: { readonly key: K; readonly value: V } | undefined
   return () => {
@@ -167,11 +190,12 @@ function cachedBy<K, V>(keyOf: () => K, make: () => V): () => V {
 }
 
 /**
- * Returns what a server declares, with what the plugins of one endpoint add. It is read-only, and has what is declared after `serve()` too.
+ * Returns the declarations of a server with the additions of the plugins of one endpoint. Read-only; includes what is registered after
+ * `serve()`.
  *
- * @param runtime is read when a request is served
- * @param hasClasses whether the Worker has the Durable Object classes of a plugin, which is known when it serves a request. A plugin without them is
- *   not announced, and answers no methods
+ * @param runtime is called when a request is served
+ * @param hasClasses returns whether the Worker exports the Durable Object classes of a plugin, which is known when it serves a request. A
+ * plugin without its classes is not announced, and answers no methods
  */
 export function withPlugins(
   declared: Declarations,

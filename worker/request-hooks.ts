@@ -1,4 +1,7 @@
-/** What the endpoint asks for each request: who makes it, whether it may, how much it may, and who wants to know of it. */
+/**
+ * Hooks of an endpoint around each HTTP request: authentication and authorization (`Auth`), rate limits (`Limiter`) and audit
+ * (`AuditHook`).
+ */
 import type { CallAttempt } from './declarations/call-attempt.ts'
 import type { Declarations } from './declarations/declarations.ts'
 import type { Server } from './declarations/server.ts'
@@ -10,109 +13,124 @@ import type { Principal } from './protocol/principal.ts'
 import type { Params } from './protocol/types.ts'
 import type { Sealer } from './sealing/seal.ts'
 
-/** Seals for the identity of a server, with keys that other Workers do not have. */
+/** Seals values for the identity of a server, with keys that other Workers do not have. */
 export type DocumentSeals = { readonly sealer: Sealer; readonly identity: string }
 
-/** The server that a request is for, as far as deciding on it needs to know. */
+/** Describes the endpoint that a request is for to hooks, plugins and routes. */
 export interface ServerInfo {
+  /** The server. */
   readonly server: Server
+  /** The `auth` of the endpoint. */
   readonly auth: Auth | undefined
-  /** Clients can have sessions and streams. */
+  /** Whether clients can have sessions and streams. */
   readonly hasSessions: boolean
-  /** Of the endpoint for all revisions, and of the pair beside it. */
+  /** Paths of the endpoint: `mcp` for all protocol versions, `sse` and `messages` for HTTP+SSE of 2024-11-05. */
   readonly paths: { readonly mcp: string; readonly sse: string; readonly messages: string }
-  /** All scopes of what a request is about, if the principal lacks one of them. */
+  /** Returns all scopes of a request if the principal lacks one of them, and an empty list otherwise. */
   lackedScopes(
     principal: Principal | undefined,
     request: Pick<RequestMessage, 'method' | 'params'>,
   ): Promise<readonly string[]>
-  /** All scopes that a request takes, whether the principal has them or not. */
+  /** Returns all scopes of a request, whether the principal has them or not. */
   scopesOf(
     principal: Principal | undefined,
     request: Pick<RequestMessage, 'method' | 'params'>,
   ): Promise<readonly string[]>
-  /** The object that keeps a state. */
+  /** Returns the Durable Object that stores a state. */
   state(name: string): StateRpc
-  /** Returns what seals issuers' documents in the cache that isolates share; `undefined` without `EDGEMCP_KEYS`. @throws Error when these are malformed */
+  /**
+   * Returns the seals for documents of issuers in the cache that isolates share; `undefined` without `EDGEMCP_KEYS`. @throws Error for
+   * malformed keys
+   */
   documentSeals?(): DocumentSeals | undefined
+  /** Continues work after the response. */
   waitUntil(work: Promise<unknown>): void
-  /** Logs a problem. The client does not get it. */
+  /** Logs a problem. The client does not receive it. */
   report(problem: unknown): void
 }
 
-/** What becomes known about one request. */
+/** Collects what is known about one HTTP request while it is served. */
 export type IncomingRequest = {
+  /** The HTTP request. */
   readonly request: Request
-  /** What was handed to the Worker beside it: `ctx`. */
+  /** The `ctx` of the Worker: `props` and `auth`, which wrappers such as OAuthProvider set. */
   readonly context: { readonly props?: unknown; readonly auth?: unknown }
+  /** The authenticated caller, once known. */
   principal?: Principal | undefined
+  /** The JSON-RPC messages of the body, once parsed. */
   messages?: readonly Message[]
   /**
-   * The requests of `messages` that a limit refused, with their errors, once all of them were counted. Their errors may be in a response that
-   * is no refusal: a batch, an event stream, a 202. `undefined`: nothing was counted.
+   * The requests of `messages` that a limit refused, with their errors, once all are counted. Their errors may be in a response with a
+   * successful status: a batch, an event stream, a 202. `undefined` if nothing was counted.
    */
   refusals?: Promise<Map<Message, McpError>>
-  /** Why it was not served. */
+  /** The error with which the request was rejected. */
   rejection?: McpError
 }
 
-/** Decides how much may be asked: `rateLimit()` of `edgemcp/rate-limit`. */
+/** Limits requests and calls: `rateLimit()` of `edgemcp/rate-limit`. */
 export interface Limiter {
-  /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
+  /** Checks the declarations of a server, once. @throws Error when they need something that is missing. The message names the fix */
   validate?(server: Server): void
-  /** Milliseconds that handlers of its endpoint may run; left out: no limit. `validate` sees to it. */
+  /** Milliseconds that a handler of the endpoint may run; the plugin enforces it. Default: no limit. */
   readonly handlerTimeMs?: number
-  /** One text for each caller: a principal, or an address. */
+  /** Returns one text per caller: per principal or, without one, per IP address. */
   callerOf?(incoming: IncomingRequest): string
   /**
    * Counts one round of a call where it runs: in the Worker, or in the Durable Object of its session.
    *
-   * @returns what to call when the round has ended
+   * @returns a function to call when the round has ended
    * @throws McpError `too_many_requests` or `content_too_large`
    */
   countRound?(attempt: CallAttempt, serverInfo: Pick<ServerInfo, 'server' | 'state'>): Promise<() => void>
   /**
-   * Looks at an HTTP request before anything is opened for it: at streams and handshakes, which `countRound` does not see.
+   * Checks an HTTP request before the server opens a stream or a session for it, which `countRound` does not count.
    *
-   * @returns the refusal, which says when to come back
+   * @returns the error of a rejected request, with the time after which to retry
    */
   check(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined>
-  /** In development only: what of a server the class of states is needed for, such as `the rate "60/m" of rateLimit()`. */
+  /** Returns the declarations that need the Durable Object of states, such as `the rate "60/m" of rateLimit()`. Called in development only. */
   needsState?(declarations: Declarations): readonly string[]
-  /** The response, watched until it ends. */
+  /** Returns the response, observed until it ends. */
   track?(incoming: IncomingRequest, response: Response): Response
 }
 
 /**
- * Called for every request to an endpoint, once it has a response, which may be a stream that goes on: `audit()` of `edgemcp/audit`,
- * `observe({ all: true })` of `edgemcp/observe`.
+ * Observes each request to an endpoint once it has a response, which may be a stream that continues. Used by `audit()` of `edgemcp/audit`
+ * and `observe({ all: true })` of `edgemcp/observe`.
  */
 export type AuditHook = (incoming: IncomingRequest, response: Response, serverInfo: ServerInfo) => void
 
-/** A user that a developer makes up in the inspector, in the place of a token. */
+/** Describes a user that a developer enters in the inspector instead of a token. */
 export type TestUser = {
-  /** What the token would claim, except its issuer. */
+  /** Claims of the token, without its issuer. */
   readonly claims: Readonly<Params>
-  /** For the claim that names the tenant. */
+  /** Value of the claim that names the tenant; `undefined` for a user without tenant. */
   readonly tenant: string | undefined
 }
 
-/** Decides who makes a request and whether it may, and says how to be let in. */
+/**
+ * Authenticates and authorizes the callers of an endpoint, and serves its OAuth metadata. `bearer()` of `edgemcp/auth` returns one.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ */
 export interface Auth extends StoredPrincipals {
-  /** The one tenant whose principals it admits: that of `forTenant`. */
+  /** The only tenant whose principals it accepts, as `forTenant()` sets it. Default: principals of every tenant. */
   readonly tenant?: string | undefined
-  /** The claim that names the tenant, if a claim does: `forTenant` refuses principals without it. */
+  /** The claim that names the tenant. If it is set, `forTenant()` rejects principals without this claim. Default: none. */
   readonly tenantClaim?: string | undefined
-  /** Looks over what was declared, once. @throws Error with one sentence that names the fix */
+  /** Checks the declarations of a server, once. @throws Error when they need something that is missing. The message names the fix */
   validate?(server: Server): void
   /**
-   * @returns the principal; `undefined`: an anonymous caller, who may use what takes no scopes
-   * @throws McpError `unauthorized` when the request carries no credential that is good here
+   * Authenticates the caller of a request.
+   *
+   * @returns the principal; `undefined` for an anonymous caller, who may use entries without scopes
+   * @throws McpError `unauthorized` when the request has no valid credential
    */
   authenticate(request: Request, serverInfo: ServerInfo, incoming: IncomingRequest): Promise<Principal | undefined>
   /**
-   * Returns the principal of a made-up user: what `authenticate` returns for a token with these claims. Called in development
-   * only. Left out, the principal has the subject, scopes and tenant that the developer typed.
+   * Returns the principal of a test user: the one that `authenticate` returns for a token with these claims. Called in development only.
+   * Default: the principal has the subject, scopes and tenant that the developer entered.
    *
    * @throws McpError as `authenticate` does
    */
@@ -123,12 +141,12 @@ export interface Auth extends StoredPrincipals {
     incoming: IncomingRequest,
   ): Promise<Principal>
   /**
-   * Before anything is streamed, run or woken: may the principal send these messages? Left out, only what lacks scopes is
-   * refused, and later.
+   * Decides before a stream is opened, a handler runs or a Durable Object is called whether the principal may send the messages. Default:
+   * only calls that lack scopes are rejected, later.
    *
-   * @returns the refusal, which says what it takes
+   * @returns the error of a rejected request, which names the required scopes
    */
   authorize?(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined>
-  /** Answers what is no request to an endpoint: metadata. `undefined`: it has nothing to say to this. */
+  /** Answers a request outside of the endpoints, such as one for metadata. `undefined` for a path that it does not serve. */
   handleMetadataRequest?(request: Request, serverInfo: ServerInfo): Promise<Response> | undefined
 }

@@ -1,4 +1,4 @@
-/** The composition root: a server and its options become a Worker and its Durable Objects. */
+/** `serve()`: combines a server, its options and its plugins into a Worker with its Durable Object classes. */
 
 import { DurableObject, env, waitUntil } from 'cloudflare:workers'
 import type { Placement } from '../durable-objects/placement.ts'
@@ -47,37 +47,54 @@ import type { Sealer } from './sealing/seal.ts'
 import { checkServe } from './serve-options.ts'
 import type { ServedWorker } from './served-worker.ts'
 
+/** Configures the endpoint of a server. */
 export type ServeOptions<P extends readonly AnyPlugin[] = readonly AnyPlugin[]> = Partial<Policy> & {
-  /** Where the endpoint is. Default `/mcp`; the 2024-11-05 pair `/sse` and `/messages` lies beside it. */
+  /** Path of the endpoint. The HTTP+SSE endpoints of 2024-11-05, `sse` and `messages`, have the same parent path. Default: `/mcp`. */
   path?: string
-  /** Who may call; everyone when left out. */
+  /** Authenticates and authorizes callers, such as `bearer()` of `edgemcp/auth`. Default: everyone may call, without a principal. */
   auth?: Auth
   /**
-   * What the endpoint has besides: `[rateLimit(), subscriptions(), tasks(), observe({ sinks })]`. The interceptor of the first plugin is outermost,
-   * and so on. Default: none.
+   * Plugins of the endpoint, such as `[rateLimit(), subscriptions(), tasks()]`. The interceptor of the first plugin is outermost. Default:
+   * none.
    */
   plugins?: readonly [...P]
-  /** `false`: no session ids and no streams, even when the Durable Objects are there. */
+  /**
+   * Settings of sessions. `false` serves all clients without sessions and streams, even if the Worker exports the Durable Objects. Default:
+   * the defaults of each setting.
+   */
   sessions?: false | SessionOptions
+  /** Limits of requests and streams. Default: the default of each limit. */
   limits?: Partial<Limits>
   /**
-   * Names this server in what it seals: session ids, request states, cursors, state handles and task ids. Servers of other identities do not
-   * accept these, even with the same keys. Default: the server's name and `path`.
+   * Name of this server in all that it seals: session ids, request states, cursors, state handles and task ids. Servers with another
+   * identity reject these values, even with the same keys. Default: the name of the server and `path`.
    */
   identity?: string
-  /** Where the Durable Objects of all classes are, those of plugins included, and under which names the Worker exports the classes. */
+  /**
+   * Placement and exported names of the Durable Objects of all classes, those of plugins included. Default: placed by Cloudflare, under
+   * their default names.
+   */
   durableObjects?: DurableObjectOptions
 }
 
+/**
+ * Places and names the Durable Objects of an endpoint.
+ *
+ * @see https://developers.cloudflare.com/durable-objects/reference/data-location/
+ */
 export type DurableObjectOptions = Placement & {
-  /** The exported name of each class, by its default name, for a Worker with more than one server: `{ McpSession: 'OtherSession' }`. */
+  /**
+   * Exported name of each class, by its default name, for a Worker with several servers: `{ McpSession: 'OtherSession' }`. Default: the
+   * default names.
+   */
   names?: Readonly<Record<string, string>>
 }
 
+/** Configures sessions. */
 export type SessionOptions = {
-  /** Milliseconds after which an idle session is over. Default one day. */
+  /** Milliseconds without a request after which a session deletes what it stored. Default: 1 day. */
   ttl?: number
-  /** How much of a stream is kept for clients that come back. */
+  /** Limits of the stored events, which clients replay after a disconnect. Default: the default of each limit. */
   log?: Partial<ReplayLimits>
 }
 
@@ -92,21 +109,31 @@ type Subscriptions = {
 
 // Interfaces, so that declaration files of Workers that export these classes can name them.
 
-/** The Durable Object class to export as `McpSession`. */
+/** Types the Durable Object class that a Worker exports as `McpSession`. */
 export interface SessionClass {
   new (ctx: DurableObjectState, env: never): Session
 }
 
-/** A Worker to export by default, and the classes that it needs exported by name. `serve()` adds those of plugins. */
+/**
+ * Holds a Worker to export by default, and the Durable Object classes to export by name. `serve()` adds those of plugins.
+ *
+ * @see https://developers.cloudflare.com/workers/runtime-apis/handlers/fetch/
+ */
 export interface McpWorker extends ServedWorker {
+  /** The Durable Object class of sessions. */
   readonly McpSession: SessionClass
 }
 
-/** The subscriptions of sessions, once an endpoint has `subscriptions()`: one class may keep the sessions of several endpoints. */
+/** The subscriptions of sessions, once an endpoint has `subscriptions()`: one class may store the sessions of several endpoints. */
 let sessionSubscriptions: typeof SessionSubscriptions | undefined
 
 /**
- * Serves a server to every MCP client there is.
+ * Serves a server over HTTP to clients of every protocol version.
+ *
+ * @param options all are optional: an endpoint without options is public, at `/mcp`
+ * @returns a Worker to export by default, with the Durable Object classes to export by name
+ * @throws Error for an invalid option, and when a plugin or `auth` rejects the declarations of the server. The message names the fix
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  *
  * @example
  * const worker = serve(server)
@@ -145,11 +172,11 @@ class ServedEndpoint {
   readonly #limiter: Limiter | undefined
   readonly #subscriptions: Subscriptions | undefined
   readonly #runtime: Runtime
-  /** What objects of other endpoints find of this one. */
+  /** What the Durable Objects of other endpoints read of this endpoint. */
   readonly #endpoint: Endpoint
   readonly #admitted: Admitted
 
-  /** @throws Error with one sentence that names the fix, from the checks of `auth` and of the plugins */
+  /** @throws Error from the checks of `auth` and of the plugins. The message names the fix */
   constructor(server: Server, options: ServeOptions, objects: EndpointObjects) {
     this.#server = server
     this.#options = options
@@ -261,7 +288,7 @@ class ServedEndpoint {
     }
   }
 
-  /** Which classes the Worker exports is known when it serves a request. */
+  /** Called at the first request, when the exports of the Worker are known. */
   #host(): Host {
     const objects = this.#objects
     const { identity, declarations, seals } = this.#runtime
@@ -306,12 +333,12 @@ class ServedEndpoint {
       listen({ message, principal, address, declarations, open: seals(principal).open, shards, options })
   }
 
-  /** `undefined` also for a Worker that has the plugin, and not its class: `reportMissingClasses` says so. */
+  /** Returns `undefined` also for a Worker with the plugin and without its class, which `reportMissingClasses` reports. */
   #exportedSubscriptions(): Subscriptions | undefined {
     return this.#objects.has('McpSubscriptions') ? this.#subscriptions : undefined
   }
 
-  /** The options that hold for a session, as a text. */
+  /** Returns the options that apply to a session, as a text. */
   #termsOf(session: string): string {
     const { ttl = 24 * 60 * 60_000, log } = this.#options.sessions || {}
     const { streamAfterMs } = { ...defaultLimits, ...this.#options.limits }
@@ -341,14 +368,15 @@ function withDevelopment(
   return { auth, plugins }
 }
 
-/** By the exported name of each class: the jurisdictions of its endpoints, and whether one of these uses it. */
+/** By the exported name of each class: the jurisdictions of its endpoints, and whether one of these endpoints uses it. */
 const classUses = new Map<string, Map<string | undefined, boolean>>()
 
 /**
- * What an object stores through others is where the endpoint says that made the class, and a Worker may export the class of any endpoint.
+ * Checks that the endpoints of a class have one jurisdiction. A Durable Object stores data through other objects in the jurisdiction of the
+ * endpoint that created its class, and a Worker may export the class of any endpoint.
  *
- * @param isUsed by calls of the endpoint. Not so the session class of an endpoint without sessions
- * @throws Error for endpoints that share a class, which one of them uses, and have different jurisdictions: data of one would leave it
+ * @param isUsed whether calls of the endpoint use the class. False for the session class of an endpoint without sessions
+ * @throws Error for different jurisdictions of a class that one of its endpoints uses: data of one would leave its jurisdiction
  */
 function checkJurisdiction(className: string, jurisdiction: string | undefined, isUsed: boolean): void {
   const uses = classUses.get(className) ?? new Map<string | undefined, boolean>()

@@ -1,13 +1,14 @@
 import type { Server } from './declarations/server.ts'
 import type { ServerInfo } from './request-hooks.ts'
 
-/** A Worker that serves a server. `serve()` returns one. */
+/** Holds a Worker that serves a server, as `serve()` returns it. */
 export interface ServedWorker {
+  /** Answers HTTP requests to the endpoint and to the routes of its plugins. */
   fetch(request: Request, env: unknown, ctx: ExecutionContext): Promise<Response>
-  /** The paths of its endpoints. */
+  /** Paths of the endpoint. */
   readonly paths: ServerInfo['paths']
-  /** The paths that its plugins answer, such as `/` of `page()`. */
+  /** Paths of the plugins, such as `/` of `page()`. */
   readonly routes: readonly string[]
-  /** The server that it serves. */
+  /** The server that the Worker serves. */
   readonly server: Server
 }

@@ -40,19 +40,19 @@ export type ScopedEvent = 'resource' | 'task'
 
 const scopedNumbers: Readonly<Record<ScopedEvent, number>> = { resource: 1, task: 2 }
 
-/** How much of a stream is kept for clients that come back. */
+/** Limits the events that a session stores, for clients that reconnect. */
 export type ReplayLimits = {
-  /** Milliseconds after its end that a finished stream can be resumed. It is deleted within twice that. Default one hour. */
+  /** Milliseconds after its end in which a stream can be resumed. Its events are deleted within twice this time. Default: 1 hour. */
   maxAgeMs: number
-  /** Notifications of one stream. Beyond it, the oldest are deleted. Default 1,000. */
+  /** Notifications of one stream. Beyond it, the oldest are deleted. Default: 1,000. */
   maxEvents: number
-  /** Characters of the notifications of one stream. Beyond it, the oldest are deleted. Default 4 million. */
+  /** Characters of the notifications of one stream. Beyond it, the oldest are deleted. Default: 4 million. */
   maxCharacters: number
-  /** Responses and input requests of one stream. Beyond it, the stream ends for a client that has not read the oldest. Default 10,000. */
+  /** Responses and input requests of one stream. Beyond it, the stream ends for a client that has not received the oldest. Default: 10,000. */
   maxResponses: number
-  /** Characters of the responses and input requests of one stream, with the same effect. Default 32 million. */
+  /** Characters of the responses and input requests of one stream, with the same effect. Default: 32 million. */
   maxResponseCharacters: number
-  /** Bytes of storage of one session. Beyond it, the oldest finished streams are deleted. Default 64 MiB. */
+  /** Bytes of storage of one session. Beyond it, the oldest finished streams are deleted. Default: 64 MiB. */
   maxStorageBytes: number
 }
 

@@ -6,13 +6,13 @@ export type CallAttempt = {
   readonly params: Params
   /** The caller that the call counts for: what `Limiter.callerOf` returned for its HTTP request. */
   readonly caller: string
-  /** Calls with the same object came in one POST, and are counted together. */
+  /** The same object for all calls of one POST, which are counted together. */
   readonly post: object
-  /** The call goes on after an input response in a session. It was counted when it began. */
+  /** Whether the call continues after an input response in a session. It was counted when it started. */
   readonly isResumed: boolean
   /** Aborted when the call is cancelled. */
   signal(): AbortSignal
-  /** Nothing of the call runs on after its signal is aborted: the Worker runs it, and its client has gone. */
+  /** Whether nothing of the call runs after its signal is aborted, because the Worker runs it and its client is disconnected. */
   readonly endsWithSignal: boolean
   /** Calls of the same session that wait for input responses. */
   parked(): readonly { readonly method: string; readonly params?: Params }[]

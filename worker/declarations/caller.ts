@@ -1,45 +1,50 @@
+/** Access to tools, resources and prompts: who sees an entry, who may use it and how often. */
 import type { Principal } from '../protocol/principal.ts'
 import type { Awaitable } from './context.ts'
 
-/** The caller of a request. */
+/** Identifies the caller of a request to functions such as `visibleTo` and `authorize`. */
 export type Caller = {
+  /** The authenticated caller; `undefined` for an anonymous caller. */
   readonly principal: Principal | undefined
 }
 
+/** Decides who sees and uses a tool, a resource or a prompt. Each definition has these options. */
 export type AccessOptions = {
   /**
-   * The scopes that a token needs to use this, all of them. A caller that lacks one does not see the entry in lists, and is refused before the
-   * handler runs. On a server without `auth`, no caller has any.
+   * OAuth scopes that the token of a caller must have, all of them. For other callers, lists omit the entry and requests for it are
+   * rejected before the handler runs. On a server without `auth`, no caller has scopes. Default: none.
    */
   scopes?: readonly string[] | undefined
-  /** How much one caller may use it. Takes a server with `rateLimit()` of `edgemcp/rate-limit`. */
+  /** Limits how much each caller uses the entry. Needs the plugin `rateLimit()` of `edgemcp/rate-limit`. Default: no limit of its own. */
   rateLimit?: RateLimit | undefined
-  /** Lists show the entry to callers that lack its scopes too, so that clients can request them. */
+  /** Lists the entry for callers that lack its scopes too, so that clients can request the scopes. Default: false. */
   listWithoutScopes?: boolean | undefined
   /**
-   * Decides by caller, never by connection, whether the entry is visible and can be used. Default: every caller. A hidden entry is answered like one that does
-   * not exist.
+   * Decides for each caller whether the entry is visible and usable. A request for a hidden entry gets the same error as one for an unknown
+   * entry. Default: visible to every caller.
    */
   visibleTo?: (caller: Caller) => Awaitable<boolean>
   /**
-   * The entry can be enabled and disabled while the server runs, by the handle that declaring it returns, and starts enabled (`true`) or
-   * disabled (`false`). Needs a server with `subscriptions()` of `edgemcp/subscriptions`, and costs one object request whenever it is listed or used.
-   * Default: the entry cannot be disabled.
+   * Lets `enable()` and `disable()` change the entry at run time, and states whether it starts enabled. Needs the plugin `subscriptions()`
+   * of `edgemcp/subscriptions`; each list or use of the entry costs one request to a Durable Object. Default: the entry is always enabled.
    */
   enabled?: boolean
 }
 
-/** How much one principal may use something, or one IP address without a principal. */
+/** Limits how much each caller uses an entry. A caller is a principal or, without one, an IP address. */
 export type RateLimit = {
-  /** How often, about: `60/m` is 60 times a minute, `10/10s` ten times in ten seconds. The platform has no other periods. */
+  /**
+   * Approximate limit per `10s` or `m` (a minute): `60/m`, `10/10s`. The Rate Limiting binding of Workers has no other periods. Default: no
+   * limit.
+   */
   readonly rate?: string
-  /** How often at most, exactly: `1000/d`; `m`, `h` and `d` are a minute, an hour and a day. */
+  /** Exact limit per `m`, `h` or `d` (a minute, an hour, a day): `1000/d`. Default: no limit. */
   readonly quota?: string
-  /** How many at a time, in the memory of one isolate: that of the Worker, or that of a session's Durable Object. */
+  /** Calls that run at the same time, counted in one isolate: in the Worker, or in the Durable Object of a session. Default: no limit. */
   readonly concurrent?: number
 }
 
-/** The access options of an entry. */
+/** The access options of a registered entry. */
 export type Guarded = {
   readonly visibleTo: AccessOptions['visibleTo']
   readonly scopes?: AccessOptions['scopes'] | undefined
@@ -48,9 +53,17 @@ export type Guarded = {
   readonly enabled?: boolean | undefined
 }
 
-/** Enables and disables an entry, for every caller and in every isolate. Subscribers get a notification that the list has changed. */
+/**
+ * Enables and disables a registered entry for all callers and in all isolates. Each change sends a list-changed notification to
+ * subscribers.
+ */
 export interface Registration {
+  /** Lists and serves the entry again. @throws Error when the entry was registered without the option `enabled` */
   enable(): Promise<void>
-  /** From now on the entry is not listed, and requests for it get the answer for an unknown name. */
+  /**
+   * Hides the entry from lists. Requests for it get the same error as an unknown name.
+   *
+   * @throws Error when the entry was registered without the option `enabled`
+   */
   disable(): Promise<void>
 }

@@ -1,13 +1,16 @@
-/** Change notifications of a server, and entries that are enabled and disabled while it runs. */
+/** Change notifications of a server, and entries that are enabled and disabled at run time. */
 import type { Change, List, Recipients } from '../protocol/changes.ts'
 
 /**
- * Where a change has been delivered, as texts. Several servers may deliver a change of a server that is mounted in them through one Durable
- * Object: the first one does, and the others leave it out.
+ * Durable Objects that have received a change, as texts. Several servers that mount one server may deliver its change through the same
+ * object: the first server delivers it, the others skip the object.
  */
 export type Delivered = Set<string>
 
-/** Delivers change notifications, and keeps what is enabled: what `subscriptions()` of `edgemcp/subscriptions` provides to an endpoint. */
+/**
+ * Delivers change notifications, and stores which entries are enabled: what `subscriptions()` of `edgemcp/subscriptions` provides to an
+ * endpoint.
+ */
 export interface Changes {
   /** Whether anything is delivered. Default `true`. */
   readonly isConnected?: boolean
@@ -19,7 +22,7 @@ export interface Changes {
   enabledOverrides(): Promise<Readonly<Record<string, boolean>>>
 }
 
-/** The changes of one server, which may have several endpoints, and be mounted in other servers: each of them delivers. */
+/** Delivers the changes of one server through each of its endpoints, and through the servers that mount it. */
 export class ChangeHub implements Changes {
   readonly #connected = new Map<unknown, Changes>()
   #waitUntil: ((work: Promise<void>) => void) | undefined
@@ -33,7 +36,7 @@ export class ChangeHub implements Changes {
     this.#connected.set(key, changes)
   }
 
-  /** @param waitUntil gets each delivery: it goes on, and its failure is reported, also when the application does not await it */
+  /** @param waitUntil gets each delivery, so that it completes and its failure is reported even if the application does not await it */
   completeWith(waitUntil: (work: Promise<void>) => void): void {
     this.#waitUntil = waitUntil
   }

@@ -1,6 +1,6 @@
 /**
- * Checks what a developer gives to a function: options with known names only, and each value of the right type. An option that is
- * ignored in silence is worst where it decides who may call.
+ * Validates the options that a developer passes to a function: no unknown names, and each value of the right type. An option that is
+ * ignored without an error is most harmful where it decides who may call.
  */
 
 /** What one option must be. */

@@ -1,4 +1,4 @@
-/** Content blocks, and how what a handler returns becomes what the protocol wants. */
+/** Content blocks, and the conversion of the value that a handler returns into the result of its method. */
 import { encodeBase64 } from '../protocol/base64.ts'
 import { McpError } from '../protocol/errors.ts'
 import { jsonText } from '../protocol/json-text.ts'
@@ -22,40 +22,102 @@ import type {
 import { checkBase64 } from './checks.ts'
 import { type Issues, issuesText, type Validator } from './schema.ts'
 
+/**
+ * Creates a text content block.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#text-content
+ *
+ * @example
+ * server.tool('sum', { description: 'Add two numbers', inputSchema: z.object({ a: z.number(), b: z.number() }) },
+ *   ({ a, b }) => [text(`${a} + ${b}`), text(String(a + b))])
+ */
 export const text = (value: string): TextContent => ({ type: 'text', text: value })
 
-/** @param data the picture's bytes, or their base64 */
+/**
+ * Creates an image content block.
+ *
+ * @param data the bytes of the image, or their base64
+ * @param mimeType the media type of the image, such as `image/png`
+ * @throws Error for a text that is not base64
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#image-content
+ *
+ * @example
+ * server.tool('logo', { description: 'Show the logo' }, async () => {
+ *   const response = await fetch('https://example.com/logo.png')
+ *   return image(new Uint8Array(await response.arrayBuffer()), 'image/png')
+ * })
+ */
 export const image = (data: string | Uint8Array, mimeType: string): ImageContent => ({
   type: 'image',
   data: asBase64(data, 'image()'),
   mimeType,
 })
 
-/** @param data the sound's bytes, or their base64 */
+/**
+ * Creates an audio content block.
+ *
+ * @param data the bytes of the recording, or their base64
+ * @param mimeType the media type of the recording, such as `audio/wav`
+ * @throws Error for a text that is not base64
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#audio-content
+ *
+ * @example
+ * server.tool('bell', { description: 'Play the bell' }, async () => {
+ *   const response = await fetch('https://example.com/bell.wav')
+ *   return audio(new Uint8Array(await response.arrayBuffer()), 'audio/wav')
+ * })
+ */
 export const audio = (data: string | Uint8Array, mimeType: string): AudioContent => ({
   type: 'audio',
   data: asBase64(data, 'audio()'),
   mimeType,
 })
 
-/** A link that the client may read. The resource need not be listed. */
+/**
+ * Creates a link to a resource that the client may read later. Lists do not need to contain the resource.
+ *
+ * @param uri the URI of the resource
+ * @param item the other members of the link: `name` is required
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#resource-links
+ *
+ * @example
+ * server.tool('report', { description: 'Write the monthly report' }, () =>
+ *   resourceLink('report://2026-07', { name: 'Report of July', mimeType: 'text/markdown' }))
+ */
 export const resourceLink = (uri: string, item: Omit<ResourceItem, 'uri'>): ResourceLink => ({
   type: 'resource_link',
   uri,
   ...item,
 })
 
-/** A resource carried inside the answer. */
+/**
+ * Creates a content block that contains a resource.
+ *
+ * @param resource the contents: `uri`, and `text` or `blob` (base64)
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#embedded-resources
+ *
+ * @example
+ * server.tool('source', { description: 'Show the source' }, () =>
+ *   embeddedResource({ uri: 'file:///main.ts', mimeType: 'text/plain', text: 'console.log(1)' }))
+ */
 export const embeddedResource = (resource: ResourceContents): EmbeddedResource => ({ type: 'resource', resource })
 
-/** A tool result with `isError`, whose text tells the model what went wrong. */
+/**
+ * Creates a tool result with `isError: true`. The model reads the message and can call the tool again with other arguments.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#error-handling
+ *
+ * @example
+ * server.tool('divide', { description: 'Divide a by b', inputSchema: z.object({ a: z.number(), b: z.number() }) },
+ *   ({ a, b }) => (b === 0 ? toolError('b must not be 0') : String(a / b)))
+ */
 export const toolError = (message: string): CallToolResult => toolResult({ content: [text(message)], isError: true })
 
-/** The tool result for what a handler threw. */
+/** Converts the value that a handler threw into a tool result with `isError: true`. */
 export const failureOf = (thrown: unknown): CallToolResult =>
   toolError(thrown instanceof Error && thrown.message !== '' ? thrown.message : 'The tool failed')
 
-/** Members of each kind of content block: texts that it must have, and what it may have besides. */
+/** Members of each kind of content block: required members with text, and optional members. */
 const blockMembers: Readonly<Record<string, { texts: readonly string[]; optional: readonly string[] }>> = {
   text: { texts: ['text'], optional: [] },
   image: { texts: ['data', 'mimeType'], optional: [] },
@@ -65,14 +127,14 @@ const blockMembers: Readonly<Record<string, { texts: readonly string[]; optional
 }
 const everyBlockHas = ['type', 'annotations', '_meta']
 
-/** Has this value what a content block must have? It may have more. */
+/** Whether a value has the required members of a content block. It may have others. */
 function isBlock(value: unknown): value is ContentBlock {
   if (!isObject(value) || typeof value.type !== 'string' || !Object.hasOwn(blockMembers, value.type)) return false
   const isComplete = blockMembers[value.type]?.texts.every((name) => typeof value[name] === 'string')
   return isComplete === true && (value.type !== 'resource' || isContents(value.resource))
 }
 
-/** A value that a handler wrote as a content block: one with other members is data of its own kind. */
+/** Whether a value has the members of a content block and no others. A value with others is data of the application. */
 function isPlainBlock(value: unknown): value is ContentBlock {
   if (!isBlock(value)) return false
   const members = blockMembers[value.type]
@@ -87,7 +149,7 @@ const isContents = (value: unknown): value is ResourceContents =>
 const hasOnly = (value: object, ...names: (readonly string[])[]): boolean =>
   Object.keys(value).every((key) => names.some((some) => some.includes(key)))
 
-/** Metadata under the protocol's own prefix is the server's to write, so data must not bring it. */
+/** Whether `_meta` has no key with a prefix that MCP reserves. Only the server may write those keys. */
 const isOwnMeta = (meta: unknown): meta is Meta | undefined =>
   meta === undefined || (isObject(meta) && !Object.keys(meta).some((key) => reservedPrefix.test(key)))
 const reservedPrefix = /^(?:[\w-]+\.)*(?:modelcontextprotocol|mcp)(?:\.[\w-]+)*\//i
@@ -96,7 +158,7 @@ const toolResultMembers = ['content', 'structuredContent', 'isError', '_meta'] a
 const promptResultMembers = ['description', 'messages', '_meta'] as const
 const resourceResultMembers = ['contents', '_meta'] as const
 
-/** Results that a constructor function made. Membership cannot be written into data, so no data can pass for one of them. */
+/** Results that a constructor function such as `toolResult` made. Data cannot imitate membership. */
 class MadeResults<R extends object> {
   readonly #results = new WeakSet<object>()
 
@@ -115,12 +177,14 @@ const promptResults = new MadeResults<GetPromptResult>()
 const resourceResults = new MadeResults<ReadResourceResult>()
 
 /**
- * Makes a full tool result, for a tool to return. `content` defaults to none.
+ * Creates a full tool result, for a handler to return. `content` defaults to an empty list.
  *
- * @throws TypeError for other members than these four, and for content that is not a list of content blocks
+ * @param result `content`, `structuredContent`, `isError` and `_meta`, all optional
+ * @throws TypeError for any other member, and for `content` that is not a list of content blocks
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool-result
  *
  * @example
- * server.tool('sold', { description: 'How much was sold' }, () =>
+ * server.tool('sold', { description: 'Count the sales' }, () =>
  *   toolResult({ content: [text('Sold 3.')], structuredContent: { sold: 3 }, _meta: { 'example.com/view': 'table' } }))
  */
 export function toolResult(result: Partial<CallToolResult>): CallToolResult {
@@ -136,9 +200,15 @@ export function toolResult(result: Partial<CallToolResult>): CallToolResult {
 }
 
 /**
- * Makes a full prompt result, for a prompt to return. `description` defaults to the prompt's own.
+ * Creates a full prompt result, for a handler to return. `description` defaults to that of the prompt.
  *
- * @throws TypeError for other members than `description`, `messages` and `_meta`
+ * @param result `messages`, and optionally `description` and `_meta`
+ * @throws TypeError for any other member, and for `messages` that is not a list
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#getting-a-prompt
+ *
+ * @example
+ * server.prompt('review', { description: 'Review code' }, () =>
+ *   promptResult({ description: 'A short review', messages: [{ role: 'user', content: text('Review my code.') }] }))
  */
 export function promptResult(result: GetPromptResult): GetPromptResult {
   const checked = taken('promptResult', result, promptResultMembers)
@@ -147,9 +217,15 @@ export function promptResult(result: GetPromptResult): GetPromptResult {
 }
 
 /**
- * Makes a full resource result, for a resource to return.
+ * Creates a full resource result, for a handler to return.
  *
- * @throws TypeError for other members than `contents` and `_meta`, and for contents without `uri` and `text` or `blob`
+ * @param result `contents`, and optionally `_meta`; each of the contents has `uri`, and `text` or `blob` (base64)
+ * @throws TypeError for any other member, and for contents without `uri`, or without `text` or `blob`
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources#reading-resources
+ *
+ * @example
+ * server.resource('note://1', { description: 'A note' }, (_, ctx) =>
+ *   resourceResult({ contents: [{ uri: ctx.uri, text: 'Buy milk' }], _meta: { 'example.com/color': 'blue' } }))
  */
 export function resourceResult(result: ReadResourceResult): ReadResourceResult {
   const checked = taken('resourceResult', result, resourceResultMembers)
@@ -158,7 +234,10 @@ export function resourceResult(result: ReadResourceResult): ReadResourceResult {
   return resourceResults.add(checked)
 }
 
-/** The members that a result may have. A result of another server may say that it is complete. @throws TypeError */
+/**
+ * Checks the members of a result, and removes `resultType: 'complete'`, which results of other servers have. @throws TypeError for any
+ * other member
+ */
 function taken<R extends object>(maker: string, result: R, names: readonly string[]): R {
   if (!isObject(result)) throw new TypeError(`${maker}() takes an object with ${listOf(names)}, not ${kindOf(result)}`)
   const { resultType, ...members } = result
@@ -179,7 +258,7 @@ function refuseUnless(isRight: boolean, problem: string): void {
 const isList = (value: unknown, is: (entry: unknown) => boolean): boolean => Array.isArray(value) && value.every(is)
 const listOf = (names: readonly string[]): string => `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
 
-/** What a value is, with an article, for errors. */
+/** Describes the type of a value for error messages, with an article. */
 function kindOf(value: unknown): string {
   if (value === null || value === undefined) return String(value)
   if (Array.isArray(value)) return 'a list'
@@ -188,11 +267,13 @@ function kindOf(value: unknown): string {
 }
 
 /**
- * What a tool returned, as a result. What `toolResult` made is one; everything else is data. Text and content blocks become
- * content, a value of a tool with an output schema becomes structured content, and other values become their JSON. An object
- * that has only the members of a tool result, each of them valid, counts as one: SDK handlers write results like that.
+ * Converts the value that a tool handler returned into a tool result.
  *
- * @throws Error when the value does not match the output schema, or has no JSON form: the model may read it
+ * A result of `toolResult` is used as it is. Text and content blocks become `content`. If the tool has an output schema, the value becomes
+ * `structuredContent`. Other values become their JSON. An object that has only members of a tool result, all of them valid, counts as a
+ * tool result, because SDK handlers return such objects.
+ *
+ * @throws Error when the value does not match the output schema or has no JSON form. The model may read the message
  */
 export async function callToolResult(
   value: unknown,
@@ -218,7 +299,7 @@ export async function callToolResult(
 
 const describesContent = ({ properties }: JsonSchema): boolean => isObject(properties) && 'content' in properties
 
-/** An object that is a tool result and cannot be more: no question, no task, nothing of the protocol's own. */
+/** Whether a value has the members of a tool result and no others: no input request, no task, no reserved `_meta`. */
 const isWrittenResult = (value: unknown): value is CallToolResult =>
   isObject(value) &&
   isPlainBlocks(value.content) &&
@@ -226,7 +307,7 @@ const isWrittenResult = (value: unknown): value is CallToolResult =>
   isOwnMeta(value._meta) &&
   hasOnly(value, toolResultMembers)
 
-/** Returns a copy: the handler's own object is not changed. */
+/** Validates the structured content of a result. Returns a copy: the object of the handler does not change. */
 async function fullResult(
   result: CallToolResult,
   output: Validator | undefined,
@@ -254,10 +335,10 @@ const brokenOutput = (name: string, issues: Issues) =>
   new Error(`Tool "${name}" returned a value that does not match its output schema: ${issuesText(issues)}`)
 
 /**
- * What a prompt returned, as messages: text and blocks are the user's. A full result is what `promptResult` made, or an object
- * that has only its members.
+ * Converts the value that a prompt handler returned into messages. Text and content blocks get the role `user`. A result of `promptResult`,
+ * or an object that has only its members, is a full result.
  *
- * @throws McpError `internal_error` for anything else
+ * @throws McpError `internal_error` for any other value
  */
 export function getPromptResult(value: unknown, description: string | undefined, name: string): GetPromptResult {
   const result: WrittenPrompt =
@@ -265,7 +346,7 @@ export function getPromptResult(value: unknown, description: string | undefined,
   return { description, ...result, messages: result.messages.map((part) => promptMessage(part, name)) }
 }
 
-/** A prompt result whose messages are still to be checked. */
+/** A prompt result whose messages have not been checked. */
 type WrittenPrompt = Omit<GetPromptResult, 'messages'> & { messages: readonly unknown[] }
 
 const isWrittenPrompt = (value: unknown): value is WrittenPrompt =>
@@ -287,9 +368,10 @@ function promptMessage(part: unknown, name: string): PromptMessage {
 }
 
 /**
- * What a resource returned, as contents. A full result is what `resourceResult` made, or an object that has only its members.
+ * Converts the value that a resource handler returned into contents. A result of `resourceResult`, or an object that has only its members,
+ * is a full result.
  *
- * @throws McpError `resource_not_found` for `undefined` and `null`; `internal_error` for what is no contents
+ * @throws McpError `resource_not_found` for `undefined`, `null` and an empty list, `internal_error` for a value that is not contents
  */
 export function readResourceResult(value: unknown, uri: string, mimeType: string | undefined): ReadResourceResult {
   const full = resourceResults.has(value) || isWrittenResource(value) ? value : undefined
@@ -306,7 +388,7 @@ const isWrittenResource = (value: unknown): value is ReadResourceResult =>
 
 const contentsMembers = ['uri', 'mimeType', 'text', 'blob', '_meta']
 
-/** Contents that may leave out what their resource says. */
+/** Contents whose `uri` and `mimeType` default to those of the resource. */
 type ContentsPart = { uri?: string; mimeType?: string; _meta?: Meta } & ({ text: string } | { blob: string })
 
 const isContentsPart = (value: unknown): value is ContentsPart =>
@@ -329,7 +411,7 @@ function contentsOf(part: unknown, uri: string, mimeType: string | undefined): R
 export const resourceNotFound = (uri: string): McpError =>
   new McpError('resource_not_found', `Resource not found: ${uri}`, { uri })
 
-/** @param maker for errors, such as `image()` */
+/** @param maker the name of the public function for errors, such as `image()` */
 function asBase64(data: string | Uint8Array, maker: string): string {
   checkBase64(maker, data)
   return typeof data === 'string' ? data : encodeBase64(data)

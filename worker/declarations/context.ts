@@ -15,9 +15,10 @@ import type {
 import type { Infer, Schema } from './schema.ts'
 import type { HandleState, KeyedState } from './state.ts'
 
+/** A value, or a promise of it. */
 export type Awaitable<T> = T | Promise<T>
 
-/** The type of a value after `JSON.parse(JSON.stringify(value))`. `never`: it has no JSON form. */
+/** Computes the type of a value after `JSON.parse(JSON.stringify(value))`. A value without a JSON form has the type `never`. */
 // biome-ignore lint/suspicious/noConfusingVoidType: an effect without a return statement returns void
 export type Jsonify<T> = T extends string | number | boolean | null | undefined | void
   ? T
@@ -36,7 +37,7 @@ export type Jsonify<T> = T extends string | number | boolean | null | undefined 
           ? { [K in keyof T]: undefined extends T[K] ? Exclude<Jsonify<T[K]>, undefined> | null : Jsonify<T[K]> }
           : { [K in keyof T]: Jsonify<T[K]> }
 
-/** A feature of clients that input requests need. */
+/** Names a client feature that an input request needs. `ctx.supports(feature)` checks it. */
 export type ClientFeature =
   | 'elicitation'
   | 'elicitation.url'
@@ -45,69 +46,78 @@ export type ClientFeature =
   | 'sampling.context'
   | 'roots'
 
-/** The user's response to a form. */
+/** Holds the response of the user to a form: `content` is validated by the schema, and present if the user accepted. */
 export type FormResult<T> =
   | { readonly action: 'accept'; readonly content: T }
   | { readonly action: 'decline' | 'cancel'; readonly content?: undefined }
 
-/** The user's response to a URL elicitation: `accept` is the consent to open the page, not its completion. */
+/**
+ * Holds the response of the user to a URL elicitation. `accept` means that the user agreed to open the page, not that the user completed
+ * it.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#response-actions
+ */
 export type UrlElicitationResult = { readonly action: 'accept' | 'decline' | 'cancel' }
 
-/** A sampling request: `prompt` is short for one user message of text. */
+/** Describes a sampling request. `prompt` is short for one user message with text; otherwise pass `messages`. */
 export type SamplingRequest = Omit<CreateMessageParams, 'messages'> &
   ({ prompt: string; messages?: undefined } | { messages: SamplingMessage[]; prompt?: undefined })
 
-/** The message of the client's model; `text` is its text blocks, concatenated. */
+/** Holds the message of the client's model. `text` concatenates its text blocks. */
 export type SamplingResult = CreateMessageResult & { readonly text: string }
 
-/** The result of any input response, as the client sent it and not validated. */
+/** Holds the result of an input response as the client sent it, without validation. */
 export type InputResponse = Partial<ElicitResult> & Partial<CreateMessageResult> & { readonly roots?: readonly Root[] }
 
+/** Configures an input request. */
 export type AskOptions = {
-  /** Milliseconds that the client has to respond; then the call ends. Default and maximum: a day. */
+  /** Milliseconds that the client has to respond. After that, the call ends with an error. Default and maximum: 1 day. */
   timeout?: number
 }
 
+/** Configures a URL elicitation. */
 export type UrlElicitationOptions = AskOptions & {
   /**
-   * The call cannot go on before the user has completed the page: a 2025-11-25 client gets the error `-32042` and repeats its request
-   * afterwards, instead of an elicitation while the call waits. Check in your own state whether the user has completed it before you call
-   * `elicitUrl`. Default: `false`.
+   * Rejects the call until the user has completed the page. A client of 2025-11-25 gets the error -32042 and repeats its request
+   * afterwards; clients of later versions get an ordinary input request. Check in your own state whether the user has completed the page
+   * before you call `elicitUrl`. Default: false.
    *
    * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
    */
   required?: boolean
 }
 
+/** Gives a handler access to its caller, its client and its call. Handlers receive it as their second argument. */
 export interface Context {
-  /** Aborted when the client cancels the call, or, in stateless revisions, closes its connection. */
+  /** Aborted when the client cancels the call. In protocol versions without sessions, also when the client closes its connection. */
   readonly signal: AbortSignal
-  /** The authenticated caller; `undefined` on a server without `auth`. */
+  /** The authenticated caller; `undefined` for an anonymous caller. */
   readonly principal: Principal | undefined
   /** The session of the call; `undefined` in protocol versions without sessions. */
   readonly session: { readonly id: string } | undefined
-  /** The name and version that the client gives itself. For display only: they are not authenticated. */
+  /** The name and version that the client reports. They are not authenticated: use them for display only. */
   readonly client: Implementation | undefined
   /**
-   * The id of the JSON-RPC request, as its client chose it: unique among the requests that are open in a session. In stateless
-   * revisions each round is a request with an id of its own. `undefined` in a run of a task.
+   * The id of the JSON-RPC request, which the client chose. It is unique among the open requests of a session. In protocol versions without
+   * sessions, each round is a request with its own id. `undefined` while a task runs.
    */
   readonly requestId: RequestId | undefined
-  /** The request's `_meta`. */
+  /** The `_meta` of the request. */
   readonly meta: Readonly<Meta>
 
-  /** Whether the client declared the feature. An input request for another one throws. */
+  /** Returns whether the client declared the feature. An input request that needs an undeclared feature throws. */
   supports(feature: ClientFeature): boolean
 
   /**
-   * Asks the user to fill in a form and waits for the response, in every protocol version that has elicitation.
+   * Asks the user to fill in a form, and resolves with the response.
    *
-   * The handler runs again from its start for each response: code before it runs once per round, so put side effects into `once`. Keys are
-   * unique in a handler.
+   * The handler runs again from its start for each response, and code before the `await` runs in every round: put side effects into `once`.
    *
-   * @param key identifies the input request in this call
+   * @param key identifies the input request; unique in the call
+   * @param message explains to the user what to fill in
    * @param schema an object of plain fields: text, numbers, booleans, choices
-   * @throws McpError `missing_client_capability` when the client does not support it
+   * @throws McpError `missing_client_capability` when the client does not support forms
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#form-mode-elicitation-requests
    */
   elicit<const S extends Schema>(
     key: string,
@@ -117,12 +127,14 @@ export interface Context {
   ): Promise<FormResult<Infer<S>>>
 
   /**
-   * Asks the user to open a page, for what must not pass through the client: passwords, payments, consent of other sites. The page must
-   * authenticate the user by itself: it may be another user than that of this call.
+   * Asks the user to open a page, for data that must not pass through the client: passwords, payments, consent to other sites. The page
+   * must authenticate the user itself, because its visitor may be another user than the caller.
    *
-   * @param url https, without anything personal in it and without a login of its own
-   * @throws McpError `missing_client_capability` when the client does not support it
-   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode
+   * @param key identifies the input request; unique in the call
+   * @param message explains to the user why to open the page
+   * @param url an https URL without personal data and credentials
+   * @throws McpError `missing_client_capability` when the client does not support URL elicitation
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#url-mode-elicitation-requests
    */
   elicitUrl(
     key: string,
@@ -131,86 +143,108 @@ export interface Context {
     options?: UrlElicitationOptions,
   ): Promise<UrlElicitationResult>
 
-  /** Notifies the client that the user has completed the page of a URL elicitation. Not every protocol version has this notification. */
+  /**
+   * Notifies the client that the user has completed the page of a URL elicitation. Does nothing in protocol versions without this
+   * notification.
+   */
   elicitationComplete(key: string): void
 
   /**
-   * Requests a message of the client's model.
+   * Requests a message from the client's model.
    *
-   * @throws McpError `missing_client_capability` when the client does not support it; ClientError when it responds with an error
+   * @throws McpError `missing_client_capability` when the client does not support sampling; ClientError when the client responds with an
+   * error
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/sampling
    */
   sample(key: string, request: SamplingRequest, options?: AskOptions): Promise<SamplingResult>
 
   /**
-   * Requests the roots of the client: the folders that it works in.
+   * Requests the roots of the client: the folders that the user works in.
    *
-   * @throws McpError `missing_client_capability` when the client does not support it; ClientError when it responds with an error
+   * @param key identifies the input request. Default: `roots`
+   * @throws McpError `missing_client_capability` when the client does not support roots; ClientError when the client responds with an error
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/roots
    */
   roots(key?: string): Promise<readonly Root[]>
 
   /**
-   * Sends input requests as they are in the protocol, and ends the round. The handler runs again with the responses, which `inputResponse`
+   * Sends input requests as the protocol defines them, and ends the round. The handler runs again with the responses, which `inputResponse`
    * returns. A key that is requested again needs another response.
    *
    * @param requests by key, at least one
-   * @returns never: `return` it, so that the types know too
-   * @throws McpError `missing_client_capability` when the client does not support one of them
+   * @returns a promise that never resolves: `return` it, so that TypeScript sees the end of the handler
+   * @throws McpError `missing_client_capability` when the client does not support one of the requests
    * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
    */
   requestInput(requests: Readonly<Record<string, InputRequest>>, options?: AskOptions): Promise<never>
 
   /**
-   * Returns the result of an input response, as the client sent it and not validated: `undefined` when there is none yet.
+   * Returns the result of an input response as the client sent it, without validation; `undefined` before the response.
    *
    * @throws ClientError when the client responded with an error
    */
   inputResponse(key: string): InputResponse | undefined
 
   /**
-   * Runs a side effect once in a call, in whichever round. Each round gets the same result: what the effect returned, after
-   * `JSON.parse(JSON.stringify(value))`. A `Date` becomes a string, as the type says.
+   * Runs a side effect once per call, however often the handler runs. Every round gets the stored result of the effect, after
+   * `JSON.parse(JSON.stringify(value))`: a `Date` becomes a string.
    *
-   * @throws TypeError for a result that has no JSON form, such as a `Map`; the message names the key
+   * @param key identifies the effect; unique in the call
+   * @throws TypeError for a result without a JSON form, such as a `Map`. The message names the key
    */
   once<T>(key: string, effect: () => Awaitable<T>): Promise<Jsonify<T>>
 
   /**
-   * Opens state that outlives the call, declared with `edgemcp/state`: of this session, user or tenant, or found by a handle. Each of its
-   * operations is a transaction, and runs again in each round: put those that write into `once`.
+   * Opens state that outlives the call, declared with `edgemcp/state`: that of the session, the user or the tenant, or that of a handle.
+   * Each operation is a transaction, and runs in each round: put operations that write into `once`.
    *
-   * @throws McpError `internal_error` when this call has no such session, user or tenant; `invalid_handle`, from the
-   * operations, for a handle that was not made here for this principal, or has lapsed
+   * @param of the declaration of the state
+   * @throws McpError `internal_error` when the call has no session, user or tenant. Operations throw `invalid_handle` for a handle that has
+   * expired or was created for another principal or server
    */
   state<T>(of: KeyedState<T>): T
   state<T>(of: HandleState<T>, handle: string): T
 
-  /** Creates a handle. Nothing is stored until it is used. */
+  /** Creates a handle for state of its own. Nothing is stored before its first use. */
   createHandle(of: HandleState<unknown>): Promise<string>
 
   /**
-   * Waits for any time. A task is not in memory meanwhile; other calls wait in memory, and keep their connection open.
+   * Waits for a duration. A task leaves memory meanwhile; any other call waits in memory and keeps its connection open.
    *
-   * A handler that runs again sleeps until the moment that is stored under the key, so keys are unique among the sleeps of a handler. Not
-   * inside `once`.
+   * The end of the sleep is stored under the key. A handler that runs again sleeps until that time. Do not sleep inside `once`.
    *
-   * @param key identifies the sleep in this call
+   * @param key identifies the sleep; unique among the sleeps of the call
    * @param duration milliseconds, or a text such as `2s`, `10m`, `1h`, `7d`
+   * @throws Error for an invalid duration, a repeated key, and a sleep inside `once`
+   *
    * @example await ctx.sleep('overnight', '8h')
    */
   sleep(key: string, duration: number | string): Promise<void>
 
-  /** Waits like `sleep`, until a moment: a `Date`, or milliseconds since 1970. */
+  /**
+   * Waits like `sleep`, until a time: a `Date`, or milliseconds since 1970. @throws Error for an invalid time, a repeated key, and a sleep
+   * inside `once`
+   */
   sleepUntil(key: string, moment: number | { valueOf(): number }): Promise<void>
 
-  /** Sends a progress notification, if the client sent a progress token. A value that does not increase is not sent. */
+  /**
+   * Sends a progress notification if the client sent a progress token. Values that do not increase are not sent.
+   *
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/progress
+   */
   progress(progress: number, total?: number, message?: string): void
 
-  /** Sends a log message to the client, if its log level allows it. No secrets, no personal data. */
+  /**
+   * Sends a log message to the client if its log level includes it. Do not log secrets or personal data.
+   *
+   * @param data any JSON value
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging
+   */
   log(level: LogLevel, data: unknown, logger?: string): void
 
   /**
-   * Ends the event stream of this call, and not the call: a client of 2025-11-25 resumes it after `retryMs` milliseconds and gets the rest. Default: when the
-   * client chooses. Does nothing for other clients, because they would lose the result.
+   * Closes the event stream of the call, while the call continues. A client of 2025-11-25 resumes the stream after `retryMs` milliseconds;
+   * without `retryMs`, the client decides when. Does nothing for other clients, which would lose the result.
    *
    * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#sending-messages-to-the-server
    */

@@ -1,4 +1,4 @@
-/** What a server declares. */
+/** The declarations of a server: its tools, resources, prompts, interceptors and methods. */
 import type { Principal } from '../protocol/principal.ts'
 import type { Revision } from '../protocol/revision.ts'
 import type { Params } from '../protocol/types.ts'
@@ -11,22 +11,22 @@ import type { FixedResource, Resource, TemplateResource } from './resource.ts'
 import type { Open, ServerOptions } from './server.ts'
 import type { Tool } from './tool.ts'
 
-/** Topics of a `subscriptions/listen` beyond the changes of lists and resources. */
+/** Topics of a `subscriptions/listen` besides the changes of lists and resources. */
 export type ExtraSubscription = {
-  /** The part of the filter that is honoured. */
+  /** The part of the filter that the server supports. */
   readonly filter: Params
   readonly topics: readonly string[]
-  /** Called once the stream is open. @param shard the Subscriptions object that serves it */
+  /** Called once the stream is open. @param shard the Subscriptions object that serves the stream */
   onOpened(shard: number): Promise<void>
 }
 
-/** Capabilities that a server declares in `initialize`, where a version has names of its own for what is an extension in others. */
+/** Returns capabilities for `initialize`, for protocol versions that declare as a capability what others declare as an extension. */
 export type ReadCapabilities = (revision: Revision, principal: Principal | undefined) => Awaitable<Params>
 
-/** What has a handler, as lists show it. */
+/** The listed form of an entry that has a handler. */
 export type HandlerItem = Tool['item'] | Prompt['item'] | Resource['item']
 
-/** What a plugin puts around the handler of one step. */
+/** Wraps the handler of one step: see `Plugin.instrument`. */
 export interface Instrumented {
   readonly context: Context
   /** Runs the handler of a tool, a prompt or a resource. */
@@ -35,27 +35,33 @@ export interface Instrumented {
   end(): void
 }
 
-/** Everything that a server declares, in the order of its declaration, with what the plugins of an endpoint add. Nothing outside this folder writes it. */
+/** Lists all that a server declares, in the order of registration, with the additions of the plugins of an endpoint. Read-only. */
 export interface Declarations {
+  /** The options of `createServer()`. */
   readonly options: ServerOptions
+  /** Tools, by name. */
   readonly tools: ReadonlyMap<string, Tool>
+  /** Resources with a fixed URI, by URI. */
   readonly resources: ReadonlyMap<string, FixedResource>
+  /** Templates of resources, by template. */
   readonly templates: ReadonlyMap<string, TemplateResource>
+  /** Prompts, by name. */
   readonly prompts: ReadonlyMap<string, Prompt>
-  /** Servers whose tools, resources and prompts this server has as well. */
+  /** Servers whose tools, resources and prompts this server also offers: those of `proxy()`. */
   readonly forwarded: readonly Forwarded[]
-  /** Experimental capabilities to declare, by name: those of the options, and those of mounted servers. */
+  /** Experimental capabilities, by name: those of the options and of mounted servers. */
   readonly experimental: Readonly<Record<string, Params>> | undefined
-  /** Settings of extensions, by name; `undefined`: there are none. */
+  /** Settings of extensions, by name; `undefined` without extensions. */
   readonly extensions: Readonly<Record<string, Params>> | undefined
+  /** Returns the capabilities that plugins add to `initialize`; `undefined` without such plugins. */
   readonly capabilities: ReadCapabilities | undefined
-  /** What extensions answer, by method: each an engine's `Method`. They come before those of the protocol. */
+  /** Methods of extensions and plugins, by name: each is a `Method`. They precede those of the protocol. */
   readonly methods: ReadonlyMap<string, unknown>
-  /** Run around every step of every call, the first one outermost. */
+  /** Interceptors, outermost first. */
   readonly interceptors: readonly Interceptor[]
-  /** Grows with each declaration, so that what is computed from declarations can be cached. */
+  /** Increases with each registration, so that values computed from declarations can be cached. */
   readonly version: number
-  /** Reads the other filters of `subscriptions/listen`: see `Plugin.subscriptionTopics`. */
+  /** Reads additional filters of `subscriptions/listen`: see `Plugin.subscriptionTopics`. */
   readonly subscriptionFilters?:
     | ((params: Params, open: Open, principal: Principal | undefined) => Promise<ExtraSubscription | undefined>)
     | undefined
@@ -75,7 +81,7 @@ export type EntryOf<K extends EntryKind> = Entries[K]
 /** The lists of a server, by name. */
 type EntryMaps = { readonly [K in EntryKind]: Map<string, Entries[K]> }
 
-/** Declarations in the making. Only a `Server`, and the functions of `extend.ts`, add to them. */
+/** Declarations that can still change. Only a `Server` and the functions of `extend.ts` add to them. */
 export class DeclarationsDraft implements Declarations, EntryMaps {
   readonly options: ServerOptions
   readonly tools = new Map<string, Tool>()
@@ -108,13 +114,13 @@ const addTo = <K extends EntryKind>(lists: EntryMaps, kind: K, name: string, ent
 
 const drafts = new WeakMap<object, DeclarationsDraft>()
 
-/** Lets `draftOf` find the draft of a server. */
+/** Makes the draft of a server available to `draftOf`. */
 export const registerDraft = (server: object, draft: DeclarationsDraft): void => void drafts.set(server, draft)
 
 /**
- * Returns the declarations of a server, for a module that adds to them while `server.use()` runs it.
+ * Returns the declarations of a server, for a module that adds to them while `server.use()` calls it.
  *
- * @throws Error for the server that a plugin is given: it is read-only
+ * @throws Error for the server that a plugin receives, which is read-only
  */
 export function draftOf(server: object): DeclarationsDraft {
   const draft = drafts.get(server)

@@ -1,6 +1,6 @@
 /**
- * The endpoints of this isolate. One server may have several, each with an auth and limits of its own, so their options are not kept
- * with the server. Work that outlives its request stores the key of the endpoint that admitted it.
+ * The endpoints of this isolate. One server may have several, each with its own auth and limits, so their options are not stored with the
+ * server. Work that outlives its request stores the key of the endpoint that admitted it.
  */
 import { BoundedMap } from '../protocol/bounded-map.ts'
 import { McpError } from '../protocol/errors.ts'
@@ -17,27 +17,27 @@ export type Endpoint = {
   readonly plugins: readonly string[]
 }
 
-/** What an endpoint says about a call that it admitted, for objects in whose isolate the endpoint may be unknown. */
+/** Describes the endpoint that admitted a call, for Durable Objects in whose isolate the endpoint may not exist. */
 export type Admitted = {
-  /** Of the endpoint: see `endpointKey`. */
+  /** Key of the endpoint: see `endpointKey`. */
   readonly endpoint: string
   /** The name of the server that the endpoint serves. A Worker of an older release leaves it out. */
   readonly serverName?: string
   readonly storedClaims: readonly string[]
-  /** The auth has `reauthorize`, so a task of this call may not run without. */
+  /** Whether the auth has `reauthorize`: a task of this call must not run without it. */
   readonly isReauthorized: boolean
-  /** The endpoint counts rounds of calls. */
+  /** Whether the endpoint counts rounds of calls. */
   readonly isLimited: boolean
-  /** Milliseconds that handlers of the endpoint may run; left out: no limit. */
+  /** Milliseconds that a handler may run. Default: no limit. */
   readonly handlerTimeMs?: number | undefined
   /** Names of its plugins. A Worker of an older release leaves it out. */
   readonly plugins?: readonly string[]
 }
 
-/** Endpoints made on demand, such as those of `routeByTenant`, are made again when a request needs them again. */
+/** Endpoints that are created on demand, such as those of `routeByTenant`, are created again when a request needs them. */
 const endpoints = new BoundedMap<string, Endpoint>({ maxEntries: 10_000 })
 
-/** @param tenant of an auth that admits one tenant only: such endpoints may have one identity */
+/** @param tenant the tenant of an auth that admits one tenant only: such endpoints may have the same identity */
 export const endpointKey = (identity: string, tenant: string | undefined): string =>
   JSON.stringify([identity, tenant ?? null])
 
@@ -70,11 +70,11 @@ export const storingTerms = (
 })
 
 /**
- * What counts calls in a session. The limits of the endpoint that admitted the call or, where it was not made in this isolate, those of the
- * endpoint whose class keeps the session.
+ * Returns the function that counts the calls of a session: that of the endpoint that admitted the call or, if this isolate does not have
+ * that endpoint, that of the endpoint whose class stores the session.
  *
- * @param countRound of the endpoint whose class keeps the session
- * @throws McpError when that one has none: whether the other is known here may change from request to request
+ * @param countRound of the endpoint whose class stores the session
+ * @throws McpError when `countRound` is missing: whether this isolate has the other endpoint can change from request to request
  */
 export function countRoundFor(
   admitted: Admitted | undefined,
@@ -89,11 +89,11 @@ export function countRoundFor(
 }
 
 /**
- * The server, with the plugins of the endpoint that admitted a call, for an object whose class is of another endpoint.
+ * Returns the server, with the plugins of the endpoint that admitted a call, for a Durable Object whose class belongs to another endpoint.
  *
  * @param own the endpoint of the class
- * @throws McpError `internal_error` when the other endpoint has another server, or was not made in this isolate and has other plugins: the call
- * would run without them
+ * @throws McpError `internal_error` when the other endpoint has another server, or does not exist in this isolate and has other plugins,
+ * without which the call would run
  */
 export function serverFor(
   admitted: Pick<Admitted, 'endpoint' | 'serverName' | 'plugins'> | undefined,
@@ -119,10 +119,10 @@ export function serverFor(
 }
 
 /**
- * Checks that a call of an endpoint that was not made in this isolate can run with the plugins of the endpoint of a class.
+ * Checks that a call of an endpoint that does not exist in this isolate can run with the plugins of the endpoint of a class.
  *
- * @param plugins of the other endpoint; `undefined`: a Worker of an older release sent the call
- * @throws McpError `internal_error` when they are others
+ * @param plugins of the other endpoint; `undefined` when a Worker of an older release sent the call
+ * @throws McpError `internal_error` when the plugins differ
  */
 export function refuseOtherPlugins(
   plugins: readonly string[] | undefined,

@@ -1,5 +1,5 @@
 /**
- * Schemas of questions: one flat object of plain fields, so that every client can draw it as a form.
+ * Schemas of forms: one flat object of plain fields, which every client can show.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
  */
@@ -10,10 +10,10 @@ import { type JsonSchemaReader, readSchema, type Schema, type Validator } from '
 const forms = new WeakMap<object, Validator>()
 
 /**
- * Reads the schema of a question.
+ * Reads the schema of a form.
  *
- * @param asker for errors: whose schema it is
- * @throws Error when it has a field that no form can show; the message names it
+ * @param asker the owner of the schema, for errors
+ * @throws Error when a form cannot show one of the fields. The message names the field
  */
 export function readForm(schema: Schema, asker: string, reader?: JsonSchemaReader): Validator {
   let form = forms.get(schema)

@@ -1,42 +1,63 @@
-/** Functions around every step of every call. */
+/** Interceptors: functions around every step of every call. */
 import type { Principal } from '../protocol/principal.ts'
 import type { Implementation, Params } from '../protocol/types.ts'
 import type { Awaitable } from './context.ts'
 import type { Admitted } from './endpoints.ts'
 import type { Outcome } from './outcome.ts'
 
-/** One step of a call, as an interceptor sees it. */
+/** Describes one step of a call to an interceptor. */
 export interface CallInfo {
+  /** The JSON-RPC method, such as `tools/call`. */
   readonly method: string
-  /** As the client sent them, or as an outer interceptor changed them. */
+  /** The params that the client sent, or those of an outer interceptor. */
   readonly params: Params
-  /** The date of the protocol version that the client speaks. */
+  /** The protocol version of the client, such as `2025-11-25`. */
   readonly protocolVersion: string
+  /** The authenticated caller; `undefined` for an anonymous caller. */
   readonly principal: Principal | undefined
+  /** The name and version that the client reports; not authenticated. */
   readonly client: Implementation | undefined
+  /** The session of the call; `undefined` in protocol versions without sessions. */
   readonly session: { readonly id: string } | undefined
-  /** The step runs a task that an earlier call has created. */
+  /** Whether the step runs a task that an earlier call created. */
   readonly isTask: boolean
-  /** What its endpoint stores with the call; `undefined` for a call that runs again after its Durable Object was lost, and for a task. */
+  /**
+   * Data about the endpoint that received the call, for Durable Objects. `undefined` for a task, and for a call that runs again after its
+   * Durable Object was lost.
+   */
   readonly admitted: Admitted | undefined
-  /** Aborted when the client cancels the call or closes its connection, or when an outer interceptor aborts the signal that it gave. */
+  /**
+   * Aborted when the client cancels the call or closes its connection, and when an outer interceptor aborts the signal that it passed to
+   * `next`.
+   */
   readonly signal: AbortSignal
 }
 
 /**
- * Runs the rest: the interceptors further in, then the handler. The handler starts within this call, so that an `AsyncLocalStorage` reaches it.
+ * Runs the inner interceptors, then the handler. The handler starts inside this call, so that an `AsyncLocalStorage` reaches it.
  *
- * @param params instead of those of the call; the scopes that they need are checked
- * @param options `signal`: the signal of the rest. When the interceptor aborts it, the step ends with its reason, and sends nothing more
- * @returns the outcome of the step. It settles however the step ends
- * @throws McpError, or what an inner interceptor throws
+ * @param params replace those of the call; their scopes are checked. Default: unchanged
+ * @param options `signal` replaces the signal of the inner steps. When the interceptor aborts it, the step rejects with its reason and
+ * sends nothing more
+ * @returns the outcome of the step
+ * @throws McpError, or any error of an inner interceptor; Error when an interceptor calls it twice
  */
 export type Next = (params?: Params, options?: { readonly signal?: AbortSignal }) => Promise<Outcome>
 
 /**
- * Wraps every step of every call. A call that needs input has a step for each round, and a task has a step for each of its runs.
+ * Wraps every step of every call. A call that needs input has a step per round; a task has a step per run.
  *
- * @returns what `next` returned, or a result instead
- * @throws McpError for an error that the client gets; anything else is an internal error
+ * @returns the outcome of `next`, or an outcome of its own
+ * @throws McpError to send an error to the client; any other error becomes `internal_error`
+ *
+ * @example
+ * const measure: Interceptor = async (call, next) => {
+ *   const startMs = Date.now()
+ *   try {
+ *     return await next()
+ *   } finally {
+ *     console.log(call.method, Date.now() - startMs)
+ *   }
+ * }
  */
 export type Interceptor = (call: CallInfo, next: Next) => Awaitable<Outcome>

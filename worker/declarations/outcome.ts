@@ -1,40 +1,47 @@
-/** What one step of a call ends with, and what the next step needs of it. */
+/** The outcome of one step of a call, and the data that the next step needs. */
 import type { InputRequest, Result } from '../protocol/types.ts'
 
-/** What a client answered to an input request. */
+/** The response of a client to an input request. */
 export type Answer =
   | { readonly result: unknown }
   | { readonly error: { code: number; message: string; data?: unknown } }
 
-/** What a call has learned so far. JSON: a client carries it sealed, or a Durable Object stores it. */
+/** Holds what earlier rounds of a call stored. It is JSON: a client carries it sealed, or a Durable Object stores it. */
 export type Journal = {
+  /** Input responses, by the key of their request. */
   readonly answers: Readonly<Record<string, Answer>>
-  /** Results of `once` effects, by key; boxed, so that one without a result counts as done. */
+  /** Results of `once`, by key. Each is boxed, so that an effect without a result counts as done. */
   readonly effects: Readonly<Record<string, { readonly value?: unknown }>>
-  /** How many notifications earlier rounds have sent. */
+  /** Notifications that earlier rounds have sent. */
   readonly notificationsSent: number
-  /** The SHA-256 of each input request, by key, so that an answer never counts for another one. */
+  /** SHA-256 of each input request, by key, so that a response never counts for another request. */
   readonly requestFingerprints: Readonly<Record<string, string>>
-  /** How many rounds have ended with input requests. */
+  /** Rounds that have ended with input requests. */
   readonly rounds: number
-  /** How many of the last rounds, one after another, had no use for any answer. */
+  /** Latest rounds, in a row, that used no response. */
   readonly unusedRounds: number
 }
 
-/** The step has a result. `cause`: what the handler of the tool threw, if the result has `isError`. */
+/** Ends a step with a result. `cause` is the value that the handler of a tool threw, if the result has `isError`. */
 export type ResultOutcome = { readonly type: 'result'; readonly result: Result; readonly cause?: unknown }
 
-/** The handler needs input of the client: the call goes on with its answers, in another step. */
+/**
+ * Ends a step with input requests. The call continues in another step, with the responses of the client.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
+ */
 export type InputRequiredOutcome = {
   readonly type: 'input_required'
   /** The open input requests, by key. */
   readonly inputRequests: Readonly<Record<string, InputRequest>>
+  /** Input responses and results of `once` for the next step. Pass it on unchanged. */
   readonly journal: Journal
-  /** Milliseconds until an answer is too late. */
+  /** Milliseconds until a response is too late. */
   readonly answerTimeoutMs: number
 }
 
-/** A task sleeps: it goes on in another step, not before `untilMs` (milliseconds since 1970). */
+/** Ends a step of a task that sleeps. The task continues in another step, not before `untilMs` (milliseconds since 1970). */
 export type SuspendedOutcome = { readonly type: 'suspended'; readonly untilMs: number }
 
+/** Describes how a step of a call ends: with a result, with input requests, or with a sleep. */
 export type Outcome = ResultOutcome | InputRequiredOutcome | SuspendedOutcome

@@ -1,3 +1,4 @@
+/** Prompts: their definition, and the registered entry. */
 import { isObject } from '../protocol/jsonrpc.ts'
 import type {
   ContentBlock,
@@ -21,27 +22,38 @@ import {
   type Validator,
 } from './schema.ts'
 
+/**
+ * Defines a prompt.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts#prompt
+ */
 export type PromptDefinition<A extends Schema | undefined> = AccessOptions & {
+  /** Name for users. Default: none. */
   title?: string
+  /** Explains to users what the prompt is for. */
   description: string
-  /** What the prompt takes: an object of texts. */
+  /** The schema of the arguments: an object of texts. Default: the prompt has no arguments. */
   argsSchema?: A
-  /** Completes arguments. */
+  /** Completes arguments while the user types, by argument. Default: none. */
   complete?: Completions<PromptTexts<A>>
+  /** Icons for users. Default: none. */
   icons?: Icon[]
+  /** Metadata for clients, sent unchanged. Default: none. */
   _meta?: Meta
 }
 
+/** The validated arguments of a prompt. */
 export type PromptInput<A> = [A] extends [Schema] ? Infer<A> : Record<string, never>
 
-/** What clients send: every argument is a text, whatever the schema makes of it. */
+/** The arguments as clients send them: texts, before validation. */
 export type PromptTexts<A> = [A] extends [Schema] ? { [K in keyof InferInput<A>]: string } : Record<string, never>
 
 type PromptPart = string | ContentBlock | PromptMessage
 
-/** What a prompt may return: text or blocks that the user says, messages, or a full result. */
+/** What a prompt handler may return: text or content blocks with the role `user`, messages, or a full result. */
 export type PromptReturn = PromptPart | readonly PromptPart[] | GetPromptResult
 
+/** Runs a prompt. Gets the validated arguments, and returns text, content blocks, messages or a full result. */
 export type PromptHandler<A> = (args: PromptInput<A>, ctx: Context) => Awaitable<PromptReturn>
 
 /** A registered prompt. */
@@ -52,11 +64,11 @@ export type Prompt = Guarded & {
   readonly handler: (args: unknown, ctx: Context) => unknown
 }
 
-/** A definition whose completers get the values of any arguments. */
+/** A definition whose completers accept the values of any arguments. */
 export type AnyPromptDefinition = Omit<PromptDefinition<Schema | undefined>, 'complete'> &
   Partial<Pick<Prompt, 'complete'>>
 
-/** @throws Error with one sentence that names the fix */
+/** Reads the schema of a prompt, and builds its entry. @throws Error for an invalid schema. The message names the fix */
 export function definePrompt(
   name: string,
   definition: AnyPromptDefinition,

@@ -1,3 +1,4 @@
+/** Resources and templates: their definition, and the registered entry. */
 import type {
   Annotations,
   Caching,
@@ -11,46 +12,65 @@ import { type TemplateVariables, type UriTemplate, uriTemplate } from '../protoc
 import type { AccessOptions, Caller, Guarded } from './caller.ts'
 import type { Awaitable, Context } from './context.ts'
 
-/** Completes one variable or argument, from what has been typed so far, the values of the others that are known, and the caller. */
+/**
+ * Completes one variable or argument. Gets the text typed so far, the other values that are known, and the caller.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/completion
+ */
 export type Completer<Others> = (
   prefix: string,
   context: Partial<Others>,
   caller: Caller,
 ) => Awaitable<readonly string[] | { values: readonly string[]; total?: number; hasMore?: boolean }>
 
+/** Completers, by variable or argument. */
 export type Completions<Values> = { [K in keyof Values]?: Completer<Values> }
 
-/** One resource of a template, as listed: its variables, and what is different from the template. */
+/** A listed resource of a template: its variables, and the members that differ from the template. */
 export type ListedResource<V> = V & Partial<Omit<ResourceItem, 'uri' | keyof V>>
 
+/**
+ * Defines a resource or a template of resources.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources#resource
+ */
 export type ResourceDefinition<U extends string> = AccessOptions & {
-  /** Defaults to the URI or template. */
+  /** Name of the resource. Default: its URI or template. */
   name?: string
+  /** Name for users. Default: none. */
   title?: string
+  /** Explains what the resource contains. */
   description: string
+  /** Media type of the contents, such as `text/markdown`. Default: none. */
   mimeType?: string
-  /** Bytes, of a fixed resource. */
+  /** Bytes of the contents, for a fixed URI. Default: none. */
   size?: number
+  /** Hints for clients: audience, priority, last change. Default: none. */
   annotations?: Annotations
+  /** Icons for users. Default: none. */
   icons?: Icon[]
+  /** Metadata for clients, sent unchanged. Default: none. */
   _meta?: Meta
-  /** How long a client may keep what it read. */
+  /** How long clients may cache the contents: `ttlMs` milliseconds, for one user (`private`) or for all (`public`). Default: no caching. */
   caching?: Caching
   /**
-   * Decides by its variables whether a caller may read and subscribe to a resource of the template. Default: every caller that sees the template.
-   * What it hides is answered like something that does not exist.
+   * Decides for the variables of a template whether the caller may read and subscribe to the resource. A rejected resource gets the same
+   * error as an unknown one. Default: every caller that sees the template.
    */
   authorize?: (caller: Caller, variables: TemplateVariables<U>) => Awaitable<boolean>
-  /** The resources of a template that are worth listing. */
+  /** Returns the resources of a template for `resources/list`. Default: none are listed. */
   list?: (caller: Caller) => Awaitable<readonly ListedResource<TemplateVariables<U>>[]>
   /**
-   * Completes a template's variables. Once all others are known, values of resources that `authorize` hides from the caller are
-   * left out; until then the completer decides what the caller may know.
+   * Completes variables of a template while the user types, by variable. Once all other variables are known, values whose resource
+   * `authorize` rejects are omitted; before that, the completer decides what the caller may see. Default: none.
    */
   complete?: Completions<TemplateVariables<U>>
 }
 
-/** What a resource may return: text, bytes, contents, several of them, a full result; nothing when it does not exist. */
+/**
+ * What a resource handler may return: text, bytes, contents, a list of these, or a full result; `undefined` or `null` if the resource does
+ * not exist.
+ */
 export type ResourceReturn = ResourcePart | readonly ResourcePart[] | ReadResourceResult | undefined | null
 
 type ResourcePart =
@@ -59,6 +79,10 @@ type ResourcePart =
   | ArrayBuffer
   | ({ uri?: string; mimeType?: string; _meta?: Meta } & ({ text: string } | { blob: string }))
 
+/**
+ * Reads a resource. Gets the variables of the template, and returns text, bytes, contents or a full result; `undefined` or `null` if the
+ * resource does not exist.
+ */
 export type ResourceHandler<U extends string> = (
   variables: TemplateVariables<U>,
   ctx: Context & { readonly uri: string },
@@ -76,7 +100,7 @@ export type TemplateResource = ResourceFunctions & {
 /** A registered resource or template. */
 export type Resource = FixedResource | TemplateResource
 
-/** What resources and templates have in common. A function gets the variables of its template; those of a fixed URI are none. */
+/** The common members of resources and templates. Functions get the variables of the template; those of a fixed URI get an empty object. */
 type ResourceFunctions = Guarded & {
   readonly caching: Caching | undefined
   readonly authorize: ((caller: Caller, variables: Record<string, string | string[]>) => Awaitable<boolean>) | undefined
@@ -85,11 +109,11 @@ type ResourceFunctions = Guarded & {
   readonly handler: (variables: Record<string, string | string[]>, ctx: Context & { readonly uri: string }) => unknown
 }
 
-/** A definition whose functions get the variables of any template. */
+/** A definition whose functions accept the variables of any template. */
 export type AnyResourceDefinition = Omit<ResourceDefinition<string>, 'authorize' | 'list' | 'complete'> &
   Partial<Pick<Resource, 'authorize' | 'list' | 'complete'>>
 
-/** @throws Error with one sentence that names the fix */
+/** Parses the URI of a resource, and builds its entry. @throws Error for an invalid template. The message names the fix */
 export function defineResource(uri: string, definition: AnyResourceDefinition, handler: Resource['handler']): Resource {
   const { name = uri, title, description, mimeType, size, annotations, icons, _meta } = definition
   const { caching, visibleTo, authorize, list, complete = {} } = definition

@@ -1,7 +1,6 @@
 /**
- * Schemas as developers bring them: any Standard Schema that can tell its JSON Schema (zod 4, valibot through
- * `@valibot/to-json-schema`, arktype), or a plain JSON Schema. Both become one thing: a JSON Schema to publish and a
- * check to run.
+ * Schemas from developers: a Standard Schema with a JSON Schema form (zod 4, valibot through `@valibot/to-json-schema`, arktype), or a
+ * plain JSON Schema. Each becomes a `Validator`: a JSON Schema to publish, and a check to run.
  *
  * @see https://standardschema.dev
  * @see https://json-schema.org/draft/2020-12
@@ -10,8 +9,13 @@
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema } from '../protocol/types.ts'
 
-/** Standard Schema v1 with Standard JSON Schema v1, as far as it is used here. */
+/**
+ * Describes the parts of Standard Schema v1 and Standard JSON Schema v1 that this library uses.
+ *
+ * @see https://standardschema.dev
+ */
 export interface StandardSchema<In = unknown, Out = In> {
+  /** The interface of Standard Schema: `validate`, and `jsonSchema` for the published form. */
   readonly '~standard': {
     readonly version: 1
     readonly vendor: string
@@ -33,17 +37,17 @@ type StandardResult<Out> =
       }[]
     }
 
-/** Anything a developer may hand over as a schema. */
+/** Accepts a Standard Schema with a JSON Schema form (zod, valibot, arktype), or a plain JSON Schema. */
 // biome-ignore lint/suspicious/noExplicitAny: a schema of any input and output; unknown would refuse most of them
 export type Schema = StandardSchema<any, any> | JsonSchema
 
-/** What a checked value is: the schema's output. */
+/** Computes the type of a validated value: the output of the schema. */
 export type Infer<S> = S extends StandardSchema<infer _In, infer Out> ? Out : FromJsonSchema<S>
 
-/** What may be handed to the check: the schema's input. */
+/** Computes the type of a value before validation: the input of the schema. */
 export type InferInput<S> = S extends StandardSchema<infer In, infer _Out> ? In : FromJsonSchema<S>
 
-/** The type that a literal JSON Schema describes. */
+/** Computes the type that a literal JSON Schema describes. */
 export type FromJsonSchema<S> = S extends { readonly const: infer C }
   ? C
   : S extends { readonly enum: readonly (infer E)[] }
@@ -85,16 +89,16 @@ type FromType<S> = S extends { readonly type: 'string' }
 type RequiredNames<S> = S extends { readonly required: readonly (infer R)[] } ? R : never
 type Flat<T> = { [K in keyof T]: T[K] } & {}
 
-/** What is wrong, and where: names and indexes with dots between them, nothing for the value itself. */
+/** A problem of a value. `path` has names and indexes with dots between them, and is empty for the value itself. */
 export type Issue = { path: string; message: string }
 export type Issues = readonly Issue[]
 
-/** More issues than these do not help, and a client decides how many there are. */
+/** Issues that are reported. A client decides how many there are, and more do not help. */
 export const mostIssues = 20
-/** Characters of one issue: its path can hold what a client wrote, and its message, too. */
+/** Characters of one issue. Its path and its message can contain text of the client. */
 const longestIssue = 500
 
-/** Issues as one text that a model can act on: the first 20, each cut after 500 characters. */
+/** Formats issues as one text for a model: the first 20, each cut after 500 characters. */
 export function issuesText(issues: Issues): string {
   const texts = issues.slice(0, mostIssues).map(({ path, message }) => (path ? `${path}: ${message}` : message))
   return texts.map(cut).join('; ')
@@ -103,27 +107,28 @@ export function issuesText(issues: Issues): string {
 const cut = (text: string): string => (text.length > longestIssue ? `${text.slice(0, longestIssue)}…` : text)
 
 /**
- * Reads a plain JSON Schema into a check: what is wrong with a value, which is nothing when it fits.
+ * Compiles a plain JSON Schema into a function that returns the issues of a value, none if the value is valid.
  *
- * @param owner who has the schema, for errors: `input of tool "greet"`
+ * @param owner the owner of the schema, for errors: `input of tool "greet"`
  */
 export type JsonSchemaReader = (schema: JsonSchema, owner: string) => (value: unknown) => Issues
 
+/** The validated value, or its issues. */
 export type Checked<T = unknown> = { value: T } | { issues: Issues }
 
-/** A schema ready for use. */
+/** A compiled schema: what is published, and the check. */
 export interface Validator<T = unknown> {
   readonly jsonSchema: JsonSchema
   check(value: unknown): Checked<T> | Promise<Checked<T>>
 }
 
 /**
- * Makes a schema ready for use.
+ * Compiles a schema.
  *
- * @param side whether the published schema describes what goes into the check or what comes out of it
- * @param owner who has the schema, for the error: `input of tool "greet"`
- * @param reader of plain JSON Schemas, if the server has one
- * @throws Error with one sentence that names the fix
+ * @param side whether the published schema describes values before or after validation
+ * @param owner the owner of the schema, for errors: `input of tool "greet"`
+ * @param reader compiles plain JSON Schemas, if the server has a reader
+ * @throws Error for an invalid schema. The message names the fix
  */
 export function readSchema(
   schema: Schema,
@@ -137,7 +142,7 @@ export function readSchema(
   return isStandard(schema) ? readStandard(schema, side) : readJsonSchema(schema as JsonSchema, owner, reader)
 }
 
-/** The SDK takes the members of an object schema without the object. @throws Error that names the fix */
+/** Rejects an object of schemas, which the official SDK accepts as an object schema. @throws Error that names the fix */
 function refuseRawShape(schema: Schema, owner: string): void {
   if (typeof schema !== 'object' || schema === null || isStandard(schema)) return
   const [name, member] = Object.entries(schema)[0] ?? []
@@ -168,7 +173,7 @@ function readStandard(schema: StandardSchema, side: 'input' | 'output'): Validat
   }
 }
 
-/** Validates with a library. Some run out of stack while they gather the issues of a large value: that is an issue, too. */
+/** Validates with a library. Some libraries run out of stack while they collect the issues of a large value; that counts as an issue. */
 async function validate(standard: StandardSchema['~standard'], value: unknown) {
   try {
     return await standard.validate(value)
@@ -182,7 +187,7 @@ async function validate(standard: StandardSchema['~standard'], value: unknown) {
   }
 }
 
-/** @throws Error for what is no schema, or cannot be read here */
+/** @throws Error for a value that is not a schema, and for a schema without a JSON Schema form */
 function validateSchema(
   schema: Schema,
   side: 'input' | 'output',

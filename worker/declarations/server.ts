@@ -1,3 +1,4 @@
+/** The server: declares tools, resources, prompts and interceptors, and sends change notifications. */
 import { type Change, type List, type Recipients, toggleKey } from '../protocol/changes.ts'
 import type { Caching, Implementation, Params } from '../protocol/types.ts'
 import type { TemplateVariables } from '../protocol/uri-template.ts'
@@ -42,27 +43,40 @@ import {
 import type { JsonSchemaReader, Schema } from './schema.ts'
 import { defineTool, type Tool, type ToolDefinition, type ToolHandler } from './tool.ts'
 
+/**
+ * Describes a server to clients and to models.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/schema#implementation
+ */
 export type ServerOptions = Implementation & {
-  /** Instructions for the model, which clients may add to its context. */
+  /** Instructions for the model, which clients may add to its context. Default: none. */
   instructions?: string
   /** Experimental capabilities to declare, by name, with their settings. Default: none. */
   experimental?: Readonly<Record<string, Params>>
-  /** How long clients may cache lists, and for whom. Default: not at all. */
+  /** How long clients may cache lists: `ttlMs` milliseconds, for one user (`private`) or for all (`public`). Default: no caching. */
   caching?: Caching
-  /** Entries on one page of a list. Default 1,000: many clients read the first page only. */
+  /** Entries on one page of a list. Default: 1,000, because many clients read the first page only. */
   pageSize?: number
-  /** The checker for plain JSON Schemas, of `edgemcp/json-schema`. Other schemas bring their own. */
+  /** The validator for plain JSON Schemas: `jsonSchema` of `edgemcp/json-schema`. Default: none; only Standard Schemas are accepted. */
   jsonSchema?: JsonSchemaReader
 }
 
-/** Part of a server, as a function that registers it. */
+/**
+ * Registers a part of a server. `server.use(module)` calls it.
+ *
+ * @example
+ * const greetings: Module = (server) => {
+ *   server.tool('greet', { description: 'Greet the world' }, () => 'Hello, world!')
+ * }
+ * createServer({ name: 'hello', version: '1.0.0' }).use(greetings)
+ */
 export type Module = (server: Server) => void
 
 /**
- * Sends change notifications to every client that subscribed, or to those of one tenant. Each method resolves once the delivery is certain:
- * open streams get the notification at once, sessions as soon as their objects can take it.
+ * Sends change notifications to subscribed clients: to all of them, or with `recipients` to those of one tenant. Each promise resolves once
+ * the delivery is certain: open streams receive the notification at once, sessions as soon as their Durable Objects can store it.
  *
- * @throws Error when the server is served without `subscriptions()` of `edgemcp/subscriptions`
+ * @throws Error when `serve()` has no plugin `subscriptions()` of `edgemcp/subscriptions`
  */
 export interface ChangeNotifier {
   /** Sends `notifications/tools/list_changed`. */
@@ -71,32 +85,36 @@ export interface ChangeNotifier {
   promptsChanged(recipients?: Recipients): Promise<void>
   /** Sends `notifications/resources/list_changed`. */
   resourcesChanged(recipients?: Recipients): Promise<void>
-  /** Sends `notifications/resources/updated`. `updated` of the value that `server.resource()` returns builds the URI. */
+  /** Sends `notifications/resources/updated`. For a registered resource, `updated()` of its handle builds the URI. */
   resourceUpdated(uri: string, recipients?: Recipients): Promise<void>
 }
 
-/** A registered resource: builds its URIs and sends its change notifications. */
+/** Builds the URIs of a registered resource, sends its change notifications, and enables and disables it. */
 export interface ResourceHandle<U extends string> extends Registration {
+  /** Returns the URI of the resource, with the variables of its template. @throws Error when a variable is missing */
   uri(...variables: VariablesOf<U>): string
-  /** Sends `notifications/resources/updated` to every client that subscribed to this resource or to its template, or to those of one tenant. */
+  /**
+   * Sends `notifications/resources/updated` to the clients that subscribed to the resource or its template: to all of them, or with
+   * `recipients` to those of one tenant.
+   */
   updated(...variables: [...VariablesOf<U>, recipients?: Recipients]): Promise<void>
 }
 
 type VariablesOf<U extends string> = keyof TemplateVariables<U> extends never ? [] : [TemplateVariables<U>]
 
-/** Opens what was sealed at this endpoint for this purpose and for the caller; `undefined` for anything else. */
+/** Unseals a value that this endpoint sealed for a purpose and for the caller. Resolves with `undefined` for any other value. */
 export type Open = (purpose: string, sealed: string) => Promise<unknown>
 
-/** What a developer declares: tools, resources and prompts, each once, for every revision of the protocol. */
+/** Declares tools, resources and prompts, each once for all protocol versions. `createServer()` creates one, `serve()` serves it. */
 export class Server {
-  /** What has been declared so far. */
+  /** The registered tools, resources, prompts and interceptors. */
   readonly declarations: Declarations
-  /** Sends change notifications, from anywhere in the application. */
+  /** Sends change notifications. Works from any code of the application, also outside of handlers. */
   readonly notify: ChangeNotifier
-  /** Goes before the names of the tools and prompts that are declared here: a module's, where `use` was given one. Default: none. */
+  /** Starts the names of the tools and prompts that are registered here: the `prefix` of `use()`. Default: an empty text. */
   readonly prefix: string
 
-  /** @param shared the declarations that it adds to, and its prefix, if it is a part of another server */
+  /** @param shared the declarations and the prefix of the server that this one is a part of */
   constructor(options: ServerOptions, shared?: { readonly draft: DeclarationsDraft; readonly prefix: string }) {
     checkServerOptions(options)
     this.prefix = shared?.prefix ?? ''
@@ -113,9 +131,17 @@ export class Server {
   }
 
   /**
-   * Declares a tool.
+   * Registers a tool.
    *
-   * @throws Error at start-up, with one sentence that names the fix
+   * @param name 1 to 128 letters, digits, `_`, `.` or `-`
+   * @param handler gets the validated arguments and a `Context`, and returns text, content blocks, a value of `outputSchema` or a
+   * `toolResult()`
+   * @returns a handle that enables and disables the tool
+   * @throws Error for an invalid name, definition or schema, and for a name that is already registered. The message names the fix
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools
+   *
+   * @example
+   * server.tool('greet', { description: 'Greet a person', inputSchema: z.object({ name: z.string() }) }, ({ name }) => `Hello, ${name}!`)
    */
   tool<const I extends Schema | undefined = undefined>(
     name: string,
@@ -145,9 +171,18 @@ export class Server {
   }
 
   /**
-   * Declares a resource: a fixed URI, or an RFC 6570 template.
+   * Registers a resource with a fixed URI, or a template of resources (RFC 6570).
    *
-   * @throws Error at start-up, with one sentence that names the fix
+   * @param uri a URI with a scheme, such as `config://app` or `note://{id}`
+   * @param handler gets the variables of the template and a `Context` with `uri`, and returns text, bytes, contents or a `resourceResult()`
+   * @returns a handle that builds URIs, sends change notifications, and enables and disables the resource
+   * @throws Error for an invalid URI or definition, and for a URI that is already registered. The message names the fix
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/resources
+   * @see https://www.rfc-editor.org/rfc/rfc6570
+   *
+   * @example
+   * const note = server.resource('note://{id}', { description: 'A note' }, ({ id }) => `Note ${id}`)
+   * await note.updated({ id: '1' })
    */
   resource<const U extends string>(
     uri: U,
@@ -179,9 +214,15 @@ export class Server {
   }
 
   /**
-   * Declares a prompt.
+   * Registers a prompt.
    *
-   * @throws Error at start-up, with one sentence that names the fix
+   * @param handler gets the validated arguments and a `Context`, and returns text, content blocks, messages or a `promptResult()`
+   * @returns a handle that enables and disables the prompt
+   * @throws Error for an invalid definition or schema, and for a name that is already registered. The message names the fix
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/server/prompts
+   *
+   * @example
+   * server.prompt('review', { description: 'Review code', argsSchema: z.object({ code: z.string() }) }, ({ code }) => `Review this:\n${code}`)
    */
   prompt<const A extends Schema | undefined = undefined>(
     name: string,
@@ -201,10 +242,18 @@ export class Server {
   }
 
   /**
-   * Reads the schema of an elicitation now, so that a field that no form can show is an error at startup, not when a handler first elicits.
+   * Validates the schema of an elicitation at startup. Without it, a field that forms cannot show throws when a handler first elicits.
    *
    * @returns the schema, for `ctx.elicit`
-   * @throws Error with one sentence that names the field and the fix
+   * @throws Error for a field that forms cannot show. The message names the field and the fix
+   * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#requested-schema
+   *
+   * @example
+   * const Rating = server.defineForm(z.object({ stars: z.number().int().min(1).max(5) }))
+   * server.tool('rate', { description: 'Rate the answer' }, async (_, ctx) => {
+   *   const { content } = await ctx.elicit('stars', 'How many stars?', Rating)
+   *   return `${content?.stars ?? 'No'} stars`
+   * })
    */
   defineForm<const S extends Schema>(schema: S): S {
     readForm(schema, 'form', this.declarations.options.jsonSchema)
@@ -212,10 +261,16 @@ export class Server {
   }
 
   /**
-   * Runs a module, which registers its part of the server at once.
+   * Calls a module, which registers its part of the server.
    *
-   * @param options `prefix` goes before the names of its tools and prompts; URIs have their schemes. Default: none
-   * @throws Error for a module that is async, and for an interceptor
+   * @param options `prefix` starts the names of its tools and prompts, not its URIs. Default: no prefix
+   * @returns the server
+   * @throws Error for a module that returns a promise, such as an async function or an interceptor
+   *
+   * @example
+   * server.use((part) => {
+   *   part.tool('list', { description: 'List the notes' }, () => 'No notes')
+   * }, { prefix: 'notes_' })
    */
   use(module: Module, options: { prefix?: string } = {}): this {
     checkModule(module, options)
@@ -235,16 +290,20 @@ export class Server {
   }
 
   /**
-   * Wraps every step of every call: lists, calls, reads, completions, those of extensions, and runs of tasks. What is added first is
-   * outermost. `next()` settles however the step ends, so `finally` runs also when the handler needs input.
+   * Adds an interceptor around every step of every call: lists, calls, reads, completions, methods of extensions, and runs of tasks. The
+   * interceptor that is added first is outermost. `next()` settles however the step ends, so `finally` also runs when the handler needs
+   * input.
+   *
+   * @returns the server
+   * @throws Error for a value that is not a function
    *
    * @example
    * server.intercept(async (call, next) => {
-   *   const since = Date.now()
+   *   const startMs = Date.now()
    *   try {
    *     return await next()
    *   } finally {
-   *     console.log(call.method, call.params.name, Date.now() - since)
+   *     console.log(call.method, call.params.name, Date.now() - startMs)
    *   }
    * })
    */
@@ -294,11 +353,14 @@ function refuseTwice(word: string, name: string): never {
 }
 
 /**
- * Starts the declaration of a server.
+ * Creates a server, to declare tools, resources and prompts on. Pass it to `serve()`.
+ *
+ * @param options `name` and `version` are required
+ * @throws Error for an invalid option. The message names the option and the expected value
  *
  * @example
  * const server = createServer({ name: 'hello', version: '1.0.0' })
- * server.tool('greet', { description: 'Greet someone by name', inputSchema: z.object({ name: z.string() }) },
+ * server.tool('greet', { description: 'Greet a person by name', inputSchema: z.object({ name: z.string() }) },
  *   ({ name }) => `Hello, ${name}!`)
  */
 export const createServer = (options: ServerOptions): Server => new Server(options)

@@ -1,24 +1,24 @@
-/** What of a principal may be stored with work that outlives its request. */
+/** The part of a principal that is stored with work that outlives its request. */
 
 import type { Principal } from '../protocol/principal.ts'
 import type { Params } from '../protocol/types.ts'
 import type { Awaitable } from './context.ts'
 
-/** How an `auth` handles principals that are stored. */
+/** Decides what is stored of the principal of a task, and with which claims and scopes the task runs. */
 export interface StoredPrincipals {
   /**
-   * Names of claims that may be stored, sealed, with a task, until its `ttl`. Name none that is a credential, such as another
-   * site's token. Default: none, so that `ctx.principal.claims` is empty in tasks.
+   * Names of claims that are stored, sealed, with a task until its `ttl`. Do not name a credential, such as a token of another service.
+   * Default: none; `ctx.principal.claims` is empty in tasks.
    */
   readonly storedClaims?: readonly string[] | undefined
   /**
-   * Called before each run of a task: when it begins, when its questions are answered, when its sleep is over, after its object
-   * was lost, and when a sleeping handler is woken to clean up. It can look up claims and scopes as they are now, or stop a task whose
-   * caller may not use it any more. What it throws is reported, and it is called again up to nine times, with growing pauses of up to a
-   * minute. Default: tasks run with the identity, scopes and `storedClaims` of their beginning.
+   * Returns the principal with its current scopes and claims before each run of a task: at its start, after an input response, after a
+   * sleep, after its Durable Object was lost, and when a sleeping handler is resumed to clean up. An error is reported, and the call is
+   * repeated up to nine times with growing pauses of up to 1 minute. Default: tasks keep the identity, scopes and `storedClaims` of their
+   * start.
    *
    * @param principal as it was stored
-   * @param call that began the task
+   * @param call the request that started the task
    * @returns the same principal with other scopes or claims; `undefined` fails the task
    */
   reauthorize?(

@@ -1,3 +1,4 @@
+/** Tools: their definition, and the registered entry. */
 import { type HeaderParameter, headerParameters } from '../protocol/param-headers.ts'
 import type {
   CallToolResult,
@@ -19,47 +20,63 @@ import {
   type Validator,
 } from './schema.ts'
 
+/**
+ * Defines a tool.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/tools#tool
+ */
 export type ToolDefinition<I extends Schema | undefined, O extends Schema | undefined> = AccessOptions & {
+  /** Name for users. Default: none. */
   title?: string
+  /** Explains to models what the tool does and when to use it. */
   description: string
-  /** What the tool takes: an object. Left out, it takes nothing. */
+  /** The schema of the arguments, an object. Default: the tool has no arguments. */
   inputSchema?: I
-  /** What the tool returns. Left out, it returns text or content. */
+  /**
+   * The schema of the value that the handler returns, which becomes `structuredContent`. Default: the handler returns text or content
+   * blocks.
+   */
   outputSchema?: O
+  /** Hints for clients about side effects. Default: none. */
   annotations?: ToolAnnotations
   /**
-   * Each answer of a stateless client is taken once: sent again, it gets the same outcome instead of running the handler
-   * once more. For tools that ask and then do what must not be done twice; costs two object requests an answer.
+   * Accepts each input response of a stateless client once. A repeated response gets the stored outcome, and the handler does not run
+   * again. For tools that ask for confirmation before an action that must not happen twice; costs two requests to a Durable Object per
+   * response. Default: false.
    */
   singleUse?: boolean
-  /** Long work that outlives connections: takes `tasks()` of `edgemcp/tasks`. */
+  /** Runs the tool as a task, which outlives connections. Needs the plugin `tasks()` of `edgemcp/tasks`. Default: false. */
   task?: boolean | TaskOptions
+  /** Icons for users. Default: none. */
   icons?: Icon[]
+  /** Metadata for clients, sent unchanged. Default: none. */
   _meta?: Meta
 }
 
-/** How a tool is run as a task. Durations are milliseconds, or texts such as `2s`, `10m`, `1h`, `7d`. */
+/** Configures how a tool runs as a task. Durations are milliseconds, or texts such as `2s`, `10m`, `1h`, `7d`. */
 export type TaskOptions = {
-  /** Clients that know no tasks are refused. Default: they wait for the answer. */
+  /** Rejects calls of clients without support for tasks. Default: false; such clients wait for the result. */
   required?: boolean
-  /** A result or an input request that is there by then is the response, without a task. Default: the call becomes a task at once. */
+  /** Duration in which a result or an input request is the response itself, without a task. Default: 0; each call creates a task at once. */
   answerWithin?: number | string
-  /** From its beginning, how long it is kept; work that is not done by then is cancelled. Default one day. */
+  /** Duration after its start for which a task is stored. A task that still runs then is cancelled. Default: 1 day. */
   ttl?: number | string
-  /** How often clients should look. Default one second. */
+  /** Duration between polls that clients should keep. Default: 1 second. */
   pollInterval?: number | string
-  /** How often it is run again when its handler throws, with a growing pause. Default: not at all. */
+  /** Times that the handler runs again after it throws, with growing pauses. Default: 0. */
   retries?: number
 }
 
-/** What a tool may return: its output value if it declares one; text, content blocks or a full result otherwise. */
+/** What a tool handler may return: the value of its output schema, or else text, content blocks or a full result. */
 export type ToolReturn<O> = [O] extends [Schema]
   ? InferInput<O> | CallToolResult
   : // biome-ignore lint/suspicious/noConfusingVoidType: a handler without a return statement returns void
     string | ContentBlock | ContentBlock[] | CallToolResult | undefined | void
 
+/** The validated arguments of a tool. */
 export type ToolInput<I> = [I] extends [Schema] ? Infer<I> : Record<string, never>
 
+/** Runs a tool. Gets the validated arguments, and returns text, content blocks, the value of the output schema or a full result. */
 export type ToolHandler<I, O> = (input: ToolInput<I>, ctx: Context) => Awaitable<ToolReturn<O>>
 
 /** A registered tool. */
@@ -75,7 +92,7 @@ export type Tool = Guarded & {
 
 const noInput: JsonSchema = { type: 'object', additionalProperties: false }
 
-/** @throws Error with one sentence that names the fix */
+/** Reads the schemas of a tool, and builds its entry. @throws Error for an invalid schema. The message names the fix */
 export function defineTool(
   name: string,
   definition: ToolDefinition<Schema | undefined, Schema | undefined>,

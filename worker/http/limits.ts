@@ -1,18 +1,18 @@
 import { type Bounds, defaultBounds } from '../protocol/jsonrpc.ts'
 
-/** Bounds of requests and streams, in bytes and milliseconds. */
+/** Limits requests and streams. Sizes are bytes, times are milliseconds. */
 export type Limits = Bounds & {
-  /** Bytes of one request body. Default 4 MiB. */
+  /** Bytes of one request body. Beyond it, the response is 413. Default: 4 MiB. */
   maxBodyBytes: number
-  /** Milliseconds until a body must have arrived. Default 30 s. */
+  /** Milliseconds in which a body must arrive. After that, the response is 408. Default: 30 seconds. */
   bodyTimeoutMs: number
-  /** Milliseconds a silent call may take before its answer becomes a stream. Default 5 s. */
+  /** Milliseconds without a message after which the response of a call becomes an event stream. Default: 5 seconds. */
   streamAfterMs: number
-  /** Milliseconds between keep-alive comments on a stream. Default 15 s. */
+  /** Milliseconds between keep-alive comments on a stream. Default: 15 seconds. */
   keepAliveMs: number
   /**
-   * Bytes that may wait for a slow reader. Beyond them a session's stream rests, and goes on from its log when the reader
-   * has caught up; another stream leaves out progress and log lines; one of changes ends. Default 1 MiB.
+   * Bytes that wait for a slow reader. Beyond it, a stream of a session pauses and continues from its event log, another stream drops
+   * progress and log messages, and a stream of `subscriptions/listen` ends. Default: 1 MiB.
    */
   maxBufferedBytes: number
 }

@@ -1,15 +1,20 @@
 /**
  * Validation of the host name and of the header `Origin`, which protects local servers from DNS rebinding and every server from foreign pages.
  *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#security-warning
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
 import { McpError } from '../protocol/errors.ts'
 import { isLoopback } from '../protocol/loopback.ts'
 
+/**
+ * Decides which web pages may call a server, and under which host names.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
+ */
 export type Policy = {
-  /** Origins of web pages that may call this server besides its own, such as `https://app.example.com`; `*` is all. */
+  /** Origins of web pages that may call, besides the server's own, such as `https://app.example.com`; `*` accepts all. Default: none. */
   origins: readonly string[]
-  /** Host names, without port, that may be used for this server besides loopback; empty: every https host. */
+  /** Host names without port under which the server may be called, besides loopback. Default: an empty list, which accepts every https host. */
   hosts: readonly string[]
 }
 

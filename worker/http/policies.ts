@@ -1,31 +1,39 @@
 import { checkBrowserPolicy } from './check-origins-and-hosts.ts'
 import type { Policy } from './origin-and-host.ts'
 
+/** Configures `policies.browser()`. */
 export type BrowserOptions = {
   /** Origins of the pages that may call, such as `https://app.example.com`. */
   origins: readonly string[]
-  /** Host names, without port, that the server is known under. Left out, every https host. */
+  /** Host names of the server, without port. Default: every https host. */
   hosts?: readonly string[]
 }
 
 /**
- * Who may call a server from where. Each is a part of the options of `serve`. What is no page may always call: its token says
- * who that is, not the place it calls from.
+ * Provides values for the options `origins` and `hosts` of `serve()`, which decide which web pages and host names may call. Clients that
+ * are not browsers send no `Origin`, so only `hosts` applies to them.
+ *
+ * - `local`: this machine only, under its own names, and pages on it. A deployed Worker rejects every request.
+ * - `public`: every page, under every https host. For servers that require a token or have no private data. Not for a server that trusts a
+ * network, a cookie or a client certificate, because browsers add those to requests of any page.
+ * - `browser(options)`: the pages of `options.origins`, and pages of the server's own origin. Throws an Error for an invalid origin or
+ * host.
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  *
  * @example
  * serve(server, { auth, ...policies.browser({ origins: ['https://app.example.com'] }) })
  */
 export const policies = {
-  /** This machine only: under its own names, for its own pages. A deployment refuses every request. */
+  /** Accepts this machine only: under its own names, and from pages on it. A deployed Worker rejects every request. */
   local: { origins: [], hosts: ['localhost'] },
 
   /**
-   * Every page there is. For servers that ask for a token, or that have nothing to hide: a page can do what anybody can do who
-   * knows the address. Not for a server that trusts a network, a cookie or a client certificate, which browsers bring along.
+   * Accepts every page. For servers that require a token or have no private data. Not for a server that trusts a network, a cookie or a
+   * client certificate, because browsers add those to requests of any page.
    */
   public: { origins: ['*'], hosts: [] },
 
-  /** These pages, and the server's own. @throws Error that says what to write instead */
+  /** Accepts these pages, and pages of the server's own origin. @throws Error for an invalid origin or host. The message names the fix */
   browser(options: BrowserOptions): Policy {
     checkBrowserPolicy(options)
     const { origins, hosts = [] } = options

@@ -1,7 +1,7 @@
 /**
  * What can change on a server, who hears it, and how it is said.
  *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
 import { McpError } from './errors.ts'
 import { isObject } from './jsonrpc.ts'

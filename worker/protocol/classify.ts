@@ -98,7 +98,7 @@ function recogniseStateless(message: RequestMessage, header: string | null): Cla
 export const unknownVersion = (version: string | null): McpError | undefined =>
   version === null || revisionOf(version) ? undefined : unsupportedVersion(version)
 
-/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning#errors */
+/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning */
 export const unsupportedVersion = (requested: string): McpError =>
   new McpError('unsupported_version', `Unsupported protocol version ${requested}: this server speaks ${spoken}`, {
     supported: supportedVersions,

@@ -1,6 +1,6 @@
 /**
- * Every error this server puts on the wire, in one closed table: name → JSON-RPC code and HTTP status of 2026-07-28.
- * Older revisions renumber a few (see revisions/).
+ * All errors that this server sends: name, JSON-RPC code and HTTP status in 2026-07-28. Older protocol versions use other codes for a few:
+ * see revisions/.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports
  * @see https://www.jsonrpc.org/specification#error_object
@@ -10,19 +10,19 @@ export const errorTable = {
   invalid_request: { code: -32600, status: 400 },
   method_not_found: { code: -32601, status: 404 },
   invalid_params: { code: -32602, status: 200 },
-  /** What says who asks, an envelope or a handshake, is missing or ill-typed. */
+  /** The `_meta` that describes the client, or a handshake, is missing or has a wrong type. */
   invalid_envelope: { code: -32602, status: 400 },
   /** A member of a request exceeds its bound: see bounds.ts. */
   out_of_bounds: { code: -32602, status: 400 },
   resource_not_found: { code: -32602, status: 200 },
-  /** A handle or a task id that is unknown, expired, or of another principal: one error for all, which reveals nothing. */
+  /** A handle or a task id is unknown, expired, or of another principal. One error for all cases, so that it reveals nothing. */
   invalid_handle: { code: -32602, status: 200 },
   /** The `requestState` of a `singleUse` tool was used before, with other answers. */
   request_state_used: { code: -32602, status: 200 },
   internal_error: { code: -32603, status: 200 },
-  /** The object that ran the call was lost, and running it again could do something twice. */
+  /** The Durable Object of the call was lost, and running the call again could repeat a side effect. */
   call_interrupted: { code: -32603, status: 200 },
-  /** The person has to go to a page first. Only 2025-11-25 has a code for it; later clients are asked. */
+  /** The user must complete a page first. Only 2025-11-25 has a code for it; later clients get an input request. */
   url_elicitation_required: { code: -32600, status: 200 },
   /** The client answered an input request with an error. */
   client_error: { code: -32600, status: 200 },
@@ -42,30 +42,47 @@ export const errorTable = {
   too_many_requests: { code: -32600, status: 429 },
   content_too_large: { code: -32600, status: 413 },
   unsupported_media_type: { code: -32600, status: 415 },
-  /** What this server needs to answer does not answer itself. */
+  /** A service that this server depends on does not respond. */
   unavailable: { code: -32603, status: 503 },
 } as const satisfies Record<string, ErrorNumbers>
 
+/** Names an error that the server sends. */
 export type ErrorKind = keyof typeof errorTable
 
+/** Whether a value names an error that the server sends. */
 export const isErrorKind = (value: unknown): value is ErrorKind =>
   typeof value === 'string' && Object.hasOwn(errorTable, value)
 
-/** A JSON-RPC code and the HTTP status it travels with when nothing has been sent yet. */
+/** A JSON-RPC code, and the HTTP status of a response that contains only this error. */
 export type ErrorNumbers = { code: number; status: number }
 
-/** An error that a client is told about, word for word. Anything else that is thrown becomes `internal_error`. */
+/**
+ * Carries an error to the client: its message and data are sent unchanged. Any other error that a handler or an interceptor throws is
+ * replaced.
+ *
+ * @see https://www.jsonrpc.org/specification#error_object
+ *
+ * @example
+ * server.tool('note', { description: 'Read a note', inputSchema: z.object({ id: z.string() }) }, ({ id }) => {
+ *   if (id === '') throw new McpError('invalid_params', 'id must not be empty')
+ *   return `Note ${id}`
+ * })
+ */
 export class McpError extends Error {
+  /** Always `McpError`. */
   override readonly name = 'McpError'
+  /** The kind of error, which decides the JSON-RPC code and the HTTP status. */
   readonly kind: ErrorKind
+  /** The member `data` of the JSON-RPC error; `undefined` without data. */
   readonly data: unknown
+  /** Headers of the HTTP response, when the error rejects the request. */
   readonly headers: Readonly<Record<string, string>> | undefined
 
   /**
-   * @param kind a row of the table above
-   * @param message what was wrong and, if it helps, what would be right
-   * @param data the error's `data` member, JSON
-   * @param headers of the response, when it is one that refuses the request
+   * @param kind a name of the table above
+   * @param message what is wrong and, if it helps, what to do
+   * @param data the member `data` of the error, JSON
+   * @param headers of the HTTP response, when the error rejects the request
    */
   constructor(kind: ErrorKind, message: string, data?: unknown, headers?: Readonly<Record<string, string>>) {
     super(message)
@@ -87,7 +104,7 @@ export const tooManyRequests = (message: string, retryAfterSeconds: number, reas
     { 'Retry-After': String(retryAfterSeconds) },
   )
 
-/** What the client may know of anything that was thrown. The cause stays on this side, reported. */
+/** Converts any thrown value into an error for the client. The cause of an internal error is reported, and not sent. */
 export function asMcpError(thrown: unknown, report: (problem: unknown) => void): McpError {
   const error = thrown instanceof McpError ? thrown : remoteError(thrown)
   if (error) return error
@@ -96,7 +113,7 @@ export function asMcpError(thrown: unknown, report: (problem: unknown) => void):
 }
 
 /**
- * The `McpError` that a Durable Object threw: on its way out of the object it keeps its members, and loses its class.
+ * Restores an `McpError` that a Durable Object threw: RPC keeps its members, and loses its class.
  *
  * @see https://developers.cloudflare.com/workers/runtime-apis/rpc/error-handling/
  */
@@ -109,14 +126,24 @@ function remoteError(thrown: unknown): McpError | undefined {
 }
 
 /**
- * The error with which a client answered a question. `code` and `data` are the client's own: `-1`, for example, says that the
- * user rejected a sampling request.
+ * Carries the error with which a client responded to an input request. Input requests of `ctx` throw it; handlers can catch it.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#error-handling
+ *
+ * @example
+ * server.tool('summary', { description: 'Summarize the notes' }, async (_, ctx) => {
+ *   try {
+ *     return (await ctx.sample('summary', { prompt: 'Summarize: …', maxTokens: 200 })).text
+ *   } catch (error) {
+ *     if (error instanceof ClientError && error.code === -1) return 'The user rejected the request.'
+ *     throw error
+ *   }
+ * })
  */
 export class ClientError extends McpError {
+  /** The code of the client's error: -1, for example, means that the user rejected a sampling request. */
   readonly code: number
-  /** The message of the client's error, without the text that `message` puts before it. */
+  /** The message of the client's error. `message` has a text before it. */
   readonly clientMessage: string
 
   constructor(key: string, { code, message, data }: { code: number; message: string; data?: unknown }) {

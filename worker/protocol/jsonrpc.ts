@@ -15,8 +15,8 @@ export type ResponseMessage =
 export type Message = RequestMessage | NotificationMessage | ResponseMessage
 
 /**
- * What a body turned out to be. `malformed` carries the id when one could be read, so that the refusal can repeat it.
- * `refusedMessage` is there when the message could be read and exceeds a bound, so that audit logs can name its method.
+ * The result of parsing a body. `malformed` has the id, if it could be read, so that the error response repeats it. `refusedMessage` is a
+ * message that could be read and exceeds a bound, so that audit logs can name its method.
  */
 export type Parsed =
   | { message: Message }
@@ -28,19 +28,20 @@ export const isNotification = (message: Message): message is NotificationMessage
   'method' in message && !('id' in message)
 export const isResponse = (message: Message): message is ResponseMessage => !('method' in message)
 
-/** How much a body may hold. */
+/** Limits what a body contains. */
 export type Bounds = {
-  /** Levels of nesting. Default 128, deeper than any honest client; recursion over what passes stays far from the stack's end. */
-  maxJsonDepth: number
   /**
-   * Messages in one batch. Default 100: all of them run at once, whatever each of them costs.
+   * Levels of nesting in a body. Beyond it, the response is 400. Default: 128, which keeps recursion over a body far from the end of the
+   * stack.
    */
+  maxJsonDepth: number
+  /** Messages in one batch, which all run at the same time. Beyond it, the response is 400. Default: 100. */
   maxBatchSize: number
 }
 
 export const defaultBounds: Bounds = { maxJsonDepth: 128, maxBatchSize: 100 }
 
-/** Reads a body. Never throws: what is wrong with it is part of the answer. */
+/** Parses a body. Never throws: a problem is part of the result. */
 export function parse(text: string, { maxJsonDepth, maxBatchSize } = defaultBounds): Parsed {
   let value: unknown
   try {
@@ -95,7 +96,7 @@ const refuse = (message: string, id?: RequestId) => ({ malformed: new McpError('
 export const isObject = (value: unknown): value is Params =>
   typeof value === 'object' && value !== null && !Array.isArray(value)
 
-/** Integers beyond 2^53 would come back as another number, so they are not ids. */
+/** Whether a value is a JSON-RPC id. Integers beyond 2^53 are not, because a response would repeat another number. */
 export const isRequestId = (value: unknown): value is RequestId =>
   typeof value === 'string' || Number.isSafeInteger(value)
 
@@ -117,7 +118,7 @@ function deeperThan(value: unknown, levels: number): boolean {
 
 export const resultText = (id: RequestId, result: unknown): string => JSON.stringify({ jsonrpc: '2.0', id, result })
 
-/** An error answer. `id` is left out when it could not be read: JSON-RPC's `null` is not allowed in MCP. */
+/** Writes an error response. `id` is omitted when it could not be read: MCP forbids the `null` of JSON-RPC. */
 export const errorText = (id: RequestId | undefined, { message, data }: McpError, { code }: ErrorNumbers): string =>
   JSON.stringify({ jsonrpc: '2.0', id, error: { code, message, data } })
 

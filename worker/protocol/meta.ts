@@ -1,7 +1,7 @@
 /**
  * The reserved `_meta` keys and the envelope that every 2026-07-28 request carries.
  *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#meta
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic#_meta
  */
 import { McpError } from './errors.ts'
 import { isObject, isRequestId } from './jsonrpc.ts'

@@ -1,7 +1,7 @@
 /**
  * Headers that mirror the body: `Mcp-Name` and `Mcp-Param-*`, their encoding, and which arguments a tool mirrors.
  *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers
  */
 import { decodeBase64 } from './base64.ts'
 import { isObject } from './jsonrpc.ts'

@@ -1,22 +1,23 @@
 import type { Params } from './types.ts'
 
-/** Who makes this request, as its token says. Never stored with a credential. */
+/** Identifies the authenticated caller of a request by the claims of its token. Contains no credential. */
 export type Principal = {
-  /** `iss`: who vouches for the subject. */
+  /** The authority that identifies the subject: `iss` of a token. */
   readonly issuer: string
-  /** `sub`: the person or machine. */
+  /** The user or machine: `sub` of a token. */
   readonly subject: string
-  /** `client_id` or `azp`: the software the token was issued to. */
+  /** The software that the token was issued to: `client_id` or `azp`. */
   readonly client?: string
-  /** The organisation that the subject acts for, among those of the same issuer. */
+  /** The organization that the subject acts for, among those of the same issuer. */
   readonly tenant?: string
+  /** OAuth scopes of the token. */
   readonly scopes: readonly string[]
-  /** What the token claims. */
+  /** All claims of the token. Empty in tasks, except for `storedClaims`. */
   readonly claims: Readonly<Params> & Claims
 }
 
 /**
- * The claims of this server's tokens, for those who declare them:
+ * Types the claims of your tokens. Extend it in a declaration of your own.
  *
  * @example
  * declare module 'edgemcp' {
@@ -26,10 +27,10 @@ export type Principal = {
 // biome-ignore lint/suspicious/noEmptyInterface: it is there to be added to
 export interface Claims {}
 
-/** One text per principal, to bind sealed things to. Nobody is the empty text. */
+/** Returns one text per principal, which sealed values are bound to. The text of an anonymous caller is empty. */
 export const principalKey = (principal: Principal | undefined): string =>
   principal ? JSON.stringify([principal.issuer, principal.subject, principal.client ?? '', principal.tenant ?? '']) : ''
 
-/** Whether a token that holds some scopes may use what takes others. Every decision on scopes is this one. */
+/** Whether a token with some scopes may use what requires others. All decisions on scopes use this function. */
 export const holdsScopes = (held: readonly string[] = [], needed: readonly string[] = []): boolean =>
   needed.every((scope) => held.includes(scope))

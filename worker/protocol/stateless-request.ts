@@ -1,7 +1,7 @@
 /**
  * What a client of a stateless revision sends with every request: its envelope, and headers that say the same to proxies.
  *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers
  */
 import { clientCapabilitiesKey, clientInfoKey, type Envelope, logLevelKey, metaOf, protocolVersionKey } from './meta.ts'
 import { encodeHeader } from './param-headers.ts'

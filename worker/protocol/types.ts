@@ -1,31 +1,35 @@
 /**
- * The vocabulary of revision 2026-07-28, in the order of its schema. Handlers, declarations and the engine know these shapes
- * only; older revisions are told as differences in revisions/.
+ * Types of MCP 2026-07-28, in the order of its schema. Handlers, declarations and the engine use these shapes only; the other protocol
+ * versions are differences from them, in revisions/.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/schema
  */
 
+/** Describes any JSON value. */
 export type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json | undefined }
 
-/** A JSON object whose members are not known further. */
+/** Describes a JSON object with any members. */
 export type Params = Record<string, unknown>
 
+/** Describes `_meta`: metadata by key, such as `example.com/color`. */
 export type Meta = Record<string, unknown>
 
-/** A request id: a string or a safe integer, repeated in the answer with its exact type. */
+/** Identifies a request: a string or a safe integer. The response repeats it with its type. */
 export type RequestId = string | number
 
 // Identity
 
+/** Describes an icon for users. */
 export type Icon = {
   /** An https or data URI. */
   src: string
   mimeType?: string
-  /** For example `48x48` or `any`. */
+  /** Sizes such as `48x48`, or `any`. */
   sizes?: string[]
   theme?: 'light' | 'dark'
 }
 
+/** Names a client or a server, and its version. */
 export type Implementation = {
   name: string
   version: string
@@ -35,6 +39,7 @@ export type Implementation = {
   websiteUrl?: string
 }
 
+/** Lists the features that a client supports. */
 export type ClientCapabilities = {
   roots?: Params
   sampling?: { context?: Params; tools?: Params }
@@ -43,6 +48,7 @@ export type ClientCapabilities = {
   experimental?: Params
 }
 
+/** Lists the features that a server supports. */
 export type ServerCapabilities = {
   tools?: { listChanged?: boolean }
   resources?: { subscribe?: boolean; listChanged?: boolean }
@@ -55,31 +61,39 @@ export type ServerCapabilities = {
 
 // Content
 
+/** Names the author of a message: the user, or the model. */
 export type Role = 'user' | 'assistant'
 
+/** Gives clients hints about content and resources. */
 export type Annotations = {
   audience?: Role[]
-  /** 0 (least) to 1 (most important). */
+  /** From 0 (least important) to 1 (most important). */
   priority?: number
-  /** ISO 8601. */
+  /** Time of the last change, in ISO 8601. */
   lastModified?: string
 }
 
 type Block = { annotations?: Annotations; _meta?: Meta }
 
+/** Holds text. */
 export type TextContent = Block & { type: 'text'; text: string }
-/** `data` is base64. */
+/** Holds an image: `data` is base64. */
 export type ImageContent = Block & { type: 'image'; data: string; mimeType: string }
-/** `data` is base64. */
+/** Holds a recording: `data` is base64. */
 export type AudioContent = Block & { type: 'audio'; data: string; mimeType: string }
+/** Links to a resource that the client may read. */
 export type ResourceLink = Block & { type: 'resource_link' } & Omit<ResourceItem, 'annotations' | '_meta'>
+/** Contains a resource. */
 export type EmbeddedResource = Block & { type: 'resource'; resource: ResourceContents }
+/** Holds one part of a result or a message. */
 export type ContentBlock = TextContent | ImageContent | AudioContent | ResourceLink | EmbeddedResource
 
+/** Holds the contents of a resource: `text`, or `blob` in base64. */
 export type ResourceContents = { uri: string; mimeType?: string; _meta?: Meta } & ({ text: string } | { blob: string })
 
 // Tools, resources, prompts
 
+/** Gives clients hints about the side effects of a tool. */
 export type ToolAnnotations = {
   title?: string
   readOnlyHint?: boolean
@@ -88,8 +102,10 @@ export type ToolAnnotations = {
   openWorldHint?: boolean
 }
 
+/** Describes a JSON Schema, draft 2020-12. */
 export type JsonSchema = { readonly [key: string]: unknown }
 
+/** Describes a listed tool. */
 export type ToolItem = {
   name: string
   title?: string
@@ -101,26 +117,30 @@ export type ToolItem = {
   _meta?: Meta
 }
 
+/** Describes a listed resource. */
 export type ResourceItem = {
   uri: string
   name: string
   title?: string
   description?: string
   mimeType?: string
-  /** Bytes. */
+  /** Bytes of the contents. */
   size?: number
   annotations?: Annotations
   icons?: Icon[]
   _meta?: Meta
 }
 
+/** Describes a listed template of resources. */
 export type ResourceTemplateItem = Omit<ResourceItem, 'uri' | 'size'> & {
-  /** RFC 6570. */
+  /** The template, as in RFC 6570. */
   uriTemplate: string
 }
 
+/** Describes an argument of a prompt. */
 export type PromptArgument = { name: string; title?: string; description?: string; required?: boolean }
 
+/** Describes a listed prompt. */
 export type PromptItem = {
   name: string
   title?: string
@@ -130,17 +150,21 @@ export type PromptItem = {
   _meta?: Meta
 }
 
+/** Holds a message of a prompt. */
 export type PromptMessage = { role: Role; content: ContentBlock }
 
 // Results
 
+/** States who may cache a result: any client (`public`), or the client of one user (`private`). */
 export type CacheScope = 'public' | 'private'
 
-/** How long an answer may be kept, in milliseconds, and by whom. */
+/** States how long a result may be cached, in milliseconds, and by whom. */
 export type Caching = { ttlMs: number; cacheScope: CacheScope }
 
+/** Holds the result of any request. */
 export type Result = { resultType?: string; _meta?: Meta; [key: string]: unknown }
 
+/** Holds the result of a tool call. */
 export type CallToolResult = {
   content: ContentBlock[]
   structuredContent?: unknown
@@ -148,22 +172,29 @@ export type CallToolResult = {
   _meta?: Meta
 }
 
+/** Holds the contents of a resource that was read. */
 export type ReadResourceResult = { contents: ResourceContents[]; _meta?: Meta }
 
+/** Holds the messages of a prompt. */
 export type GetPromptResult = { description?: string; messages: PromptMessage[]; _meta?: Meta }
 
+/** Holds proposed values for an argument or a variable. */
 export type Completion = { values: string[]; total?: number; hasMore?: boolean }
 
-// Questions to the client
+// Input requests
 
+/** Describes a request to the client during a call: elicitation, sampling or roots. */
 export type InputRequest =
   | { method: 'elicitation/create'; params: Params }
   | { method: 'sampling/createMessage'; params: Params }
   | { method: 'roots/list'; params?: Params }
 
+/** Holds the response of the user to an elicitation. */
 export type ElicitResult = { action: 'accept' | 'decline' | 'cancel'; content?: Params }
 
+/** Holds a message of a sampling request. */
 export type SamplingMessage = { role: Role; content: SamplingContent | SamplingContent[] }
+/** Holds one part of a message of a sampling request. */
 export type SamplingContent =
   | TextContent
   | ImageContent
@@ -178,6 +209,7 @@ export type SamplingContent =
       _meta?: Meta
     }
 
+/** States what matters in the choice of a model. Priorities are from 0 to 1. */
 export type ModelPreferences = {
   hints?: { name?: string }[]
   costPriority?: number
@@ -185,6 +217,7 @@ export type ModelPreferences = {
   intelligencePriority?: number
 }
 
+/** Holds the params of a sampling request. */
 export type CreateMessageParams = {
   messages: SamplingMessage[]
   maxTokens: number
@@ -198,6 +231,7 @@ export type CreateMessageParams = {
   toolChoice?: { mode?: 'auto' | 'required' | 'none' }
 }
 
+/** Holds the message of the client's model. */
 export type CreateMessageResult = {
   role: Role
   content: SamplingContent | SamplingContent[]
@@ -205,14 +239,21 @@ export type CreateMessageResult = {
   stopReason?: string
 }
 
+/** Describes a root: a folder or file that the user works in. */
 export type Root = { uri: string; name?: string; _meta?: Meta }
 
 // Notifications
 
-/** Least to most severe. */
+/**
+ * Lists the log levels, from the least to the most severe.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/server/utilities/logging#log-levels
+ */
 export const logLevels = ['debug', 'info', 'notice', 'warning', 'error', 'critical', 'alert', 'emergency'] as const
+/** Names a log level. */
 export type LogLevel = (typeof logLevels)[number]
 
+/** Describes a notification that a server sends. */
 export type Notification =
   | {
       method: 'notifications/progress'
@@ -225,12 +266,12 @@ export type Notification =
   | { method: 'notifications/resources/updated'; params: { uri: string; _meta?: Meta } }
   | { method: 'notifications/subscriptions/acknowledged'; params: Params }
   | { method: 'notifications/cancelled'; params: { requestId: RequestId; reason?: string } }
-  /** The tasks extension, and the experimental tasks before it. */
+  /** Of the tasks extension, and of the experimental tasks before it. */
   | { method: 'notifications/tasks' | 'notifications/tasks/status'; params: Params }
-  /** Older revisions only. */
+  /** Of older protocol versions. */
   | { method: 'notifications/elicitation/complete'; params: { elicitationId: string } }
 
-/** What a `subscriptions/listen` request asks to hear. */
+/** Selects the notifications of a `subscriptions/listen` request. */
 export type SubscriptionFilter = {
   toolsListChanged?: boolean
   promptsListChanged?: boolean

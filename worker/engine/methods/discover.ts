@@ -1,4 +1,4 @@
-/** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/discovery */
+/** @see https://modelcontextprotocol.io/specification/2026-07-28/server/discover */
 
 import type { Declarations } from '../../declarations/declarations.ts'
 import { supportedVersions } from '../../protocol/revisions/index.ts'

@@ -1,3 +1,4 @@
+/** The kinds of methods of the protocol, and functions that read params. */
 import type { Context } from '../../declarations/context.ts'
 import type { Declarations, HandlerItem, Instrumented } from '../../declarations/declarations.ts'
 import type { Open, Server } from '../../declarations/server.ts'
@@ -9,36 +10,42 @@ import type { Revision } from '../../protocol/revision.ts'
 import type { ClientCapabilities, Implementation, LogLevel, Params, Result } from '../../protocol/types.ts'
 import type { Call, CallEnvironment, Outcome } from '../call.ts'
 
+/** Provides a method with its call and its server. */
 export type MethodContext = {
+  /** The server of the endpoint. */
   readonly server: Server
+  /** The call: method, params, principal, client and protocol version. */
   readonly call: Call
+  /** Services of the place where the call runs: a Worker, or the Durable Object of a session or a task. */
   readonly environment: CallEnvironment
+  /** The `ctx` that handlers receive. */
   readonly context: Context
-  /** What a plugin puts around handlers: see `callHandler`. */
+  /** Wraps handlers: see `Plugin.instrument`. */
   readonly instrumented?: Instrumented | undefined
-  /** Settles when the round ends before the handler does: input requests are open, or the handler or a response is at fault. */
+  /** Resolves if the round ends before the handler: input requests are open, or the handler or a response is invalid. */
   readonly roundEnded: Promise<Outcome>
-  /** What the tool's handler threw, if the result says that the tool failed. */
+  /** The value that the handler of a tool threw, if the result has `isError`. */
   thrown?: unknown
 }
 
-/** What a request is about, by its name. A template is named by its text. */
+/** The entry that a request names. A template is named by its text. */
 export type Target = { readonly kind: 'tool' | 'prompt' | 'resource' | 'template'; readonly name: string }
 
-/** A method whose request is a call: it runs in steps, within interceptors. */
+/** Answers requests of one JSON-RPC method. Its calls run in steps, inside interceptors. */
 export interface Method {
+  /** Always absent: it distinguishes methods that run as calls from those that need a session or a connection. */
   readonly requires?: undefined
-  /** The member of `params` that the header `Mcp-Name` repeats. */
+  /** The member of `params` that the header `Mcp-Name` repeats. Default: none. */
   readonly named?: string
-  /** What the params name: the request needs its scopes. The params have not been validated. */
+  /** Returns the entry that the params name, whose scopes the request needs. The params have not been validated. */
   target?(params: Params): Target | undefined
-  /** Whether the server has anything that the method is for. */
+  /** Returns whether the server declares anything that the method is for. */
   offered(declarations: Declarations, environment: Pick<CallEnvironment, 'updates'>): boolean
-  /** The scopes that each request takes. Default: those of what the request names. */
+  /** Scopes that each request needs. Default: those of the entry that the request names. */
   readonly requiredScopes?: readonly string[]
-  /** The scopes of what a handle in the params stands for. @param open of the seals of the principal: handles of other principals have none */
+  /** Returns the scopes of a handle in the params. @param open unseals handles of the principal; those of other principals have no scopes */
   scopes?(params: Params, open: Open): Promise<readonly string[]>
-  /** @throws McpError for a JSON-RPC error */
+  /** Returns the result. @throws McpError to answer with an error */
   answer(context: MethodContext): Promise<Result>
 }
 
@@ -51,7 +58,7 @@ export interface SessionMethod {
   answer(params: Params, session: SessionControls): Promise<Result>
 }
 
-/** What methods change in the session of their request. */
+/** What methods can change in the session of their request. */
 export interface SessionControls {
   setLogLevel(level: LogLevel): void
   /** @throws McpError `resource_not_found` when this caller may not read the resource, `too_many_requests` */
@@ -59,7 +66,7 @@ export interface SessionControls {
   unsubscribe(uri: string): Promise<void>
 }
 
-/** The method that begins a session. */
+/** The method that starts a session. */
 export interface InitializeMethod {
   readonly requires: 'handshake'
   readonly target?: undefined
@@ -73,29 +80,29 @@ export interface InitializeMethod {
   ): Promise<Result>
 }
 
-/** What client and server of a session agreed on. JSON. */
+/** What client and server of a session agreed on. It is JSON. */
 export type NegotiatedSession = {
-  /** The revision's date. */
+  /** The date of the protocol version. */
   readonly version: string
-  /** As the client sent them. */
+  /** The capabilities that the client sent. */
   readonly capabilities: ClientCapabilities
   readonly client: Implementation
 }
 
-/** A method that is answered with a stream of its own. */
+/** A method whose response is an event stream of its own. */
 export interface ListenMethod {
   readonly requires: 'stream'
   readonly target?: undefined
 }
 
-/** A method that the end of a connection answers by itself, also before a session begins. */
+/** A method that the connection answers itself, also before a session starts. */
 export interface PingMethod {
   readonly requires: 'connection'
   readonly target?: undefined
   readonly result: Result
 }
 
-/** A method of the protocol. `requires` decides what runs it; a method without is run as a call. */
+/** A method of the protocol. `requires` names what runs it; a method without `requires` runs as a call. */
 export type ProtocolMethod = Method | SessionMethod | InitializeMethod | ListenMethod | PingMethod
 
 /** Calls the handler of an entry. */

@@ -2,7 +2,7 @@
  * Subscriptions of sessions, and the streams of stateless clients that take their place.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/server/resources#subscriptions
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
 import { type ListenMethod, readTarget, readText, type SessionMethod } from './method.ts'
 import { hasResources, readUri } from './resources.ts'

@@ -1,7 +1,7 @@
 /**
  * The headers `Mcp-Method`, `Mcp-Name` and `Mcp-Param-…` of a stateless request: they must match its body, because proxies route by them.
  *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#standard-request-headers
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#standard-request-headers
  */
 import { McpError } from '../../protocol/errors.ts'
 import { decodeHeader, getPath, type HeaderParameter, mirrors } from '../../protocol/param-headers.ts'

@@ -1,7 +1,7 @@
 /**
  * `subscriptions/listen`: a stream of changes for a stateless client.
  *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/utilities/subscriptions
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  */
 import type { Shards } from '../../../durable-objects/rpc.ts'
 import {

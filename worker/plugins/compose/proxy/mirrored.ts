@@ -9,7 +9,7 @@ const maxTools = 1000
 /**
  * The arguments that calls of a server's tools repeat in headers, as far as its lists have told.
  *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports#custom-headers-from-tool-parameters
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http#custom-headers-from-tool-parameters
  */
 export class Mirrored {
   readonly #byTool = new BoundedMap<unknown, readonly HeaderParameter[]>({ maxEntries: maxTools })
