@@ -2,6 +2,7 @@
 import { readFileSync } from 'node:fs'
 import { join, resolve } from 'node:path'
 import {
+  type ExpressionWithTypeArguments,
   type FunctionDeclaration,
   type InterfaceDeclaration,
   type IntersectionTypeNode,
@@ -9,6 +10,7 @@ import {
   type SourceFile,
   SyntaxKind,
   type TypeAliasDeclaration,
+  type TypeReferenceNode,
   type VariableDeclaration,
 } from 'typescript/unstable/ast'
 import { API, type Checker, type Symbol as Named, type Project, SymbolFlags } from 'typescript/unstable/sync'
@@ -109,6 +111,8 @@ type Entry = {
   readonly project: Project
   readonly file: string
   readonly group: Group
+  /** A type that exported types consist of, which cannot be imported. */
+  readonly isInternal: boolean
   anchor: string
 }
 type Group = 'value' | 'type' | 'plugin' | 'alias' | 'protocol'
@@ -129,12 +133,12 @@ export const reference = (): Map<string, string> =>
 /** An export of several entry points is described on the page of the first. */
 function readPages(projects: readonly Project[]): Page[] {
   const described = new Map<string, Entry>()
-  return entryPoints().map(({ name: entry, source }) => {
+  const pages: Page[] = []
+  for (const { name: entry, source } of entryPoints()) {
     const exports = exportsOf(source, projects)
     const page: Page = { entry, exports, own: [], others: [] }
     for (const { name, symbol } of exports.exports) {
-      const [{ path, index } = { path: '', index: 0 }] = symbol.declarations
-      const place = `${path} ${index}`
+      const place = placeOf(symbol)
       const known = described.get(place)
       if (known) {
         page.others.push(known)
@@ -143,17 +147,102 @@ function readPages(projects: readonly Project[]): Page[] {
       const declaration = symbol.declarations[0]?.resolve(exports.project)
       if (!declaration) throw new Error(`${name} is not declared`)
       const group = groupOf(symbol, declaration, exports.project)
-      const added = { name, symbol, declaration, project: exports.project, file: fileOf(entry), group, anchor: '' }
+      const added = {
+        name,
+        symbol,
+        declaration,
+        project: exports.project,
+        file: fileOf(entry),
+        group,
+        isInternal: false,
+        anchor: '',
+      }
       described.set(place, added)
       page.own.push(added)
     }
+    pages.push(page)
+  }
+  // What is exported anywhere is described there, so these come after all exports.
+  const uses = countBases(pages.flatMap(({ own }) => own))
+  for (const page of pages) {
+    for (const user of page.own) addInternal(user, page, described, uses)
+    page.own.sort((a, b) => a.name.localeCompare(b.name))
     const taken = new Set(groupTitles.map(([, title]) => anchorOf(title)))
     for (const added of [...sectionsOf(page), ...page.own.filter(({ group }) => group === 'alias')]) {
       added.anchor = freeAnchor(anchorOf(added.name), taken)
       taken.add(added.anchor)
     }
-    return page
-  })
+  }
+  return pages
+}
+
+/** How many types take members from a type, by its place. */
+function countBases(entries: readonly Entry[]): Map<string, number> {
+  const uses = new Map<string, number>()
+  for (const { declaration, project } of entries) {
+    for (const reference of basesIn(declaration).flatMap(referencesIn)) {
+      const place = placeOf(targetOf(reference, project))
+      uses.set(place, (uses.get(place) ?? 0) + 1)
+    }
+  }
+  return uses
+}
+
+/** Adds the types that several types take members from, and those that options consist of, if they are not exported. */
+function addInternal(
+  { name, declaration, project, file }: Entry,
+  page: Page,
+  described: Map<string, Entry>,
+  uses: ReadonlyMap<string, number>,
+): void {
+  const bases = basesIn(declaration).flatMap(referencesIn)
+  const references = /(?:Options|Definition)$/.test(name) ? referencesIn(declaration) : bases
+  for (const reference of references) {
+    const symbol = targetOf(reference, project)
+    const place = placeOf(symbol)
+    const found = symbol?.declarations[0]?.resolve(project)
+    if (!symbol || !found || described.has(place) || isOfPlatform(found) || !hasMembers(found)) continue
+    const isBase = bases.some((base) => base.pos === reference.pos)
+    if (groupOf(symbol, found, project) !== 'type' || (isBase && (uses.get(place) ?? 0) < 2)) continue
+    const group = 'type' as const
+    const added = { name: symbol.name, symbol, declaration: found, project, file, group, isInternal: true, anchor: '' }
+    described.set(place, added)
+    // The loop over the page comes to it as well.
+    page.own.push(added)
+  }
+}
+
+function targetOf(reference: Node, { checker }: Project): Named | undefined {
+  const named = checker.getSymbolAtLocation(reference)
+  return named && named.flags & SymbolFlags.Alias ? checker.getAliasedSymbol(named) : named
+}
+
+function placeOf(symbol: Named | undefined): string {
+  const [{ path, index } = { path: '', index: 0 }] = symbol?.declarations ?? []
+  return `${path} ${index}`
+}
+
+/** The names of types in a declaration. */
+function referencesIn(node: Node): Node[] {
+  const names: Node[] = []
+  const visit = (child: Node): void => {
+    if (child.kind === SyntaxKind.TypeReference) names.push((child as TypeReferenceNode).typeName)
+    if (child.kind === SyntaxKind.ExpressionWithTypeArguments) {
+      names.push((child as ExpressionWithTypeArguments).expression)
+    }
+    child.forEachChild(visit)
+  }
+  visit(node)
+  return names
+}
+
+/** The types that a declaration takes members from. */
+function basesIn(declaration: Node): Node[] {
+  const { heritageClauses } = declaration as InterfaceDeclaration
+  if (heritageClauses && declaration.kind === SyntaxKind.InterfaceDeclaration) return [...heritageClauses]
+  const { type } = declaration as TypeAliasDeclaration
+  if (declaration.kind !== SyntaxKind.TypeAliasDeclaration || type?.kind !== SyntaxKind.IntersectionType) return []
+  return [...(type as IntersectionTypeNode).types].filter(({ kind }) => kind !== SyntaxKind.TypeLiteral)
 }
 
 function groupOf(symbol: Named, declaration: Node, { checker }: Project): Group {
@@ -326,15 +415,16 @@ function section(one: Entry, links: Links): string {
   const members = membersOf(one, links)
   const signature = members.length > 0 && isLiteral(declaration) ? '' : signatureOf(one)
   const bases = basesOf(declaration).filter((base) => links.namedIn(base, name, true).length > 0)
-  const named = links.namedIn([signature, ...bases].join('\n'), name)
   const rows = members.map(
     (member) => `| \`${cell(member.name)}\` | ${links.type(member.type, name)} | ${cell(member.text)} |`,
   )
+  const named = rows.length > 0 ? [] : links.namedIn(signature, name)
   return [
     `### ${name}`,
+    ...(one.isInternal ? ['*Not exported: part of exported types.*'] : []),
     ...docOf(symbol, checker),
     ...(signature === '' ? [] : [code(signature)]),
-    ...(bases.length > 0 ? [`Also has the members of ${bases.map((base) => `\`${base}\``).join(', ')}.`] : []),
+    ...(bases.length > 0 ? [`Also has the members of ${bases.map((base) => links.type(base, name)).join(', ')}.`] : []),
     ...(named.length > 0 ? [`Types: ${named.map((other) => links.to(other)).join(', ')}.`] : []),
     ...(rows.length > 0 ? [['| member | type | description |', '|---|---|---|', ...rows].join('\n')] : []),
     ...examplesOf(symbol, checker),
@@ -445,14 +535,11 @@ function isLiteral(declaration: Node): boolean {
 
 const signatureHead = (declaration: Node) => exported(declaration.getText().split(/ \{(?:\n|\}$)/)[0] ?? '')
 
-/** The types that an intersection adds members to. */
-function basesOf(declaration: Node): string[] {
-  const { type } = declaration as TypeAliasDeclaration
-  if (declaration.kind !== SyntaxKind.TypeAliasDeclaration || type?.kind !== SyntaxKind.IntersectionType) return []
-  return [...(type as IntersectionTypeNode).types]
-    .filter(({ kind }) => kind !== SyntaxKind.TypeLiteral)
-    .map((base) => base.getText().replace(/\s+/g, ' '))
-}
+/** The types that an intersection adds members to, as texts. */
+const basesOf = (declaration: Node): string[] =>
+  declaration.kind === SyntaxKind.TypeAliasDeclaration
+    ? basesIn(declaration).map((base) => base.getText().replace(/\s+/g, ' '))
+    : []
 
 type Member = { readonly name: string; readonly type: string; readonly text: string }
 
