@@ -586,7 +586,11 @@ function typeOf(node: Node): string {
     return whole.replace(/^(?:async )?\w+\??/, '').replace(/;$/, '')
   }
   const written = type ? withoutComments(type.getText()) : (initializer?.getText() ?? '')
-  return written.replace(/\s+/g, ' ').trim()
+  // Members on lines of their own have no semicolons in the source.
+  return written
+    .replace(/([^{;,|&(<=>\s])\s*\n\s*(?=[\w'"[])/g, '$1; ')
+    .replace(/\s+/g, ' ')
+    .trim()
 }
 
 const code = (text: string) => ['```typescript', text, '```'].join('\n')
