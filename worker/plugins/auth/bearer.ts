@@ -14,37 +14,55 @@ import type { IssuerOptions } from './jwt-issuer.ts'
 import { bearerToken } from './request-token.ts'
 import { resourceServer } from './resource-server.ts'
 
+/** Configures which tokens a server accepts. */
 export type BearerOptions = ClaimOptions &
   StoredPrincipals &
   Omit<IssuerOptions, 'issuer'> & {
-    /** The authorization servers whose tokens are good here. Options beside it are for those that have none of their own. */
+    /**
+     * Authorization servers whose tokens are accepted: URLs, or objects with options of their own. The other options are defaults for them.
+     * Required unless `verify` is set.
+     */
     issuer?: string | IssuerOptions | readonly (string | IssuerOptions)[]
     /**
-     * What a token is worth, instead of asking issuers: its claims, or `undefined` for nothing. Called for every request, because
-     * the answer may depend on anything of it.
+     * Returns the claims of a token, or `undefined` to reject it, instead of the verification by issuers. Runs for every request; its
+     * result is not cached. Check the audience yourself. Default: issuers verify tokens.
      */
     verify?(token: string, request: Request): Claims | undefined | Promise<Claims | undefined>
-    /** This server's name in tokens, an absolute URL. Default: the URL of the endpoint, on the host that was asked. */
+    /**
+     * Canonical URL of the server, absolute, which tokens name as their audience. Default: the URL of the endpoint, on the host of the
+     * request.
+     *
+     * @see https://www.rfc-editor.org/rfc/rfc8707#section-2
+     */
     resource?: string
-    /** Scopes that a client should ask for first. Default: all that something of the server takes. */
+    /** Scopes that clients request first. Default: `requiredScopes` and all declared scopes. */
     scopes?: readonly string[]
-    /** Everything must say what it takes: the server does not start with a tool, resource or prompt without `scopes`. */
+    /** Rejects tools, resources and prompts without `scopes` when the server starts. Default: false. */
     requireScopesEverywhere?: boolean
-    /** Scopes that every request takes. */
+    /** Scopes that every token needs. Default: none. */
     requiredScopes?: readonly string[]
-    /** Requests without a token are let in, as nobody: they may use what has no scopes. */
+    /** Accepts requests without a token. Their callers have no principal, and use entries without scopes. Default: false. */
     allowAnonymous?: boolean
-    /** Seconds that clocks may differ. Default 30. */
+    /** Seconds by which clocks may differ. Default: 30 seconds. */
     clockTolerance?: number
     /**
-     * Milliseconds for which a token that was good for an audience is not checked again. Default one minute; 0: never kept. Not
-     * together with `verify`.
+     * Milliseconds for which a verified token is not verified again, at most until it expires; 0 disables the cache. A revoked opaque token
+     * stays valid for this time. Not together with `verify`. Default: 1 minute.
      */
     tokenCacheMs?: number
-    /** Reaches the authorization server where a plain `fetch` does not, through a service binding for example. */
+    /** Sends requests to the authorization server, for example through a service binding. Default: the global `fetch`. */
     fetch?: Fetch
-    /** Told to people who are about to let a client in. */
+    /**
+     * Name of the server for users who authorize a client. Default: none.
+     *
+     * @see https://www.rfc-editor.org/rfc/rfc9728#section-2
+     */
     resourceName?: string
+    /**
+     * URL of the documentation for developers who use the server. Default: none.
+     *
+     * @see https://www.rfc-editor.org/rfc/rfc9728#section-2
+     */
     resourceDocumentation?: string
   }
 
@@ -93,9 +111,17 @@ export const bearerKinds: KindsOf<BearerOptions> = {
 }
 
 /**
+ * Creates the auth of an OAuth 2.1 resource server: verifies bearer tokens, checks scopes, and serves the metadata that leads clients to
+ * the authorization server.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
+ * @see https://www.rfc-editor.org/rfc/rfc6750
+ * @see https://www.rfc-editor.org/rfc/rfc9068
+ * @see https://www.rfc-editor.org/rfc/rfc9728
+ *
  * @example
  * serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) })
- * @throws Error with one sentence that names the fix
  */
 export function bearer(options: BearerOptions): Auth {
   checkOptions('bearer()', options, bearerKinds)

@@ -1,4 +1,4 @@
-/** How a caller is told what it takes. */
+/** Errors with a `WWW-Authenticate` challenge, which names the required scopes and the metadata of this server. */
 
 import { McpError } from '../../protocol/errors.ts'
 import { type Challenge, challengeText } from '../../protocol/www-authenticate.ts'
@@ -9,18 +9,18 @@ export type Refusal = {
   kind: 'unauthorized' | 'invalid_request' | 'insufficient_scope'
   message: string
   challenge: Challenge
-  /** The error's `data`. */
+  /** The member `data` of the error. */
   data?: unknown
 }
 
-/** @param metadata where this server describes itself, if it does */
+/** @param metadata the URL of the metadata of this server, if it publishes any */
 export function challengeError({ kind, message, challenge, data }: Refusal, metadata: string | undefined): McpError {
   return new McpError(kind, message, data, { 'WWW-Authenticate': challengeText({ ...challenge, metadata }) })
 }
 
 /**
- * @param scopes what it takes
- * @param held what the token allows already: it is asked for again, because clients replace what they have
+ * @param scopes the required scopes
+ * @param held the scopes of the token, which the challenge repeats because clients replace their token
  */
 export function insufficientScope(scopes: readonly string[], held: readonly string[]): Refusal {
   const message = `Requires the scopes ${scopes.join(' ')}`
@@ -29,10 +29,10 @@ export function insufficientScope(scopes: readonly string[], held: readonly stri
   return { kind: 'insufficient_scope', message, challenge, data: { scopes } }
 }
 
-/** Is it a scope at all (RFC 6749, section 3.3), and one that a resource asks for? */
+/** Whether a text is a scope (RFC 6749, section 3.3) that a resource server requests. */
 const isAskedFor = (scope: string): boolean => /^[!#-[\]-~]+$/.test(scope) && scope !== 'offline_access'
 
-/** Everything that the messages of a request take, if its principal lacks some of it. */
+/** Returns all scopes of the messages of a request, if its principal lacks one of them. */
 export async function missingScopes(
   { principal, messages = [] }: IncomingRequest,
   serverInfo: ServerInfo,
@@ -42,6 +42,6 @@ export async function missingScopes(
   return [...new Set(lacked.flat())]
 }
 
-/** Where the endpoint that is asked describes itself. */
+/** Returns the URL of the metadata of the requested endpoint. */
 export const metadataUrlFor = (request: Request, serverInfo: ServerInfo, resource?: string): string =>
   metadataUrl(resourceOf(request, serverInfo, resource))

@@ -1,26 +1,27 @@
 /**
- * From the claims of a token to a principal. Claims that decide who calls, for whom, with what and for how long are read into
- * values of the right type, or the token is refused: a claim of the wrong type never counts as absent.
+ * Converts the claims of a token into a principal. Claims that decide the caller, the tenant, the scopes and the expiry are read as values
+ * of the right type, or the token is rejected: a claim of the wrong type never counts as absent.
  */
 import { isStrings, kindOf } from '../../protocol/check-principal.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { Params } from '../../protocol/types.ts'
 import { BadToken } from './bad-token.ts'
 
-/** Of one token. */
+/** The claims of one token. */
 export type Claims = Readonly<Params>
 
+/** Configures how a principal is read from the claims of a token. */
 export type ClaimOptions = {
-  /** The claim that names the organisation a subject acts for, such as `org_id` or `tid`; left out, there are none. */
+  /** Claim that identifies the organization of the subject, such as `org_id` or `tid`. Default: none; principals have no tenant. */
   tenantClaim?: string
-  /** The scopes that claims amount to. Default: `scope` and `scp`, texts with spaces or lists. */
+  /** Returns the scopes of a token from its claims. Default: `scope` and `scp`, as texts with spaces or lists. */
   getScopes?(claims: Claims): readonly string[]
-  /** What a scope allows besides itself: `{ 'notes:write': ['notes:read'] }`. */
+  /** Scopes that a scope includes: `{ 'notes:write': ['notes:read'] }`. Default: none. */
   impliedScopes?: Readonly<Record<string, readonly string[]>>
 }
 
 /**
- * Scopes as the token states them.
+ * Returns the scopes that a token states.
  *
  * @throws BadToken when `scope` or `scp` is neither a string nor a list of strings
  */
@@ -60,10 +61,10 @@ export function principalOf(
 }
 
 /**
- * Checks `exp` and `nbf` against the clock, for claims that come with no signature that jose has checked.
+ * Checks `exp` and `nbf` of claims whose signature jose has not verified.
  *
  * @param now milliseconds since 1970
- * @throws BadToken when the token is expired or not good yet, or when `exp`, `nbf` or `iat` is not a number
+ * @throws BadToken when the token is expired or not yet valid, or when `exp`, `nbf` or `iat` is not a number
  */
 export function checkTimes(claims: Claims, clockToleranceSeconds: number, now: number): void {
   const [exp = Number.POSITIVE_INFINITY, nbf = 0] = ['exp', 'nbf', 'iat'].map((name) => readSeconds(claims, name))
@@ -108,7 +109,7 @@ function readScopes(claims: Claims, name: string): readonly string[] {
   throw new BadToken(`The claim "${name}" of the token must be a string or a list of strings, not ${kindOf(value)}`)
 }
 
-/** Scopes, and what they imply, and what that implies. */
+/** Returns scopes with all that they imply, directly and through others. */
 export function withImplied(
   scopes: readonly string[],
   implies: Readonly<Record<string, readonly string[]>> = {},

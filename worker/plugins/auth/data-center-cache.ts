@@ -2,7 +2,7 @@ import type { DocumentSeals } from '../../request-hooks.ts'
 import type { Sealer } from '../../sealing/seal.ts'
 
 /**
- * Documents of issuers in the data centre's cache, which all Workers of the zone can read and write. Each entry is sealed for
+ * Stores documents of issuers in the cache of the data center, which all Workers of the zone can read and write. Each entry is sealed for
  * the identity of the server and the address of the entry, so an entry that another Worker wrote or moved counts as absent.
  */
 export class DocumentCache {

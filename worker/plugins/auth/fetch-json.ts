@@ -1,17 +1,18 @@
-/** Asking an authorization server something: at a safe address, in time, and no more than fits. */
+/** Requests to an authorization server: only to safe addresses, with a timeout, and with a bound on the size of the response. */
 import { readBodyText } from '../../protocol/bounded-body.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import { isLoopback } from '../../protocol/loopback.ts'
 import type { Params } from '../../protocol/types.ts'
 
+/** Sends a request, as the global `fetch` does. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>
 
-/** Milliseconds to wait for an answer. */
+/** Milliseconds to wait for a response. */
 const timeoutMs = 5_000
-/** Bytes of one answer. */
+/** Bytes of one response. */
 const maxBytes = 256 * 1024
 
-/** An answer that is a refusal. */
+/** A response with an error status. */
 export class Refused extends Error {
   readonly status: number
 
@@ -23,7 +24,7 @@ export class Refused extends Error {
 
 type JsonRequest = Omit<RequestInit, 'headers'> & { readonly headers?: Readonly<Record<string, string>> }
 
-/** @throws Refused; Error when there is no answer, or one that is no JSON object */
+/** @throws Refused for an error status; Error without a response, and for a response that is not a JSON object */
 export async function fetchJson(fetch: Fetch, url: string, init: JsonRequest = {}): Promise<Params> {
   const response = await fetch(url, {
     ...init,
@@ -41,10 +42,10 @@ export async function fetchJson(fetch: Fetch, url: string, init: JsonRequest = {
 }
 
 /**
- * An address that nobody on the way can answer for.
+ * Checks that only the named server can answer at an address.
  *
- * @param from what named it; this machine may name itself
- * @throws Error for anything but https, or http on this machine
+ * @param from the address that named it; loopback may name loopback
+ * @throws Error for a URL that is neither https nor http on this machine
  */
 export function safeUrl(text: string, what: string, from = text): string {
   const url = URL.parse(text)

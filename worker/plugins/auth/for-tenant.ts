@@ -1,3 +1,4 @@
+/** `forTenant()`: an auth that accepts principals of one tenant only. */
 import { checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import { checkPrincipal } from '../../protocol/check-principal.ts'
@@ -5,20 +6,24 @@ import { McpError } from '../../protocol/errors.ts'
 import type { Principal } from '../../protocol/principal.ts'
 import type { Auth } from '../../request-hooks.ts'
 
+/** Configures `forTenant()`. */
 export type ForTenantOptions = {
   /**
-   * Accepts tokens without the claim that `bearer({ tenantClaim })` names, as tokens of this tenant: for an issuer or an audience that
-   * only this tenant has. Default false: they are refused with 403.
+   * Accepts tokens without the claim that `bearer({ tenantClaim })` names as tokens of this tenant. For an issuer or an audience that only
+   * this tenant has. Default: false; such tokens are rejected with 403.
    */
   allowMissingClaim?: boolean
 }
 
 /**
- * Makes every principal of an auth act for one tenant, which becomes `ctx.principal.tenant`, and refuses principals of other
- * tenants. The issuer or the audience of the auth belongs to the tenant alone (the audience is the endpoint's URL unless `bearer`
- * names another), or `bearer({ tenantClaim })` names the claim by which the tenants of a shared issuer differ.
+ * Creates an auth that accepts principals of one tenant only, and sets `ctx.principal.tenant` to it. Either the issuer or the audience must
+ * belong to this tenant alone (the default audience is the URL of the endpoint), or `bearer({ tenantClaim })` must name the claim that
+ * identifies the tenant.
  *
- * @param tenant as the address names it, and the claim of a token if it has one
+ * @param tenant the tenant, as the claim of the token names it
+ * @param auth the auth that authenticates the caller, such as `bearer()`
+ * @throws Error for an invalid argument. The message names the fix
+ *
  * @example
  * serve(server, { auth: forTenant('acme', bearer({ issuer: 'https://login.acme.example' })) })
  */
@@ -29,7 +34,7 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
   const { allowMissingClaim = false } = options
   const authenticateTestUser = auth.authenticateTestUser?.bind(auth)
 
-  /** @throws McpError `forbidden` for a principal of another tenant, or of none where a claim has to name it */
+  /** @throws McpError `forbidden` for a principal of another tenant, and for one without a tenant if a claim must name it */
   function asTenant(principal: Principal): Principal {
     if (principal.tenant === tenant) return principal
     if (principal.tenant !== undefined) {

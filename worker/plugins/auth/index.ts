@@ -1,4 +1,4 @@
-/** edgemcp/auth: who may call, by the tokens of an OAuth 2.1 authorization server. */
+/** edgemcp/auth: Authenticate and authorize callers by the access tokens of OAuth 2.1 authorization servers. */
 export { type BearerOptions, bearer } from './bearer.ts'
 export type { ClaimOptions } from './claims.ts'
 export type { Fetch } from './fetch-json.ts'

@@ -1,5 +1,5 @@
 /**
- * Asking an authorization server what a token is worth that says nothing itself.
+ * Token introspection: asks an authorization server about opaque tokens.
  *
  * @see https://www.rfc-editor.org/rfc/rfc7662
  */
@@ -9,37 +9,43 @@ import type { ServerInfo } from '../../request-hooks.ts'
 import type { Claims } from './claims.ts'
 import { type Fetch, fetchJson, Refused } from './fetch-json.ts'
 
+/**
+ * Configures the verification of opaque tokens by the introspection endpoint of an issuer.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc7662
+ */
 export type IntrospectionOptions = {
-  /** Left out, the metadata of the issuer says where. */
+  /** URL of the introspection endpoint. Default: `introspection_endpoint` of the issuer's metadata. */
   url?: string
-  /** What this server is registered as. */
+  /** Client id of this server at the issuer. */
   clientId: string
+  /** Client secret of this server at the issuer. */
   clientSecret: string
   /**
-   * How opaque tokens of this issuer start, such as `gho_`: no other token is sent to it. Needed when several issuers of a
-   * server have introspection. Default: the issuer is asked about every opaque token.
+   * Start of the opaque tokens of this issuer, such as `gho_`: no other token is sent to the issuer. Required if several issuers have
+   * introspection. Default: all opaque tokens are sent.
    */
   tokenPrefix?: string
 }
 
-/** Milliseconds for which a server that did not answer is not asked again. */
+/** Milliseconds after a failure in which the server is not asked. */
 const retryAfterMs = 1_000
-/** Milliseconds for which a token that was worth nothing is not asked about again. */
+/** Milliseconds in which an inactive token is not checked again. */
 const worthlessFor = 5_000
-/** Tokens that are remembered to be worth nothing. */
+/** Inactive tokens in the cache. */
 const mostRemembered = 1_000
-/** Characters of one of them. */
+/** Characters of an inactive token in the cache. */
 const longestRemembered = 1_000
 
-/** How a server answers to what it cannot read as a token. */
+/** Statuses with which servers reject a text that they cannot parse as a token. */
 const malformedTokenStatuses = new Set([400, 413, 414, 422])
 
 export class Introspection {
   readonly #options: IntrospectionOptions
   readonly #fetch: Fetch
-  /** Tokens that are being asked about: many requests with one token are one question. */
+  /** Open introspections by token: requests with the same token share one. */
   readonly #asking = new Map<string, Promise<Claims | undefined>>()
-  /** Tokens that are worth nothing, and when that was. */
+  /** Inactive tokens, and when they were checked. */
   readonly #inactiveTokens = new BoundedMap<string, number>({ maxEntries: mostRemembered })
   #failure: { at: number; problem: unknown } | undefined
 
@@ -48,14 +54,14 @@ export class Introspection {
     this.#fetch = fetch
   }
 
-  /** Can this opaque token be of the issuer? */
+  /** Whether an opaque token can be of this issuer. */
   covers(token: string): boolean {
     return token.startsWith(this.#options.tokenPrefix ?? '')
   }
 
   /**
-   * @returns what the token stands for; `undefined`: nothing
-   * @throws Error when there is no answer
+   * @returns the claims of the token; `undefined` for an inactive token
+   * @throws Error without a response
    */
   async ask(token: string, url: string, serverInfo: ServerInfo): Promise<Claims | undefined> {
     const refusedUntil = this.#inactiveTokens.get(token)
@@ -94,16 +100,16 @@ export class Introspection {
   }
 }
 
-/** Others are active as well: a token to refresh with is not one to call with. A type that is no string is not understood. */
+/** Whether claims are of an access token. A refresh token can be active, too. A type that is not a string is rejected. */
 const isForAccess = ({ token_type = '', typ = '' }: Claims): boolean =>
   [token_type, typ].every((kind) => typeof kind === 'string' && !/^(?:refresh|id)(?:[_ ]?token)?$/i.test(kind))
 
 type Introspecting = { readonly issuer: string; readonly tokenPrefix: string | undefined }
 
 /**
- * Checks that each opaque token is sent to one issuer at most: an issuer that saw another one's tokens could use them.
+ * Checks that each opaque token is sent to at most one issuer: an issuer that receives the token of another one could use it.
  *
- * @throws Error when a prefix is missing, empty, or the start of another one
+ * @throws Error for a prefix that is missing, empty, or the start of another one
  */
 export function checkTokenPrefixes(issuers: readonly Introspecting[]): void {
   for (const [index, { issuer, tokenPrefix }] of issuers.entries()) {

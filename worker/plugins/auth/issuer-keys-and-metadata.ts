@@ -1,6 +1,6 @@
 /**
- * What an issuer publishes: its metadata and its keys. Read from this isolate's memory, else from the data centre's cache
- * if the server has `EDGEMCP_KEYS`, else from the issuer; what is known goes on being used for a while when the issuer does not answer.
+ * The published documents of an issuer: its metadata and its keys. They are read from the memory of the isolate, else from the cache of the
+ * data center (with `EDGEMCP_KEYS`), else from the issuer. A known document stays in use for some time while the issuer does not respond.
  *
  * @see https://www.rfc-editor.org/rfc/rfc8414 authorization server metadata
  * @see https://openid.net/specs/openid-connect-discovery-1_0.html
@@ -14,30 +14,30 @@ import { DocumentCache } from './data-center-cache.ts'
 import { type Fetch, fetchJson, safeUrl } from './fetch-json.ts'
 
 export type IssuerDocument = {
-  /** Milliseconds: when it was read from the issuer. */
+  /** Milliseconds since 1970: when the document was read from the issuer. */
   readonly at: number
   readonly metadata: Readonly<Params>
   readonly keys: JSONWebKeySet
 }
 
-/** Milliseconds for which a document is used without asking again. */
+/** Milliseconds in which a document is used without a request to the issuer. */
 export const freshFor = 10 * 60_000
-/** Milliseconds until when it is used while it is asked for again. */
+/** Milliseconds in which a document is used while a newer one is requested. */
 const staleWhileRevalidateMs = 60 * 60_000
-/** Milliseconds until when it is used because the issuer does not answer. */
+/** Milliseconds in which a document is used while the issuer does not respond. */
 export const staleFor = 24 * 60 * 60_000
-/** Milliseconds between two times that a key nobody knows sends for new ones. */
+/** Milliseconds between two requests because of unknown keys. */
 export const minRefreshMs = 30_000
-/** Milliseconds until an issuer that did not answer is asked again. */
+/** Milliseconds after a failure in which no request is sent. */
 const restAfterFailure = 5_000
-/** Milliseconds after which a question that has not even failed is asked again. */
+/** Milliseconds after which an open request counts as lost. */
 const stuckAfterMs = 30_000
 /** Keys of an issuer. */
 const mostKeys = 100
 
 type Source = {
   readonly issuer: string
-  /** Where the keys are; `undefined`: its metadata says so. */
+  /** URL of the keys; `undefined`: the metadata names it. */
   readonly keysUrl: string | undefined
   readonly fetch: Fetch
 }
@@ -56,7 +56,7 @@ export class IssuerDocuments {
     if (source.keysUrl !== undefined) safeUrl(source.keysUrl, 'The address of the keys')
   }
 
-  /** @throws Error when nothing is known and the issuer does not answer */
+  /** @throws Error when no document is known and the issuer does not respond */
   async current(serverInfo: ServerInfo): Promise<IssuerDocument> {
     const cached = this.#known ?? (await this.#cached(serverInfo))
     // It may have been read from the issuer meanwhile.
@@ -79,9 +79,9 @@ export class IssuerDocuments {
   }
 
   /**
-   * What the issuer says now, for a key that is not in the document; rarely asked, however many such keys come.
+   * Returns a newer document, for a key that is not in `document`. Sends few requests, however many tokens have unknown keys.
    *
-   * @throws Error when it does not answer: the key may be good
+   * @throws Error when the issuer does not respond: the key may be valid
    */
   async renewed(document: IssuerDocument, serverInfo: ServerInfo): Promise<IssuerDocument> {
     if (this.#known && this.#known.at > document.at) return this.#known
@@ -93,7 +93,7 @@ export class IssuerDocuments {
     return loading
   }
 
-  /** Once at a time. What fails is reported, once, and left alone for a while. */
+  /** Reads the documents, once at a time. A failure is reported once, and no request is sent for a while. */
   #load(serverInfo: ServerInfo): Promise<IssuerDocument> {
     if (this.#loading && this.#isLoading) return this.#loading.document
     if (this.#failure && Date.now() - this.#failure.at < restAfterFailure) return Promise.reject(this.#failure.problem)
@@ -194,7 +194,7 @@ function isDocument(value: unknown): value is IssuerDocument {
   return typeof at === 'number' && at <= Date.now() && typeof metadata === 'object' && hasKeys
 }
 
-/** What a signature may be checked with: secrets and private keys are not for everyone to read. */
+/** Whether a key can verify signatures: secrets and private keys must not be published. */
 const isPublic = (key: unknown): key is JWK => {
   if (!isObject(key)) return false
   const { kty, d, use } = key

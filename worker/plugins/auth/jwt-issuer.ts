@@ -1,4 +1,4 @@
-/** An authorization server whose tokens are accepted, and how they are checked. */
+/** An authorization server whose tokens are accepted, and the verification of its JWTs. */
 import {
   createLocalJWKSet,
   decodeProtectedHeader,
@@ -16,19 +16,21 @@ import { type Fetch, safeUrl } from './fetch-json.ts'
 import { Introspection, type IntrospectionOptions } from './introspection.ts'
 import { type IssuerDocument, IssuerDocuments } from './issuer-keys-and-metadata.ts'
 
+/** Configures one authorization server. */
 export type IssuerOptions = {
-  /** `iss` of its tokens, as it writes it: an https URL, or http on this machine. */
+  /** The claim `iss` of its tokens, exactly: an https URL, or http on this machine. */
   issuer: string
-  /** Its keys, or where they are. Left out, its metadata says so. */
+  /** Keys of the issuer, or their URL. Default: `jwks_uri` of its metadata. */
   keys?: string | JSONWebKeySet
   /**
-   * Whom its tokens are for. Default: the URL of the endpoint, as RFC 8707 has it. `false`: whatever they say, because it
-   * issues tokens for this server only.
+   * Accepted values of `aud`; `false` accepts all, for an issuer that issues tokens for this server only. Default: the URL of the endpoint.
+   *
+   * @see https://www.rfc-editor.org/rfc/rfc8707
    */
   audience?: string | readonly string[] | false
-  /** `alg` of its tokens. Default: all asymmetric ones. */
+  /** Accepted values of `alg`. Default: all asymmetric ones. */
   algorithms?: readonly Algorithm[]
-  /** How to ask it about tokens that are no JWTs. Left out, there are none. */
+  /** Verifies tokens that are not JWTs. Default: such tokens are rejected. */
   introspection?: IntrospectionOptions
 }
 
@@ -46,12 +48,17 @@ const asymmetric = [
   'RS512',
 ] as const
 
+/**
+ * Names an asymmetric signature algorithm of JWTs.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc7518#section-3.1
+ */
 export type Algorithm = (typeof asymmetric)[number]
 
 export type Expected = {
-  /** Names of this server. */
+  /** URLs of this server. */
   readonly audience: readonly string[]
-  /** Seconds that clocks may differ. */
+  /** Seconds by which clocks may differ. */
   readonly clockTolerance: number
 }
 
@@ -86,8 +93,8 @@ export class Issuer {
   }
 
   /**
-   * @returns what a JWT of this issuer claims
-   * @throws BadToken; McpError `unavailable` when its keys cannot be had
+   * @returns the claims of a JWT of this issuer
+   * @throws BadToken; McpError `unavailable` when its keys cannot be fetched
    */
   async verify(token: string, expected: Expected, serverInfo: ServerInfo): Promise<Claims> {
     const audience = this.audience(expected)
@@ -126,19 +133,19 @@ export class Issuer {
     }
   }
 
-  /** What it publishes about itself; `undefined` where its keys are given. */
+  /** Returns the published metadata; `undefined` if the options contain the keys. */
   async metadata(serverInfo: ServerInfo): Promise<IssuerDocument['metadata'] | undefined> {
     return this.#options.keys === undefined ? (await this.#documents.current(serverInfo)).metadata : undefined
   }
 
-  /** `undefined`: any. */
+  /** Returns the accepted audiences; `undefined` accepts all. */
   audience({ audience }: Expected): readonly string[] | undefined {
     const own = this.#options.audience
     if (own === false) return undefined
     return own === undefined ? audience : [own].flat()
   }
 
-  /** Where it answers what a token is worth. */
+  /** Returns the URL of the introspection endpoint. */
   async introspectionUrl(serverInfo: ServerInfo): Promise<string> {
     const url = this.#options.introspection?.url ?? (await this.metadata(serverInfo))?.introspection_endpoint
     if (typeof url !== 'string')
@@ -165,7 +172,7 @@ export class Issuer {
     }
   }
 
-  /** Keys are made ready once. */
+  /** Imports each key set once. */
   #keySet(keys: JSONWebKeySet): LocalJWKSet {
     const localKeys = this.#keySets.get(keys) ?? createLocalJWKSet(keys)
     this.#keySets.set(keys, localKeys)
@@ -181,7 +188,7 @@ export const unavailable = (cause: unknown): McpError =>
     { cause },
   )
 
-/** Tokens of other kinds, such as logout tokens, are signed with the same keys. RFC 8725, section 3.11. */
+/** Rejects tokens of other kinds, such as logout tokens, which are signed with the same keys. RFC 8725, section 3.11. */
 function checkType(typ: unknown): void {
   const type = typeof typ === 'string' ? typ.toLowerCase().replace(/^application\//, '') : typ
   if (type !== undefined && type !== 'jwt' && type !== 'at+jwt') throw new BadToken('The token is not an access token')

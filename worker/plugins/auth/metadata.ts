@@ -1,5 +1,5 @@
 /**
- * How this server describes itself to clients that have no token yet.
+ * The metadata of this server, for clients without a token.
  *
  * @see https://www.rfc-editor.org/rfc/rfc9728
  */
@@ -17,10 +17,10 @@ export type Description = {
 }
 
 /**
- * The canonical URL of an endpoint. RFC 8707, section 2.
+ * Returns the canonical URL of an endpoint. RFC 8707, section 2.
  *
- * @param resource of the first endpoint, if it is known under one name only
- * @param path of the endpoint; left out, the one that is asked
+ * @param resource the URL of the first endpoint, if the server has one name only
+ * @param path the path of the endpoint. Default: the path of the request
  */
 export function resourceOf(
   request: Request,
@@ -34,13 +34,13 @@ export function resourceOf(
   return new URL(endpoint, resource ?? request.url).href
 }
 
-/** Where the description of a resource is: between its host and its path. RFC 9728, section 3.1. */
+/** Returns the URL of the metadata of a resource: the well-known path goes between host and path. RFC 9728, section 3.1. */
 export function metadataUrl(resource: string): string {
   const { origin, pathname } = new URL(resource)
   return `${origin}${protectedResource}${pathname === '/' ? '' : pathname}`
 }
 
-/** The description of an endpoint, at the well-known path of each and at the origin's. */
+/** Serves the metadata of an endpoint, at the well-known path of each endpoint and at that of the origin. */
 export function resourceMetadata(
   request: Request,
   serverInfo: ServerInfo,
@@ -60,7 +60,7 @@ export function resourceMetadata(
   })
 }
 
-/** Clients of 2025-03-26 and before look for the authorization server's metadata where the server itself is. */
+/** Serves the metadata of the authorization server, which clients of 2025-03-26 and older read from the host of the MCP server. */
 export function authorizationServerMetadata(
   request: Request,
   serverInfo: ServerInfo,
@@ -73,7 +73,7 @@ export function authorizationServerMetadata(
     .catch(() => new Response(null, { status: 503, headers: { ...open, 'Retry-After': '5' } }))
 }
 
-/** Everybody may read it, from everywhere. */
+/** Headers that let every page read the metadata. */
 const open = { 'Access-Control-Allow-Origin': '*', 'Access-Control-Allow-Headers': '*' }
 
 async function publicJson({ method }: Request, value: Readonly<Params>): Promise<Response> {

@@ -1,4 +1,4 @@
-/** Servers behind something that has checked who comes in. */
+/** Auth for servers behind a gateway that has verified the caller: Cloudflare Access, workers-oauth-provider. */
 import { checkOptions, checkValue, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { StoredPrincipals } from '../../declarations/stored-principal.ts'
@@ -8,13 +8,14 @@ import { type BearerOptions, bearerKinds, storedKinds } from './bearer.ts'
 import { challengeError, insufficientScope, metadataUrlFor, missingScopes } from './challenge-error.ts'
 import { resourceServer } from './resource-server.ts'
 
+/** Configures `cloudflareAccess()`. The other options are those of `bearer()`. */
 export type CloudflareAccessOptions = Omit<
   BearerOptions,
   'issuer' | 'keys' | 'audience' | 'introspection' | 'resource'
 > & {
-  /** The team's name, as in `<team>.cloudflareaccess.com`. */
+  /** Name of the team: `<team>.cloudflareaccess.com`. */
   team: string
-  /** The application's audience tag. */
+  /** Audience tag (AUD) of the Access application, or several. */
   audience: string | readonly string[]
 }
 
@@ -29,9 +30,13 @@ const accessKinds: KindsOf<CloudflareAccessOptions> = {
 }
 
 /**
- * A server behind Cloudflare Access, which adds a signed assertion to each request.
+ * Creates the auth of a server behind Cloudflare Access, which adds a signed assertion to each request.
  *
+ * @throws Error for an invalid option. The message names the fix
  * @see https://developers.cloudflare.com/cloudflare-one/identity/authorization-cookie/validating-json/
+ *
+ * @example
+ * serve(server, { auth: cloudflareAccess({ team: 'example', audience: '4714c1358e65fe4b408ad6d432a5f878' }) })
  */
 export function cloudflareAccess(access: CloudflareAccessOptions): Auth {
   checkOptions('cloudflareAccess()', access, accessKinds)
@@ -51,14 +56,17 @@ export function cloudflareAccess(access: CloudflareAccessOptions): Auth {
 }
 
 /**
- * A server behind `@cloudflare/workers-oauth-provider`, which has checked the token and hands over what it knows: `ctx.props`
- * and, of newer versions, `ctx.auth`, whose `scope` is what the token allows now.
+ * Creates the auth of a server behind `@cloudflare/workers-oauth-provider`, which verifies the token and passes on `ctx.props` and, since
+ * newer versions, `ctx.auth`, whose `scope` is what the token allows.
  *
- * @param principal who that is; `undefined`: nobody
- * @param stored what tasks may store of it, and how it is looked up again
+ * @param principal converts them into a principal; `undefined` rejects the request with 401
+ * @param stored decides what tasks store of the principal, and how they look it up again. Default: no claims
+ * @throws Error for an invalid argument. The message names the fix
+ * @see https://github.com/cloudflare/workers-oauth-provider
+ *
  * @example
- * oauthProvider((props: { id: string }, auth: { scope: string[] }) => (
- *   { issuer: 'https://mcp.example.com', subject: props.id, scopes: auth.scope, claims: {} }))
+ * const throughProvider = oauthProvider((props: { id: string }, { scope }: { scope: string[] }) => (
+ *   { issuer: 'https://mcp.example.com', subject: props.id, scopes: scope, claims: {} }))
  */
 export function oauthProvider<Props, Granted = unknown>(
   principal: (props: Props, auth: Granted) => Principal | undefined,

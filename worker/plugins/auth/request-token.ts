@@ -4,10 +4,10 @@
  * @see https://www.rfc-editor.org/rfc/rfc6750#section-2
  */
 
-/** Bytes of a token; no honest one is longer. */
+/** Bytes of a token. */
 export const longestToken = 16 * 1024
 
-/** `malformed` says what is wrong with how the token was sent. */
+/** The token of a request. `malformed` states what is wrong with its header. */
 export type Found = { token: string } | { malformed: string } | undefined
 
 export function bearerToken({ url, headers }: Request): Found {

@@ -1,5 +1,5 @@
 /**
- * An OAuth 2.1 resource server for MCP: whose tokens are good here, what they allow, and where to get one.
+ * An OAuth 2.1 resource server for MCP: which tokens it accepts, which scopes its calls require, and its metadata.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/authorization
  * @see https://www.rfc-editor.org/rfc/rfc6750 bearer tokens
@@ -20,10 +20,10 @@ import type { Found } from './request-token.ts'
 import { countDeclared, declaredScopes, findUnscoped } from './scopes.ts'
 import { TokenVerifier } from './token-verifier.ts'
 
-/** How a request carries its credential, for servers behind something that has seen to it. */
+/** How a request carries its credential. Gateways use headers of their own. */
 export type Carrier = {
   token(request: Request): Found
-  /** Does this server describe itself, so that clients can go and get a token? */
+  /** Whether the server publishes its metadata, so that clients can get a token. */
   isDescribed: boolean
 }
 
@@ -48,7 +48,7 @@ class ResourceServer {
   readonly #carrier: Carrier
   readonly #requiredScopes: readonly string[]
   readonly #verifier: TokenVerifier
-  /** How much each server declared when all of it had scopes. */
+  /** Number of entries of each server when all of them had scopes. */
   readonly #scopedEntries = new WeakMap<Declarations, number>()
 
   /** @throws Error with one sentence that names the fix */
@@ -62,7 +62,7 @@ class ResourceServer {
     this.#requiredScopes = options.requiredScopes ?? []
   }
 
-  /** @throws Error for a declaration without scopes, if the server is strict */
+  /** @throws Error for an entry without scopes, with `requireScopesEverywhere` */
   validate(server: Server): void {
     if (!this.#options.requireScopesEverywhere) return
     const count = countDeclared(server)
@@ -120,7 +120,7 @@ class ResourceServer {
     }
   }
 
-  /** @returns the refusal, if the principal lacks scopes that the messages take */
+  /** @returns the error, if the principal lacks scopes of the messages */
   async authorize(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined> {
     const scopes = await missingScopes(incoming, serverInfo)
     return scopes.length > 0 ? this.#scopeError(scopes, incoming.principal, incoming.request, serverInfo) : undefined
@@ -183,12 +183,12 @@ class ResourceServer {
     )
   }
 
-  /** The scopes that a client requests which knows nothing of this server yet. */
+  /** Returns the scopes for the first request of a client that does not know this server. */
   #scopesToRequest(serverInfo: ServerInfo): readonly string[] {
     return this.#options.scopes ?? [...new Set([...this.#requiredScopes, ...declaredScopes(serverInfo.server)])]
   }
 
-  /** The names of the endpoint that is asked, as tokens state them. */
+  /** Returns the names of the requested endpoint, as tokens state them. */
   #audiencesFor(request: Request, serverInfo: ServerInfo): readonly string[] {
     // Endpoints in one folder have the same URL for the older transport, so a token for it is accepted only there.
     const { mcp, sse } = serverInfo.paths

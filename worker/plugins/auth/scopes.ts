@@ -1,16 +1,21 @@
+/** The scopes that a server declares. */
 import type { Declarations } from '../../declarations/declarations.ts'
 import type { Server } from '../../declarations/server.ts'
 import { declaredMethod, methods as protocolMethods } from '../../engine/methods/index.ts'
 
-/** Every scope that something of a server takes. */
+/** Returns every scope that an entry of a server requires. */
 export const declaredScopes = (server: Server): readonly string[] => [
   ...new Set(declared(server).flatMap(({ scopes = [] }) => scopes)),
 ]
 
 /**
- * What says nothing of who may use it, for a test or a check of one's own. `scopes: []` says something: whoever is let in.
+ * Finds the tools, resources, prompts and methods of a server that do not declare `scopes`, for a test of your own. `scopes: []` counts as
+ * declared: it admits every authenticated caller.
  *
- * @returns such as `the tool "add"`
+ * @returns descriptions such as `the tool "add"`
+ *
+ * @example
+ * if (findUnscoped(server).length > 0) throw new Error(`Without scopes: ${findUnscoped(server)}`)
  */
 export const findUnscoped = (server: Server): string[] =>
   declared(server)
@@ -41,7 +46,7 @@ const extraMethods = (methods: Declarations['methods']) =>
     return [[name, { scopes: method?.requiredScopes ?? (method?.scopes && []) }] as const]
   })
 
-/** How much a server declares, so that what is declared later is noticed: nothing is taken back. */
+/** Counts the entries of a server, to detect later registrations: entries are never removed. */
 export const countDeclared = ({
   declarations: { tools, resources, templates, prompts, forwarded, methods },
 }: Server): number => methods.size + tools.size + resources.size + templates.size + prompts.size + forwarded.length

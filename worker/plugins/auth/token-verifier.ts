@@ -1,4 +1,4 @@
-/** From the token of a request to a principal: which issuer the token is of, whether that issuer accepts it, and what it claims. */
+/** Converts the token of a request into a principal: finds the issuer, verifies the token, and reads its claims. */
 import { decodeJwt } from 'jose'
 import type { Principal } from '../../protocol/principal.ts'
 import type { ServerInfo, TestUser } from '../../request-hooks.ts'
@@ -33,10 +33,10 @@ export class TokenVerifier {
   }
 
   /**
-   * Returns the principal of a token, from the cache when the token was verified for these audiences a moment ago.
+   * Returns the principal of a token, from the cache if the token was recently verified for these audiences.
    *
-   * @param audiences names of this server, as tokens state them
-   * @throws BadToken; McpError `unavailable` when the issuer gives no answer
+   * @param audiences the names of this server, as tokens state them
+   * @throws BadToken; McpError `unavailable` when the issuer does not respond
    */
   async principal(
     token: string,
@@ -58,7 +58,7 @@ export class TokenVerifier {
     return principal
   }
 
-  /** Returns the principal of a token with the claims of a test user. @throws BadToken for what no token of the issuers claims */
+  /** Returns the principal of a token with the claims of a test user. @throws BadToken for claims that no token of the issuers has */
   testPrincipal(user: TestUser, request: Request): Principal {
     const claims = this.#claimsOfTestUser(user, request)
     audiencesOf(claims)
@@ -120,7 +120,7 @@ export class TokenVerifier {
   }
 }
 
-/** The holder of such a token would have to prove possession of a key as well: RFC 9449, section 7.1, and RFC 8705. */
+/** Rejects tokens that are bound to a key, whose holder would have to prove possession of it: RFC 9449, section 7.1, and RFC 8705. */
 function rejectBoundToken({ cnf }: Claims): void {
   if (cnf !== undefined) throw new BadToken('Tokens that are bound to a key are not accepted here')
 }
@@ -160,7 +160,7 @@ function issuersOf(options: BearerOptions): Issuer[] {
   return each.map((one) => new Issuer(one, fetch))
 }
 
-/** `iss`, before anything is known to be true; `undefined`: the token is no JWT. */
+/** Returns `iss` of a token, unverified; `undefined` for a token that is not a JWT. */
 function issuerIn(token: string): string | undefined {
   if (token.split('.').length !== 3) return undefined
   try {
@@ -172,8 +172,8 @@ function issuerIn(token: string): string | undefined {
 }
 
 /**
- * One token, one text: a signature that is spelled in another way is another key to whatever remembers tokens. What its last
- * character says beyond whole bytes must be nothing. RFC 4648, section 3.5.
+ * Whether a token has its canonical base64url form. Another spelling of the same signature would be another key of the cache. The unused
+ * bits of the last character must be zero. RFC 4648, section 3.5.
  */
 const isSpelledOnce = (token: string): boolean => {
   const remaining = (token.length - token.lastIndexOf('.') - 1) % 4

@@ -4,8 +4,8 @@ import type { Principal } from '../../protocol/principal.ts'
 type Verified = { readonly principal: Principal; readonly expiresAt: number }
 
 /**
- * Tokens that were verified a moment ago, so that a signature is checked once and not with every request. The key has
- * everything that the decision depended on: the token, and the audiences that the endpoint accepts.
+ * Caches recently verified tokens, so that a signature is not verified for every request. The key contains all that the decision depends
+ * on: the token, and the audiences that the endpoint accepts.
  */
 export class VerifiedTokens {
   readonly #entries: BoundedMap<string, Verified>
