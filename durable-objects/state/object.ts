@@ -1,15 +1,15 @@
 /**
- * What handlers remember: one object for each declared state and each of its sessions, users, tenants or handles.
+ * The Durable Object `McpState`: stores one declared state of one session, user, tenant or handle.
  *
  * | key         | meaning                                                        | lifetime                        |
  * |-------------|----------------------------------------------------------------|---------------------------------|
  * | `of:<key>`  | a value that an operation put                                  | until deleted                   |
- * | `tables`    | how many of the declaration's statements have been run         | the state                       |
- * | `lapses`    | milliseconds: when a handle's or session's state is deleted, by alarm | the state                |
- * | `used`      | `Use`: when another state was last used, roughly; deleted `ttl` later, by alarm | the state      |
- * | `ended`     | tombstone: until when the handle of a forgotten state is good  | until then, by alarm            |
+ * | `tables`    | number of the declaration's statements that have run           | the state                       |
+ * | `lapses`    | milliseconds since 1970: when the state of a handle or session is deleted, by alarm | the state |
+ * | `used`      | `Use`: approximate last use of another state, which is deleted `ttl` later, by alarm | the state |
+ * | `ended`     | tombstone of a deleted state: until when its handle is valid   | until then, by alarm            |
  *
- * Besides these, the version (`schema.ts`) and the tables of the declaration. A state that was only ever read has stored nothing.
+ * Also the version (`schema.ts`) and the tables of the declaration. A state that was only read has stored nothing.
  */
 import { DurableObject } from 'cloudflare:workers'
 import type { StateAnswer, StateCall, StateRpc } from '../../worker/declarations/state.ts'
@@ -25,12 +25,20 @@ import { Schema } from '../shared/schema.ts'
 
 const prefix = 'of:'
 
-/** Names the declaration, because an alarm has to ask it: it may say another `ttl` by then. */
+/** Names the declaration, because the alarm reads its current `ttl`. */
 type Use = { state: string; at: number; ttl: number }
 
-/** Thrown to undo a transaction that did nothing but make tables to read from. */
+/** Thrown to undo a transaction that only created tables to read from. */
 const unchanged = Symbol('unchanged')
 
+/**
+ * Stores one state and runs its operations. Export it from your Worker as `McpState`.
+ *
+ * @see https://developers.cloudflare.com/durable-objects/
+ *
+ * @example
+ * export { McpState } from 'edgemcp/state'
+ */
 export class State extends DurableObject implements StateRpc {
   readonly #schema = new Schema(this.ctx.storage)
 
@@ -79,7 +87,7 @@ export class State extends DurableObject implements StateRpc {
     this.#schema.reset()
   }
 
-  /** Milliseconds: when it lapses; `undefined`: never, or there is nothing. */
+  /** Returns when the state expires, in milliseconds since 1970; `undefined`: never, or nothing is stored. */
   #lapses(): number | undefined {
     const { kv } = this.ctx.storage
     const used = kv.get<Use>('used')
@@ -131,7 +139,7 @@ export class State extends DurableObject implements StateRpc {
     return store
   }
 
-  /** Stores when the state lapses, or when it was used: with the first value, and then rarely. */
+  /** Stores when the state expires or when it was used: with the first value, and then rarely. */
   #recordUse({ name, ttl }: Declaration, expires: number | undefined, now: number, wrote: boolean): void {
     const { kv } = this.ctx.storage
     const used = kv.get<Use>('used')
@@ -153,7 +161,7 @@ export class State extends DurableObject implements StateRpc {
 
 type Writing = { done: boolean; tables: boolean }
 
-/** What was thrown, as it travels. */
+/** Converts a thrown value into a form that RPC can carry. */
 function described(thrown: unknown) {
   if (thrown instanceof McpError) return { kind: thrown.kind, message: thrown.message, data: thrown.data }
   const { message, stack } = thrown instanceof Error ? thrown : new Error(String(thrown))

@@ -1,23 +1,24 @@
+/** The options of `subscriptions()`, and what its Durable Object needs of the server. */
 import type { SessionRpc, Shards } from '../rpc.ts'
 
-/** How many streams and subscriptions a server takes, and over how many objects they are spread. */
+/** Configures `subscriptions()`. Each number is a whole number of at least 1. */
 export type SubscriptionsOptions = {
-  /** Objects that streams and sessions are spread over. Default 1; may be raised at any time, never lowered. */
+  /** Durable Objects over which streams and sessions are distributed. Raise it at any time; never lower it. Default: 1. */
   shards: number
-  /** Streams of changes that one object holds. Default 10,000. */
+  /** Streams of `subscriptions/listen` of one Durable Object. Default: 10,000. */
   listeners: number
-  /** Streams of changes that one principal may hold. Default 100. */
+  /** Streams of `subscriptions/listen` of one principal. Default: 100. */
   listenersEach: number
-  /** Streams of changes that clients without a principal may hold from one IPv4 address or /64 network of IPv6. Default 100. */
+  /** Streams of `subscriptions/listen` of anonymous clients from one IPv4 address or one /64 network of IPv6. Default: 100. */
   listenersPerAddress: number
   /**
-   * Bytes of storage beyond which an object takes no more subscriptions to resources. Beyond half of them, it takes none of a principal
-   * with `listenersEach` other sessions that have subscribed, or of an address with `listenersPerAddress`. Default 1 GiB.
+   * Bytes of storage beyond which a Durable Object rejects subscriptions to resources. Beyond half of it, it rejects those of a principal
+   * with `listenersEach` other subscribed sessions, and of an address with `listenersPerAddress`. Default: 1 GiB.
    */
   storageBytes: number
 }
 
-/** What a subscriptions object needs from the server it belongs to. */
+/** What a subscriptions object needs of its server. */
 export interface SubscriptionsHost {
   readonly options: SubscriptionsOptions
   readonly shards: Shards

@@ -40,7 +40,10 @@ export type RateLimit = {
   readonly rate?: string
   /** Exact limit per `m`, `h` or `d` (a minute, an hour, a day): `1000/d`. Default: no limit. */
   readonly quota?: string
-  /** Calls that run at the same time, counted in one isolate: in the Worker, or in the Durable Object of a session. Default: no limit. */
+  /**
+   * Calls that run at the same time, counted in one isolate: in the Worker, or in the Durable Object of a session. Default: 50 in
+   * `rateLimit()`; no limit of its own for an entry.
+   */
   readonly concurrent?: number
 }
 

@@ -1,26 +1,27 @@
-/** What a state is: whose it is, its tables, how long it is kept, and what may be done with it. */
+/** The declaration of a state: its owner, its tables, its lifetime and its operations. */
 
-/** Values by key, and tables, of one state. For use inside operations. */
+/** Reads and writes the values and tables of one state, inside its operations. */
 export interface Store<V extends object = Record<string, unknown>> {
+  /** Returns a value; `undefined` if there is none. */
   get<K extends keyof V & string>(key: K): V[K] | undefined
-  /** @param value anything that can be cloned, up to 2 MB */
+  /** Stores a value. @param value any structured-cloneable value, up to 2 MB */
   put<K extends keyof V & string>(key: K, value: V[K]): void
-  /** True when there was one. */
+  /** Deletes a value. Returns whether it existed. */
   delete(key: keyof V & string): boolean
-  /** All values, sorted by key. */
+  /** Returns all values, sorted by key. */
   entries(): [key: keyof V & string, value: V[keyof V & string]][]
   /**
-   * Runs one statement and returns its rows.
+   * Runs one SQL statement and returns its rows.
    *
    * @see https://developers.cloudflare.com/durable-objects/api/sqlite-storage-api/#exec
    */
   sql<R extends Record<string, SqlValue>>(query: string, ...bindings: unknown[]): R[]
 }
 
-/** What a column may hold. */
+/** The value of a column. */
 export type SqlValue = ArrayBuffer | string | number | null
 
-/** What a state exists once for. */
+/** What has one state each. */
 export type StateOwner = 'session' | 'user' | 'tenant' | 'handle'
 
 export type Operations = Record<string, (...args: never[]) => unknown>
@@ -28,7 +29,7 @@ export type Operations = Record<string, (...args: never[]) => unknown>
 export type Declaration = {
   readonly name: string
   readonly per: StateOwner
-  /** Milliseconds; `undefined`: it lapses with what it belongs to, or never. */
+  /** Milliseconds; `undefined`: the state is deleted with its owner, or never. */
   readonly ttl: number | undefined
   readonly tables: readonly string[]
   operations(store: Store): Operations
@@ -36,7 +37,7 @@ export type Declaration = {
 
 const declarations = new Map<string, Declaration>()
 
-/** @throws Error at start-up, with one sentence that names the fix */
+/** @throws Error at startup. The message names the fix */
 export function declare(declaration: Declaration): void {
   const { name } = declaration
   if (!/^[\w.-]{1,64}$/.test(name)) {
@@ -47,7 +48,7 @@ export function declare(declaration: Declaration): void {
   declarations.set(name, declaration)
 }
 
-/** The names of all states that handlers use: those of edgemcp itself start with its name. */
+/** Returns the names of all states that handlers use. Those of edgemcp itself start with its name. */
 export const declaredNames = (): string[] => [...declarations.keys()].filter((name) => !name.startsWith('edgemcp.'))
 
 export const declared = (name: string): Declaration | undefined => declarations.get(name)

@@ -1,45 +1,47 @@
-/** State that outlives a call, as contexts and hosts know it. `edgemcp/state` declares it. */
+/** State that outlives a call, as contexts and Durable Objects use it. `edgemcp/state` declares it. */
 import type { ErrorKind } from '../protocol/errors.ts'
 import type { Principal } from '../protocol/principal.ts'
 
-/** State of which a call has one: that of its session, its user or their tenant. `T`: what may be done with it. */
+/** Declares state that a call has one of: that of its session, user or tenant. `T` is the type of its operations. Pass it to `ctx.state`. */
 export interface KeyedState<T> {
-  /** @throws McpError `internal_error` when the call has no such scope */
+  /** Opens the state of a call. Called by `ctx.state`. @throws McpError `internal_error` when the call has no session, user or tenant */
   open(access: StateAccess): T
 }
 
-/** State that is found by a handle. */
+/** Declares state that is found by a handle. `T` is the type of its operations. Pass it to `ctx.createHandle` and `ctx.state`. */
 export interface HandleState<T> {
+  /** Creates a handle. Called by `ctx.createHandle`. */
   mint(access: StateAccess): Promise<string>
+  /** Opens the state of a handle. Called by `ctx.state`. */
   open(access: StateAccess, handle: string): T
 }
 
-/** Where a call finds state, and whose it may be. */
+/** Where a call finds state, and which principal may use it. */
 export type StateAccess = StateHost & {
   readonly principal: Principal | undefined
-  /** Opaque texts for this principal only. @param lifetimeMs milliseconds */
+  /** Seals a value for this principal. @param lifetimeMs milliseconds */
   seal(purpose: string, value: unknown, lifetimeMs: number): Promise<string>
   open(purpose: string, sealed: string): Promise<unknown>
 }
 
 export type StateHost = {
   object(name: string): StateRpc
-  /** `undefined` in revisions without sessions. */
+  /** `undefined` in protocol versions without sessions. */
   readonly session: StateSession | undefined
 }
 
 export type StateSession = {
   readonly name: string
-  /** Milliseconds: when the session is over at the latest. */
+  /** Milliseconds since 1970: when the session ends at the latest. */
   readonly expires: number
-  /** From now on the session's end is the end of this object's state, too. */
+  /** Deletes the state of this object when the session ends. */
   addStateObject(object: string): void
 }
 
-/** The RPC interface of an object that keeps state. */
+/** The RPC interface of a Durable Object that stores state. */
 export interface StateRpc {
   run(call: StateCall): Promise<StateAnswer>
-  /** Deletes everything. @param expires milliseconds: until when to remember that it is gone */
+  /** Deletes everything. @param expires milliseconds since 1970: until when to store that it was deleted */
   deleteAll(expires?: number): Promise<void>
 }
 
@@ -47,9 +49,9 @@ export type StateCall = {
   /** The name of a declaration. */
   readonly state: string
   readonly operation: string
-  /** Anything that can be cloned. */
+  /** Structured-cloneable values. */
   readonly args: readonly unknown[]
-  /** Milliseconds: when it lapses, however much it is used; `undefined`: see the declaration. */
+  /** Milliseconds since 1970: when the state expires, however much it is used; `undefined`: see the declaration. */
   readonly expires: number | undefined
 }
 

@@ -29,10 +29,11 @@ export const eventNotification = (event: ServerEvent): Notification =>
       : { method: 'notifications/resources/updated', params: { uri: event.resource } }
 
 /**
- * Who gets a change: everybody, or those of one tenant of an issuer only. Issuers name their tenants independently, so a tenant needs its
- * issuer. `ctx.principal` is one: of its tenant or, without a tenant, everybody.
+ * Selects who receives a change notification: everyone, or the principals of one tenant. Tenants are named by their issuer, so a tenant
+ * needs its issuer. `ctx.principal` selects its own tenant or, without a tenant, everyone.
  */
 export type Recipients =
+  /** The principals of a tenant of this issuer. */
   | { readonly issuer: string; readonly tenant?: string | undefined }
   | { readonly issuer?: undefined; readonly tenant?: undefined }
 

@@ -66,7 +66,7 @@ export type App = Module & {
  *
  * @throws Error when its URI does not begin with `ui://`
  *
- * @see https://modelcontextprotocol.io/seps/1865-mcp-apps
+ * @see https://modelcontextprotocol.io/seps/1865-mcp-apps-interactive-user-interfaces-for-mcp
  */
 export function app(uri: `ui://${string}`, options: AppOptions): App {
   checkOptions('app()', options, kinds)

@@ -17,7 +17,7 @@ export type Trace = {
  * @returns `undefined` when the client says nothing of it, or not in the form of the standard
  *
  * @see https://www.w3.org/TR/trace-context/#traceparent-header
- * @see https://modelcontextprotocol.io/seps/414-trace-context
+ * @see https://modelcontextprotocol.io/seps/414-request-meta
  */
 export function traceOf({ _meta }: Params): Trace | undefined {
   const { traceparent, tracestate } = isObject(_meta) ? _meta : {}

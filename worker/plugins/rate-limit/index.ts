@@ -1,4 +1,4 @@
-/** edgemcp/rate-limit: how much callers may ask. */
+/** edgemcp/rate-limit: Limit the rate, the number and the duration of the calls of each caller. */
 import { env } from 'cloudflare:workers'
 import type { Plugin } from '../../plugin.ts'
 import { limiter, type RateLimitOptions, timeOf } from './limits.ts'
@@ -8,11 +8,15 @@ export type { RateLimit } from '../../declarations/caller.ts'
 export type { RateLimitOptions } from './limits.ts'
 
 /**
- * Limits how much each caller may ask: whoever is signed in, else the address.
+ * Creates a plugin that limits how much each caller calls. A caller is a principal or, without one, an IPv4 address or a /64 network of
+ * IPv6. A call beyond a limit gets status 429 with `Retry-After`, before its handler runs.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://developers.cloudflare.com/workers/runtime-apis/bindings/rate-limit/
+ * @see https://www.rfc-editor.org/rfc/rfc6585#section-4
  *
  * @example
  * serve(server, { plugins: [rateLimit({ rate: '60/m', quota: '5000/d' })] })
- * @throws Error with one sentence that names the fix
  */
 export function rateLimit(options: RateLimitOptions = {}): Plugin {
   // The names and types of the bindings are the project's.

@@ -1,6 +1,6 @@
 /**
- * How much a caller may ask: how often, how many at a time, how long, how large. What is refused says when to come back, in
- * the header for programs and in words for models.
+ * The limits of a caller: how often, how many at a time, how long, how large. The error of a rejected call states when to retry, in the
+ * header for programs and in the message for models.
  *
  * @see https://developers.cloudflare.com/workers/runtime-apis/bindings/rate-limit/
  * @see https://www.rfc-editor.org/rfc/rfc6585#section-4 429
@@ -20,23 +20,27 @@ import { type Counted, take } from './quota.ts'
 import { bindingOf, type Rate, rateText } from './rate.ts'
 import { type Entered, type Slot, Slots } from './slots.ts'
 
+/** Configures the limits for all calls of one caller together. */
 export type RateLimitOptions = RateLimit & {
-  /** Streams that one caller may hold open at a time in one isolate. Default 50. */
+  /** Streams that one caller holds open at the same time, in one isolate. Default: 50. */
   streams?: number
-  /** Milliseconds that a handler may run without waiting for its client. Default five minutes; `Infinity`: no limit. */
+  /**
+   * Milliseconds that a handler may run, without the time in which it waits for its client. Runs of tasks are not limited. `Infinity`
+   * removes the limit. Default: 5 minutes.
+   */
   time?: number
-  /** Characters of the arguments of one call, as JSON. Default: what fits the body. */
+  /** Characters of the arguments of one call, as JSON. Beyond it, the response is 413. Default: the size of the body. */
   arguments?: number
 }
 
 type RateLimiting = { limit(options: { key: string }): Promise<{ success: boolean }> }
 
-/** Which limit refuses, as `data.reason` of the error says it. */
+/** The limit that was exceeded: `data.reason` of the error. */
 type LimitReason = 'rate' | 'quota' | 'concurrent' | 'streams'
 
 const defaults = { concurrent: 50, streams: 50, time: 5 * 60_000 }
 
-/** Milliseconds that a call may take besides its handler's time. */
+/** Milliseconds that a call may take besides the time of its handler. */
 const leaseMarginMs = 10_000
 
 const kinds: KindsOf<RateLimitOptions> = {
@@ -84,7 +88,7 @@ class RateLimiter {
   readonly #maxArguments: number
   readonly #leaseMs: number
   readonly #slots = new Slots()
-  /** Apart from `#slots`: the name of a tool could be any key. */
+  /** Separate from `#slots`, whose keys contain names of tools. */
   readonly #streams = new Slots()
   readonly #releases = new WeakMap<IncomingRequest, () => void>()
 
@@ -116,7 +120,7 @@ class RateLimiter {
     }
   }
 
-  /** Counts streams and handshakes. @returns the refusal */
+  /** Counts streams and handshakes. @returns the error beyond a limit */
   async check(incoming: IncomingRequest, serverInfo: ServerInfo): Promise<McpError | undefined> {
     const caller = callerOf(incoming)
     const { request, messages = [] } = incoming
@@ -138,7 +142,7 @@ class RateLimiter {
     return error
   }
 
-  /** Gives back what `check` took, once the response has ended. */
+  /** Releases what `check` took, once the response has ended. */
   track(incoming: IncomingRequest, response: Response): Response {
     const release = this.#releases.get(incoming)
     if (!release) return response
@@ -179,7 +183,7 @@ class RateLimiter {
     throw crowded(problem, concurrent, 'concurrent')
   }
 
-  /** Counts a call under all limits or, as far as the counters are our own, under none. */
+  /** Counts a call under all limits. If one of the exact counters is full, none of them counts the call. */
   async #exhausted(
     limits: readonly DeclaredLimit[],
     caller: string,
@@ -215,7 +219,7 @@ const countedOf = ({ what, limit: { text, times, seconds } }: OwnCounter): Count
   seconds,
 })
 
-/** The same stream. What ends it, from either side, is passed on at once. */
+/** Returns the same stream, and calls back when either side ends it. */
 function untilEnd(body: ReadableStream<Uint8Array>, ended: () => void): ReadableStream<Uint8Array> {
   const reader = body.getReader()
   return new ReadableStream<Uint8Array>(
@@ -237,7 +241,7 @@ function untilEnd(body: ReadableStream<Uint8Array>, ended: () => void): Readable
 
 const argumentsLength = ({ params }: CallAttempt): number => JSON.stringify(params.arguments ?? '').length
 
-/** Does it hold a stream open, rather than run something? */
+/** Whether a request opens a stream that stays open. */
 const isStanding = ({ request, messages = [] }: IncomingRequest): boolean =>
   request.method === 'GET' ||
   messages.some((message) => isRequest(message) && message.method === 'subscriptions/listen')

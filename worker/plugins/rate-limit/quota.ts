@@ -1,22 +1,22 @@
 /**
- * Counters that are exact: one Durable Object for each caller, asked once for all calls of a POST. They are a state like
- * those that handlers declare.
+ * Exact counters: one Durable Object per caller, with one request for all calls of a POST. They are stored as a state, like those that
+ * handlers declare.
  */
 
 import { declare, type Store } from '../../declarations/state-declaration.ts'
 import type { ServerInfo } from '../../request-hooks.ts'
 
-/** One counter, and how far it may go. */
+/** One counter, and its limit. */
 export type Counted = { readonly name: string; readonly most: number; readonly seconds: number }
 
-/** Whole seconds until there is room again, and which counter is full; `undefined`: there was room, and it is taken. */
+/** Seconds until a full counter has room, and its index; `undefined`: all had room, and were increased. */
 export type Full = { readonly index: number; readonly wait: number } | undefined
 
 type Counter = { from: number; count: number }
 
 const name = 'edgemcp.limits'
 
-/** Takes one from each counter or, when one of them is full, from none. */
+/** Increases each counter or, if one of them is full, none. */
 export function takeEach(store: Pick<Store, 'get' | 'put'>, counted: readonly Counted[], now: number): Full {
   const counters = counted.map(({ name: key, most: limit, seconds }) => {
     const from = now - (now % (seconds * 1000))

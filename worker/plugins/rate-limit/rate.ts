@@ -1,9 +1,9 @@
-/** What `60/m` means. */
+/** Parses rates and quotas such as `60/m`. */
 
-/** So many times in so many seconds. */
+/** A number of calls per number of seconds. */
 export type Rate = { readonly text: string; readonly times: number; readonly seconds: number }
 
-/** Those that the platform's rate limiting knows. */
+/** The periods of the rate limiting of Workers, in seconds. */
 const ratePeriods: Readonly<Record<string, number>> = { '10s': 10, m: 60 }
 const quotaPeriods: Readonly<Record<string, number>> = { m: 60, h: 3_600, d: 86_400 }
 
@@ -27,7 +27,7 @@ function read(text: string, periods: Readonly<Record<string, number>>, what: str
   return { text, times: Number(times), seconds }
 }
 
-/** The binding that stands for a rate in the Wrangler configuration: `RATE_60_PER_60S` for `60/m`. */
+/** Returns the name of the binding that counts a rate: `RATE_60_PER_60S` for `60/m`. */
 export const bindingOf = ({ times, seconds }: Rate): string => `RATE_${times}_PER_${seconds}S`
 
 const units: readonly [number, string][] = [

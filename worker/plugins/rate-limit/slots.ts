@@ -1,25 +1,25 @@
-/** How many calls run at a time, counted in the memory of one isolate. */
+/** Concurrency limits, counted in the memory of one isolate. */
 
 /** A limit of concurrency that applies to a call. */
 export type Slot = {
   readonly key: string
-  /** Calls that may hold it at a time. */
+  /** Calls that may hold the slot at the same time. */
   readonly most: number
-  /** Calls that count as well, although nothing of them runs now. */
+  /** Waiting calls, which also count. */
   readonly parked?: number
 }
 
 export type Entered = { readonly release: () => void }
 
-/** Milliseconds between two looks of a resumed call for a free slot. */
+/** Milliseconds between two checks of a resumed call for a free slot. */
 const pauseMs = 50
-/** Milliseconds after which a waiting call that has not looked again is lost, with the object that ran it. */
+/** Milliseconds after which a waiting call that has not checked again counts as lost, with the object that ran it. */
 const waitLeaseMs = 10_000
 
 type Lease = { until: number }
 
 export class Slots {
-  /** For each key: until when, in milliseconds since 1970, each call may hold it. */
+  /** By key: until when, in milliseconds since 1970, each call may hold the slot. */
   readonly #held = new Map<string, Set<Lease>>()
   /** Resumed calls that wait for a slot. New calls must not overtake them. */
   readonly #waiting = new Map<string, Set<Lease>>()
@@ -32,9 +32,9 @@ export class Slots {
   /**
    * Takes all slots or none.
    *
-   * @param leaseMs how long a call can run at most. A slot whose release never comes, because the runtime ended its call
-   * without a word, is free again after that time
-   * @returns the first slot that is not free, or what gives them back
+   * @param leaseMs the time after which a slot is free again if its release is never called, because the runtime ended the call without
+   * notice
+   * @returns the first slot that is not free, or a function that releases all
    */
   take(slots: readonly Slot[], leaseMs: number): Entered | { readonly full: Slot } {
     const full = slots.find(

@@ -1,13 +1,13 @@
-/** How long handlers may run. */
+/** The time limit of handlers. */
 
 import type { Interceptor } from '../../declarations/interceptor.ts'
 import { McpError } from '../../protocol/errors.ts'
 
 /**
- * Ends the step of a handler that runs for longer than its endpoint allows with an error, and aborts its signal. Waiting for a client does not
- * count, and neither do runs of tasks, which have a time of their own.
+ * Ends the step of a handler that runs longer than its endpoint allows with an error, and aborts its signal. Time in which the handler
+ * waits for its client does not count. Runs of tasks are not limited.
  *
- * @param unknownMs of calls that name no endpoint, such as those that run again after their object was lost
+ * @param unknownMs for calls without an endpoint, such as those that run again after their Durable Object was lost
  */
 export const limitTime =
   (unknownMs: number): Interceptor =>

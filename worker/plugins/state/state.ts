@@ -1,3 +1,4 @@
+/** `state()`: declares state that outlives a call. */
 import { checkOptions, type KindsOf } from '../../declarations/check-options.ts'
 import * as kind from '../../declarations/option-kinds.ts'
 import type { HandleState, KeyedState, StateAccess, StateCall } from '../../declarations/state.ts'
@@ -6,50 +7,60 @@ import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 
 type Common = {
-  /** What a token must allow to reach it, all of them: a call without them ends with an error that the model can read. */
+  /**
+   * Scopes that the token of a caller must have, all of them. Without them, the call ends with an error that the model can read. Default:
+   * none.
+   */
   scopes?: readonly string[]
   /**
-   * Statements that make its tables. Each is run once, before the first operation that needs it: to change a table later,
-   * add statements at the end.
+   * SQL statements that create its tables. Each runs once, before the first operation after it was added: append statements to change a
+   * table. Default: none.
    */
   tables?: readonly string[]
 }
 
-/** Of the session: gone with it. */
+/** Configures state of a session. It is deleted with the session. */
 export type SessionStateOptions = Common & { per: 'session'; ttl?: undefined }
 
 /**
- * State of a user, or of a tenant: the same from every client, session and revision. A user who acts for several tenants has
- * separate state in each of them.
+ * Configures state of a user or of a tenant, which all its clients, sessions and protocol versions share. A user who acts for several
+ * tenants has separate state in each.
  */
 export type UserStateOptions = Common & {
+  /** Owner of the state: the subject of the token, or its tenant. */
   per: 'user' | 'tenant'
-  /** Milliseconds after its last use at which it is deleted; `Infinity` keeps it until `deleteAll()`. */
+  /** Milliseconds after its last use at which the state is deleted; `Infinity` keeps it until `deleteAll()`. */
   ttl: number
 }
 
-/** Found by a handle, which is an ordinary text: a result of one tool and an argument of another. */
+/** Configures state that is found by a handle: a text that one tool returns and other tools take as an argument. */
 export type HandleStateOptions = Common & {
+  /** Each handle has state of its own. */
   per: 'handle'
-  /** Milliseconds after the handle was made at which it is worth nothing, and its state is deleted. */
+  /** Milliseconds after its creation at which the handle expires and its state is deleted. */
   ttl: number
 }
 
-/** Operations as they are called: each is one request to the object that keeps the state, and one transaction in it. */
+/** Types the operations of a state for callers: each is one request to the Durable Object of the state, and one transaction in it. */
 export type StateStub<O> = {
   readonly [K in keyof O]: O[K] extends (...args: infer A) => infer R ? (...args: A) => Promise<R> : never
 } & Deletable
 
+/** Deletes a state. */
 export interface Deletable {
-  /** Deletes everything, now. */
+  /** Deletes all values and tables. */
   deleteAll(): Promise<void>
 }
 
-/** What may be done with a state that declares no operations of its own. */
+/** Reads and writes a state that declares no operations of its own. Each method is one request to a Durable Object. */
 export interface KeyValue<V extends object> extends Deletable {
+  /** Returns a value; `undefined` if there is none. */
   get<K extends keyof V & string>(key: K): Promise<V[K] | undefined>
+  /** Stores a value: any structured-cloneable value, up to 2 MB. */
   put<K extends keyof V & string>(key: K, value: V[K]): Promise<void>
+  /** Deletes a value. Returns whether it existed. */
   delete(key: keyof V & string): Promise<boolean>
+  /** Returns all values, sorted by key. */
   entries(): Promise<[key: keyof V & string, value: V[keyof V & string]][]>
 }
 
@@ -64,10 +75,16 @@ const kinds: KindsOf<SessionStateOptions | UserStateOptions | HandleStateOptions
 }
 
 /**
- * Declares state that outlives a call. Handlers reach it with `ctx.state`.
+ * Declares state that outlives a call. Handlers open it with `ctx.state`.
  *
- * Operations are plain functions that run where the state is. Each is a transaction: what it changes is kept as a whole,
- * or, when it throws, not at all. They are synchronous, and take and return anything that can be cloned.
+ * Operations are synchronous functions that run in the Durable Object of the state. Each is a transaction: if it throws, nothing changes.
+ * Arguments and results are structured-cloneable values.
+ *
+ * @param name 1 to 64 letters, digits, `.`, `_` and `-`, unique in the Worker
+ * @param options `per` decides the owner: a session, user, tenant or handle
+ * @param operations returns the operations by name. Default: `get`, `put`, `delete` and `entries`
+ * @throws Error at startup for an invalid name, option or operation. The message names the fix
+ * @see https://developers.cloudflare.com/durable-objects/api/sqlite-storage-api/
  *
  * @example
  * const visits = state('visits', { per: 'user', ttl: Infinity }, (store: Store<{ count: number }>) => ({
@@ -77,9 +94,7 @@ const kinds: KindsOf<SessionStateOptions | UserStateOptions | HandleStateOptions
  *     return count
  *   },
  * }))
- * server.tool('visit', { description: 'Counts' }, async (_, ctx) => `Visit ${await ctx.state(visits).add()}`)
- *
- * @throws Error at start-up, with one sentence that names the fix
+ * server.tool('visit', { description: 'Count visits' }, async (_, ctx) => `Visit ${await ctx.state(visits).add()}`)
  */
 export function state<V extends object = Values>(
   name: string,
@@ -142,7 +157,7 @@ export function state(
     throw new McpError('insufficient_scope', `The state "${name}" requires the scopes ${scopes.join(' ')}`, { scopes })
   }
 
-  /** @throws McpError `invalid_handle`, for all that are not good here alike */
+  /** @throws McpError `invalid_handle`, the same for unknown, expired and foreign handles */
   async function handled(access: StateAccess, handle: unknown): Promise<Place> {
     const isHandle = typeof handle === 'string' && handle.length <= bounds.handleCharacters
     const opened = isHandle ? await access.open(purpose, handle) : undefined
@@ -152,7 +167,7 @@ export function state(
   }
 }
 
-/** Runs an operation where the state is. @throws what the operation throws */
+/** Runs an operation in the Durable Object of the state. @throws the error of the operation */
 async function run(access: StateAccess, object: string, call: StateCall): Promise<unknown> {
   const answer = await access.object(object).run(call)
   if ('value' in answer) return answer.value
@@ -163,7 +178,7 @@ async function run(access: StateAccess, object: string, call: StateCall): Promis
 
 type Place = { object: string; expires: number | undefined }
 
-/** The one state of this declaration that a call may have. */
+/** Returns the place of the state that belongs to a call. */
 function scoped(name: string, per: Exclude<StateOwner, 'handle'>, access: StateAccess): () => Place {
   const object = (...owner: string[]) => JSON.stringify([name, per, ...owner])
   const { principal, session } = access
@@ -230,7 +245,7 @@ function checkLife(name: string, per: unknown, ttl: unknown): void {
   }
 }
 
-/** The names of the operations, found out without a store. */
+/** Returns the names of the operations, without a store. */
 function namesOf(name: string, operations: (store: Store) => object): string[] {
   // The proxy answers for every member.
   const nowhere = new Proxy({} as Store, {

@@ -1,4 +1,4 @@
-/** edgemcp/subscriptions: change notifications for clients that subscribe. */
+/** edgemcp/subscriptions: Send change notifications to subscribed clients. */
 export type { SubscriptionsOptions } from '../../../durable-objects/subscriptions/object.ts'
 export type { Recipients } from '../../protocol/changes.ts'
 export { type PublishEntrypoint, publishEntrypoint } from './publish-entrypoint.ts'

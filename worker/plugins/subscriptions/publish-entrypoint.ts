@@ -2,14 +2,17 @@ import { WorkerEntrypoint } from 'cloudflare:workers'
 import type { ChangeNotifier, Server } from '../../declarations/server.ts'
 import type { Recipients } from '../../protocol/changes.ts'
 
+/** Types an entrypoint with the methods of `server.notify`. */
 export type PublishEntrypoint = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & ChangeNotifier
 
 /**
- * Returns an entrypoint through which other Workers send change notifications, by a service binding.
+ * Creates an entrypoint through which other Workers send change notifications, by a service binding.
+ *
+ * @see https://developers.cloudflare.com/workers/runtime-apis/bindings/service-bindings/rpc/
  *
  * @example
  * export const McpPublisher = publishEntrypoint(server)
- * // the other Worker, whose binding NOTES has the entrypoint "McpPublisher"
+ * // In the other Worker, whose binding NOTES has the entrypoint "McpPublisher":
  * await env.NOTES.resourceUpdated('note://1')
  */
 export const publishEntrypoint = ({ notify }: Server): PublishEntrypoint =>

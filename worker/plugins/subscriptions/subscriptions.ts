@@ -1,3 +1,4 @@
+/** `subscriptions()`: delivers change notifications through Durable Objects. */
 import type { SessionRpc, Shards, SubscriptionsRpc } from '../../../durable-objects/rpc.ts'
 import {
   Subscriptions,
@@ -13,7 +14,7 @@ import { shardName, toggleKey } from '../../protocol/changes.ts'
 import { hash } from '../../protocol/hash.ts'
 import { listen } from './listen.ts'
 
-/** The Durable Object class to export as `McpSubscriptions`. An interface, so that declaration files can name it. */
+/** Types the Durable Object class that a Worker exports as `McpSubscriptions`. */
 export interface SubscriptionsClass {
   new (ctx: DurableObjectState, env: never): SubscriptionsObject
 }
@@ -27,15 +28,16 @@ const kinds: KindsOf<SubscriptionsOptions> = {
 }
 
 /**
- * Sends change notifications to clients that subscribe. What changes is announced with `server.notify`, or `updated` of a resource, from
- * anywhere in the application.
+ * Creates a plugin that delivers change notifications to subscribed clients. The application sends them with `server.notify`, or with
+ * `updated()` of a resource.
+ *
+ * @throws Error for an option that is not a whole number of at least 1
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/subscriptions
  *
  * @example
  * const worker = serve(server, { plugins: [subscriptions()] })
  * export default worker
  * export const { McpSession, McpSubscriptions } = worker
- *
- * @throws Error when an option is not a whole number of at least 1
  */
 export function subscriptions(
   options: Partial<SubscriptionsOptions> = {},
@@ -75,7 +77,7 @@ function classOf(
 
 type FirstShard = SubscriptionsRpc & Pick<DurableObjectStub, 'id'>
 
-/** Notes a delivery. False when the object has been given the same before. */
+/** Records a delivery. Returns false if the object has already received the change. */
 function isFirst(shard: FirstShard, what: unknown, delivered: Delivered = new Set()): boolean {
   const { size } = delivered
   return delivered.add(JSON.stringify([`${shard.id}`, what])).size > size

@@ -1,4 +1,4 @@
-/** edgemcp/tasks: work that outlives every connection. */
+/** edgemcp/tasks: Run tools as tasks, which continue without a connection. */
 export type { TaskOptions } from '../../declarations/tool.ts'
 export { runWorkflow, type WorkflowOptions } from './run-workflow.ts'
 export { type TaskClass, type TasksOptions, tasks } from './tasks.ts'

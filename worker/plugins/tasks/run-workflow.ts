@@ -1,30 +1,31 @@
+/** `runWorkflow()`: runs a Cloudflare Workflow inside of a tool. */
 import type { Context } from '../../declarations/context.ts'
 
+/** Configures `runWorkflow()`. */
 export type WorkflowOptions = {
-  /** Names it among several of one handler. Default `workflow`. */
+  /** Identifies the workflow among those of one call. Default: `workflow`. */
   key?: string
 }
 
-/** Milliseconds between two looks at it: the first, and the most. Each is longer than the one before. */
+/** Milliseconds between two polls: the first pause, and the longest. Each pause is longer than the one before. */
 const [firstPauseMs, maxPauseMs] = [1000, 60_000]
 const growth = 1.3
 
 /**
- * Hands work to a Cloudflare Workflow, and waits for it: in a tool with `task`, without being in memory. It is started once,
- * however often the handler is run, and terminated when the task ends before it.
+ * Runs a Cloudflare Workflow, and waits for its result; in a tool with `task`, without being in memory. It is created once per call,
+ * however often the handler runs, and terminated if the task ends first.
  *
- * @param binding of the Workflow, from the environment
- * @param params what it gets as its event's payload
- * @returns what it returned
- * @throws Error what it failed with
+ * @param binding the binding of the Workflow
+ * @param params the payload of its event
+ * @returns the result of the Workflow
+ * @throws Error when the Workflow fails or is terminated
+ * @see https://developers.cloudflare.com/workflows/build/workers-api/
  *
  * @example
- * server.tool('report', { description: 'Writes a report', task: true, inputSchema: Topic }, async (topic, ctx) => {
+ * server.tool('report', { description: 'Write a report', task: true, inputSchema: Topic }, async (topic, ctx) => {
  *   const { pages } = await runWorkflow<{ pages: number }>(ctx, env.REPORT, topic)
  *   return `${pages} pages`
  * })
- *
- * @see https://developers.cloudflare.com/workflows/build/workers-api/
  */
 export async function runWorkflow<R>(
   ctx: Context,
@@ -55,10 +56,10 @@ export async function runWorkflow<R>(
 }
 
 /**
- * The first look that is still to come.
+ * Returns the next poll in the future.
  *
- * @param begunAt milliseconds: when the first pause began
- * @param last the number of the last look of this run; 0: there was none
+ * @param begunAt milliseconds since 1970: when the first pause began
+ * @param last the number of the last poll of this run; 0 before the first
  */
 function nextLook(begunAt: number, last: number): { number: number; at: number } {
   const now = Date.now()

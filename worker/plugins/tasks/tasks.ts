@@ -1,3 +1,4 @@
+/** `tasks()`: runs tools with the option `task` in Durable Objects. */
 import type {
   SessionRpc,
   SubscriptionsRpc,
@@ -29,16 +30,16 @@ import { principalOf, sealPrincipal } from './task-principal.ts'
 import * as experimental from './tasks-2025-11.ts'
 import * as extended from './tasks-extension.ts'
 
+/** Configures `tasks()`. */
 export type TasksOptions = {
   /**
-   * Whose `storedClaims` and `reauthorize` hold, for the calls of all endpoints. Default: those of the auth of the endpoint that admitted the
-   * call. An endpoint that is made on demand, such as that of a tenant, may be unknown where its tasks run: give a `reauthorize` here
-   * that decides for all of them.
+   * Provides `storedClaims` and `reauthorize` for the tasks of all endpoints. Set it if endpoints are created on demand, such as those of
+   * tenants, because a task may run in an isolate without its endpoint. Default: the `auth` of the endpoint that received the call.
    */
   auth?: StoredPrincipals
 }
 
-/** The Durable Object class to export as `McpTask`. An interface, so that declaration files can name it. */
+/** Types the Durable Object class that a Worker exports as `McpTask`. */
 export interface TaskClass {
   new (ctx: DurableObjectState, env: never): Task
 }
@@ -54,19 +55,22 @@ const kinds: KindsOf<TasksOptions> = {
 }
 
 /**
- * Lets tools with the option `task` outlive every connection.
+ * Creates a plugin that runs tools with the option `task` in Durable Objects. A task continues without a connection, and sleeps without
+ * being in memory.
+ *
+ * @throws Error for an invalid option. The message names the fix
+ * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  *
  * @example
  * const worker = serve(server, { plugins: [tasks()] })
  * export default worker
  * export const { McpSession, McpTask } = worker
- * server.tool('report', { description: 'Writes a report', task: true }, async (_, ctx) => {
+ * server.tool('report', { description: 'Write a report', task: true }, async (_, ctx) => {
  *   const pages = await ctx.once('pages', () => collect())
  *   await ctx.sleep('overnight', '8h')
  *   return ctx.once('report', () => write(pages))
  * })
- *
- * @see https://modelcontextprotocol.io/seps/2663-tasks-extension
  */
 export function tasks(options: TasksOptions = {}): Plugin<{ readonly McpTask: TaskClass }> {
   checkOptions('tasks()', options, kinds)
