@@ -66,7 +66,7 @@ export function checkPlugins(plugins: readonly AnyPlugin[], names: Readonly<Reco
   const unknown = Object.keys(names).find((name) => !classes.includes(name))
   if (unknown !== undefined) {
     const list = classes.join(', ').replace(/, ([^,]*)$/, ' and $1')
-    throw new Error(`serve() has no class "${unknown}" to name in durableObjects.names: it has ${list}`)
+    throw new Error(`durableObjects.names of serve() has no class "${unknown}": it has ${list}`)
   }
   refuseTwice([
     ...plugins.filter(({ limiter }) => limiter).map(() => 'plugins with a limiter'),

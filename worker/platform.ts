@@ -117,7 +117,7 @@ async function askForKeys(className: string, mint: boolean, placement: Placement
     if (!String(problem).includes('not implement')) throw problem
     throw new McpError(
       'internal_error',
-      `The class ${className} is not McpSession of serve(): set durableObjects.names.McpSession to the exported name of that`,
+      `The exported class ${className} is not the McpSession of serve(): set durableObjects.names.McpSession to the name of its export`,
     )
   }
 }

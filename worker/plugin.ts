@@ -175,7 +175,7 @@ export function validateWith(plugins: readonly AnyPlugin[], server: Server): voi
     const returned: unknown = plugin.validate?.(server)
     if (!(returned instanceof Promise)) continue
     returned.catch(() => {})
-    throw new Error(`validate of the plugin "${plugin.name}" returned a promise: it has to check at once`)
+    throw new Error(`validate of the plugin "${plugin.name}" returned a promise: make it synchronous`)
   }
 }
 

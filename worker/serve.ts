@@ -383,7 +383,7 @@ function checkJurisdiction(className: string, jurisdiction: string | undefined, 
   for (const [other, isOtherUsed] of uses) {
     if (other === jurisdiction || !(isUsed || isOtherUsed)) continue
     throw new Error(
-      `Two endpoints with the jurisdictions ${other ?? 'none'} and ${jurisdiction ?? 'none'} share the class ${className}: give one of them a class of its own with durableObjects.names`,
+      `Two endpoints with the jurisdictions ${other ?? 'none'} and ${jurisdiction ?? 'none'} share the class ${className}: give one its own class with durableObjects.names`,
     )
   }
   classUses.set(className, uses.set(jurisdiction, isUsed || (uses.get(jurisdiction) ?? false)))

@@ -48,7 +48,10 @@ export function startCall(
   try {
     const { declarations } = session.host.serverFor(from.admitted)
     if (session.running.has(requestKey(request.id)) || session.ledger.has(request.id)) {
-      throw new McpError('invalid_request', `The id ${JSON.stringify(request.id)} belongs to a request in progress`)
+      throw new McpError(
+        'invalid_request',
+        `The id ${JSON.stringify(request.id)} is in use by a request in progress: use another id`,
+      )
     }
     const method = methodIn(post.revision, request.method)
     if (method?.requires === 'connection') {
@@ -94,7 +97,7 @@ async function initialize(
   from: Post,
 ): Promise<Result> {
   if (from.handshake || session.values.get('handshake')) {
-    throw new McpError('invalid_request', 'This session is initialized already')
+    throw new McpError('invalid_request', 'This session is already initialized')
   }
   const negotiated = method.negotiate(request.params)
   session.values.put('handshake', negotiated)

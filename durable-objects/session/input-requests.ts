@@ -82,7 +82,7 @@ export function cancelWaiting(session: Context, request: RequestId): void {
   const cancelled = session.ledger.cancel(request)
   if (!cancelled) return
   const { stream } = cancelled
-  cancelInputRequests(session, stream, cancelled.questions, 'The request that asked was cancelled')
+  cancelInputRequests(session, stream, cancelled.questions, 'The client cancelled the call')
   requestAnswered(session, stream)
 }
 

@@ -29,6 +29,6 @@ export function tooLarge(what: string, text: string, maxBytes: number): McpError
   const { byteLength } = utf8(text)
   if (byteLength <= maxBytes) return undefined
   const place = maxBytes === maxRowBytes ? 'On a stream of a session' : 'In a response of a session'
-  const message = `${what} has ${byteLength} bytes. ${place} it has at most ${maxBytes} bytes: send less at a time, such as pages or links to resources`
+  const message = `${what} has ${byteLength} bytes. ${place} it has at most ${maxBytes} bytes: send less at a time, such as one page or links to resources`
   return new McpError('internal_error', message, { bytes: byteLength, maxBytes })
 }

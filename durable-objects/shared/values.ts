@@ -32,7 +32,7 @@ export class Values<Stored extends object> {
   put<K extends keyof Stored & string>(key: K, value: Stored[K]): void {
     if (!this.fits(value)) {
       const bytes = bytesOf(JSON.stringify(value))
-      const message = `A session stores at most ${maxValueBytes} bytes as its "${key}", and this has ${bytes}: send less`
+      const message = `"${key}" of this session has ${bytes} bytes: a session stores at most ${maxValueBytes}. Send less`
       throw new McpError('content_too_large', message, { bytes, maxBytes: maxValueBytes })
     }
     this.#schema.store()

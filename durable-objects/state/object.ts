@@ -104,12 +104,14 @@ export class State extends DurableObject implements StateRpc {
     if (writing.tables) kv.put('tables', tables.length)
     const all = operations(this.#store(writing))
     const perform = Object.hasOwn(all, operation) ? all[operation] : undefined
-    if (!perform) throw new Error(`The state "${name}" has no operation "${operation}" any more`)
+    if (!perform) throw new Error(`The state "${name}" no longer has the operation "${operation}"`)
     // The Worker typed the arguments by the operation, which has the same name on both sides of the RPC.
     const value = perform(...(args as never[]))
     if (value instanceof Promise) {
       value.catch(() => {})
-      throw new Error(`The operation "${operation}" of the state "${name}" is async: a transaction cannot wait`)
+      throw new Error(
+        `The operation "${operation}" of the state "${name}" returned a promise, and a transaction cannot wait: await before you call it`,
+      )
     }
     // What cannot travel back must not have been kept.
     return structuredClone(value)

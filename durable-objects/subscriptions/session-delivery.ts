@@ -23,7 +23,7 @@ export async function deliverToSession(
         deliveryTimeoutMs,
         session(address).changed(change, undefined, undefined, delivery),
       )
-      if (isThere === undefined) throw new Error(`The session ${address} does not answer`)
+      if (isThere === undefined) throw new Error(`The session ${address} did not answer a change notification`)
       return isThere
     } catch (problem) {
       if (attempt === attempts) {

@@ -46,7 +46,7 @@ export async function runInAlarm(task: TaskParts, record: TaskRecord): Promise<v
 
 /** Ends and deletes the task. */
 export async function deleteTask(task: TaskParts): Promise<void> {
-  if (task.record) task.runs.stop(task.record, 'The time of the task is over')
+  if (task.record) task.runs.stop(task.record, 'The task has expired')
   task.record = undefined
   task.status.notifyWaiting()
   await task.store.deleteAll()

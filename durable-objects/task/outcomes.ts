@@ -23,7 +23,7 @@ export async function settleRun(task: TaskParts, record: TaskRecord, result: Run
     const error =
       problem instanceof McpError
         ? problem
-        : new McpError('internal_error', `The outcome of a run cannot be stored: ${reason}`)
+        : new McpError('internal_error', `Cannot store the outcome of the task: ${reason}`)
     await finishTask(task, record, 'failed', { error: errorOf(error) })
   }
 }
@@ -77,7 +77,7 @@ async function retryReauthorize(task: TaskParts, record: TaskRecord, problem: un
   task.host.report(problem)
   const failures = (record.reauthorizeFailures ?? 0) + 1
   if (failures === maxReauthorizeAttempts) {
-    const message = `The task may not go on: reauthorize failed ${failures} times`
+    const message = `The task was stopped: reauthorize failed ${failures} times`
     return finishTask(task, record, 'failed', { error: errorOf(new McpError('unavailable', message)) })
   }
   record.reauthorizeFailures = failures

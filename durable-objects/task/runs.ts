@@ -49,7 +49,7 @@ export class Runs {
     // The task was cancelled or has expired: its outcome is stored already, or not needed.
     if (abort.signal.aborted) return
     // The next run repeats whatever of this one still goes on, or does not need it.
-    abort.abort(new Error('This run of the handler is over'))
+    abort.abort(new Error('This run of the handler has ended'))
     await this.#steps.storeOutcome(record, result)
     this.#isUnsettled = false
   }

@@ -12,7 +12,7 @@ export const errorOf = ({ kind, message, data }: McpError): TaskError => ({
 
 /** A client has sent its answers after the call was deleted. */
 export const callExpired = (): McpError =>
-  new McpError('call_interrupted', 'The call is over: its answers came too late. Start it again', {
+  new McpError('call_interrupted', 'The call has expired: its answers arrived too late. Call again', {
     reason: 'lapsed',
     retryable: false,
   })

@@ -194,12 +194,12 @@ function serialize(value: unknown, what: string): string {
     return JSON.stringify(value)
   } catch (problem) {
     const reason = problem instanceof Error ? problem.message : String(problem)
-    throw new McpError('internal_error', `Cannot store ${what}: ${reason}. Use only values that JSON has`)
+    throw new McpError('internal_error', `Cannot store ${what}: ${reason}. Use JSON values only`)
   }
 }
 
 const tooLarge = (what: string, bytes: number, maxBytes: number): McpError =>
   new McpError(
     'internal_error',
-    `Cannot store ${what}: it has ${bytes} bytes, and ${maxBytes} is the most. Store it elsewhere, and use a reference to it`,
+    `Cannot store ${what}: it has ${bytes} bytes, at most ${maxBytes} are allowed. Store it in R2 or KV, and use a reference to it`,
   )

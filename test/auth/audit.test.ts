@@ -147,7 +147,7 @@ describe('a refusal is told', () => {
     const { status, reason } = await onlyEvent()
     expect([status, reason]).toEqual([
       403,
-      { kind: 'forbidden', message: 'This origin may not call this server: add it to the option origins' },
+      { kind: 'forbidden', message: 'This origin is not allowed: add it to the option origins' },
     ])
   })
 

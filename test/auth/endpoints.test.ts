@@ -28,7 +28,7 @@ describe('two endpoints that share one bearer()', () => {
     const headers = bearing(await issuer.token(at(one).href))
     const refused = {
       status: 401,
-      text: `The token is for another audience than ${at(other).href}`,
+      text: `The token is for a different audience: this server accepts ${at(other).href}`,
     }
     expect(await call(at(other), headers)).toMatchObject(refused)
     for (const _ of [1, 2]) {
@@ -49,7 +49,7 @@ describe('two endpoints that share one bearer()', () => {
     const headers = bearing(await issuer.token(new URL('/alpha/sse', server.url).href))
     expect(await call(at('alpha'), headers)).toMatchObject({
       status: 401,
-      text: `The token is for another audience than ${at('alpha').href}`,
+      text: `The token is for a different audience: this server accepts ${at('alpha').href}`,
     })
   })
 
@@ -99,7 +99,7 @@ describe('claims of the wrong type are refused, not taken as absent', () => {
   test('a token without the tenant claim is refused by forTenant()', async () => {
     expect(await call(at('own'), await claiming('own', {}))).toMatchObject({
       status: 403,
-      text: 'The token has no claim "org_id": this endpoint is for tokens of the tenant acme',
+      text: 'The token has no claim "org_id": this endpoint accepts only tokens of the tenant acme',
     })
   })
 

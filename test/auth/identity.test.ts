@@ -149,13 +149,13 @@ const uses: Record<string, (made: Place, used: Place) => Promise<string>> = {
 }
 
 const refusals: Record<string, string> = {
-  requestState: 'params.requestState is not valid for this request: start it again',
+  requestState: 'params.requestState is not valid for this request: send the request without it',
   session: 'Session not found: send initialize again',
   cursor: 'Invalid cursor: list again from the first page',
   'cursor of a session': 'Invalid cursor: list again from the first page',
-  'state handle': 'This handle of "basket" is unknown or expired: get a new one',
-  'state handle of a session': 'This handle of "basket" is unknown or expired: get a new one',
-  'state handle of a task': 'This handle of "basket" is unknown or expired: get a new one',
+  'state handle': 'This handle of the state "basket" is unknown or expired: get a new one',
+  'state handle of a session': 'This handle of the state "basket" is unknown or expired: get a new one',
+  'state handle of a task': 'This handle of the state "basket" is unknown or expired: get a new one',
   'task id': 'Unknown task',
   'task id that is listened to': 'hears nothing of it',
   'session of HTTP+SSE': 'Session not found: send initialize again',

@@ -46,12 +46,16 @@ describe('an opaque token', () => {
 
   test.each<[string, JWTPayload, string]>([
     ['has expired', { exp: now() - 60 }, 'The token has expired'],
-    ['is for another audience', { aud: 'https://other.example/mcp' }, 'another audience'],
-    ['is for other audiences', { aud: ['https://other.example/mcp', 'https://third.example/'] }, 'another audience'],
-    ['is for nobody', { aud: undefined }, 'another audience'],
-    ['is of another issuer', { iss: 'https://other.example' }, 'an issuer that is not accepted'],
+    ['is for another audience', { aud: 'https://other.example/mcp' }, 'a different audience'],
+    [
+      'is for other audiences',
+      { aud: ['https://other.example/mcp', 'https://third.example/'] },
+      'a different audience',
+    ],
+    ['is for nobody', { aud: undefined }, 'a different audience'],
+    ['is of another issuer', { iss: 'https://other.example' }, 'does not trust the issuer'],
     ['is bound to a key', { cnf: { jkt: 'AAAA' } }, 'bound to a key'],
-    ['names nobody', { sub: undefined, client_id: undefined }, 'The token names no subject'],
+    ['names nobody', { sub: undefined, client_id: undefined }, 'The token has no subject'],
     ['is not good yet', { nbf: now() + 60 }, 'The token is not valid yet'],
     [
       'expires at a text',
@@ -63,7 +67,7 @@ describe('an opaque token', () => {
     ['was issued at a list', { iat: [1] as never }, 'The claim "iat" of the token must be a number of seconds'],
     ['has a number for a subject', { sub: 1 as never }, 'The claim "sub" of the token must be a non-empty string'],
     ['has a number for a client', { client_id: 1 }, 'The claim "client_id" of the token must be a non-empty string'],
-    ['has a list for an issuer', { iss: ['https://a.example'] as never }, 'an issuer that is not accepted'],
+    ['has a list for an issuer', { iss: ['https://a.example'] as never }, 'does not trust the issuer'],
     ['has an object for an audience', { aud: {} as never }, 'The claim "aud" of the token must be a string or a list'],
     ['has numbers for scopes', { scope: [1] }, 'The claim "scope" of the token must be a string or a list of strings'],
     ['is of several types', { token_type: ['refresh_token'] }, 'not valid for this resource'],

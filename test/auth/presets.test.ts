@@ -204,7 +204,7 @@ describe('a check of one’s own', () => {
 
   test('cannot have its answers kept', async () => {
     await expect(declare(server, { tokenCacheMs: 1_000 }, { preset: 'verified' })).rejects.toThrow(
-      'bearer() has verify and tokenCacheMs: 1000. Answers of verify are never kept',
+      'bearer() has verify and tokenCacheMs: 1000. bearer() never caches results of verify',
     )
     await declare(server, { tokenCacheMs: 0 }, { preset: 'verified' })
   })
@@ -222,8 +222,8 @@ describe('a check of one’s own', () => {
 
   test.each<[string, object, string]>([
     ['a subject that is a number', { sub: 7 }, 'The claim "sub" of the token must be a non-empty string, not a number'],
-    ['no subject', { sub: undefined }, 'The token names no subject'],
-    ['no issuer', { iss: undefined }, 'The token names no issuer'],
+    ['no subject', { sub: undefined }, 'The token has no subject'],
+    ['no issuer', { iss: undefined }, 'The token has no issuer'],
     ['an issuer that is null', { iss: null }, 'The claim "iss" of the token must be a non-empty string, not null'],
     ['a tenant that is a number', { org: 42 }, 'The claim "org" of the token must be a non-empty string, not a number'],
     ['an expiry that is a text', { exp: 'soon' }, 'The claim "exp" of the token must be a number of seconds'],
@@ -462,6 +462,6 @@ describe('tokens signed with', () => {
     issuer.keys = [await newKey(alg)]
     const url = await declare(server, { issuer: issuer.issuer, algorithms: [alg === 'ES256' ? 'RS256' : 'ES256'] })
     const refused = await call(url, bearing(await issuer.token(url.href)))
-    expect(refused).toMatchObject({ status: 401, text: 'The algorithm of the token is not accepted' })
+    expect(refused).toMatchObject({ status: 401, text: 'The signature algorithm of the token is not accepted' })
   })
 })

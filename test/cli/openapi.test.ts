@@ -55,8 +55,8 @@ test('what no tool has is said', async () => {
   expect(said).toContain('Wrote some.ts: 2 operations')
   expect(complained.split('\n')).toEqual([
     'Left out: GET /a without its parameter "seat": it is a cookie.',
-    'Left out: POST /a, whose body is no JSON but text/csv, image/png.',
-    'Left out: POST /b without its body, which is no JSON but text/csv, image/png.',
+    'Left out: POST /a, whose body is not JSON but text/csv, image/png.',
+    'Left out: POST /b without its body, which is not JSON but text/csv, image/png.',
   ])
 })
 

@@ -22,7 +22,7 @@ export const sdk20241105: Generation = {
     'structured output of any kind': { because: 'the revision has none', shows: /expected undefined to deeply equal/ },
     audio: { because: 'the revision has no sound', shows: /to deep equally contain .*audio/ },
     'resource links': { because: 'the revision has none', shows: /to deep equally contain ObjectContaining/ },
-    elicitation: { because: 'the revision has none', shows: /This needs/ },
+    elicitation: { because: 'the revision has none', shows: /This call / },
     'taking up a session': { because: 'the stream is the session', shows: /expected undefined to deeply equal/ },
     polling: { because: 'the revision knows no way back', shows: /requests with Last-Event-ID/ },
     resumption: { because: 'the stream is the session', shows: /expected undefined to be 'The model|to include 'note/ },

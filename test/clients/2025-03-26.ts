@@ -20,7 +20,7 @@ export const sdk20250326: Generation = {
     'structured output': { because: 'the revision has none', shows: /expected undefined to deeply equal/ },
     'structured output of any kind': { because: 'the revision has none', shows: /expected undefined to deeply equal/ },
     'resource links': { because: 'the revision has none', shows: /to deep equally contain ObjectContaining/ },
-    elicitation: { because: 'the revision has none', shows: /This needs/ },
+    elicitation: { because: 'the revision has none', shows: /This call / },
     polling: {
       because: 'the revision does not let a server send its client away',
       shows: /requests with Last-Event-ID/,

@@ -113,7 +113,7 @@ type Otherwise = {
 }
 
 const calls = (tool: string, who?: Answering | 'nobody') => async (connect: Connect) => (await connect(who)).call(tool)
-const needs = (feature: string) => `This needs a client that supports ${feature}`
+const needs = (feature: string) => `This call needs a client that supports ${feature}`
 const withSessions = ['2025-11-25', '2025-06-18', '2025-03-26', '2024-11-05']
 
 const noForms = (outcome = `failed: ${needs('elicitation')}`): Otherwise => ({
@@ -166,7 +166,7 @@ const scenarios: Record<string, Scenario> = {
       {
         revisions: ['2025-06-18'],
         because: 'choosing several came with 2025-11-25: refused',
-        outcome: 'failed: Revision 2025-06-18 cannot express the question "meals"',
+        outcome: 'failed: Protocol version 2025-06-18 cannot express the input request "meals"',
       },
       noForms(),
     ],

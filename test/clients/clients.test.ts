@@ -348,9 +348,9 @@ describe.each(sample(everyone, 2))('$name, $revision', (generation) => {
       const client = await connect()
       // The newest revision has an error for it; with older ones the tool fails.
       const refusal = (tool: string) => client.call(tool).then(text, String)
-      expect(await refusal('ask_name')).toContain('This needs a client that supports elicitation')
-      expect(await refusal('ask_model')).toContain('This needs a client that supports sampling')
-      expect(await refusal('ask_roots')).toContain('This needs a client that supports roots')
+      expect(await refusal('ask_name')).toContain('This call needs a client that supports elicitation')
+      expect(await refusal('ask_model')).toContain('This call needs a client that supports sampling')
+      expect(await refusal('ask_roots')).toContain('This call needs a client that supports roots')
     })
   })
 

@@ -32,7 +32,9 @@ describe.each(['2026-07-28', '2025-11-25'])('for clients of %s', (revision) => {
   ])('the tenant %s is the one that %s names', async (tenant, url) => {
     expect(await who(url, 'ada')).toBe(`ada of ${tenant} at shared`)
     expect(await who(url, `ada@${tenant}`)).toBe(`ada of ${tenant} at shared`)
-    await expect(who(url, 'ada@initech')).rejects.toThrow(`This token is for another tenant than ${tenant}`)
+    await expect(who(url, 'ada@initech')).rejects.toThrow(
+      `The token is for a different tenant: this endpoint accepts only tokens of the tenant ${tenant}`,
+    )
   })
 })
 
@@ -88,7 +90,7 @@ test.each(['https://notes.example.com', 'notes.example.com/mcp', '', '*.example.
   'the host "%s" is refused',
   async (host) => {
     expect(await problemOf({ host })).toBe(
-      `routeByHost: invalid host "${host}": write it without a scheme and a path, as in "notes.example.com"`,
+      `routeByHost: invalid host "${host}": write it without scheme and path, as in "notes.example.com"`,
     )
   },
 )

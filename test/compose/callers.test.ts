@@ -281,9 +281,8 @@ describe('scopes', () => {
     const problems = (await (await fetch(new URL('/problems', server.url))).json()) as Json
     expect(problems).toMatchObject({
       unscoped: [`the proxy of "${stub.url}"`],
-      strict: `Without scopes: the proxy of "${stub.url}". Give each some, or scopes: [] for every signed-in caller`,
-      scopes:
-        'proxy("https://weather.example/mcp") has the scopes "read": write a list, as scopes: [\'weather:read\'], or a function',
+      strict: `These entries have no scopes: the proxy of "${stub.url}". Give each its scopes, or scopes: [] for every signed-in caller`,
+      scopes: `proxy("https://weather.example/mcp") has the scopes "read": write a list, as in scopes: ['weather:read'], or a function`,
     })
   })
 
@@ -324,7 +323,7 @@ describe('scopes', () => {
 test('an upstream over plain http elsewhere than on this machine is refused at startup', async () => {
   const problems = (await (await fetch(new URL('/problems', server.url))).json()) as Json
   const expected = (url: string) =>
-    `proxy("${url}"): the URL of an upstream must be https, or http on this machine, as in "https://weather.example/mcp"`
+    `proxy("${url}"): the URL of an upstream must be https, or http on localhost, as in "https://weather.example/mcp"`
   expect(problems).toMatchObject({
     http: expected('http://weather.example/mcp'),
     file: expected('file:///etc/passwd'),

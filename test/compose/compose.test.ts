@@ -91,7 +91,7 @@ describe.each(everyRevision)('for clients of %s', (revision) => {
 
   test('a call that asks goes through it in each round', async () => {
     const asks = everyRevision.indexOf(revision) < everyRevision.indexOf('2025-03-26')
-    expect(await textOf(client, 'ask')).toBe(asks ? 'Hello, Ada' : 'This needs a client that supports elicitation')
+    expect(await textOf(client, 'ask')).toBe(asks ? 'Hello, Ada' : 'This call needs a client that supports elicitation')
     const times = asks ? 2 : 1
     expect((await textOf(client, 'seen'))?.match(/outer tools\/call ask/g)).toHaveLength(times)
   })
@@ -165,7 +165,7 @@ describe('the RPC entrypoint for other Workers', () => {
 
   test.each<[string, Json, string]>([
     ['tools/call', { name: 'nothing' }, 'Unknown tool: nothing'],
-    ['tools/call', { name: 'ask' }, 'This needs a client that supports elicitation'],
+    ['tools/call', { name: 'ask' }, 'This call needs a client that supports elicitation'],
     ['no/such', {}, 'Method not found: no/such'],
     ['resources/read', { uri: 'weather' }, 'params.uri must be a URI with a scheme'],
   ])('says what is wrong with %s %j', async (method, params, problem) => {

@@ -58,7 +58,9 @@ describe('an invalid entry is left out and reported', () => {
     const { list: listed, problems } = await listedBy(list, { [list]: { [member]: [bad, other, bad] } })
     expect(listed[member]).toEqual([other])
     expect(problems).toEqual([
-      expect.stringContaining(`The server at upstream.example has 2 invalid entries in ${list}, which are left out: `),
+      expect.stringContaining(
+        `The server at upstream.example has 2 invalid entries in ${list}, which proxy() leaves out: `,
+      ),
     ])
     expect(problems[0]).toContain(problem)
   })

@@ -43,7 +43,7 @@ test.each([
 
 test('what both declare is refused', () => {
   const server = part()
-  expect(() => server.use(mount(part()))).toThrow('"commit" is declared by both servers: mount one with a prefix')
+  expect(() => server.use(mount(part()))).toThrow('Both servers declare "commit": mount one with a prefix')
   expect([...server.use(mount(part(), { prefix: 'git.' })).declarations.tools.keys()]).toEqual(['commit', 'git.commit'])
 })
 

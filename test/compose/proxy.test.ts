@@ -52,7 +52,7 @@ describe.each(sample(everyRevision, 2))('for clients of %s', (revision) => {
   test('what they ask, whoever calls is asked, and each of their rounds happens once', async () => {
     const asks = !['2025-03-26', '2024-11-05'].includes(revision)
     const said = await textOf(client, 'newer_asks')
-    if (!asks) return expect(said).toBe('This needs a client that supports elicitation')
+    if (!asks) return expect(said).toBe('This call needs a client that supports elicitation')
     expect(said).toMatch(/^Ada and Grace, \d+$/)
     expect(names).toEqual([])
   })

@@ -119,7 +119,7 @@ test.each(['application/json', 'text/event-stream'])('an answer as %s has at mos
   expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
     kind: 'unavailable',
     message:
-      'The server at upstream.example answered tools/call with more than 16777216 bytes, which proxy() does not read: let it answer in parts',
+      'The server at upstream.example answered tools/call with more than 16777216 bytes, more than proxy() reads: let it answer in parts',
   })
   expect(sent).toBeLessThan(25)
 })
@@ -178,7 +178,7 @@ test('an upstream that asks nothing, again and again, is given up', async () => 
   const server = newServer().use(nodeProxy('https://upstream.example/mcp', upstream))
   expect(await refusal(server, 'tools/call', { name: 'x' })).toMatchObject({
     kind: 'unavailable',
-    message: 'The upstream asks for input again after 100 rounds',
+    message: 'The upstream server still requests input after 100 rounds',
   })
   expect(rounds).toBe(100)
 })

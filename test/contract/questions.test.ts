@@ -13,7 +13,10 @@ const says = (answers: Answers, tool: string): Cannot['instead'] => {
   return async ({ connect }) => {
     const client = await connect({ answers })
     const result = await client.callTool(tool)
-    expect(result).toMatchObject({ isError: true, content: [{ text: expect.stringContaining('This needs a client') }] })
+    expect(result).toMatchObject({
+      isError: true,
+      content: [{ text: expect.stringContaining('This call needs a client') }],
+    })
   }
 }
 
@@ -73,7 +76,7 @@ behaviour(
     const other = await connect({ answers: { elicit } })
     const refused = await other.callTool('ask_url').catch((problem) => problem)
     expect(JSON.stringify(refused.content ?? refused.message)).toContain(
-      'This needs a client that supports elicitation.url',
+      'This call needs a client that supports elicitation.url',
     )
     expect(asked).toHaveLength(1)
   },

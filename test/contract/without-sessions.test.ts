@@ -53,13 +53,13 @@ describe.each(['2025-03-26', '2025-06-18', '2025-11-25'])(
         const { status, messages } = await send(call(3, 'ask'), headers)
         expect(status).toBe(200)
         expect(messages).toMatchObject([{ id: 3 }])
-        expect(JSON.stringify(messages)).toContain('This needs a client that supports elicitation')
+        expect(JSON.stringify(messages)).toContain('This call needs a client that supports elicitation')
       })
 
       test('a response is refused: this server asked nothing', async () => {
         const { status, messages } = await send(response, headers)
         expect(status).toBe(400)
-        const error = { code: -32600, message: 'This server has no sessions, so it waits for no response' }
+        const error = { code: -32600, message: 'This server has no sessions, so it expects no responses' }
         expect(messages).toEqual([{ jsonrpc: '2.0', error }])
       })
 

@@ -30,7 +30,7 @@ const ofDevelopment = [
   'This client can',
   'edgemcpRows',
   'Server-Timing',
-  'Only the inspector sees this',
+  'Only the inspector can read this',
 ]
 
 test('a deployment carries nothing of what helps in development', async () => {

@@ -30,7 +30,7 @@ function ask(path: string, headers: Record<string, string> = inspectorCookie(ser
 
 const refused = {
   status: 403,
-  body: { problem: 'Only the inspector sees this: open it with the link that the terminal prints' },
+  body: { problem: 'Only the inspector can read this: open it with the link that the terminal prints' },
 }
 
 type Hop = { number: number; kind: string; what: string; milliseconds?: number; hasFailed?: true }
@@ -85,7 +85,7 @@ test('calls at the same time in one session are told apart', async () => {
 test('an object that nobody has called is not looked into', async () => {
   expect(await ask('/?inside=rows&class=McpSession&name=nobody')).toEqual({
     status: 404,
-    body: { problem: 'No caller has called McpSession "nobody"' },
+    body: { problem: 'No request has reached McpSession "nobody" since the server started' },
   })
   expect((await ask('/?inside=rows')).status).toBe(404)
 })

@@ -57,7 +57,7 @@ describe('the class of states', () => {
 
   test('is named with what needs it, at the first request, when the Worker has none', async () => {
     expect(await printedAtFirst('test/development/counting')).toEqual([
-      `edgemcp cannot count or keep the rate "600/m" of rateLimit() (which has no binding RATE_600_PER_60S), the quota "5/d" of "greet" and the state "basket": this Worker has no Durable Object class Counters. Requests that need it fail. Add to it
+      `edgemcp cannot store the rate "600/m" of rateLimit() (which has no binding RATE_600_PER_60S), the quota "5/d" of "greet" and the state "basket": this Worker has no Durable Object class Counters. Requests that need it fail. Add to it
 
 export { McpState as Counters } from 'edgemcp/state'
 

@@ -19,11 +19,11 @@ async function printedBy(folder: string, fence: string, secrets?: Record<string,
 
 test('two servers that keep their sessions in one class are named, with classes for the second', async () => {
   expect(await printedBy('test/serve/shared-class', 'GuardedSession"]')).toEqual([
-    `edgemcp serves "open" and "guarded" with one class of sessions, McpSession: session requests to the server that the class does not belong to are refused. Give the second serve() the option
+    `edgemcp serves "open" and "guarded" with one session class, McpSession, which belongs to one of them: session requests to the other fail. Give the second serve() the option
 
 durableObjects: { names: { McpSession: 'GuardedSession' } }
 
-add to this Worker, with what that serve() returns in the place of worker
+export its classes, where worker is the result of that serve()
 
 export const { McpSession: GuardedSession } = worker
 
@@ -39,9 +39,13 @@ test.each([
   [
     'before Durable Objects have RPC',
     'test/development/old-date',
-    'no Durable Object has RPC, so questions, sessions and limits fail',
+    'there is no RPC to Durable Objects, so input requests, sessions and limits fail',
   ],
-  ['before alarms are deleted', 'test/development/effects-by-stack', 'objects of ended sessions are not cleared away'],
+  [
+    'before alarms are deleted',
+    'test/development/effects-by-stack',
+    'the Durable Objects of ended sessions are not deleted',
+  ],
 ])('a compatibility date %s is named, with the oldest that will do', async (_, folder, effect) => {
   expect(await printedBy(folder, inspector)).toEqual([
     `edgemcp needs compatibility_date = "2026-02-24" or newer in wrangler.toml: with the date of this Worker, ${effect}`,
@@ -52,7 +56,7 @@ test.each(['abc', 'a:c2hvcnQ', `a:${'k'.repeat(43)},a:${'l'.repeat(43)}`])(
   'the malformed keys %s are refused with what they should be',
   async (keys) => {
     expect(await printedBy('examples/hello', inspector, { EDGEMCP_KEYS: keys })).toEqual([
-      'edgemcp cannot use its keys, so questions and sessions fail: The secret EDGEMCP_KEYS must be "id:key", comma separated: ids differ, keys are the base64url of 32 bytes',
+      'edgemcp cannot use its keys, so input requests and sessions fail: The secret EDGEMCP_KEYS must be a comma-separated list of "id:key": ids differ, keys are 32 bytes in base64url',
     ])
   },
 )

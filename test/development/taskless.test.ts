@@ -4,7 +4,7 @@ import { startServer } from '../support/server.ts'
 
 afterEach(() => vi.unstubAllEnvs())
 
-const said = 'edgemcp runs "long" as any other tool: there are no tasks.'
+const said = 'edgemcp runs "long" without tasks, so clients wait for the result.'
 
 test.each([
   ['development', 1],

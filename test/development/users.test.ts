@@ -178,14 +178,14 @@ describe('a made-up user gets from bearer() what a token with these claims gets'
 
   test.each<[string, string, Partial<InspectorUser>, number, string]>([
     ['without a required scope', 'required', {}, 403, 'mcp'],
-    ['of another tenant than the address', 'acme', { tenant: 'globex' }, 403, 'another tenant than acme'],
-    ['with a tenant that no token can name', 'implied', { tenant: 'acme' }, 401, 'bearer() has no option tenant'],
+    ['of another tenant than the address', 'acme', { tenant: 'globex' }, 403, 'only tokens of the tenant acme'],
+    ['with a tenant that no token can name', 'implied', { tenant: 'acme' }, 401, 'bearer() has no tenant'],
     [
       'of an issuer that is not accepted',
       'two',
       { claims: { iss: 'https://third.example.com' } },
       401,
-      'an issuer that is not accepted',
+      'does not trust the issuer',
     ],
     ['that has expired', 'implied', { claims: { exp: 1 } }, 401, 'The token has expired'],
     ['with an odd tenant claim', 'organisation', { claims: { org_id: 7 } }, 401, 'The claim "org_id"'],

@@ -17,8 +17,8 @@ const silent = /^worker\/(plugins\/page\/(?!inspector)|client|testing|main)\b/
 
 /** What others are put together from, and what is no sentence. */
 const parts = new Set([
-  'The address of introspection',
-  'The address of the keys',
+  'The url of introspection',
+  'The keys URL',
   'In a response of a session',
   'On a stream of a session',
   'The call',

@@ -60,7 +60,7 @@ describe('once', () => {
     const asks = async (ctx: Context) => question(ctx, 'a')
     for (const effect of [asks, async (ctx: Context) => ctx.requestInput({ a: { method: 'roots/list' } })]) {
       const { result } = await talk((ctx) => ctx.once('effect', () => effect(ctx)))
-      expect(textOf(result)).toBe('The question "a" is asked inside once: ask before it')
+      expect(textOf(result)).toBe('The input request "a" is inside ctx.once: request input before it')
     }
     // Beside one that runs, everything may be asked.
     const { rounds } = await talk((ctx) => Promise.all([ctx.once('effect', async () => undefined), asks(ctx)]))
@@ -154,9 +154,13 @@ describe('once', () => {
 
   test('keys that were used are named', async () => {
     const twice = await talk(async (ctx) => [await ctx.once('k', () => 1), await ctx.once('k', () => 2)])
-    expect(textOf(twice.result)).toBe('The once key "k" is used twice in one call: give each its own')
+    expect(textOf(twice.result)).toBe(
+      'The key "k" is used twice in one call: give each input request and ctx.once its own key',
+    )
     const mixed = await talk(async (ctx) => [await question(ctx, 'k'), await ctx.once('k', () => 2)])
-    expect(textOf(mixed.result)).toBe('The once key "k" is used twice in one call: give each its own')
+    expect(textOf(mixed.result)).toBe(
+      'The key "k" is used twice in one call: give each input request and ctx.once its own key',
+    )
   })
 
   test('keys may be called like members that every object has', async () => {

@@ -32,20 +32,16 @@ test.each<[what: string, handler: (ctx: Untyped) => unknown, problem: string]>([
     (ctx) => ctx.once(() => 1),
     '"key" of ctx.once() must be a string that names the effect in this call, not a function',
   ],
-  [
-    'no input request',
-    (ctx) => ctx.requestInput({}),
-    'There is nothing to ask: give requestInput at least one input request',
-  ],
+  ['no input request', (ctx) => ctx.requestInput({}), 'ctx.requestInput got no input requests: give it at least one'],
   [
     'one key twice',
     async (ctx) => [await ctx.once('k', () => 1), await ctx.once('k', () => 2)],
-    'The once key "k" is used twice in one call: give each its own',
+    'The key "k" is used twice in one call: give each input request and ctx.once its own key',
   ],
   [
     'an input request inside an effect',
     (ctx) => ctx.once('k', () => ctx.elicit('name', 'Name?', form)),
-    'The question "name" is asked inside once: ask before it',
+    'The input request "name" is inside ctx.once: request input before it',
   ],
 ])('%s', async (_, handler, problem) => {
   const server = stage.newServer()
@@ -68,7 +64,8 @@ test('an input request that is another one in the next round', async () => {
     { name: stage.accept({ name: 'Ada' }) },
     { report: (problem) => reported.push(problem) },
   )
-  const problem = 'The question "name" changed after it was answered: let it depend on arguments, answers and once only'
+  const problem =
+    'The input request "name" changed after its answer: build it from arguments, answers and ctx.once only'
   await expect(talk).rejects.toThrow(problem)
   expect(reported).toMatchObject([{ message: problem }])
 })
@@ -82,6 +79,6 @@ test('keys that are other ones in each round', async () => {
   })
   const talk = stage.converse(server, 'tools/call', { name: 't' }, () => ({ result: stage.accept({ name: 'Ada' }) }))
   await expect(talk).rejects.toThrow(
-    'Keys must be the same in each round: "name 1", "name 2" is not asked for any more, but "name 3"',
+    'Keys must be the same in each round: the handler no longer requests "name 1", "name 2", but "name 3"',
   )
 })

@@ -145,13 +145,17 @@ describe('questions', () => {
       a: accept({ name: 'Ada' }),
     })
     expect(result.isError).toBe(true)
-    expect(textOf(result)).toBe('The question key "a" is used twice in one call: give each its own')
+    expect(textOf(result)).toBe(
+      'The key "a" is used twice in one call: give each input request and ctx.once its own key',
+    )
   })
 
   test('for roots twice need two keys', async () => {
     const roots = { roots: [] }
     const { result } = await talk(async (ctx) => [await ctx.roots(), await ctx.roots()], { roots })
-    expect(textOf(result)).toBe('The question key "roots" is used twice in one call: give each its own')
+    expect(textOf(result)).toBe(
+      'The key "roots" is used twice in one call: give each input request and ctx.once its own key',
+    )
     const fine = await talk(async (ctx) => [await ctx.roots('a'), await ctx.roots('b')].length, { a: roots, b: roots })
     expect(textOf(fine.result)).toBe('2')
   })
@@ -181,7 +185,7 @@ describe('a handler that asks differently when it is run again', () => {
       },
       () => yes,
     )
-    expect(message).toContain('The question "pay" changed after it was answered')
+    expect(message).toContain('The input request "pay" changed after its answer')
     expect(answers).toBe(0)
   })
 
@@ -196,7 +200,7 @@ describe('a handler that asks differently when it is run again', () => {
       },
       () => ({ result: accept({ sure: true }) }),
     )
-    expect(message).toContain('The question "sure" changed after it was answered')
+    expect(message).toContain('The input request "sure" changed after its answer')
     expect(answers).toBe(0)
   })
 
@@ -232,7 +236,9 @@ describe('a handler that asks differently when it is run again', () => {
       (ctx) => name(ctx, `key ${++asked}`),
       () => yes,
     )
-    expect(message).toBe('Keys must be the same in each round: "key 1", "key 2" is not asked for any more, but "key 3"')
+    expect(message).toBe(
+      'Keys must be the same in each round: the handler no longer requests "key 1", "key 2", but "key 3"',
+    )
   })
 
   test('one key of which changes, is told which in the end', async () => {
@@ -245,7 +251,7 @@ describe('a handler that asks differently when it is run again', () => {
       () => yes,
     )
     expect(message).toMatch(
-      /^Keys must be the same in each round: "key 1", .* is not asked for any more, but "key 100"$/,
+      /^Keys must be the same in each round: the handler no longer requests "key 1", .*, but "key 100"$/,
     )
   })
 
@@ -425,7 +431,7 @@ describe('a page that a person is sent to', () => {
 test('a form that no client can show is an error at start-up', () => {
   const server = newServer()
   expect(() => server.defineForm(z.object({ tags: z.array(z.string()) }))).toThrow(
-    'The form cannot ask for "tags": use text, numbers, booleans, or choices among texts',
+    'The form cannot ask for "tags": use strings, numbers, booleans or enums of strings',
   )
   expect(() => server.defineForm(z.string())).toThrow(
     'The schema of the form must be an object with at least one property',
@@ -514,7 +520,7 @@ describe('the fields of a form', () => {
     ['a choice of which one is no text', { oneOf: [{ const: 'a' }, { const: 2 }] }],
   ])('must not be %s, and the error names it', async (_, property) => {
     expect(await field(property)).toBe(
-      'The question "q" cannot ask for "field": use text, numbers, booleans, or choices among texts',
+      'The input request "q" cannot ask for "field": use strings, numbers, booleans or enums of strings',
     )
   })
 
@@ -543,7 +549,7 @@ describe('the fields of a form', () => {
       call,
     )
     expect(outcome.type === 'result' && textOf(outcome.result)).toBe(
-      'The schema of the question "q" must be an object with at least one property',
+      'The schema of the input request "q" must be an object with at least one property',
     )
   })
 
@@ -755,7 +761,7 @@ describe('a client that cannot be asked', () => {
         { capabilities: { sampling: {} }, date: '2025-11-25' },
       )
       expect([rounds, result.isError]).toEqual([[], true])
-      expect(textOf(result)).toContain('This needs a client that supports elicitation')
+      expect(textOf(result)).toContain('This call needs a client that supports elicitation')
     }
     // One that can goes on.
     const { rounds } = await talk(
@@ -780,7 +786,11 @@ describe('a client that cannot be asked', () => {
       const report = (problem: unknown) => reported.push(problem)
       const { result, rounds } = await talk((ctx) => ctx.roots(), {}, { date, capabilities: {}, report })
       expect(reported).toEqual([])
-      expect([result.isError, textOf(result), rounds]).toEqual([true, 'This needs a client that supports roots', []])
+      expect([result.isError, textOf(result), rounds]).toEqual([
+        true,
+        'This call needs a client that supports roots',
+        [],
+      ])
     }
   })
 
@@ -814,7 +824,10 @@ describe('a client that cannot be asked', () => {
 
   test('in a revision without the question is refused even when it says it can', async () => {
     const { result } = await talk(elicit, {}, { date: '2025-03-26' })
-    expect([result.isError, textOf(result)]).toEqual([true, 'Revision 2025-03-26 cannot express the question "q"'])
+    expect([result.isError, textOf(result)]).toEqual([
+      true,
+      'Protocol version 2025-03-26 cannot express the input request "q"',
+    ])
   })
 })
 
@@ -841,7 +854,7 @@ describe('tool calls in the messages for a model', () => {
   ])('%s are not sent', async (_, messages, problem) => {
     const { result, rounds } = await talk(ask(messages), yes)
     expect([rounds, result.isError]).toEqual([[], true])
-    expect(textOf(result)).toContain('The messages of the question "q" are not balanced: ')
+    expect(textOf(result)).toContain('The messages of the input request "q" are invalid: ')
     expect(textOf(result)).toContain(problem)
     const params = { messages, maxTokens: 5 }
     const raw = await talk((ctx) => ctx.requestInput({ q: { method: 'sampling/createMessage', params } }), yes)

@@ -64,7 +64,7 @@ describe('ctx.sleep, on a server without tasks', () => {
     [
       'without a key',
       (ctx) => ctx.sleep('', '1h'),
-      `The key of a sleep is "": use a text, as in ctx.sleep('wait', '1h')`,
+      `The key of a sleep is "": use a string, as in ctx.sleep('wait', '1h')`,
     ],
     [
       'twice',
@@ -72,15 +72,15 @@ describe('ctx.sleep, on a server without tasks', () => {
         await ctx.sleep('nap', 1)
         await ctx.sleep('nap', 1)
       },
-      'The sleep key "nap" is used twice in one call: give each its own',
+      'The sleep key "nap" is used twice in one call: give each sleep its own key',
     ],
     [
-      'inside once',
+      'inside ctx.once',
       (ctx) => ctx.once('work', () => ctx.sleep('nap', 1)),
-      'The sleep "nap" is inside once "work": sleep before or after it',
+      'The sleep "nap" is inside ctx.once("work"): sleep before or after it',
     ],
     ['for no duration', (ctx) => ctx.sleep('nap', 'soon'), 'The duration of the sleep "nap" is "soon"'],
-    ['until no moment', (ctx) => ctx.sleepUntil('nap', Number.NaN), 'The moment of the sleep "nap" is none'],
+    ['until no moment', (ctx) => ctx.sleepUntil('nap', Number.NaN), 'The date of the sleep "nap" is invalid'],
   ])('is refused %s', async (_, handler, message) => {
     const { outcome } = await play(sleeper(handler), 'tools/call', call, { sleep: async () => {} })
     expect(outcome).toMatchObject({

@@ -54,7 +54,7 @@ describe('an extension', () => {
   })
 
   test.each(['weather', '/weather', 'com.example/', '1.example/weather'])('cannot be called %s', (name) => {
-    expect(() => extension(name, {})).toThrow('needs a prefix that is yours')
+    expect(() => extension(name, {})).toThrow('needs a vendor prefix')
   })
 })
 
@@ -177,7 +177,7 @@ describe('skills', () => {
     [
       'files by their paths',
       { 'a/SKILL.md': '# A' },
-      'skills() takes the list that "npx edgemcp skills <folder> --out <file.ts>" writes',
+      'skills() takes the list that "npx edgemcp skills <folder> --out <file.ts>" generates',
     ],
     ['a skill without frontmatter', [{ folder: 'a', files: [] }], 'skills() takes the list that "npx edgemcp skills'],
     ['a null', [null], 'skills() takes the list that "npx edgemcp skills'],

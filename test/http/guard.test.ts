@@ -41,7 +41,7 @@ describe('a host', () => {
   ])('is not served: %s', (url, name, hosts) => {
     expect(verdict(url, undefined, { hosts })).toMatchObject({
       kind: 'forbidden',
-      message: `The host ${name} is not served here: add it to the option hosts`,
+      message: `The host ${name} is not allowed: add it to the option hosts`,
     })
   })
 })
@@ -80,7 +80,7 @@ describe('a page', () => {
   ])('may not call: one %s', (_, url, origin, origins) => {
     expect(verdict(url, origin, { origins })).toMatchObject({
       kind: 'forbidden',
-      message: 'This origin may not call this server: add it to the option origins',
+      message: 'This origin is not allowed: add it to the option origins',
     })
   })
 })

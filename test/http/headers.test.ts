@@ -110,21 +110,21 @@ describe('the headers of every request', () => {
       { ...call, 'Mcp-Name': '=?base64?SGVsbG8?=' },
       'tools/call',
       { name: 'Hello' },
-      'Header Mcp-Name is not validly encoded',
+      'Header Mcp-Name is not validly encoded: write "=?base64?<value>?="',
     ],
     [
       'a name with bad letters',
       { ...call, 'Mcp-Name': '=?base64?SGVs!!!bG8=?=' },
       'tools/call',
       { name: 'Hello' },
-      'Header Mcp-Name is not validly encoded',
+      'Header Mcp-Name is not validly encoded: write "=?base64?<value>?="',
     ],
     [
       'a name that is not ASCII',
       { ...call, 'Mcp-Name': 'caf\u00e9' },
       'tools/call',
       { name: 'café' },
-      'Header Mcp-Name is not validly encoded',
+      'Header Mcp-Name is not validly encoded: write "=?base64?<value>?="',
     ],
     // What is wrong with the body is told by who reads it.
     ['a name for a body without one', { ...call, 'Mcp-Name': 'add' }, 'tools/call', {}],
@@ -184,13 +184,13 @@ describe('the headers that mirror arguments', () => {
       'a header with bad padding',
       { Region: '=?base64?SGVsbG8?=' },
       { region: 'Hello' },
-      'Header Mcp-Param-Region is not validly encoded',
+      'Header Mcp-Param-Region is not validly encoded: write "=?base64?<value>?="',
     ],
     [
       'a header that is not ASCII',
       { Region: 'caf\u00e9' },
       { region: 'café' },
-      'Header Mcp-Param-Region is not validly encoded',
+      'Header Mcp-Param-Region is not validly encoded: write "=?base64?<value>?="',
     ],
   ])('%s', (_, named, args, says) => {
     const headers = new Headers(

@@ -29,7 +29,10 @@ for (const [topic, rows] of Object.entries(tables)) {
 
 describe('a state', () => {
   const bringing = (requestState: string) => ({ more: { requestState, inputResponses: honest } })
-  const refusal = { code: -32602, message: 'params.requestState is not valid for this request: start it again' }
+  const refusal = {
+    code: -32602,
+    message: 'params.requestState is not valid for this request: send the request without it',
+  }
 
   /** At every place of a state; in `npm test` at every fifteenth. */
   const everywhere = (state: ArrayLike<unknown>, spoil: (at: number) => string) =>

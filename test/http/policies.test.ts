@@ -91,12 +91,14 @@ describe('a policy that cannot be meant', () => {
   })
 
   test('says which policy is for every page', () => {
-    expect(() => policies.browser({ origins: ['*'] })).toThrow('"*" is every page there is: use policies.public')
+    expect(() => policies.browser({ origins: ['*'] })).toThrow(
+      '"*" would allow every origin: use policies.public for that',
+    )
     expect(() => checkOrigins(['*'])).not.toThrow()
   })
 
   test('says that there must be pages', () => {
-    expect(() => policies.browser({ origins: [] })).toThrow('policies.browser() needs pages')
+    expect(() => policies.browser({ origins: [] })).toThrow('policies.browser() needs origins')
   })
 })
 
@@ -169,7 +171,7 @@ describe('in the Workers runtime', () => {
         const headers = { Origin: `http://${host}`, Authorization: 'Bearer good' }
         const answer = await ask(`/${policy}/mcp`, host, headers)
         expect(answer.status).toBe(403)
-        expect(answer.text).toContain('is not served here')
+        expect(answer.text).toContain('is not allowed')
       }
     },
   )

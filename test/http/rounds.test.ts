@@ -129,7 +129,7 @@ describe('an answer to a tool that is single', () => {
     const unanswered = await start()
     expect(asks(await unanswered())).toEqual(['consent'])
     await server.advance(hourMs + 1)
-    const tooLate = 'params.requestState is not valid for this request: start it again'
+    const tooLate = 'params.requestState is not valid for this request: send the request without it'
     expect((await unanswered()).error?.message).toBe(tooLate)
     expect(textOf(await answered(yes))).toBe('charged 1 time')
     expect((await answered(no)).error?.data).toEqual({ reason: 'used' })
@@ -146,7 +146,7 @@ describe('an answer to a tool that is single', () => {
       const first = await send(state, one)
       expect((await send(state, other)).error).toEqual({
         code: -32602,
-        message: 'This requestState was used with other answers',
+        message: 'This requestState was already used with other answers: start the call again',
         data: { reason: 'used' },
       })
       const again = await send(state, one)
@@ -199,7 +199,7 @@ test('an answer that comes too late is refused', async () => {
   expect(textOf(await round('ask_soon', args, { requestState, inputResponses }))).toBe('yes')
   await server.advance(hourMs + 1)
   const { error } = await round('ask_soon', args, { requestState, inputResponses })
-  expect(error?.message).toBe('params.requestState is not valid for this request: start it again')
+  expect(error?.message).toBe('params.requestState is not valid for this request: send the request without it')
 })
 
 test('a journal that is too large to be carried is kept, and only its name travels', async () => {

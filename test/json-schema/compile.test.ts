@@ -4,7 +4,7 @@ import { issuesText } from '../../worker/declarations/schema.ts'
 
 type Schema = Record<string, unknown>
 
-const issues = (schema: Schema, value: unknown) => issuesText(compile(schema, 'input of tool "x"')(value))
+const issues = (schema: Schema, value: unknown) => issuesText(compile(schema, 'inputSchema of tool "x"')(value))
 
 /** For literals with a property called __proto__ or then. */
 const parsed = (text: string) => JSON.parse(text)
@@ -494,8 +494,8 @@ describe('a reference', () => {
     'https://example.com/none.json#/a',
     'http://[',
   ])('to nowhere is refused: %s', ($ref) => {
-    expect(() => compile({ $defs: { a: { type: 'string' }, b: { $ref } } }, 'input of tool "x"')).toThrow(
-      `The input of tool "x" refers to ${$ref}, which is not in it: put that schema under $defs and refer to it there`,
+    expect(() => compile({ $defs: { a: { type: 'string' }, b: { $ref } } }, 'inputSchema of tool "x"')).toThrow(
+      `The inputSchema of tool "x" refers to ${$ref}, which is not in it: put that schema under $defs and refer to it there`,
     )
   })
 })
@@ -564,15 +564,15 @@ describe('a schema with an invalid value is refused:', () => {
     ['$defs', { a: null }, schema, null],
   ])('%s %j', (keyword, parameter, expected, found = parameter) => {
     const messageAt = (place: string) =>
-      `The input of tool "x" is not a valid JSON Schema: expected ${expected} at ${place}/${keyword}, found ${JSON.stringify(found)}`
-    expect(() => compile({ [keyword]: parameter }, 'input of tool "x"')).toThrow(messageAt('#'))
+      `The inputSchema of tool "x" is not a valid JSON Schema: expected ${expected} at ${place}/${keyword}, found ${JSON.stringify(found)}`
+    expect(() => compile({ [keyword]: parameter }, 'inputSchema of tool "x"')).toThrow(messageAt('#'))
     const nested = { properties: { 'a/b': { items: { [keyword]: parameter } } } }
-    expect(() => compile(nested, 'input of tool "x"')).toThrow(messageAt('#/properties/a~1b/items'))
+    expect(() => compile(nested, 'inputSchema of tool "x"')).toThrow(messageAt('#/properties/a~1b/items'))
   })
 
   test('an $id that is no URI', () => {
-    expect(() => compile({ $id: 'http://[' }, 'input of tool "x"')).toThrow(
-      'The input of tool "x" has an $id that is no URI',
+    expect(() => compile({ $id: 'http://[' }, 'inputSchema of tool "x"')).toThrow(
+      'The inputSchema of tool "x" has an $id that is no URI',
     )
   })
 

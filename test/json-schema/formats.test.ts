@@ -3,7 +3,7 @@ import { compile } from '../../worker/declarations/json-schema/compile.ts'
 import { formats } from '../../worker/declarations/json-schema/formats.ts'
 import { count } from '../support/full.ts'
 
-const isValid = (format: string, value: unknown) => compile({ format }, 'input of tool "x"')(value).length === 0
+const isValid = (format: string, value: unknown) => compile({ format }, 'inputSchema of tool "x"')(value).length === 0
 
 type Row = { valid: readonly string[]; invalid: readonly string[] }
 

@@ -174,7 +174,7 @@ test('the open streams of a caller are not counted as calls of a tool named stre
 describe.each([newest, '2025-11-25'])('a handler of a client of %s', (revision) => {
   test('that takes too long is stopped', async () => {
     await using client = await connect(hasty.url, { revision })
-    await expect(client.callTool('late')).rejects.toThrow('This took longer than 1 seconds, and was stopped')
+    await expect(client.callTool('late')).rejects.toThrow('The call took longer than 1 seconds and was stopped')
   })
 
   test('may wait for its client as long as it likes', async () => {
@@ -190,7 +190,7 @@ describe.each([newest, '2025-11-25'])('a handler of a client of %s', (revision) 
 test('large arguments, deep bodies and long batches are refused', async () => {
   const large = await post('echo', somebody(), { text: 'x'.repeat(1_000) })
   expect(large.status).toBe(413)
-  expect(await large.text()).toContain('The arguments of a call have at most 1000 characters')
+  expect(await large.text()).toContain('The arguments are too long: at most 1000 characters')
   expect((await post('echo', somebody(), { text: 'x'.repeat(900) })).status).toBe(200)
   const deep = await post('free', somebody(), JSON.parse(`${'{"a":'.repeat(30)}1${'}'.repeat(30)}`))
   expect(deep.status).toBe(400)
@@ -200,5 +200,5 @@ test('large arguments, deep bodies and long batches are refused', async () => {
     headers: { 'Content-Type': 'application/json', Accept: 'application/json, text/event-stream' },
     body: JSON.stringify(Array.from({ length: 11 }, (_, id) => ({ jsonrpc: '2.0', id, method: 'ping' }))),
   })
-  expect(await batch.text()).toContain('A batch holds at most 10 messages')
+  expect(await batch.text()).toContain('A batch has at most 10 messages')
 })

@@ -267,13 +267,13 @@ describe.each(['get', 'head'])('a body of %s, which cannot be sent,', (method) =
   test('is no argument', () => {
     const { all, onSkipped } = found(json({ type: 'object' }, false))
     expect(all).toMatchObject([{ hasBody: false, input: { properties: {} } }])
-    expect(onSkipped).toEqual([`${where} without its body, which a request of this method cannot have`])
+    expect(onSkipped).toEqual([`${where} without its body, because a request of this method cannot have one`])
   })
 
   test('leaves its operation out where it is required', () => {
     const { all, onSkipped } = found(json({ type: 'object' }))
     expect(all).toEqual([])
-    expect(onSkipped).toEqual([`${where}, whose body a request of this method cannot have`])
+    expect(onSkipped).toEqual([`${where}, because a request of this method cannot have a body`])
   })
 })
 
@@ -303,17 +303,17 @@ describe('an operation that is written by hand', () => {
     [
       'an argument that has no place',
       { path: '/a/{id}', input: { type: 'object', properties: { id: {}, lost: {} } } },
-      'openApiTools(): the argument "lost" of "a" is sent nowhere: give it a place in "parameters", or set hasBody for "body"',
+      'openApiTools(): the argument "lost" of "a" is never sent: add it to "parameters", or set hasBody for "body"',
     ],
     [
       'the argument "body" and no body',
       { input: { type: 'object', properties: { body: {} } } },
-      'openApiTools(): the argument "body" of "a" is sent nowhere: give it a place in "parameters", or set hasBody for "body"',
+      'openApiTools(): the argument "body" of "a" is never sent: add it to "parameters", or set hasBody for "body"',
     ],
     [
       'a parameter of another path',
       { parameters: { id: { in: 'path', name: 'id' } } },
-      'openApiTools(): the argument "id" of "a" is sent nowhere: its path "/a" has no {id}',
+      'openApiTools(): the argument "id" of "a" is never sent: its path "/a" has no {id}',
     ],
     [
       'a body that cannot be sent',

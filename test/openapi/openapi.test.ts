@@ -90,12 +90,12 @@ describe('a document', () => {
         paths: { '/a': { get: { parameters: [{ $ref: '#/components/parameters/X' }] } } },
         components: { parameters: { X: { $ref: '#/components/parameters/X' } } },
       },
-      'The references of GET /a go round in a circle',
+      'The references of GET /a are circular',
     ],
     [
       'two with the same name',
       { openapi: '3.1.0', paths: { '/a': { get: { operationId: 'x' }, put: { operationId: 'x' } } } },
-      'Two operations have the name "x": give one another operationId',
+      'Two operations have the name "x": change the operationId of one',
     ],
   ])('that is %s is refused', (_, document, message) => {
     expect(() => parseOpenApi(document)).toThrow(message)
@@ -157,7 +157,7 @@ describe('tools', () => {
     const before = heard.length
     expect(await client.callTool('pets_get_pets_pet_id', { 'pet id': id })).toMatchObject({
       isError: true,
-      content: [{ text: `"${id}" cannot be a part of the path /pets/{pet id}` }],
+      content: [{ text: `"${id}" cannot be a segment of the path /pets/{pet id}` }],
     })
     expect(heard.length).toBe(before)
   })
@@ -165,7 +165,7 @@ describe('tools', () => {
   test.each([200, 500])('read at most 16 MiB of an answer with status %i', async (status) => {
     const { content, isError } = await client.callTool('pets_get_pets_pet_id', { 'pet id': `large-${status}` })
     expect((content as { text: string }[])[0]?.text.slice(0, 200)).toBe(
-      `GET /v1/pets/large-${status}: HTTP ${status} with a body of more than 16777216 bytes, which openApiTools() does not read: ask for a smaller part`,
+      `GET /v1/pets/large-${status}: HTTP ${status} with a body of more than 16777216 bytes, more than openApiTools() reads: ask for a smaller part`,
     )
     expect(isError).toBe(true)
   })

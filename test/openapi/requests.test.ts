@@ -57,7 +57,7 @@ test.each([200, 500])('an answer of more than 16 MiB is cancelled, with status %
   })
   const answered = await result(serverOf([], { baseUrl: base }), 'tools/call', { name: 'mail', arguments: {} })
   expect(textOf(answered)).toBe(
-    `GET /mail: HTTP ${status} with a body of more than 16777216 bytes, which openApiTools() does not read: ask for a smaller part`,
+    `GET /mail: HTTP ${status} with a body of more than 16777216 bytes, more than openApiTools() reads: ask for a smaller part`,
   )
   expect(answered).toMatchObject({ isError: true })
   await ended.promise
@@ -109,7 +109,7 @@ test.each(reserved)('the header %s is no argument, whoever wrote the list of ope
   // OpenAPI itself ignores some.
   const isIgnored = ['accept', 'content-type', 'authorization'].includes(name.toLowerCase())
   if (isIgnored) expect(skipped).toEqual([])
-  else expect(skipped).toContain(`GET /mail without its parameter "${name}": only this server sets that header`)
+  else expect(skipped).toContain(`GET /mail without its parameter "${name}": only the server may set that header`)
   const written = {
     ...found,
     parameters: { a: { in: 'header', name } },
@@ -134,7 +134,7 @@ test.each([301, 302, 303, 307, 308])('a redirect %i to another origin is not fol
       isError: true,
       content: [
         {
-          text: `${method} /mail redirects to ${elsewhere}/x, which is not followed: only a redirect of GET or HEAD to the same origin is`,
+          text: `${method} /mail redirects to ${elsewhere}/x: openApiTools() follows only redirects of GET or HEAD to the same origin`,
         },
       ],
     })
@@ -158,7 +158,7 @@ test('a redirect of GET to the same origin is followed, and not for ever', async
 
 test.each(['http://api.example/v1', 'ftp://127.0.0.1', 'api.example', ''])('the base "%s" is refused', (base) => {
   expect(() => serverOf([], { baseUrl: base })).toThrow(
-    `openApiTools(): the baseUrl "${base}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
+    `openApiTools(): the baseUrl "${base}" must be an https URL, or http on localhost, as in "https://api.example/v1"`,
   )
 })
 
@@ -193,11 +193,11 @@ test.each(['@evil.example/x', '.evil.example/x', ':9/x', 'x'])(
   'a path "%s" without a slash first is refused',
   (path) => {
     const document = { openapi: '3.1.0', paths: { [path]: { get: { operationId: 'mail' } } } }
-    expect(() => parseOpenApi(document)).toThrow(`GET ${path}: a path begins with "/"`)
+    expect(() => parseOpenApi(document)).toThrow(`GET ${path}: a path must start with "/"`)
     const [operation] = parseOpenApi({ openapi: '3.1.0', paths: { '/x': { get: { operationId: 'mail' } } } })
     const list = [{ ...operation, path } as Operation]
     expect(() => newServer().use(openApiTools(list, { baseUrl: 'https://api.example' }))).toThrow(
-      `openApiTools(): the path "${path}" of "mail" must begin with "/"`,
+      `openApiTools(): the path "${path}" of "mail" must start with "/"`,
     )
   },
 )

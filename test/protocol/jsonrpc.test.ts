@@ -125,7 +125,7 @@ describe('a large batch', () => {
 
   test('is refused beyond it', () => {
     expect(parse(batch(defaultBounds.maxBatchSize + 1))).toMatchObject({
-      malformed: { kind: 'invalid_request', message: `A batch holds at most ${defaultBounds.maxBatchSize} messages` },
+      malformed: { kind: 'invalid_request', message: `A batch has at most ${defaultBounds.maxBatchSize} messages` },
     })
   })
 })

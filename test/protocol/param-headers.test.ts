@@ -165,7 +165,7 @@ describe('the mirrored parameters of a schema', () => {
   const declared = (inputSchema: JsonSchema) =>
     checkToolSchemas({ item: { name: 'add', inputSchema } } as unknown as Tool)
   const name = /x-mcp-header on .+ must be a header name of letters, digits and dashes$/
-  const place = /x-mcp-header "Region" must sit on a property reached through "properties" only$/
+  const place = /x-mcp-header "Region" must be on a property reached through "properties" only$/
   const type = /x-mcp-header on .+ needs the type string, integer or boolean$/
   const region = marked('Region')
   test.each<[string, JsonSchema, RegExp]>([

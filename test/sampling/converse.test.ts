@@ -166,7 +166,9 @@ test.each<[string, { maxToolCalls?: number }, number]>([
     type: 'tool_result',
     toolUseId: `${most}`,
     isError: true,
-    content: [{ type: 'text', text: `Not run: one turn may call ${most} tools, and this one calls ${callCount}` }],
+    content: [
+      { type: 'text', text: `Not run: a turn may call at most ${most} tools, and this turn calls ${callCount}` },
+    ],
   })
 })
 
@@ -231,7 +233,7 @@ describe('a tool_use that is malformed', () => {
     expect(runs).toEqual([input])
     const ids = calls?.map(({ id }) => id)
     expect(new Set(ids).size).toBe(3)
-    const problem = 'Not run: 2 tool_use of one message have the id "valid": each must have its own'
+    const problem = 'Not run: 2 tool_use blocks of one message have the id "valid": give each its own id'
     expect(results).toMatchObject([failed(problem), failed(problem), { content: [{ text: '1' }] }])
     expect(results?.map(({ toolUseId }) => toolUseId)).toEqual(ids)
   })
@@ -240,7 +242,7 @@ describe('a tool_use that is malformed', () => {
 test.each([0, -1, 1.5, Number.NaN])('the limit %d of tool calls is refused', async (maxToolCalls) => {
   const { result, text } = await talk((ctx) => converse(ctx, 'c', { ...request, maxToolCalls, tools: { add } }))
   expect(result.isError).toBe(true)
-  expect(text).toBe(`converse: maxToolCalls is ${maxToolCalls}: it must be an integer of at least 1`)
+  expect(text).toBe(`converse: maxToolCalls is ${maxToolCalls}, but must be an integer of at least 1`)
 })
 
 test('the last turn may call nothing, and the first as it is told', async () => {

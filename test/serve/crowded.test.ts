@@ -15,7 +15,7 @@ const listen = (client: TestClient) => client.subscribe({ toolsListChanged: true
 const refused = {
   status: 429,
   code: -32600,
-  message: 'Too many streams of changes are open: close one, or wait 60 seconds, then try again',
+  message: 'Too many subscription streams are open: close one, or wait 60 seconds, then try again',
   data: { retryAfter: 60, reason: 'listeners' },
 }
 

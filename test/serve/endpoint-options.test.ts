@@ -112,7 +112,7 @@ describe.each(['2026-07-28', revision])(
     const paused = { content: [{ text: 'paused' }] }
 
     test('when it is shorter than that of another endpoint', async () => {
-      await expect(pauseAt('short')).rejects.toThrow('This took longer than 0.05 seconds')
+      await expect(pauseAt('short')).rejects.toThrow('The call took longer than 0.05 seconds')
     })
 
     test('when it is longer, or there is none', async () => {

@@ -46,7 +46,7 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
     expect(await text(await as(`bob@${tenant}`, { revision, sse }), 'all_of_tenant')).toBe('milk')
     expect(await text(await as(`ada@other${tenant}`, { revision, sse }), 'all_of_tenant')).toBe('')
     await expect((await as('ada', { revision, sse })).callTool('all_of_tenant')).rejects.toThrow(
-      'The state "tenant_list" cannot be found: who is signed in has no tenant',
+      'The state "tenant_list" is not available: the principal has no tenant',
     )
   })
 
@@ -87,11 +87,11 @@ describe.each(sample(everyRevision, 2).map((revision) => [revision]))('in %s', (
       }
     }
     expect([...answers]).toHaveLength(1)
-    expect([...answers][0]).toContain('This handle of \\"basket\\" is unknown or expired: get a new one')
+    expect([...answers][0]).toContain('This handle of the state \\"basket\\" is unknown or expired: get a new one')
     expect([...answers][0]).toContain('"isError":true')
     await expect(eve.request('resources/read', { uri: `basket://${handle}` })).rejects.toMatchObject({
       code: -32602,
-      message: 'This handle of "basket" is unknown or expired: get a new one',
+      message: 'This handle of the state "basket" is unknown or expired: get a new one',
     })
     expect(await objects()).toEqual(before)
     expect(await text(ada, 'all_of_basket', { handle })).toBe('milk')
@@ -152,7 +152,7 @@ describe('state of a session', () => {
     await expect(client.callTool('all_of_session')).rejects.toMatchObject({
       code: -32603,
       message:
-        'The state "session_list" cannot be found: this client has no session: ' +
+        'The state "session_list" is not available: this client has no session: ' +
         'use per: "user", or per: "handle" and pass the handle around',
     })
   })

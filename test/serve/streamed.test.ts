@@ -48,7 +48,7 @@ test.each(['2025-11-25', '2025-06-18', '2025-03-26'])(
     expect(await second.json()).toEqual({
       jsonrpc: '2.0',
       id: 1,
-      error: { code: -32600, message: 'The id 1 belongs to a request in progress' },
+      error: { code: -32600, message: 'The id 1 is in use by a request in progress: use another id' },
     })
     // A text is another id than a number.
     expect((await call('1', 'echo', { text: 'third' })).status).toBe(200)

@@ -69,9 +69,7 @@ describe('changes of a server', () => {
 test('a plugin cannot declare anything on the server that it is given', () => {
   const server = createServer({ name: 'n', version: '1' })
   const served = Object.create(server)
-  expect(() => served.tool('t', { description: 'd' }, () => '')).toThrow(
-    'A plugin cannot declare anything on a server that is served',
-  )
+  expect(() => served.tool('t', { description: 'd' }, () => '')).toThrow('A plugin cannot add declarations to a server')
   expect(draftOf(server).tools.size).toBe(0)
 })
 

@@ -49,7 +49,7 @@ describe('content blocks', () => {
   })
 })
 
-const validator = (schema: Schema) => readSchema(schema, 'output', 'output of tool "x"', jsonSchema)
+const validator = (schema: Schema) => readSchema(schema, 'output', 'outputSchema of tool "x"', jsonSchema)
 const sum = validator(z.object({ sum: z.number() }))
 
 const kinds = [

@@ -60,7 +60,7 @@ test.each<[what: string, declare: (server: Untyped) => unknown, problem: string]
   [
     'a method of the official SDK',
     (server) => server.registerTool('t', {}, () => ''),
-    'server.registerTool() is of the official SDK: write server.tool(name, { description, inputSchema: schema }, handler)',
+    'server.registerTool() belongs to the official SDK: write server.tool(name, { description, inputSchema: schema }, handler)',
   ],
 ])('%s', async (_, declare, problem) => {
   const { createServer } = await import('../../worker/declarations/server.ts')
@@ -82,5 +82,5 @@ test('data of an image that is no base64', async () => {
 
 test('a policy for no page', async () => {
   const { policies } = await import('../../worker/http/policies.ts')
-  expect(() => policies.browser({ origins: [] })).toThrow('policies.browser() needs pages')
+  expect(() => policies.browser({ origins: [] })).toThrow('policies.browser() needs origins')
 })

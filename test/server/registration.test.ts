@@ -74,52 +74,52 @@ describe.each(['development', 'production'] as const)(
       [
         'tool(name, description, shape, handler)',
         (s) => s.tool('t', 'A tool', { a: z.string() }, text),
-        'The tool "t" has "A tool" where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
+        'The tool "t" has "A tool" in place of its definition: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
       ],
       [
         'tool(name, handler)',
         (s) => s.tool('t', text),
-        'The tool "t" has a function where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
+        'The tool "t" has a function in place of its definition: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
       ],
       [
         'prompt(name, shape, handler) with a text',
         (s) => s.prompt('p', 'A prompt', text),
-        'The prompt "p" has "A prompt" where its definition belongs: write server.prompt("p", { description: "…", argsSchema: z.object({ … }) }, handler)',
+        'The prompt "p" has "A prompt" in place of its definition: write server.prompt("p", { description: "…", argsSchema: z.object({ … }) }, handler)',
       ],
       [
         'resource(name, uri, handler)',
         (s) => s.resource('notes', 'note://1', text),
-        'The resource "notes" has "note://1" where its definition belongs: write server.resource("note://1", { name: "notes", description: "…" }, handler)',
+        'The resource "notes" has "note://1" in place of its definition: write server.resource("note://1", { name: "notes", description: "…" }, handler)',
       ],
       [
         'no definition',
         (s) => s.tool('t'),
-        'The tool "t" has undefined where its definition belongs: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
+        'The tool "t" has undefined in place of its definition: write server.tool("t", { description: "…", inputSchema: z.object({ … }) }, handler)',
       ],
       [
         'registerTool',
         (s) => s.registerTool?.('t', {}, text),
-        'server.registerTool() is of the official SDK: write server.tool(name, { description, inputSchema: schema }, handler)',
+        'server.registerTool() belongs to the official SDK: write server.tool(name, { description, inputSchema: schema }, handler)',
       ],
       [
         'registerResource',
         (s) => s.registerResource?.('n', 'a://b', {}, text),
-        'server.registerResource() is of the official SDK: write server.resource(uri, { name, description }, handler)',
+        'server.registerResource() belongs to the official SDK: write server.resource(uri, { name, description }, handler)',
       ],
       [
         'registerPrompt',
         (s) => s.registerPrompt?.('p', {}, text),
-        'server.registerPrompt() is of the official SDK: write server.prompt(name, { description, argsSchema: schema }, handler)',
+        'server.registerPrompt() belongs to the official SDK: write server.prompt(name, { description, argsSchema: schema }, handler)',
       ],
       [
         'setRequestHandler',
         (s) => s.setRequestHandler?.({}, text),
-        'server.setRequestHandler() is of the official SDK: declare tools, resources and prompts instead, or use server.intercept(fn) to run code around every call',
+        'server.setRequestHandler() belongs to the official SDK: declare tools, resources and prompts instead, or use server.intercept(fn) to run code around every call',
       ],
       [
         'connect',
         (s) => s.connect?.({}),
-        'server.connect() is of the official SDK: write export default serve(server), which takes the place of a transport',
+        'server.connect() belongs to the official SDK: write export default serve(server), which takes the place of a transport',
       ],
     ])('%s', async (_, use, problem) => {
       await expect(declare(use)).rejects.toThrow(problem)
@@ -306,7 +306,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     [
       'a tool with a handler instead of a definition',
       (s) => s.tool('a', text),
-      'The tool "a" has a function where its definition belongs: write server.tool("a", { description: "…", inputSchema: z.object({ … }) }, handler)',
+      'The tool "a" has a function in place of its definition: write server.tool("a", { description: "…", inputSchema: z.object({ … }) }, handler)',
     ],
     [
       'a tool without a handler',
@@ -316,42 +316,42 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     [
       'a tool that takes a text',
       (s) => s.tool('a', { description, inputSchema: z.string() }, text),
-      'The input of tool "a" must be an object schema: wrap it in an object with one property',
+      'The inputSchema of tool "a" must be an object schema: wrap it in an object with one property',
     ],
     [
       'a tool that takes one of two objects',
       (s) => s.tool('a', { description, inputSchema: z.union([z.object({}), z.object({})]) }, text),
-      'The input of tool "a" must be an object schema: wrap it in an object with one property',
+      'The inputSchema of tool "a" must be an object schema: wrap it in an object with one property',
     ],
     [
       'a tool that takes properties without a schema',
       (s) => s.tool('a', { description, inputSchema: { properties: {} } }, text),
-      'The input of tool "a" must be an object schema: wrap it in an object with one property',
+      'The inputSchema of tool "a" must be an object schema: wrap it in an object with one property',
     ],
     [
       'a tool whose schema is none',
       (s) => s.tool('a', { description, inputSchema: 'text' }, text),
-      'The input of tool "a" must be a Standard Schema or a JSON Schema object',
+      'The inputSchema of tool "a" must be a Standard Schema or a JSON Schema object',
     ],
     [
       'a tool whose output schema is none',
       (s) => s.tool('a', { description, outputSchema: [] }, text),
-      'The output of tool "a" must be a Standard Schema or a JSON Schema object',
+      'The outputSchema of tool "a" must be a Standard Schema or a JSON Schema object',
     ],
     [
       'a tool with a bare valibot schema',
       (s) => s.tool('a', { description, inputSchema: v.object({}) }, text),
-      'The input of tool "a" cannot tell its JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+      'The inputSchema of tool "a" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
     ],
     [
       'a tool with a date in its input',
       (s) => s.tool('a', { description, inputSchema: z.object({ when: z.date() }) }, text),
-      'The input of tool "a" has no JSON Schema form: Date cannot be represented in JSON Schema',
+      'The inputSchema of tool "a" has no JSON Schema form: Date cannot be represented in JSON Schema',
     ],
     [
       'a tool of another dialect',
       (s) => s.tool('a', { description, inputSchema: { $schema: 'urn:mine', type: 'object' } }, text),
-      'The input of tool "a" uses the JSON Schema dialect urn:mine: use 2020-12',
+      'The inputSchema of tool "a" uses the JSON Schema dialect urn:mine: use 2020-12',
     ],
     [
       'a tool that refers elsewhere',
@@ -361,7 +361,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
           { description, inputSchema: { type: 'object', properties: { b: { $ref: 'https://e.com/b' } } } },
           text,
         ),
-      'The input of tool "a" refers to https://e.com/b, which is not in it: put that schema under $defs and refer to it there',
+      'The inputSchema of tool "a" refers to https://e.com/b, which is not in it: put that schema under $defs and refer to it there',
     ],
     [
       'a tool with a wrong header',
@@ -374,7 +374,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
           },
           text,
         ),
-      'The input of tool "a" is not valid: x-mcp-header on b must be a header name of letters, digits and dashes',
+      'Invalid inputSchema of tool "a": x-mcp-header on b must be a header name of letters, digits and dashes',
     ],
     [
       'a tool with a header twice',
@@ -390,7 +390,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
           },
           text,
         ),
-      'The input of tool "a" is not valid: x-mcp-header "b" is used twice: header names ignore case, so choose another',
+      'Invalid inputSchema of tool "a": x-mcp-header "b" is used twice: header names ignore case, so choose another',
     ],
 
     // Resources.
@@ -413,7 +413,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     [
       'a resource that lists itself',
       (s) => s.resource('a:b', { description, list: () => [] }, text),
-      'The resource "a:b" has no variables, so it needs no list',
+      'The resource "a:b" has no variables: remove list, or write a template such as "note://{id}"',
     ],
     [
       'a resource that completes what it has not',
@@ -428,7 +428,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     [
       'a template that is none',
       (s) => s.resource('a:{b', { description }, text),
-      'The URI template "a:{b" is not valid: write variables as {name}',
+      'Invalid URI template "a:{b": write variables as {name}',
     ],
 
     // Prompts.
@@ -447,12 +447,12 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     [
       'a prompt that takes a number',
       (s) => s.prompt('a', { description, argsSchema: z.object({ b: z.number() }) }, text),
-      'The argument "b" of prompt "a" must be a string: clients send nothing else',
+      'The argument "b" of prompt "a" must be a string: clients send only strings',
     ],
     [
       'a prompt that takes a list',
       (s) => s.prompt('a', { description, argsSchema: z.object({ b: z.array(z.string()) }) }, text),
-      'The argument "b" of prompt "a" must be a string: clients send nothing else',
+      'The argument "b" of prompt "a" must be a string: clients send only strings',
     ],
     [
       'a prompt that completes what it has not',
@@ -467,7 +467,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     [
       'a prompt with a bare valibot schema',
       (s) => s.prompt('a', { description, argsSchema: v.object({}) }, text),
-      'The argsSchema of prompt "a" cannot tell its JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+      'The argsSchema of prompt "a" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
     ],
   ])('%s', (_, declare, message) => {
     const server = newServer()
@@ -777,7 +777,7 @@ describe('modules', () => {
     const { createServer } = await import('../../worker/declarations/server.ts')
     const server = createServer({ name: 'test', version: '1' })
     expect(() => server.tool('t', { description, inputSchema: { a: z.string() } }, text)).toThrow(
-      'The input of tool "t" is an object of schemas: wrap it, as in z.object({ a: … })',
+      'The inputSchema of tool "t" is an object of schemas: wrap it, as in z.object({ a: … })',
     )
   })
 
@@ -790,7 +790,7 @@ describe('modules', () => {
   })
 
   test('registers at once, so middleware and async modules are refused', () => {
-    const problem = /^A module given to server\.use\(\) returned a promise: .+ server\.intercept\(fn\)/
+    const problem = /^The module passed to server\.use\(\) returned a promise: .+ server\.intercept\(fn\)/
     const middleware = async (_: unknown, next: () => unknown) => next()
     expect(() => newServer().use(middleware as never)).toThrow(problem)
     expect(() => newServer().use(async () => {})).toThrow(problem)

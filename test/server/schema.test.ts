@@ -8,7 +8,7 @@ import { issuesText, readSchema, type Schema } from '../../worker/declarations/s
 import type { JsonSchema } from '../../worker/protocol/types.ts'
 
 const read = (schema: unknown, side: 'input' | 'output' = 'input') =>
-  readSchema(schema as Schema, side, 'input of tool "x"', jsonSchema)
+  readSchema(schema as Schema, side, 'inputSchema of tool "x"', jsonSchema)
 
 /** What a check says: the value, or the issues as one text. */
 async function check(schema: unknown, value: unknown): Promise<unknown> {
@@ -105,7 +105,7 @@ describe('a Standard Schema', () => {
 
   test('that cannot tell its JSON Schema is refused with what can', () => {
     expect(() => read(v.object({ name: v.string() }))).toThrow(
-      'The input of tool "x" cannot tell its JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
+      'The inputSchema of tool "x" cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
     )
   })
 
@@ -114,7 +114,7 @@ describe('a Standard Schema', () => {
     ['a bigint', z.object({ many: z.bigint() }), 'input', 'BigInt cannot be represented'],
     ['what a function returns', converted, 'output', 'Transforms cannot be represented'],
   ])('with %s has no JSON Schema, which is refused', (_, schema, side, reason) => {
-    expect(() => read(schema, side)).toThrow(`The input of tool "x" has no JSON Schema form: ${reason}`)
+    expect(() => read(schema, side)).toThrow(`The inputSchema of tool "x" has no JSON Schema form: ${reason}`)
   })
 })
 
@@ -201,13 +201,13 @@ describe('a JSON Schema', () => {
     'of dialect %j is refused with one that works',
     ($schema) => {
       expect(() => read({ $schema, type: 'object' })).toThrow(
-        `The input of tool "x" uses the JSON Schema dialect ${$schema}: use 2020-12`,
+        `The inputSchema of tool "x" uses the JSON Schema dialect ${$schema}: use 2020-12`,
       )
     },
   )
 
   test.each([['text'], [[]], [5], [true], [null], [() => {}]])('is not %j', (schema) => {
-    expect(() => read(schema)).toThrow('The input of tool "x" must be a Standard Schema or a JSON Schema object')
+    expect(() => read(schema)).toThrow('The inputSchema of tool "x" must be a Standard Schema or a JSON Schema object')
   })
 })
 
@@ -224,7 +224,7 @@ describe('references', () => {
     [{ items: { anyOf: [{ $ref: 'https://example.com/x.json' }] } }],
   ])('to somewhere else are refused with where to put it: %j', (reference) => {
     expect(() => read(referring(reference))).toThrow(
-      /^The input of tool "x" refers to .*x\.json.*: put that schema under \$defs and refer to it there$/,
+      /^The inputSchema of tool "x" refers to .*x\.json.*: put that schema under \$defs and refer to it there$/,
     )
   })
 
@@ -241,7 +241,7 @@ describe('references', () => {
     'to what is not there are refused at once: %s',
     ($ref) => {
       expect(() => read(referring({ $ref }, { $defs: { s: { type: 'string' } } }))).toThrow(
-        /^The input of tool "x" refers to #.+/,
+        /^The inputSchema of tool "x" refers to #.+/,
       )
     },
   )
@@ -270,7 +270,7 @@ describe('a JSON Schema that no value could be checked by', () => {
     ['a pattern that is none', { type: 'string', pattern: '(' }],
     ['a type that is none', { type: 'strng' }],
   ])('is refused at once: %s', (_, property) => {
-    expect(() => read({ type: 'object', properties: { a: property } })).toThrow(/^The input of tool "x" .+/)
+    expect(() => read({ type: 'object', properties: { a: property } })).toThrow(/^The inputSchema of tool "x" .+/)
   })
 })
 
@@ -300,7 +300,7 @@ describe('issues of a value that is wrong in many places', () => {
   test('are one issue when the library runs out of stack', async () => {
     const recurse = (): never => recurse()
     const endless = { '~standard': { ...schema['~standard'], validate: () => recurse() } }
-    const problem = /^The value has too many issues, or is too deep, to be checked: Maximum call/
+    const problem = /^The value has too many issues, or is nested too deeply, to be validated: Maximum call/
     expect(await check(endless, {})).toMatch(problem)
   })
 })

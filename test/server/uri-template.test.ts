@@ -286,9 +286,7 @@ describe('a template', () => {
     '{%}',
     '{%2}',
   ])('must be one: a://%s', (text) => {
-    expect(() => uriTemplate(`a://${text}`)).toThrow(
-      `The URI template "a://${text}" is not valid: write variables as {name}`,
-    )
+    expect(() => uriTemplate(`a://${text}`)).toThrow(`Invalid URI template "a://${text}": write variables as {name}`)
   })
 
   test.each(['{x}', '{_x1}', '{x.y}', '{%20}', '{x:1}', '{x:9999}', '{x*}', '{x,y*,z:3}', '{?x,y}'])(
@@ -331,7 +329,7 @@ describe.each(['production', 'development'])('with NODE_ENV %s, when the text co
     '%s is refused before it becomes a regular expression',
     async (text) => {
       const { uriTemplate: fresh } = await import('../../worker/protocol/uri-template.ts')
-      expect(() => fresh(text)).toThrow(`The URI template "${text}" is not valid: write variables as {name}`)
+      expect(() => fresh(text)).toThrow(`Invalid URI template "${text}": write variables as {name}`)
     },
   )
 

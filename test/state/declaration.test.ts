@@ -18,12 +18,12 @@ describe('a declaration that cannot work is refused at start-up', () => {
       'The state "owner" is per "environment": use per: "session", "user", "tenant" or "handle"',
     ],
     ['none', {}, 'is per "undefined"'],
-    ['session', { per: 'session', ttl: 5 }, 'The state "session" is gone with its session: leave out ttl'],
-    ['user', { per: 'user' }, 'The state "user" needs a ttl: milliseconds after its last use, or Infinity to keep it'],
+    ['session', { per: 'session', ttl: 5 }, 'The state "session" is per session and ends with it: remove ttl'],
+    ['user', { per: 'user' }, 'The state "user" needs a ttl: how long to keep it after its last use, or Infinity'],
     ['zero', { per: 'tenant', ttl: 0 }, 'The state "zero" needs a ttl'],
     ['nan', { per: 'tenant', ttl: Number.NaN }, 'The state "nan" needs a ttl'],
     ['text', { per: 'tenant', ttl: '1d' }, 'The state "text" needs a ttl'],
-    ['handle', { per: 'handle' }, 'The state "handle" needs a ttl: milliseconds until its handles lapse'],
+    ['handle', { per: 'handle' }, 'The state "handle" needs a ttl: how long its handles are valid'],
     ['eternal', { per: 'handle', ttl: Number.POSITIVE_INFINITY }, 'The state "eternal" needs a ttl'],
   ])('%s', (name, options, message) => {
     expect(() => declare(name, options)).toThrow(message)
@@ -37,12 +37,16 @@ describe('a declaration that cannot work is refused at start-up', () => {
   test('operations that are not there for all', () => {
     const named = (name: string) => () => ({ [name]: () => 1 })
     expect(() => declare('a', forever, named('deleteAll'))).toThrow(
-      'The state "a" has an operation "deleteAll": rename it',
+      'The state "a" cannot have an operation "deleteAll": rename it',
     )
-    expect(() => declare('b', forever, named('then'))).toThrow('The state "b" has an operation "then": rename it')
+    expect(() => declare('b', forever, named('then'))).toThrow(
+      'The state "b" cannot have an operation "then": rename it',
+    )
     expect(() =>
       declare('c', forever, (store: { sql(query: string): void }) => ({ all: store.sql('SELECT 1') })),
-    ).toThrow('The state "c" uses its store outside of an operation: there is none at start-up')
+    ).toThrow(
+      'The state "c" uses its store outside an operation: use it inside operations only, because it does not exist at startup',
+    )
   })
 })
 

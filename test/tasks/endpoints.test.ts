@@ -4,7 +4,7 @@ import { type RunningServer, startServer } from '../../worker/testing/node/index
 import { startServer as startWithoutKeys } from '../support/server.ts'
 import { type Json, knowing, TaskClient, textOf } from './client.ts'
 
-const refused = "The task may not go on: reauthorize of the server's auth refused the caller who began it"
+const refused = "The task was stopped: reauthorize of the server's auth refused the caller who began it"
 
 let server: RunningServer
 beforeAll(async () => {
@@ -110,7 +110,7 @@ describe('the limits of an endpoint', () => {
   test('refuse the calls of sessions that the class of an endpoint without limits keeps', async () => {
     await using session = await connect(at('/mistaken/mcp'), { revision: '2025-11-25', token })
     await expect(session.request('tools/call', call)).rejects.toThrow(
-      'The endpoint has limits, and the endpoint whose class keeps its sessions has none: give that one rateLimit() too',
+      'The endpoint has rateLimit(), but the endpoint whose class stores its sessions does not: add rateLimit() to both',
     )
   })
 })

@@ -111,7 +111,7 @@ describe('a task', () => {
     const taskId = await beginId('asks', { key: key() }, {}, mute)
     await expect(mute.request('tasks/result', { taskId })).resolves.toMatchObject({
       isError: true,
-      content: [{ text: 'This needs a client that supports elicitation' }],
+      content: [{ text: 'This call needs a client that supports elicitation' }],
     })
   })
 
@@ -140,7 +140,7 @@ describe('a task', () => {
     await waiting
     await expect(client.request('tasks/cancel', { taskId })).rejects.toMatchObject({
       code: -32602,
-      message: 'The task is over: it is cancelled',
+      message: 'The task has already ended: it is cancelled',
     })
     expect(await get(taskId)).toMatchObject(cancelled)
   })
@@ -178,7 +178,7 @@ describe('a task', () => {
     const first = other.request('tasks/result', { taskId })
     await expect.poll(() => open.length).toBe(2)
     const second = expect(other.request('tasks/result', { taskId })).rejects.toMatchObject({
-      message: 'The task is over: ask for its result again',
+      message: 'The task has ended: request its result again',
       data: { retryable: true },
     })
     await expect.poll(() => open.length).toBe(4)
@@ -197,7 +197,7 @@ describe('a task', () => {
     // It is over only once.
     await later(25 * hour, taskId)
     expect(await left(taskId)).toEqual({ keys: [], alarm: false })
-    expect(await tried(`${it} tidied: The time of the task is over`)).toBe('0')
+    expect(await tried(`${it} tidied: The task has expired`)).toBe('0')
   })
 
   test('that sleeps beyond its time hears of that', async () => {
@@ -206,7 +206,7 @@ describe('a task', () => {
     await expect.poll(() => tried(it)).toBe('1')
     await expect.poll(async () => (await left(taskId)).alarm).toBe(true)
     await later(60_001, taskId)
-    await expect.poll(() => tried(`${it} tidied: The time of the task is over`)).toBe('1')
+    await expect.poll(() => tried(`${it} tidied: The task has expired`)).toBe('1')
     await expect(get(taskId)).rejects.toMatchObject({ code: -32602 })
   })
 
@@ -279,13 +279,13 @@ describe('a wrong use', () => {
       'as a task of a tool that is none',
       'tools/call',
       () => call('plain', {}),
-      { code: -32601, message: 'The tool "plain" is no task: call it without one' },
+      { code: -32601, message: 'The tool "plain" does not run as a task: call it without params.task' },
     ],
     [
       'without a task of a tool that must be one',
       'tools/call',
       () => call('must', undefined),
-      { code: -32601, message: 'The tool "must" runs as a task only: call it with params.task' },
+      { code: -32601, message: 'The tool "must" runs only as a task: call it with params.task' },
     ],
     ['of an unknown tool', 'tools/call', () => call('nothing', {}), { code: -32602, message: 'Unknown tool: nothing' }],
     ['with a task that is a text', 'tools/call', () => call('quick', 'yes'), { code: -32602 }],
@@ -335,7 +335,7 @@ describe('a wrong use', () => {
     }
     expect(await other.request('tools/call', { name: 'must', arguments: {} })).toMatchObject({
       isError: true,
-      content: [{ text: 'The tool "must" runs as a task only, and this client knows no tasks' }],
+      content: [{ text: 'The tool "must" runs only as a task, and this client does not support tasks' }],
     })
   })
 })

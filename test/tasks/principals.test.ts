@@ -98,7 +98,7 @@ describe('the principal of a task', () => {
     await client.result('tasks/update', { taskId, inputResponses: accepted }, eve)
     expect((await client.until(taskId, 'failed', eve)).error).toEqual({
       code: -32600,
-      message: "The task may not go on: reauthorize of the server's auth refused the caller who began it",
+      message: "The task was stopped: reauthorize of the server's auth refused the caller who began it",
     })
     expect(textIn(await client.call('counted', { key }, eve))).toBe('0')
   })

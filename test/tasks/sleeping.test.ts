@@ -42,10 +42,10 @@ describe.each([
   ['a call', { capabilities: {} }],
 ])('in %s', (what, sent) => {
   test.each([
-    ['inside', 'The sleep "pause" is inside once "poll": sleep before or after it'],
-    ['twice', 'The sleep key "pause" is used twice in one call: give each its own'],
+    ['inside', 'The sleep "pause" is inside ctx.once("poll"): sleep before or after it'],
+    ['twice', 'The sleep key "pause" is used twice in one call: give each sleep its own key'],
     ['without a key', 'The duration of the sleep "1h" is undefined: use milliseconds'],
-    ['no moment', 'The moment of the sleep "pause" is none: use a Date, or its milliseconds'],
+    ['no moment', 'The date of the sleep "pause" is invalid: use a valid Date, or milliseconds since 1970'],
   ])('a sleep %s is refused', async (how, message) => {
     const answer = await client.call('misslept', { how }, sent)
     const result = what === 'a call' ? answer : (await client.until(String(answer.taskId), 'completed')).result

@@ -164,7 +164,7 @@ describe('a wrong use', () => {
 
   test('arguments that are too large to be kept are refused, and the largest that are not are kept', async () => {
     const asked = (size: number) => client.ask('tools/call', { name: 'quick', arguments: { text: 'ü'.repeat(size) } })
-    const message = 'The arguments of a task may have 900000 characters at most'
+    const message = 'The arguments are too long for a task: at most 900000 characters'
     expect(await asked(900_000)).toMatchObject({ error: { code: -32602, message } })
     const { result } = await asked(899_000)
     const task = await client.until(String(result?.taskId), 'completed')

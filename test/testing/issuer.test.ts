@@ -30,7 +30,7 @@ test('what is wrong with a token is found by the real checks', async () => {
     return (problem as Error).message
   }
   expect(await refused(issuer.tokenFor({ sub: 'ada', exp: now - 60 }))).toBe('The token has expired')
-  expect(await refused(issuer.tokenFor({ sub: 'ada', aud: 'https://other.example' }))).toContain('another audience')
+  expect(await refused(issuer.tokenFor({ sub: 'ada', aud: 'https://other.example' }))).toContain('a different audience')
   expect(await refused(issuer.tokenFor({ sub: 'ada', iss: 'https://other.example' }))).toContain('issuer')
   expect(await refused(other.tokenFor({ sub: 'ada' }))).toContain('signature')
 })

@@ -10,7 +10,7 @@ test('endpoints of different jurisdictions need session classes of their own', (
   serve(server, { path: '/eu/mcp', durableObjects: { jurisdiction: 'eu', names } })
   serve(server, { path: '/eu/2/mcp', durableObjects: { jurisdiction: 'eu', names } })
   expect(() => serve(server, { path: '/placed/mcp', durableObjects: { names } })).toThrow(
-    'Two endpoints with the jurisdictions eu and none share the class PlacedSession: give one of them a class of its own with durableObjects.names',
+    'Two endpoints with the jurisdictions eu and none share the class PlacedSession: give one its own class with durableObjects.names',
   )
   serve(server, { path: '/placed/mcp', durableObjects: { names: { McpSession: 'OtherSession' } } })
 })

@@ -780,5 +780,5 @@ test('an id in use is not used twice', async () => {
   const stub = session()
   await stub.post(call('ask_name'))
   const again = await stub.post(call('echo', { text: 'hi' }))
-  expect(again).toMatchObject({ status: 400, text: expect.stringContaining('belongs to a request in progress') })
+  expect(again).toMatchObject({ status: 400, text: expect.stringContaining('is in use by a request in progress') })
 })

@@ -95,9 +95,12 @@ test('values and rows are kept, over an eviction too', async () => {
 
 test.each([
   ['fail', 'No further'],
-  ['wait', 'The operation "wait" of the state "test_kept" is async: a transaction cannot wait'],
+  [
+    'wait',
+    'The operation "wait" of the state "test_kept" returned a promise, and a transaction cannot wait: await before you call it',
+  ],
   ['strange', 'could not be cloned'],
-  ['toString', 'The state "test_kept" has no operation "toString" any more'],
+  ['toString', 'The state "test_kept" no longer has the operation "toString"'],
 ])('what %s did is undone', async (operation, message) => {
   const stub = fresh()
   const said = { thrown: { message: expect.stringContaining(message) } }
@@ -121,7 +124,7 @@ test('a change of the tables is a change', async () => {
 
 test('a state that is not declared any more says so', async () => {
   expect(await run(fresh(), 'test_gone', 'get', 'a')).toMatchObject({
-    thrown: { message: 'The state "test_gone" is not declared in this Worker any more' },
+    thrown: { message: 'This Worker no longer declares the state "test_gone"' },
   })
 })
 

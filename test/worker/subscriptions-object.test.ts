@@ -271,7 +271,7 @@ test('a session that does not answer is called again, which is the same delivery
     } finally {
       vi.useRealTimers()
     }
-    expect(report).toHaveBeenCalledWith(new Error('The session slow does not answer'))
+    expect(report).toHaveBeenCalledWith(new Error('The session slow did not answer a change notification'))
     // The others are not kept waiting.
     expect(state.storage.sql.exec('SELECT deliveredTo FROM changes').toArray()).toEqual([{ deliveredTo: null }])
     const deliveries = changed.mock.calls.map((args) => args[3])

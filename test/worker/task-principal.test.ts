@@ -20,7 +20,7 @@ test('a task fails whose endpoint has reauthorize and is unknown where it runs',
     principal: await sealPrincipal(principal, { storedClaims: [], isReauthorized }, seals, 1000),
   })
   await expect(principalOf(await begin(true), () => undefined, seals)).rejects.toThrow(
-    'The task may not go on: its endpoint, whose auth has reauthorize, was not made in this isolate. Give tasks({ auth })',
+    'The task was stopped: this isolate has not created its endpoint, whose auth has reauthorize. Give tasks({ auth })',
   )
   expect(await principalOf(await begin(false), () => undefined, seals)).toEqual({ principal, isCurrent: false })
 })

@@ -137,7 +137,7 @@ export function refuseMethodsOfSdk(prototype: Server): void {
   for (const [name, fix] of Object.entries(methodsOfSdk)) {
     Object.defineProperty(prototype, name, {
       value() {
-        throw new Error(`server.${name}() is of the official SDK: ${fix}`)
+        throw new Error(`server.${name}() belongs to the official SDK: ${fix}`)
       },
     })
   }
@@ -148,7 +148,7 @@ export function checkDefinition(declared: Declared, name: string, definition: un
   const owner = `${declared} "${name}"`
   if (!isObject(definition)) {
     const fix = call(declared, name, definition)
-    throw new Error(`The ${declared} "${name}" has ${preview(definition)} where its definition belongs: ${fix}`)
+    throw new Error(`The ${declared} "${name}" has ${preview(definition)} in place of its definition: ${fix}`)
   }
   checkOptions(owner, definition, kinds[declared], { ...handlers, ...renamed[declared] })
   const { enabled } = definition

@@ -48,11 +48,13 @@ export function checkTool(name: string, definition: Described, handler: unknown)
 
 export function checkToolSchemas({ item: { name, inputSchema } }: Tool): void {
   if (inputSchema.type !== 'object') {
-    throw new Error(`The input of tool "${name}" must be an object schema: wrap it in an object with one property`)
+    throw new Error(
+      `The inputSchema of tool "${name}" must be an object schema: wrap it in an object with one property`,
+    )
   }
   headerParameters(inputSchema, (header, others) => {
     const wrong = wrongIn(header, others)
-    if (wrong) throw new Error(`The input of tool "${name}" is not valid: ${wrong}`)
+    if (wrong) throw new Error(`Invalid inputSchema of tool "${name}": ${wrong}`)
   })
 }
 
@@ -62,7 +64,7 @@ function wrongIn([header, type, path, reachable]: Annotation, others: readonly H
   if (typeof header !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(header)) {
     return `${annotation} on ${where} must be a header name of letters, digits and dashes`
   }
-  if (!reachable) return `${annotation} "${header}" must sit on a property reached through "properties" only`
+  if (!reachable) return `${annotation} "${header}" must be on a property reached through "properties" only`
   if (type !== 'string' && type !== 'integer' && type !== 'boolean') {
     return `${annotation} on ${where} needs the type string, integer or boolean`
   }
@@ -84,7 +86,7 @@ export function checkPromptArguments({ item, args, complete }: Prompt): void {
   for (const [argument, property] of Object.entries(isObject(schema?.properties) ? schema.properties : {})) {
     const type = isObject(property) ? property.type : undefined
     if (type !== undefined && type !== 'string') {
-      throw new Error(`The argument "${argument}" of prompt "${item.name}" must be a string: clients send nothing else`)
+      throw new Error(`The argument "${argument}" of prompt "${item.name}" must be a string: clients send only strings`)
     }
   }
   for (const argument of Object.keys(complete)) {
@@ -102,7 +104,8 @@ export function checkResource(uri: string, definition: Described, handler: unkno
 }
 
 export function checkTemplate(uri: string, { template, list, complete }: Resource): void {
-  if (!template && list) throw new Error(`The resource "${uri}" has no variables, so it needs no list`)
+  if (!template && list)
+    throw new Error(`The resource "${uri}" has no variables: remove list, or write a template such as "note://{id}"`)
   for (const variable of Object.keys(complete)) {
     if (!template?.names.includes(variable)) {
       throw new Error(`The resource "${uri}" completes "${variable}", which is not one of its variables`)

@@ -247,7 +247,7 @@ function taken<R extends object>(maker: string, result: R, names: readonly strin
       : 'resultType'
   if (other !== undefined) throw new TypeError(`${maker}() does not take "${other}": it takes ${listOf(names)}`)
   const { _meta } = result
-  refuseUnless(_meta === undefined || isObject(_meta), `${maker}() needs "_meta" that is an object`)
+  refuseUnless(_meta === undefined || isObject(_meta), `${maker}() needs an object as "_meta"`)
   return members as unknown as R // resultType is no member of R
 }
 

@@ -13,6 +13,6 @@ export function milliseconds(duration: number | string, owner: string): number {
   const value = typeof duration === 'number' ? duration : Number(amount || Number.NaN) * (units[unit] ?? Number.NaN)
   if (value >= 0 && Number.isFinite(value)) return Math.round(value)
   throw new Error(
-    `${owner} is ${JSON.stringify(duration)}: use milliseconds, or a text such as '2s', '10m', '1h' or '7d'`,
+    `${owner} is ${JSON.stringify(duration)}: use milliseconds, or a string such as '2s', '10m', '1h' or '7d'`,
   )
 }

@@ -32,7 +32,7 @@ function formSchema(schema: JsonSchema, asker: string): JsonSchema {
   const properties = Object.entries(schema.properties).map(([name, property]) => {
     const field = isObject(property) ? fieldSchema(property) : undefined
     if (field) return [name, field]
-    throw new Error(`The ${asker} cannot ask for "${name}": use text, numbers, booleans, or choices among texts`)
+    throw new Error(`The ${asker} cannot ask for "${name}": use strings, numbers, booleans or enums of strings`)
   })
   const required = Array.isArray(schema.required) && schema.required.length > 0 ? { required: schema.required } : {}
   return { type: 'object', properties: Object.fromEntries(properties), ...required }

@@ -109,7 +109,7 @@ const cut = (text: string): string => (text.length > longestIssue ? `${text.slic
 /**
  * Compiles a plain JSON Schema into a function that returns the issues of a value, none if the value is valid.
  *
- * @param owner the owner of the schema, for errors: `input of tool "greet"`
+ * @param owner the owner of the schema, for errors: `inputSchema of tool "greet"`
  */
 export type JsonSchemaReader = (schema: JsonSchema, owner: string) => (value: unknown) => Issues
 
@@ -126,7 +126,7 @@ export interface Validator<T = unknown> {
  * Compiles a schema.
  *
  * @param side whether the published schema describes values before or after validation
- * @param owner the owner of the schema, for errors: `input of tool "greet"`
+ * @param owner the owner of the schema, for errors: `inputSchema of tool "greet"`
  * @param reader compiles plain JSON Schemas, if the server has a reader
  * @throws Error for an invalid schema. The message names the fix
  */
@@ -181,7 +181,10 @@ async function validate(standard: StandardSchema['~standard'], value: unknown) {
     if (!(thrown instanceof RangeError)) throw thrown
     return {
       issues: [
-        { message: `The value has too many issues, or is too deep, to be checked: ${thrown.message}`, path: [] },
+        {
+          message: `The value has too many issues, or is nested too deeply, to be validated: ${thrown.message}`,
+          path: [],
+        },
       ],
     }
   }
@@ -199,13 +202,13 @@ function validateSchema(
     if (!isObject(schema)) throw new Error(`The ${owner} must be a Standard Schema or a JSON Schema object`)
     if (reader) return
     throw new Error(
-      `The ${owner} is a plain JSON Schema: give createServer the checker for them, ` +
-        'createServer({ …, jsonSchema }) with jsonSchema of "edgemcp/json-schema"',
+      `The ${owner} is a plain JSON Schema: write createServer({ …, jsonSchema }), with ` +
+        'jsonSchema of "edgemcp/json-schema"',
     )
   }
   if (!standard.jsonSchema) {
     throw new Error(
-      `The ${owner} cannot tell its JSON Schema: use zod 4.2 or newer, arktype, ` +
+      `The ${owner} cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, ` +
         'or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
     )
   }

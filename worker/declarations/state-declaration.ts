@@ -56,6 +56,6 @@ export const declared = (name: string): Declaration | undefined => declarations.
 /** @throws Error when there is none */
 export function declarationOf(name: string): Declaration {
   const declaration = declared(name)
-  if (!declaration) throw new Error(`The state "${name}" is not declared in this Worker any more`)
+  if (!declaration) throw new Error(`This Worker no longer declares the state "${name}"`)
   return declaration
 }

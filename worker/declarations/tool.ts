@@ -111,8 +111,8 @@ export function defineTool(
     icons,
     _meta,
   } = definition
-  const inputValidator = input && readSchema(input, 'input', `input of tool "${name}"`, reader)
-  const outputValidator = outputSchema && readSchema(outputSchema, 'output', `output of tool "${name}"`, reader)
+  const inputValidator = input && readSchema(input, 'input', `inputSchema of tool "${name}"`, reader)
+  const outputValidator = outputSchema && readSchema(outputSchema, 'output', `outputSchema of tool "${name}"`, reader)
   const inputSchema = inputValidator?.jsonSchema ?? noInput
   return {
     // In the order the specification lists them, without members that were not given.

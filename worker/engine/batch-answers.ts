@@ -19,7 +19,7 @@ export class BatchAnswers {
       this.#characters += text.length
       return text
     }
-    const message = `The answers of a batch have at most ${maxBatchCharacters} characters together, and there is no room for this one of ${text.length}: send its request on its own`
+    const message = `The responses to a batch have at most ${maxBatchCharacters} characters, and this one of ${text.length} does not fit: send its request separately`
     const error = new McpError('internal_error', message)
     return errorText(id, error, revision.error(error.kind))
   }

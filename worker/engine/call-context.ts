@@ -143,7 +143,7 @@ export class CallContext implements Context {
 
   async #elicit<T>(key: string, message: string, schema: Schema, options?: AskOptions): Promise<FormResult<T>> {
     checkElicit(key, message, schema)
-    const form = readForm(schema, `question "${key}"`, this.#schemas)
+    const form = readForm(schema, `input request "${key}"`, this.#schemas)
     const params: Params = { mode: 'form', message, requestedSchema: form.jsonSchema }
     // `content` has passed the check of the schema, whose type is T.
     const read = (result: unknown) => readFormResult(key, form, result) as Promise<FormResult<T> | undefined>
@@ -221,16 +221,17 @@ export class CallContext implements Context {
     const round = this.#round
     const fail = (problem: string) => round.refuse(new Error(problem))
     if (typeof key !== 'string' || key === '') {
-      throw fail(`The key of a sleep is ${JSON.stringify(key)}: use a text, as in ctx.sleep('wait', '1h')`)
+      throw fail(`The key of a sleep is ${JSON.stringify(key)}: use a string, as in ctx.sleep('wait', '1h')`)
     }
     if (round.startingEffect !== undefined) {
-      throw fail(`The sleep "${key}" is inside once "${round.startingEffect}": sleep before or after it`)
+      throw fail(`The sleep "${key}" is inside ctx.once("${round.startingEffect}"): sleep before or after it`)
     }
     const effectKey = `\0sleep ${key}`
-    if (round.isUsed(effectKey)) throw fail(`The sleep key "${key}" is used twice in one call: give each its own`)
+    if (round.isUsed(effectKey))
+      throw fail(`The sleep key "${key}" is used twice in one call: give each sleep its own key`)
     const moment = momentOf()
     if (Number.isNaN(moment)) {
-      throw fail(`The moment of the sleep "${key}" is none: use a Date, or its milliseconds`)
+      throw fail(`The date of the sleep "${key}" is invalid: use a valid Date, or milliseconds since 1970`)
     }
     // A handler that runs again sleeps until the moment that is stored under the key.
     const untilMs = await this.once(effectKey, () => moment)
@@ -263,5 +264,5 @@ export class CallContext implements Context {
 const changedRequest = (key: string) =>
   new McpError(
     'internal_error',
-    `The question "${key}" changed after it was answered: let it depend on arguments, answers and once only`,
+    `The input request "${key}" changed after its answer: build it from arguments, answers and ctx.once only`,
   )

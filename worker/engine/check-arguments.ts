@@ -35,7 +35,7 @@ export function checkInputRequests(requests: unknown): void {
   const example = "{ method: 'elicitation/create', params: { … } }"
   checkObject('ctx.requestInput()', 'requests', requests, `an object such as { name: ${example} }`)
   const entries = Object.entries(requests)
-  if (entries.length === 0) throw new Error('There is nothing to ask: give requestInput at least one input request')
+  if (entries.length === 0) throw new Error('ctx.requestInput got no input requests: give it at least one')
   for (const [key, request] of entries) {
     checkValue('ctx.requestInput()', key, request, [isInputRequest, `a request such as ${example}`])
   }

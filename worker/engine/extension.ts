@@ -58,7 +58,7 @@ export function extension(name: string, options: Extension): Module {
   checkOptions('extension()', options, kinds)
   const { settings = {}, methods = {}, named = {}, scopes } = options
   if (!/^[a-z][\w-]*(?:\.[a-z][\w-]*)*\/[a-z0-9][\w.-]*$/i.test(name)) {
-    throw new Error(`The extension "${name}" needs a prefix that is yours, such as "com.example/${name}"`)
+    throw new Error(`The extension "${name}" needs a vendor prefix, such as "com.example/${name}"`)
   }
   const taken = Object.keys(methods).find((method) => reserved.has(method))
   if (taken !== undefined) {

@@ -25,17 +25,17 @@ export function problemOf({ capabilities, revision }: Call, key: string, request
   const missing = requiredFeatures(request).find((feature) => !supportsFeature(capabilities, feature))
   if (missing) return unsupported(missing)
   if (!revision.ask(request)) {
-    const problem = `Revision ${revision.date} cannot express the question "${key}"`
+    const problem = `Protocol version ${revision.date} cannot express the input request "${key}"`
     return new McpError('missing_client_capability', problem)
   }
   const imbalance = request.method === 'sampling/createMessage' ? toolImbalance(request.params) : undefined
   return imbalance === undefined
     ? undefined
-    : new Error(`The messages of the question "${key}" are not balanced: ${imbalance}`)
+    : new Error(`The messages of the input request "${key}" are invalid: ${imbalance}`)
 }
 
 const unsupported = (feature: ClientFeature) =>
-  new McpError('missing_client_capability', `This needs a client that supports ${feature}`, {
+  new McpError('missing_client_capability', `This call needs a client that supports ${feature}`, {
     requiredCapabilities: requiredCapabilities(feature),
   })
 

@@ -101,10 +101,12 @@ export class Round {
   /** @throws Error for a key that the handler has used in this round, and for an input request inside an effect */
   reserveKey(key: string, kind: 'question' | 'once'): void {
     if (kind === 'question' && this.#startingEffect !== undefined) {
-      throw this.refuse(new Error(`The question "${key}" is asked inside once: ask before it`))
+      throw this.refuse(new Error(`The input request "${key}" is inside ctx.once: request input before it`))
     }
     if (this.#usedKeys.has(key)) {
-      throw this.refuse(new Error(`The ${kind} key "${key}" is used twice in one call: give each its own`))
+      throw this.refuse(
+        new Error(`The key "${key}" is used twice in one call: give each input request and ctx.once its own key`),
+      )
     }
     this.#usedKeys.add(key)
   }
@@ -226,7 +228,7 @@ function tooManyRounds(unused: readonly string[], openKeys: readonly string[]): 
   const list = (keys: readonly string[]) => keys.map((key) => `"${key}"`).join(', ')
   const message =
     unused.length > 0
-      ? `Keys must be the same in each round: ${list(unused)} is not asked for any more, but ${list(openKeys)}`
+      ? `Keys must be the same in each round: the handler no longer requests ${list(unused)}, but ${list(openKeys)}`
       : `Too many input rounds: at most ${maxRounds} in one call`
   return new McpError('internal_error', message)
 }

@@ -49,7 +49,8 @@ export async function run(
 /** `run` for a call that is no task, which is never suspended. */
 export async function runCall(...args: Parameters<typeof run>): Promise<ResultOutcome | InputRequiredOutcome> {
   const outcome = await run(...args)
-  if (outcome.type === 'suspended') throw new Error('An interceptor suspended a call: only a task can be suspended')
+  if (outcome.type === 'suspended')
+    throw new Error('An interceptor suspended a call: only tasks can be suspended, so return a result')
   return outcome
 }
 
@@ -64,7 +65,7 @@ function checkChangedCall(declarations: Declarations, call: Call, changed: Call)
   if (!entry.rateLimit && !('singleUse' in entry && entry.singleUse)) return
   const { name = '', uri = name } = changed.params
   throw new Error(
-    `An interceptor calls "${uri}" in place of what the client called, and "${uri}" has rateLimit or singleUse, which would not hold: let the client call it`,
+    `An interceptor calls "${uri}" instead of the entry that the client called, and "${uri}" has rateLimit or singleUse, which it would bypass: let the client call it`,
   )
 }
 

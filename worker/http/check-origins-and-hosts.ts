@@ -28,9 +28,9 @@ export function checkBrowserPolicy(options: BrowserOptions): void {
   checkOptions('policies.browser()', options, { ...policyKinds, origins: required(policyKinds.origins) })
   const { origins, hosts = [] } = options
   if (origins.length === 0) {
-    throw new Error("policies.browser() needs pages: policies.browser({ origins: ['https://app.example.com'] })")
+    throw new Error("policies.browser() needs origins: policies.browser({ origins: ['https://app.example.com'] })")
   }
-  if (origins.includes('*')) throw new Error('"*" is every page there is: use policies.public')
+  if (origins.includes('*')) throw new Error('"*" would allow every origin: use policies.public for that')
   checkPolicy({ origins, hosts })
 }
 

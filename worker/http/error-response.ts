@@ -28,7 +28,7 @@ export const sessionRequired = (reason: string): McpError =>
   )
 
 export const noBatches = (date: string): McpError =>
-  new McpError('invalid_request', `Revision ${date} has no batches: send one message at a time`)
+  new McpError('invalid_request', `Protocol version ${date} has no batches: send one message at a time`)
 
 /** Rejects a request before its messages are looked up. The audit log names their methods all the same. */
 export function rejectParsed(

@@ -21,7 +21,7 @@ export type Policy = {
 /** Validates the host name of a request. @returns the error `forbidden` when the policy does not have it */
 export function guardHost(url: URL, { hosts }: Policy): McpError | undefined {
   if (isLoopback(url.hostname) || isKnownHost(url, hosts)) return undefined
-  return new McpError('forbidden', `The host ${url.hostname} is not served here: add it to the option hosts`)
+  return new McpError('forbidden', `The host ${url.hostname} is not allowed: add it to the option hosts`)
 }
 
 /**
@@ -35,7 +35,7 @@ export function guardOrigin(origin: string | null, url: URL, { origins }: Policy
   if (page?.origin === url.origin) return undefined
   // A page on this machine may call a server on this machine, whatever the ports.
   if (page && isLoopback(page.hostname) && isLoopback(url.hostname)) return undefined
-  return new McpError('forbidden', 'This origin may not call this server: add it to the option origins')
+  return new McpError('forbidden', 'This origin is not allowed: add it to the option origins')
 }
 
 // A page can point any name at this machine (DNS rebinding), so over plain http a name must be known.

@@ -47,7 +47,7 @@ export function tenantKey({ issuer, tenant }: Recipients): string | undefined {
   if (typeof issuer === 'string') return sha256(JSON.stringify([issuer, tenant]))
   const text = JSON.stringify(tenant)
   throw new Error(
-    `A change for the tenant ${text} needs its issuer, which names its tenants as it likes: pass { issuer, tenant }, or ctx.principal`,
+    `A change for the tenant ${text} needs the issuer of the tenant: pass { issuer, tenant }, or ctx.principal`,
   )
 }
 

@@ -51,7 +51,11 @@ export function classify(parsed: Parsed, signs: VersionHeaders): Classified {
   }
   if (message.method === 'initialize' && !isStatelessClaim(message)) {
     if (!isStatelessVersion) return { handshake: message }
-    return refuse('header_mismatch', `MCP-Protocol-Version ${version} has no initialize`, message.id)
+    return refuse(
+      'header_mismatch',
+      `Protocol version ${version} has no initialize: send the request itself, or server/discover`,
+      message.id,
+    )
   }
   if (claimed === undefined && !isStatelessVersion) return { messages: [message], batch: false }
   return recogniseStateless(message, version)
@@ -79,7 +83,7 @@ function recogniseStateless(message: RequestMessage, header: string | null): Cla
     const { version, ...envelope } = readEnvelope(message.params)
     if (header === null) throw new McpError('header_mismatch', 'Missing header MCP-Protocol-Version')
     if (header !== version) {
-      throw new McpError('header_mismatch', `MCP-Protocol-Version is ${header}, the body says ${version}`)
+      throw new McpError('header_mismatch', `MCP-Protocol-Version is ${header}, but the body has ${version}`)
     }
     const revision = revisionOf(version)
     if (!revision?.stateless) throw unsupportedVersion(version)
@@ -100,7 +104,7 @@ export const unknownVersion = (version: string | null): McpError | undefined =>
 
 /** @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning */
 export const unsupportedVersion = (requested: string): McpError =>
-  new McpError('unsupported_version', `Unsupported protocol version ${requested}: this server speaks ${spoken}`, {
+  new McpError('unsupported_version', `Unsupported protocol version ${requested}: this server supports ${spoken}`, {
     supported: supportedVersions,
     requested,
   })

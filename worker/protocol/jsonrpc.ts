@@ -51,7 +51,7 @@ export function parse(text: string, { maxJsonDepth, maxBatchSize } = defaultBoun
   }
   const entries = Array.isArray(value) ? value : undefined
   if (entries?.length === 0) return refuse('A batch must not be empty')
-  if (entries && entries.length > maxBatchSize) return refuse(`A batch holds at most ${maxBatchSize} messages`)
+  if (entries && entries.length > maxBatchSize) return refuse(`A batch has at most ${maxBatchSize} messages`)
   if (text.length > 2 * maxJsonDepth && deeperThan(value, maxJsonDepth)) {
     return refuse(`The body is nested deeper than ${maxJsonDepth} levels`, idOf(value))
   }
@@ -66,7 +66,7 @@ export function messagesIn(parsed: Parsed): Message[] {
 }
 
 function shape(value: unknown): Exclude<Parsed, { batch: unknown }> {
-  if (!isObject(value)) return refuse('A JSON-RPC message is an object')
+  if (!isObject(value)) return refuse('A JSON-RPC message must be an object')
   const id = idOf(value)
   if (value.jsonrpc !== '2.0') return refuse('"jsonrpc" must be "2.0"', 'method' in value ? id : undefined)
   // An error about an unreadable request legitimately has a null or absent id; a request or result never has.
@@ -80,10 +80,10 @@ function shape(value: unknown): Exclude<Parsed, { batch: unknown }> {
     return { message: value as unknown as Message } // each member of a request and a notification was checked
   }
   const isResult = 'result' in value
-  if (!isResult && !('error' in value)) return refuse('A message has a method, a result or an error', id)
+  if (!isResult && !('error' in value)) return refuse('A message needs a method, a result or an error', id)
   // From here on the id is one of ours: a refusal that repeated it could be taken for an answer to the client's own.
   if (isResult && 'error' in value) return refuse('A response has a result or an error, not both')
-  if (isResult && id === undefined) return refuse('A result needs the id of its request')
+  if (isResult && id === undefined) return refuse('A response needs the id of its request')
   if (isResult && !isObject(value.result)) return refuse('"result" must be an object')
   if (!isResult && !isErrorBody(value.error)) {
     return refuse('"error" must be an object with an integer code and a message')

@@ -27,7 +27,7 @@ const maxIdLength = 99
 /** @param id of the last event in the payload; left out when the payload has no event */
 export function relayMessage(payload: string, id = ''): string {
   if (id.length > maxIdLength) {
-    throw new RangeError(`Event id "${id}" has ${id.length} characters; expected at most ${maxIdLength}`)
+    throw new RangeError(`Event id "${id}" has ${id.length} characters; at most ${maxIdLength} are supported`)
   }
   return `${formatVersion}${String(id.length).padStart(2, '0')}${id}${payload}`
 }

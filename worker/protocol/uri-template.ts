@@ -69,7 +69,7 @@ const valid = new RegExp(`^(?:[^{}]|\\{[+#./;?&]?${variable}(?:,${variable})*\\}
 
 /** @throws Error when the text is not a URI template: in production too, because other servers write templates as well */
 export function uriTemplate(text: string): UriTemplate {
-  if (!valid.test(text)) throw new Error(`The URI template "${text}" is not valid: write variables as {name}`)
+  if (!valid.test(text)) throw new Error(`Invalid URI template "${text}": write variables as {name}`)
   // Texts and expressions take turns.
   const pieces = text.split(/[{}]/).map((piece, index) => (index % 2 === 0 ? plainText(piece) : expression(piece)))
   const parts = pieces.flatMap((piece) => piece.parts)

@@ -14,7 +14,7 @@ export function parseKeyRing(secret: string): KeyRing {
   const [[, current] = []] = entries
   if (!current || '' in keys || Object.keys(keys).length < entries.length) {
     throw new Error(
-      'The secret EDGEMCP_KEYS must be "id:key", comma separated: ids differ, keys are the base64url of 32 bytes',
+      'The secret EDGEMCP_KEYS must be a comma-separated list of "id:key": ids differ, keys are 32 bytes in base64url',
     )
   }
   return { current, keys }

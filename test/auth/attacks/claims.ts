@@ -2,13 +2,13 @@
 import { by, claims, compact } from './forge.ts'
 import { type Attack, invalid, type Stage, unique } from './stage.ts'
 
-const missing = (claim: string) => invalid(`The claim ${claim} of the token is missing or wrong`)
+const missing = (claim: string) => invalid(`The claim ${claim} of the token is missing or invalid`)
 const notAString = (claim: string, found: string) =>
   invalid(`The claim "${claim}" of the token must be a non-empty string, not ${found}`)
-const notAccepted = invalid('The token is of an issuer that is not accepted here')
-const anotherAudience = invalid('The token is for another audience than http://here/mcp')
+const notAccepted = invalid('This server does not trust the issuer of the token')
+const anotherAudience = invalid('The token is for a different audience: this server accepts http://here/mcp')
 const expired = invalid('The token has expired')
-const bound = invalid('Tokens that are bound to a key are not accepted here')
+const bound = invalid('Tokens that are bound to a key (DPoP or mutual TLS) are not supported')
 const noAccessToken = invalid('The token is not an access token')
 const letIn = (...seen: unknown[]) => ({ status: 200, result: JSON.stringify(seen) })
 
@@ -72,7 +72,7 @@ const issuers: Attack[] = [
   claiming(
     'the other accepted issuer, with the key of the first',
     ({ other }) => ({ iss: other.issuer }),
-    invalid('The token is signed with a key that its issuer does not have'),
+    invalid('The issuer of the token does not publish the key that signed it'),
   ),
 ]
 
@@ -259,7 +259,7 @@ const names: Attack[] = [
   claiming(
     'no subject and no client',
     () => ({ sub: undefined, client_id: undefined }),
-    invalid('The token names no subject: it has no claim sub and no claim client_id'),
+    invalid('The token has no subject: it needs the claim sub or client_id'),
   ),
   claiming(
     'an empty subject and no client',

@@ -96,11 +96,10 @@ const downgrades: Attack[] = [
     outcome: [
       { status: 200, result: 'read' },
       {
-        ...invalid('The token is for another audience than http://localhost/mcp'),
-        challenge: invalid('The token is for another audience than http://localhost/mcp').challenge?.replace(
-          'http://here/',
-          'http://localhost/',
-        ),
+        ...invalid('The token is for a different audience: this server accepts http://localhost/mcp'),
+        challenge: invalid(
+          'The token is for a different audience: this server accepts http://localhost/mcp',
+        ).challenge?.replace('http://here/', 'http://localhost/'),
       },
       { status: 200, result: 'read' },
     ],

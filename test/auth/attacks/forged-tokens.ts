@@ -3,11 +3,11 @@ import { constants } from 'node:crypto'
 import { by, claims, compact, der, encoded, hmac, pem } from './forge.ts'
 import { type Attack, invalid, type Stage } from './stage.ts'
 
-const notAccepted = invalid('The algorithm of the token is not accepted')
+const notAccepted = invalid('The signature algorithm of the token is not accepted')
 
-const wrongSignature = invalid('The signature of the token is wrong')
+const wrongSignature = invalid('The signature of the token is invalid')
 
-const unknownKey = invalid('The token is signed with a key that its issuer does not have')
+const unknownKey = invalid('The issuer of the token does not publish the key that signed it')
 
 const broken = invalid('The token is malformed')
 

@@ -12,12 +12,12 @@ const invalidCursor = { status: 200, code: -32602, message: 'Invalid cursor: lis
 const invalidState = {
   status: 200,
   code: -32602,
-  message: 'params.requestState is not valid for this request: start it again',
+  message: 'params.requestState is not valid for this request: send the request without it',
 }
 
 const unknownBasket = {
   status: 200,
-  result: 'This handle of "basket" is unknown or expired: get a new one',
+  result: 'This handle of the state "basket" is unknown or expired: get a new one',
 }
 
 const answers = { word: { action: 'accept', content: { word: 'evil' } } }
@@ -202,12 +202,12 @@ const deputies: Attack[] = [
       if (!key) throw new Error('There is no key')
       return stage.call(compact({ alg: 'ES256', kid: key.kid }, claims(stage), by(key)))
     },
-    outcome: invalid('The token is signed with a key that its issuer does not have'),
+    outcome: invalid('The issuer of the token does not publish the key that signed it'),
   },
   {
     name: 'a token for the other issuer itself',
     by: async (stage) => stage.call(stage.keep(await stage.other.token(stage.other.issuer))),
-    outcome: invalid('The token is for another audience than http://here/mcp'),
+    outcome: invalid('The token is for a different audience: this server accepts http://here/mcp'),
   },
 ]
 

@@ -10,7 +10,7 @@ const good = { status: 200, result: 'read' }
 export const notServed = (host: string) => ({
   status: 403,
   code: -32600,
-  message: `The host ${host} is not served here: add it to the option hosts`,
+  message: `The host ${host} is not allowed: add it to the option hosts`,
 })
 
 /** A good request, as it goes over the wire, to another host. */
@@ -91,8 +91,10 @@ const hosts: Attack[] = [
       )
     },
     outcome: {
-      ...invalid('The token is for another audience than https://mcp.example.com/named/mcp'),
-      challenge: invalid('The token is for another audience than https://mcp.example.com/named/mcp').challenge?.replace(
+      ...invalid('The token is for a different audience: this server accepts https://mcp.example.com/named/mcp'),
+      challenge: invalid(
+        'The token is for a different audience: this server accepts https://mcp.example.com/named/mcp',
+      ).challenge?.replace(
         'http://here/.well-known/oauth-protected-resource/mcp',
         'https://mcp.example.com/.well-known/oauth-protected-resource/named/mcp',
       ),

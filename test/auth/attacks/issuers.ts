@@ -7,8 +7,8 @@ import { type Attack, invalid, type Seen, type Stage, unavailable, unique } from
 
 type Answer = (request: IncomingMessage, response: ServerResponse) => unknown
 
-const unknownKey = invalid('The token is signed with a key that its issuer does not have')
-const wrongSignature = invalid('The signature of the token is wrong')
+const unknownKey = invalid('The issuer of the token does not publish the key that signed it')
+const wrongSignature = invalid('The signature of the token is invalid')
 const broken = invalid('The token is malformed')
 const good = { status: 200, result: 'read' }
 
@@ -68,7 +68,7 @@ const documents: Poisoned[] = [
     tenant: 'oct',
     keys: () => [{ kty: 'oct', k: secret.toString('base64url'), kid: 'oct', alg: 'HS256' }],
     token: (stage, iss) => compact({ alg: 'HS256', kid: 'oct' }, claims(stage, { iss }), hmac(secret)),
-    outcome: invalid('The algorithm of the token is not accepted'),
+    outcome: invalid('The signature algorithm of the token is not accepted'),
     asked: { [metadataAt('oct')]: 0 },
   },
   {
@@ -345,7 +345,7 @@ const floods: Attack[] = [
       )
       return { seen, fetched: [...stage.stranger.asked.keys()] }
     },
-    outcome: { seen: [invalid('The token is of an issuer that is not accepted here')], fetched: [] },
+    outcome: { seen: [invalid('This server does not trust the issuer of the token')], fetched: [] },
   },
   {
     name: 'fifty requests without a token, and fifty with one that is none: nobody is asked',

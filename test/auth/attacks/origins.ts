@@ -8,7 +8,7 @@ const good = { status: 200, result: 'read' }
 const forbidden = {
   status: 403,
   code: -32600,
-  message: 'This origin may not call this server: add it to the option origins',
+  message: 'This origin is not allowed: add it to the option origins',
 }
 
 /** A page of this origin that has got hold of a good token. */

@@ -3,9 +3,9 @@
 import { type Attack, anonymous, invalid, json, malformed, newest, type Stage } from './stage.ts'
 import { wire } from './wire.ts'
 
-const notOne = malformed('The header Authorization must be "Bearer" and one token')
+const notOne = malformed('The header Authorization must be "Bearer", a space and one token')
 
-const inUrl = malformed('Tokens are not taken from the URL: send the header Authorization')
+const inUrl = malformed('Tokens in the URL are not accepted: send the header Authorization')
 
 const read = { name: 'read', arguments: {} }
 
@@ -67,7 +67,7 @@ export const sending: Readonly<Record<string, readonly Attack[]>> = {
     header(
       'a token of 16 KB and one byte is not',
       () => `Bearer ${'a'.repeat(16_385)}`,
-      malformed('A token has at most 16384 bytes'),
+      malformed('The token is too long: at most 16384 bytes'),
     ),
     header(
       'thousands of dots',

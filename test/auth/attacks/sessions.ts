@@ -95,7 +95,11 @@ const theft: Attack[] = [
       stop.abort()
       return { ...seen, message: seen.message?.replace(id, '<id>') }
     },
-    outcome: { status: 400, code: -32600, message: 'Last-Event-ID <id> is not in the log of this session any more' },
+    outcome: {
+      status: 400,
+      code: -32600,
+      message: 'Last-Event-ID <id> is no longer in the log of this session: open a new stream',
+    },
   },
   {
     name: 'answering a question that somebody else was asked: it stays open, and is answered by whom it was put to',

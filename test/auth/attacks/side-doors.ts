@@ -311,7 +311,7 @@ const mirrors: Attack[] = [
     name: 'another revision in the header than in the body',
     by: async (stage) =>
       stage.ask('tools/call', { name: 'read' }, { token: await stage.token(), revision: '2025-11-25' }),
-    outcome: { status: 400, code: -32020, message: `MCP-Protocol-Version is 2025-11-25, the body says ${newest}` },
+    outcome: { status: 400, code: -32020, message: `MCP-Protocol-Version is 2025-11-25, but the body has ${newest}` },
   },
   {
     name: 'two names in the body: the last one counts, and it is the guarded one',

@@ -2,13 +2,13 @@
 import { by, claims, compact, encoded } from './forge.ts'
 import { type Attack, invalid, malformed, type Stage } from './stage.ts'
 
-const wrongSignature = invalid('The signature of the token is wrong')
+const wrongSignature = invalid('The signature of the token is invalid')
 
 const broken = invalid('The token is malformed')
 
 const worthless = invalid('The token is not valid for this resource')
 
-const notSent = malformed('The header Authorization must be "Bearer" and one token')
+const notSent = malformed('The header Authorization must be "Bearer", a space and one token')
 
 /** The order of the curve P-256. */
 const order = 0xffffffff00000000ffffffffffffffffbce6faada7179e84f3b9cac2fc632551n

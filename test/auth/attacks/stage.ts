@@ -319,7 +319,7 @@ export const insufficient = (takes: string, wanted = takes): Seen => ({
 export const unavailable: Seen = {
   status: 503,
   code: -32603,
-  message: 'The authorization server does not answer: try again soon',
+  message: 'The authorization server does not answer: try again later',
   after: '5',
 }
 

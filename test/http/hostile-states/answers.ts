@@ -159,7 +159,7 @@ const elsewhere: Row[] = [
   row(
     'an answer among the arguments needs the state of those arguments',
     async (stage) => ({ more: { requestState: await stage.state(), arguments: { inputResponses: honest } } }),
-    refused('params.requestState is not valid for this request: start it again'),
+    refused('params.requestState is not valid for this request: send the request without it'),
   ),
   row(
     'an answer to a single call that was not asked answers nothing',
@@ -197,7 +197,7 @@ const elsewhere: Row[] = [
       status: 400,
       error: {
         code: -32021,
-        message: 'This needs a client that supports elicitation',
+        message: 'This call needs a client that supports elicitation',
         data: { requiredCapabilities: { elicitation: { form: {} } } },
       },
       begun: 1,

@@ -43,7 +43,7 @@ export const goesOn = (says: string, passed = 1): Outcome => ({ status: 200, say
 /** Meant to be harmless: what was answered before is answered again. */
 export const answeredAgain = (says: string): Outcome => ({ status: 200, says, begun: 0, passed: 0 })
 
-export const badState = refused('params.requestState is not valid for this request: start it again')
+export const badState = refused('params.requestState is not valid for this request: send the request without it')
 export const noWord = notTaken('The answer to "word" is not a valid elicitation/create result')
 export const misfit = notTaken(/^The answer to "word" does not fit its schema: /)
 export const greeted = goesOn('ada says honest')

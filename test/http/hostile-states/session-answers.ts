@@ -91,7 +91,7 @@ const unknownIds: SessionRow[] = [
   row(
     'an answer to nothing is none',
     posting({ id: undefined, result: evil }),
-    malformed('A result needs the id of its request'),
+    malformed('A response needs the id of its request'),
   ),
   ...[null, undefined, true, []].map((id) =>
     row(`an error about ${json(id)} refuses nothing`, posting({ id, error: { code: -1, message: 'no' } }), taken),
@@ -117,7 +117,7 @@ const notResponses: SessionRow[] = [
   row(
     'what has neither a result nor an error is no response',
     posting({}),
-    malformed('A message has a method, a result or an error'),
+    malformed('A message needs a method, a result or an error'),
   ),
   row(
     'what has a method and a result is no response',
@@ -160,7 +160,7 @@ const notResponses: SessionRow[] = [
   row(
     'a batch of answers is none',
     (asked) => asked.session.post([response(asked, { result: evil })]),
-    malformed('Revision 2025-11-25 has no batches: send one message at a time'),
+    malformed('Protocol version 2025-11-25 has no batches: send one message at a time'),
   ),
   row(
     'an answer that breaks off is none',
@@ -257,7 +257,7 @@ const elsewhere: SessionRow[] = [
       error: {
         code: -32022,
         message:
-          'Unsupported protocol version 2020-01-01: this server speaks 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, ' +
+          'Unsupported protocol version 2020-01-01: this server supports 2026-07-28, 2025-11-25, 2025-06-18, 2025-03-26, ' +
           '2024-11-05',
         data: { supported: ['2026-07-28'], requested: '2020-01-01' },
       },
@@ -272,7 +272,7 @@ const elsewhere: SessionRow[] = [
         method: 'tools/call',
         params: { name: 'ask', inputResponses: { word: evil } },
       }),
-    malformed('The id 1 belongs to a request in progress'),
+    malformed('The id 1 is in use by a request in progress: use another id'),
   ),
 ]
 

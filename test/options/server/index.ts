@@ -97,7 +97,7 @@ const misspelt: readonly Case[] = [
   [
     'serve: objects',
     () => served({ durableObjects: { names: { McpSessions: 'Mine' } } }),
-    'serve() has no class "McpSessions" to name in durableObjects.names: it has McpSession and McpState',
+    'durableObjects.names of serve() has no class "McpSessions": it has McpSession and McpState',
   ],
   [
     'createServer',
@@ -687,7 +687,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'combine: a server',
     () => combine(loose(newServer())),
-    '"workers[0]" of combine() is the server itself: pass serve(server)',
+    '"workers[0]" of combine() is a server, not a Worker: pass serve(server)',
   ],
   [
     'routeHandler: an app',
@@ -702,7 +702,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'routeHandler: a server',
     () => routeHandler(loose(newServer())),
-    '"worker" of routeHandler() is the server itself: pass serve(server)',
+    '"worker" of routeHandler() is a server, not a Worker: pass serve(server)',
   ],
   [
     'rpcEntrypoint: nothing',
@@ -712,7 +712,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'rpcEntrypoint: a server',
     () => rpcEntrypoint(loose(newServer())),
-    '"worker" of rpcEntrypoint() is the server itself: pass serve(server)',
+    '"worker" of rpcEntrypoint() is a server, not a Worker: pass serve(server)',
   ],
   [
     'rpcEntrypoint: a relative URL',
@@ -732,7 +732,7 @@ const pluginsAndWorkers: readonly Case[] = [
   [
     'routeByHost: a server',
     () => routeByHost(loose({ 'a.example': newServer() })),
-    '"a.example" of routeByHost() is the server itself: pass serve(server)',
+    '"a.example" of routeByHost() is a server, not a Worker: pass serve(server)',
   ],
   [
     'routeByTenant: no pattern',
@@ -877,7 +877,7 @@ const impossible: readonly Case[] = [
   [
     'server.tool: a JSON Schema without its checker',
     () => newServer().tool('echo', { description: 'Echoes', inputSchema: { type: 'object' } }, () => 'a'),
-    'The input of tool "echo" is a plain JSON Schema: give createServer the checker for them, createServer({ …, jsonSchema }) with jsonSchema of "edgemcp/json-schema"',
+    'The inputSchema of tool "echo" is a plain JSON Schema: write createServer({ …, jsonSchema }), with jsonSchema of "edgemcp/json-schema"',
   ],
   [
     'serve: an origin with a slash',

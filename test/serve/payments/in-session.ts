@@ -173,7 +173,7 @@ export class SessionPayment implements Conversation, Payment {
         await Promise.all(
           Array.from({ length: count }, async () => {
             const text = await (await this.#session.post(this.#message())).text()
-            if (!text.includes('belongs to a request in progress')) this.#fail(`${this.to} posts again: ${text}`)
+            if (!text.includes('is in use by a request in progress')) this.#fail(`${this.to} posts again: ${text}`)
           }),
         )
       },

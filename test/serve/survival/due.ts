@@ -29,7 +29,7 @@ export type Column = Happening & {
 }
 
 export const lost = 'its stream is lost'
-export const refused = 'error -32602: params.requestState is not valid for this request: start it again'
+export const refused = 'error -32602: params.requestState is not valid for this request: send the request without it'
 export const timeout = 'error -32603, timeout: Timed out waiting for input'
 export const gone = 'error -32600: Session not found: send initialize again'
 

@@ -29,7 +29,7 @@ const emptyScope = (...bases: readonly string[]) => ({
 /**
  * Reads a schema. It may refer to itself: a reference that comes back without having gone into the value fits nothing.
  *
- * @param owner who has the schema, for the errors: `input of tool "greet"`
+ * @param owner who has the schema, for the errors: `inputSchema of tool "greet"`
  * @returns the check: what is wrong with a value, which is nothing when it fits
  * @throws Error with one sentence when a keyword makes no sense or a reference leads nowhere
  */

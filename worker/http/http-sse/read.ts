@@ -39,7 +39,7 @@ export async function readSsePost(
 ): Promise<SessionPost | Response> {
   const id = new URL(request.url).searchParams.get('session')
   if (id === null) {
-    const error = new McpError('session_required', 'Missing query parameter session: GET the stream first')
+    const error = new McpError('session_required', 'Missing query parameter session: open the stream with GET first')
     return errorResponse(error, idOf([message]))
   }
   const session = await openSession<SseSession>(purpose, id, host, principal)

@@ -87,7 +87,10 @@ export const unknownEvent = (after: string | undefined): Response =>
     after === undefined
       ? new McpError(
           'internal_error',
-          'The responses to this POST are more than the log of its stream keeps: send fewer requests in one batch',
+          'The responses to this POST exceed the log of its stream: send fewer requests in one batch',
         )
-      : new McpError('invalid_request', `Last-Event-ID ${after} is not in the log of this session any more`),
+      : new McpError(
+          'invalid_request',
+          `Last-Event-ID ${after} is no longer in the log of this session: open a new stream`,
+        ),
   )

@@ -44,7 +44,8 @@ function read(headers: Headers, name: string): string | undefined {
   const value = headers.get(name)
   if (value === null) return undefined
   const decoded = decodeHeader(value)
-  if (decoded === undefined) throw new McpError('header_mismatch', `Header ${name} is not validly encoded`)
+  if (decoded === undefined)
+    throw new McpError('header_mismatch', `Header ${name} is not validly encoded: write "=?base64?<value>?="`)
   return decoded
 }
 

@@ -56,7 +56,7 @@ export function readWithoutSession(
   if (messages.some(isResponse)) {
     if (host.hasSessions)
       return errorResponse(sessionRequired('a response answers a request of the server in a session'))
-    return errorResponse(new McpError('invalid_request', 'This server has no sessions, so it waits for no response'))
+    return errorResponse(new McpError('invalid_request', 'This server has no sessions, so it expects no responses'))
   }
   const requests = messages.filter(isRequest)
   if (requests.length === 0) return new Response(null, { status: 202 })

@@ -92,7 +92,7 @@ async function open(
 }
 
 const invalidState = (): McpError =>
-  new McpError('invalid_params', 'params.requestState is not valid for this request: start it again')
+  new McpError('invalid_params', 'params.requestState is not valid for this request: send the request without it')
 
 /** @param round that ended with this outcome */
 export async function sealRound(
@@ -171,7 +171,11 @@ async function consumeAndAnswer(
     case 'lost':
       throw new McpError('call_interrupted', 'The call was interrupted', { reason: 'interrupted', retryable: false })
     case 'other':
-      throw new McpError('request_state_used', 'This requestState was used with other answers', { reason: 'used' })
+      throw new McpError(
+        'request_state_used',
+        'This requestState was already used with other answers: start the call again',
+        { reason: 'used' },
+      )
   }
 }
 

@@ -44,9 +44,8 @@ export function principalOf(
   const isService = claims.sub === '' && claims.common_name !== undefined
   const subject = (isService ? undefined : readString(claims, 'sub')) ?? readString(claims, 'common_name') ?? client
   const issuer = readString(claims, 'iss')
-  if (subject === undefined)
-    throw new BadToken('The token names no subject: it has no claim sub and no claim client_id')
-  if (issuer === undefined) throw new BadToken('The token names no issuer: it has no claim iss')
+  if (subject === undefined) throw new BadToken('The token has no subject: it needs the claim sub or client_id')
+  if (issuer === undefined) throw new BadToken('The token has no issuer: it needs the claim iss')
   const organisation = tenantClaim === undefined ? undefined : readString(claims, tenantClaim)
   const scopes: unknown = getScopes(claims)
   if (!isStrings(scopes)) throw new BadToken(`The scopes of the token must be a list of strings, not ${kindOf(scopes)}`)

@@ -17,7 +17,7 @@ export class Refused extends Error {
   readonly status: number
 
   constructor(url: string, status: number) {
-    super(`${url} answers with ${status}`)
+    super(`${url} answered with ${status}`)
     this.status = status
   }
 }
@@ -37,7 +37,7 @@ export async function fetchJson(fetch: Fetch, url: string, init: JsonRequest = {
     throw new Refused(url, response.status)
   }
   const value: unknown = JSON.parse(await textOf(response, url))
-  if (!isObject(value)) throw new Error(`${url} is no JSON object`)
+  if (!isObject(value)) throw new Error(`${url} is not a JSON object`)
   return value
 }
 

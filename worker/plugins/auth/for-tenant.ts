@@ -38,12 +38,15 @@ export function forTenant(tenant: string, auth: Auth, options: ForTenantOptions 
   function asTenant(principal: Principal): Principal {
     if (principal.tenant === tenant) return principal
     if (principal.tenant !== undefined) {
-      throw new McpError('forbidden', `This token is for another tenant than ${tenant}`)
+      throw new McpError(
+        'forbidden',
+        `The token is for a different tenant: this endpoint accepts only tokens of the tenant ${tenant}`,
+      )
     }
     if (auth.tenantClaim === undefined || allowMissingClaim) return { ...principal, tenant }
     throw new McpError(
       'forbidden',
-      `The token has no claim "${auth.tenantClaim}": this endpoint is for tokens of the tenant ${tenant}`,
+      `The token has no claim "${auth.tenantClaim}": this endpoint accepts only tokens of the tenant ${tenant}`,
     )
   }
 

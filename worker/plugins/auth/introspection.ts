@@ -120,13 +120,13 @@ export function checkTokenPrefixes(issuers: readonly Introspecting[]): void {
     if (issuers.length === 1) continue
     if (tokenPrefix === undefined) {
       throw new Error(
-        `The introspection of ${issuer} needs a tokenPrefix, because several issuers have introspection and none may see the tokens of another. Write how its tokens start, or give each issuer an endpoint with a bearer() of its own`,
+        `The introspection of ${issuer} needs a tokenPrefix, because several issuers have introspection and must not receive each other's tokens. Write how its tokens start, or give each issuer its own endpoint with its own bearer()`,
       )
     }
     const overlapping = issuers.find((other, at) => at !== index && other.tokenPrefix?.startsWith(tokenPrefix))
     if (!overlapping) continue
     throw new Error(
-      `The tokenPrefix "${tokenPrefix}" of ${issuer} fits tokens of ${overlapping.issuer}, too: choose prefixes of which none is the start of another`,
+      `The tokenPrefix "${tokenPrefix}" of ${issuer} overlaps with that of ${overlapping.issuer}: choose prefixes that do not start with each other`,
     )
   }
 }

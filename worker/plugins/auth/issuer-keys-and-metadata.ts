@@ -53,7 +53,7 @@ export class IssuerDocuments {
   constructor(source: Source) {
     this.#source = source
     safeUrl(source.issuer, 'The issuer')
-    if (source.keysUrl !== undefined) safeUrl(source.keysUrl, 'The address of the keys')
+    if (source.keysUrl !== undefined) safeUrl(source.keysUrl, 'The keys URL')
   }
 
   /** @throws Error when no document is known and the issuer does not respond */
@@ -128,9 +128,9 @@ export class IssuerDocuments {
     const { issuer, keysUrl } = this.#source
     const metadata = keysUrl === undefined ? await this.#discover() : { issuer, jwks_uri: keysUrl }
     const where = metadata.jwks_uri
-    if (typeof where !== 'string') throw new Error(`The metadata of ${issuer} names no jwks_uri`)
+    if (typeof where !== 'string') throw new Error(`The metadata of ${issuer} has no jwks_uri: give bearer() the keys`)
     const { keys } = await fetchJson(this.#source.fetch, safeUrl(where, 'The jwks_uri', issuer))
-    if (!Array.isArray(keys)) throw new Error(`There are no keys at ${where}`)
+    if (!Array.isArray(keys)) throw new Error(`${where} has no list "keys"`)
     const usable = keys.slice(0, mostKeys).filter(isPublic)
     return { at: Date.now(), metadata, keys: { keys: usable } }
   }
@@ -149,7 +149,9 @@ export class IssuerDocuments {
       const metadata = await fetchJson(this.#source.fetch, place).catch((problem) => void problems.push(problem))
       if (!metadata) continue
       if (metadata.issuer === issuer) return metadata
-      throw new Error(`${place} is of the issuer ${JSON.stringify(metadata.issuer)}, not of ${JSON.stringify(issuer)}`)
+      throw new Error(
+        `${place} belongs to the issuer ${JSON.stringify(metadata.issuer)}, not to ${JSON.stringify(issuer)}`,
+      )
     }
     throw new AggregateError(problems, `The issuer ${issuer} has no metadata: ${problems.join('; ')}`)
   }

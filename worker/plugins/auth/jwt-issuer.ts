@@ -75,16 +75,16 @@ export class Issuer {
     for (const algorithm of algorithms) {
       if (!asymmetric.includes(algorithm)) {
         throw new Error(
-          `The algorithm "${algorithm}" is symmetric, and the keys of issuers are public: use ${asymmetric.join(', ')}`,
+          `The algorithm "${algorithm}" is symmetric, but the keys of issuers are public: use ${asymmetric.join(', ')}`,
         )
       }
     }
     if (typeof keys === 'object' && keys.keys.some(({ kty, d }) => kty === 'oct' || d !== undefined)) {
-      throw new Error(`The keys of ${issuer} must be public keys`)
+      throw new Error(`The keys of ${issuer} must be public: remove private and secret keys`)
     }
-    if (introspection?.url !== undefined) safeUrl(introspection.url, 'The address of introspection', issuer)
+    if (introspection?.url !== undefined) safeUrl(introspection.url, 'The url of introspection', issuer)
     else if (introspection && keys !== undefined) {
-      throw new Error(`The introspection of ${issuer} needs a url: where keys are given, no metadata is read`)
+      throw new Error(`The introspection of ${issuer} needs a url: with keys, bearer() does not read the metadata`)
     }
     this.name = issuer
     this.#options = options
@@ -149,7 +149,7 @@ export class Issuer {
   async introspectionUrl(serverInfo: ServerInfo): Promise<string> {
     const url = this.#options.introspection?.url ?? (await this.metadata(serverInfo))?.introspection_endpoint
     if (typeof url !== 'string')
-      throw new Error(`The metadata of ${this.name} names no introspection_endpoint: give its url`)
+      throw new Error(`The metadata of ${this.name} has no introspection_endpoint: give introspection a url`)
     return safeUrl(url, 'The introspection_endpoint', this.name)
   }
 
@@ -182,7 +182,7 @@ export class Issuer {
 
 export const unavailable = (cause: unknown): McpError =>
   Object.assign(
-    new McpError('unavailable', 'The authorization server does not answer: try again soon', undefined, {
+    new McpError('unavailable', 'The authorization server does not answer: try again later', undefined, {
       'Retry-After': '5',
     }),
     { cause },
@@ -197,12 +197,13 @@ function checkType(typ: unknown): void {
 function sentenceFor(problem: unknown, audience: readonly string[] | undefined): string {
   if (problem instanceof errors.JWTExpired) return 'The token has expired'
   if (problem instanceof errors.JWTClaimValidationFailed) {
-    if (problem.claim === 'aud') return `The token is for another audience than ${audience?.[0]}`
+    if (problem.claim === 'aud') return `The token is for a different audience: this server accepts ${audience?.[0]}`
     if (problem.claim === 'nbf') return 'The token is not valid yet'
-    return `The claim ${problem.claim} of the token is missing or wrong`
+    return `The claim ${problem.claim} of the token is missing or invalid`
   }
-  if (problem instanceof errors.JOSEAlgNotAllowed) return 'The algorithm of the token is not accepted'
-  if (problem instanceof errors.JWKSNoMatchingKey) return 'The token is signed with a key that its issuer does not have'
-  if (problem instanceof errors.JWSSignatureVerificationFailed) return 'The signature of the token is wrong'
+  if (problem instanceof errors.JOSEAlgNotAllowed) return 'The signature algorithm of the token is not accepted'
+  if (problem instanceof errors.JWKSNoMatchingKey)
+    return 'The issuer of the token does not publish the key that signed it'
+  if (problem instanceof errors.JWSSignatureVerificationFailed) return 'The signature of the token is invalid'
   return 'The token is malformed'
 }

@@ -13,12 +13,12 @@ export type Found = { token: string } | { malformed: string } | undefined
 export function bearerToken({ url, headers }: Request): Found {
   // In a URL it ends up in logs and histories.
   if (/[?&]access_token=/.test(url)) {
-    return { malformed: 'Tokens are not taken from the URL: send the header Authorization' }
+    return { malformed: 'Tokens in the URL are not accepted: send the header Authorization' }
   }
   const header = headers.get('Authorization')
   if (header === null || !/^bearer(?: |$)/i.test(header)) return undefined
   // Two headers arrive as one, with a comma that no token has.
   const [, token] = /^bearer +([\w.~+/-]+=*)$/i.exec(header) ?? []
-  if (token === undefined) return { malformed: 'The header Authorization must be "Bearer" and one token' }
-  return token.length > longestToken ? { malformed: `A token has at most ${longestToken} bytes` } : { token }
+  if (token === undefined) return { malformed: 'The header Authorization must be "Bearer", a space and one token' }
+  return token.length > longestToken ? { malformed: `The token is too long: at most ${longestToken} bytes` } : { token }
 }

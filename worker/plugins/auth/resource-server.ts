@@ -73,7 +73,9 @@ class ResourceServer {
       this.#scopedEntries.set(server.declarations, count)
       return
     }
-    throw new Error(`Without scopes: ${open.join(', ')}. Give each some, or scopes: [] for every signed-in caller`)
+    throw new Error(
+      `These entries have no scopes: ${open.join(', ')}. Give each its scopes, or scopes: [] for every signed-in caller`,
+    )
   }
 
   /** @throws McpError see `Auth` */

@@ -24,7 +24,7 @@ export class TokenVerifier {
     }
     if (verify && options.tokenCacheMs) {
       throw new Error(
-        `bearer() has verify and tokenCacheMs: ${options.tokenCacheMs}. Answers of verify are never kept, because they may depend on anything of the request: leave tokenCacheMs out, and keep them in verify`,
+        `bearer() has verify and tokenCacheMs: ${options.tokenCacheMs}. bearer() never caches results of verify, because they may depend on the request: remove tokenCacheMs, and cache in verify`,
       )
     }
     this.#options = options
@@ -70,11 +70,11 @@ export class TokenVerifier {
     const { verify, tenantClaim } = this.#options
     const { iss = this.issuers[0]?.name ?? new URL(url).origin } = claims
     if (!verify && !this.issuers.some(({ name }) => name === iss)) {
-      throw new BadToken('The token is of an issuer that is not accepted here')
+      throw new BadToken('This server does not trust the issuer of the token')
     }
     if (tenant !== undefined && tenantClaim === undefined) {
       throw new BadToken(
-        `The made-up user has the tenant "${tenant}", and bearer() has no option tenantClaim, so no token names one: leave the tenant empty, or name its claim, as in bearer({ tenantClaim: 'org_id' })`,
+        `The test user has the tenant "${tenant}", but bearer() has no tenantClaim: leave the tenant empty, or name the claim, as in bearer({ tenantClaim: 'org_id' })`,
       )
     }
     return { ...claims, iss, ...(tenantClaim !== undefined && tenant !== undefined && { [tenantClaim]: tenant }) }
@@ -96,7 +96,7 @@ export class TokenVerifier {
     const from = issuerIn(token)
     if (from === undefined) return this.#introspect(token, expected, serverInfo)
     const issuer = this.issuers.find(({ name }) => name === from)
-    if (!issuer) throw new BadToken('The token is of an issuer that is not accepted here')
+    if (!issuer) throw new BadToken('This server does not trust the issuer of the token')
     if (!isSpelledOnce(token)) throw new BadToken('The token is malformed')
     const claims = await issuer.verify(token, expected, serverInfo)
     rejectBoundToken(claims)
@@ -110,11 +110,11 @@ export class TokenVerifier {
     if (!claims) throw new BadToken('The token is not valid for this resource')
     const { iss = issuer.name } = claims
     const audience = issuer.audience(expected)
-    if (iss !== issuer.name) throw new BadToken('The token is of an issuer that is not accepted here')
+    if (iss !== issuer.name) throw new BadToken('This server does not trust the issuer of the token')
     checkTimes(claims, expected.clockTolerance, Date.now())
     rejectBoundToken(claims)
     if (audience && !audiencesOf(claims).some((text) => audience.includes(text))) {
-      throw new BadToken(`The token is for another audience than ${audience[0]}`)
+      throw new BadToken(`The token is for a different audience: this server accepts ${audience[0]}`)
     }
     return { ...claims, iss }
   }
@@ -122,7 +122,7 @@ export class TokenVerifier {
 
 /** Rejects tokens that are bound to a key, whose holder would have to prove possession of it: RFC 9449, section 7.1, and RFC 8705. */
 function rejectBoundToken({ cnf }: Claims): void {
-  if (cnf !== undefined) throw new BadToken('Tokens that are bound to a key are not accepted here')
+  if (cnf !== undefined) throw new BadToken('Tokens that are bound to a key (DPoP or mutual TLS) are not supported')
 }
 
 /** @throws McpError `unavailable` when the issuer gives no answer */

@@ -109,6 +109,6 @@ const onlyFor =
     isOwn(call) ? interceptor(call, next) : next()
 
 function add<K extends EntryKind>(draft: DeclarationsDraft, kind: K, name: string, entry: EntryOf<K>): void {
-  if (draft[kind].has(name)) throw new Error(`"${name}" is declared by both servers: mount one with a prefix`)
+  if (draft[kind].has(name)) throw new Error(`Both servers declare "${name}": mount one with a prefix`)
   draft.addEntry(kind, name, entry)
 }

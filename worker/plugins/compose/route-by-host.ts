@@ -26,7 +26,5 @@ function readHost(text: string): string {
   const host = text.toLowerCase()
   // Another scheme than http has another port of its own, which a URL leaves out.
   if (URL.parse(`edgemcp://${host}`)?.host === host && /^[^*]+$/.test(host)) return host
-  throw new Error(
-    `routeByHost: invalid host "${text}": write it without a scheme and a path, as in "notes.example.com"`,
-  )
+  throw new Error(`routeByHost: invalid host "${text}": write it without scheme and path, as in "notes.example.com"`)
 }

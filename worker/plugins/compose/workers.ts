@@ -22,7 +22,7 @@ const handler: Kind = [
 
 /** @throws Error that names the argument, and says what to pass for a server */
 function checkWorker(owner: string, key: string, worker: unknown, kind: Kind): void {
-  if (server[0](worker)) throw new Error(`"${key}" of ${owner} is the server itself: pass serve(server)`)
+  if (server[0](worker)) throw new Error(`"${key}" of ${owner} is a server, not a Worker: pass serve(server)`)
   checkValue(owner, key, worker, kind)
 }
 

@@ -15,14 +15,18 @@ export const isInside = ({ searchParams }: URL): boolean => searchParams.has(par
  */
 export async function serveInternals(request: Request, env: object): Promise<Response> {
   if (!isOwnPage(request, env)) {
-    return jsonAnswer({ problem: 'Only the inspector sees this: open it with the link that the terminal prints' }, 403)
+    return jsonAnswer(
+      { problem: 'Only the inspector can read this: open it with the link that the terminal prints' },
+      403,
+    )
   }
   const { searchParams } = new URL(request.url)
   const what = searchParams.get(parameter)
   if (what === 'hops') return jsonAnswer(hopsOf(Number(searchParams.get('request'))))
   if (what !== 'rows') return jsonAnswer(seenObjects())
   const [className, name] = [searchParams.get('class') ?? '', searchParams.get('name') ?? '']
-  if (!hasSeen(className, name)) return jsonAnswer({ problem: `No caller has called ${className} "${name}"` }, 404)
+  if (!hasSeen(className, name))
+    return jsonAnswer({ problem: `No request has reached ${className} "${name}" since the server started` }, 404)
   return jsonAnswer(await object<RowsRpc>(className, name, {}).edgemcpRows())
 }
 

@@ -10,6 +10,6 @@ export function warnOfMalformedKeys(): void {
   try {
     secretSealer('')
   } catch (problem) {
-    console.warn(`edgemcp cannot use its keys, so questions and sessions fail: ${messageOf(problem)}`)
+    console.warn(`edgemcp cannot use its keys, so input requests and sessions fail: ${messageOf(problem)}`)
   }
 }

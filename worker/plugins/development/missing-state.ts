@@ -22,7 +22,7 @@ export function warnOfMissingState(declarations: Declarations, limiter: Limiter 
     const exporting = isExported(className) ? '' : `to it\n\nexport { McpState${alias} } from 'edgemcp/state'\n\nand `
     const addition = exporting + migrationFor([className])
     console.warn(
-      `edgemcp cannot count or keep ${list}: this Worker has no Durable Object class ${className}. Requests that need it fail. Add ${addition}`,
+      `edgemcp cannot store ${list}: this Worker has no Durable Object class ${className}. Requests that need it fail. Add ${addition}`,
     )
   })
 }

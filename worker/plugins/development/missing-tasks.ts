@@ -6,7 +6,7 @@ export function warnOfMissingTasks({ tools }: Declarations): void {
   const names = [...tools].flatMap(([name, { task }]) => (task ? [`"${name}"`] : []))
   if (names.length === 0) return
   console.warn(
-    `edgemcp runs ${names.join(', ')} as any other tool: there are no tasks. ` +
+    `edgemcp runs ${names.join(', ')} without tasks, so clients wait for the result. ` +
       `Add tasks() of "edgemcp/tasks" to the plugins of serve(), export its class as in\n\nexport const { McpSession, McpTask } = worker\n\nand ${migrationFor(['McpTask'])}`,
   )
 }

@@ -12,8 +12,8 @@ export function warnOfOldDate(): void {
   if (isDone || flags?.delete_all_deletes_alarm !== false) return
   isDone = true
   const effect = flags.rpc
-    ? 'objects of ended sessions are not cleared away'
-    : 'no Durable Object has RPC, so questions, sessions and limits fail'
+    ? 'the Durable Objects of ended sessions are not deleted'
+    : 'there is no RPC to Durable Objects, so input requests, sessions and limits fail'
   console.warn(
     `edgemcp needs compatibility_date = "${oldest}" or newer in wrangler.toml: with the date of this Worker, ${effect}`,
   )

@@ -28,9 +28,9 @@ export function warnOfSharedClass(
     .map(([usual, name]) => `${usual}: ${name}`)
     .join(', ')
   console.warn(
-    `edgemcp serves "${first}" and "${name}" with one class of sessions, ${className}: session requests to the server that the class does not belong to are refused. ` +
+    `edgemcp serves "${first}" and "${name}" with one session class, ${className}, which belongs to one of them: session requests to the other fail. ` +
       `Give the second serve() the option\n\ndurableObjects: { names: { ${renamed.replace(/: (\w+)/g, ": '$1'")} } }\n\n` +
-      'add to this Worker, with what that serve() returns in the place of worker\n\n' +
+      'export its classes, where worker is the result of that serve()\n\n' +
       `export const { ${renamed} } = worker\n\nand ${migrationFor(Object.values(own))}`,
   )
 }

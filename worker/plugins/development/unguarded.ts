@@ -13,12 +13,14 @@ export function warnOfUnguarded(
   const named = (found: typeof entries) => found.map(([name]) => `"${name}"`).join(', ')
   const scoped = entries.filter(([, { scopes = [] }]) => scopes.length > 0)
   if (!auth && scoped.length > 0) {
-    console.warn(`edgemcp refuses every call of ${named(scoped)}: it has scopes, and serve() has no auth`)
+    console.warn(
+      `edgemcp refuses every call of ${named(scoped)}: scopes need auth, so pass auth to serve(), such as auth: bearer({ issuer })`,
+    )
   }
   const limited = entries.filter(([, entry]) => entry.rateLimit)
   if (!limiter && limited.length > 0) {
     console.warn(
-      `edgemcp keeps no limit of ${named(limited)}: serve(server, { plugins: [rateLimit()] }), of "edgemcp/rate-limit", does`,
+      `edgemcp ignores the rateLimit of ${named(limited)}: add rateLimit() of "edgemcp/rate-limit" to the plugins of serve()`,
     )
   }
 }

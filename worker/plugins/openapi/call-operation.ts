@@ -37,7 +37,7 @@ export async function callOperation(
   const { text, length } = await readBodyText(response.body, maxAnswerBytes)
   if (length > maxAnswerBytes) {
     throw new Error(
-      `${where} with a body of more than ${maxAnswerBytes} bytes, which openApiTools() does not read: ask for a smaller part`,
+      `${where} with a body of more than ${maxAnswerBytes} bytes, more than openApiTools() reads: ask for a smaller part`,
     )
   }
   if (response.ok) return { content: [{ type: 'text' as const, text: text || `HTTP ${response.status}` }] }
@@ -54,7 +54,7 @@ export async function callOperation(
     const value = argumentOf(argument ?? name)
     const text = Array.isArray(value) ? value.map(textOf).join(',') : textOf(value)
     // Encoded or not, it would be another path.
-    if (/^\.{0,2}$/.test(text)) throw new Error(`"${text}" cannot be a part of the path ${path}`)
+    if (/^\.{0,2}$/.test(text)) throw new Error(`"${text}" cannot be a segment of the path ${path}`)
     return encodeURIComponent(text)
   }
 }

@@ -44,14 +44,14 @@ function refuseUnplaced({ name, path, parameters, hasBody, input }: Operation): 
   for (const [argument, { in: place, name: own }] of Object.entries(parameters)) {
     if (place !== 'path' || inPath.has(own)) continue
     throw new Error(
-      `openApiTools(): the argument "${argument}" of "${name}" is sent nowhere: its path "${path}" has no {${own}}`,
+      `openApiTools(): the argument "${argument}" of "${name}" is never sent: its path "${path}" has no {${own}}`,
     )
   }
   const { properties } = input
   for (const argument of Object.keys(isObject(properties) ? properties : {})) {
     if (Object.hasOwn(parameters, argument) || inPath.has(argument) || (hasBody && argument === 'body')) continue
     throw new Error(
-      `openApiTools(): the argument "${argument}" of "${name}" is sent nowhere: give it a place in "parameters", or set hasBody for "body"`,
+      `openApiTools(): the argument "${argument}" of "${name}" is never sent: add it to "parameters", or set hasBody for "body"`,
     )
   }
 }

@@ -32,6 +32,6 @@ export function toolNames(operations: readonly Named[]): string[] {
     return (name || method).slice(0, maxCharacters - suffix.length) + suffix
   })
   const twice = names.find((name, index) => names.indexOf(name) !== index)
-  if (twice !== undefined) throw new Error(`Two operations have the name "${twice}": give one another operationId`)
+  if (twice !== undefined) throw new Error(`Two operations have the name "${twice}": change the operationId of one`)
   return names
 }

@@ -51,7 +51,7 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
   const { baseUrl, headers = {}, prefix = '', scopes } = options
   if (!isSecureUrl(baseUrl)) {
     throw new Error(
-      `openApiTools(): the baseUrl "${baseUrl}" must be an https URL, or http on this machine, as in "https://api.example/v1"`,
+      `openApiTools(): the baseUrl "${baseUrl}" must be an https URL, or http on localhost, as in "https://api.example/v1"`,
     )
   }
   const { search, hash, username, password } = new URL(baseUrl)
@@ -65,7 +65,7 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
     for (const declared of list) {
       // Anything else would change the host that gets the developer's headers.
       if (!declared.path.startsWith('/')) {
-        throw new Error(`openApiTools(): the path "${declared.path}" of "${declared.name}" must begin with "/"`)
+        throw new Error(`openApiTools(): the path "${declared.path}" of "${declared.name}" must start with "/"`)
       }
       refuseLostArguments(declared)
       const operation = withoutHeaders(declared, (name) => isReservedHeader(name) || names.has(headerKey(name)))

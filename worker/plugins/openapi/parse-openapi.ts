@@ -61,7 +61,7 @@ function readOperation(
   operation: Params,
 ): Omit<Operation, 'name'> | undefined {
   const { path, method, where, onSkipped } = source
-  if (!path.startsWith('/')) throw new Error(`${where}: a path begins with "/"`)
+  if (!path.startsWith('/')) throw new Error(`${where}: a path must start with "/"`)
   const input = new ToolInput(source)
   for (const parameter of [...listOf(shared), ...listOf(operation.parameters)]) {
     if (!input.addParameter(parameter)) return undefined

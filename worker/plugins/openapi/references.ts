@@ -20,11 +20,11 @@ export function followed(
   let found = value
   let own: Params = {}
   for (let depth = 0; isObject(found) && typeof found.$ref === 'string'; depth += 1) {
-    if (depth === 20) throw new Error(`The references of ${where} go round in a circle`)
+    if (depth === 20) throw new Error(`The references of ${where} are circular`)
     own = { ...siblings(found), ...own }
     found = targetOf(found.$ref, document, where)
   }
-  if (!isObject(found)) throw new Error(`Something of ${where} is not an object`)
+  if (!isObject(found)) throw new Error(`${where} has a member that must be an object`)
   return { ...found, ...own }
 }
 

@@ -20,7 +20,7 @@ export async function fetchSameOrigin(url: URL, init: RequestInit & { method: st
     if (!to || to.origin !== url.origin || !isSafeMethod || hop === maxRedirects) {
       const where = to ? `${to.origin}${to.pathname}` : `"${location}"`
       throw new UnfollowedRedirect(
-        `${init.method} ${url.pathname} redirects to ${where}, which is not followed: only a redirect of GET or HEAD to the same origin is`,
+        `${init.method} ${url.pathname} redirects to ${where}: openApiTools() follows only redirects of GET or HEAD to the same origin`,
       )
     }
     from = to

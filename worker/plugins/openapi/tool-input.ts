@@ -53,7 +53,7 @@ export class ToolInput {
     if (typeof name !== 'string' || (place !== 'path' && place !== 'query' && place !== 'header')) return true
     if (place === 'header' && isReservedHeader(name)) {
       const isIgnored = ignoredHeaders.has(name.toLowerCase())
-      if (!isIgnored) onSkipped(`${where} without its parameter "${name}": only this server sets that header`)
+      if (!isIgnored) onSkipped(`${where} without its parameter "${name}": only the server may set that header`)
       return true
     }
     if (place === 'path' && !namesInPath(path).includes(name)) {
@@ -124,14 +124,14 @@ export function bodyOf(
   const [type = '', json] = Object.entries(content).find(([type]) => jsonType.test(type)) ?? []
   if (!json) {
     const types = Object.keys(content).join(', ')
-    if (isRequired) onSkipped(`${where}, whose body is no JSON but ${types}`)
-    else onSkipped(`${where} without its body, which is no JSON but ${types}`)
+    if (isRequired) onSkipped(`${where}, whose body is not JSON but ${types}`)
+    else onSkipped(`${where} without its body, which is not JSON but ${types}`)
     return without
   }
   if (!isObject(json)) return undefined
   if (!canHaveBody(method)) {
-    if (isRequired) onSkipped(`${where}, whose body a request of this method cannot have`)
-    else onSkipped(`${where} without its body, which a request of this method cannot have`)
+    if (isRequired) onSkipped(`${where}, because a request of this method cannot have a body`)
+    else onSkipped(`${where} without its body, because a request of this method cannot have one`)
     return without
   }
   // Parameters such as a charset mean nothing for JSON.

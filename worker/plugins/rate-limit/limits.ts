@@ -105,7 +105,7 @@ class RateLimiter {
     const { caller, isResumed } = attempt
     const length = this.#maxArguments < Number.POSITIVE_INFINITY ? argumentsLength(attempt) : 0
     if (length > this.#maxArguments) {
-      throw new McpError('content_too_large', `The arguments of a call have at most ${this.#maxArguments} characters`)
+      throw new McpError('content_too_large', `The arguments are too long: at most ${this.#maxArguments} characters`)
     }
     const limits = this.#declared.of(server.declarations, attempt)
     const { release } = await this.#takeSlots(attempt, limits, server.declarations)

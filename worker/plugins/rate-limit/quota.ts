@@ -87,5 +87,5 @@ async function takeTogether(
     .run({ state: name, operation: 'take', args: [calls], expires: undefined })
   // `takeEach` returned them.
   if ('value' in answer) return answer.value as Full[]
-  throw new Error('thrown' in answer ? answer.thrown.message : 'The counter is gone')
+  throw new Error('thrown' in answer ? answer.thrown.message : 'Cannot count the quota: the call to McpState failed')
 }

@@ -17,7 +17,7 @@ export const limitTime =
     const abort = new AbortController()
     const { promise: late, reject } = Promise.withResolvers<never>()
     const timer = setTimeout(() => {
-      const problem = `This took longer than ${milliseconds / 1000} seconds, and was stopped`
+      const problem = `The call took longer than ${milliseconds / 1000} seconds and was stopped`
       const error = new McpError('call_interrupted', problem, { reason: 'timeout', retryable: false })
       abort.abort(error)
       // Also of a call that its client has cancelled, whose handler goes on.

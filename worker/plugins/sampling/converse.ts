@@ -74,7 +74,7 @@ export async function converse<const S extends Record<string, Schema>>(
   options?: AskOptions,
 ): Promise<ConverseResult> {
   if (!Number.isInteger(maxToolCalls) || maxToolCalls < 1) {
-    throw new Error(`converse: maxToolCalls is ${maxToolCalls}: it must be an integer of at least 1`)
+    throw new Error(`converse: maxToolCalls is ${maxToolCalls}, but must be an integer of at least 1`)
   }
   const inputs = new Map(
     Object.entries(tools).map(([name, { inputSchema }]) => [
@@ -102,7 +102,7 @@ export async function converse<const S extends Record<string, Schema>>(
       if (problem !== undefined) return toolError(`Not run: ${problem}`)
       return index < maxToolCalls
         ? ctx.once(`${key}-${turn} ${use.name} ${index}`, () => call(use, tools, inputs))
-        : toolError(`Not run: one turn may call ${maxToolCalls} tools, and this one calls ${uses.length}`)
+        : toolError(`Not run: a turn may call at most ${maxToolCalls} tools, and this turn calls ${uses.length}`)
     }
     const results = uses.map(async (read, index) => {
       const result = await resultOf(read, index)

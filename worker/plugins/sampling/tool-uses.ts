@@ -50,7 +50,7 @@ type Unchecked = Readonly<Record<'id' | 'name' | 'input', unknown>>
 function problemOf({ id, name, input }: Unchecked, count: number): string | undefined {
   if (typeof id !== 'string' || id === '')
     return `the id of this tool_use is ${preview(id)}: it must be a string that is not empty`
-  if (count > 1) return `${count} tool_use of one message have the id ${preview(id)}: each must have its own`
+  if (count > 1) return `${count} tool_use blocks of one message have the id ${preview(id)}: give each its own id`
   if (typeof name !== 'string') return `the name of this tool_use is ${preview(name)}: it must be a string`
   if (!isObject(input)) return `the input of this tool_use is ${preview(input)}: it must be an object`
   return undefined

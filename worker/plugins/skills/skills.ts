@@ -118,7 +118,7 @@ function checkSkills(list: readonly Skill[]): void {
   const isSkill = (value: Partial<Skill> | null) =>
     typeof value?.folder === 'string' && typeof value.frontmatter?.name === 'string' && Array.isArray(value.files)
   if (!Array.isArray(list) || !list.every(isSkill)) {
-    throw new Error('skills() takes the list that "npx edgemcp skills <folder> --out <file.ts>" writes')
+    throw new Error('skills() takes the list that "npx edgemcp skills <folder> --out <file.ts>" generates')
   }
   const folders = list.map(({ folder }) => folder)
   const twice = folders.find((folder, index) => folders.indexOf(folder) !== index)

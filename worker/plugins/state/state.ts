@@ -202,17 +202,17 @@ function scoped(name: string, per: Exclude<StateOwner, 'handle'>, access: StateA
       }
     case 'tenant': {
       const tenant = principal?.tenant
-      if (!tenant) throw lacks(name, 'who is signed in has no tenant: let auth say which, or use per: "user"')
+      if (!tenant) throw lacks(name, 'the principal has no tenant: let auth return one, or use per: "user"')
       return () => ({ object: object(principal.issuer, tenant), expires: undefined })
     }
   }
 }
 
 const lacks = (name: string, reason: string) =>
-  new McpError('internal_error', `The state "${name}" cannot be found: ${reason}`)
+  new McpError('internal_error', `The state "${name}" is not available: ${reason}`)
 
 const unknownHandle = (name: string) =>
-  new McpError('invalid_handle', `This handle of "${name}" is unknown or expired: get a new one`)
+  new McpError('invalid_handle', `This handle of the state "${name}" is unknown or expired: get a new one`)
 
 function keyValue(store: Store<Values>) {
   return {
@@ -227,17 +227,17 @@ function checkLife(name: string, per: unknown, ttl: unknown): void {
   const isTime = typeof ttl === 'number' && ttl > 0
   switch (per) {
     case 'session':
-      if (ttl !== undefined) throw new Error(`The state "${name}" is gone with its session: leave out ttl`)
+      if (ttl !== undefined) throw new Error(`The state "${name}" is per session and ends with it: remove ttl`)
       return
     case 'user':
     case 'tenant':
       if (!isTime) {
-        throw new Error(`The state "${name}" needs a ttl: milliseconds after its last use, or Infinity to keep it`)
+        throw new Error(`The state "${name}" needs a ttl: how long to keep it after its last use, or Infinity`)
       }
       return
     case 'handle':
       if (!isTime || ttl === Number.POSITIVE_INFINITY) {
-        throw new Error(`The state "${name}" needs a ttl: milliseconds until its handles lapse`)
+        throw new Error(`The state "${name}" needs a ttl: how long its handles are valid`)
       }
       return
     default:
@@ -250,12 +250,15 @@ function namesOf(name: string, operations: (store: Store) => object): string[] {
   // The proxy answers for every member.
   const nowhere = new Proxy({} as Store, {
     get() {
-      throw new Error(`The state "${name}" uses its store outside of an operation: there is none at start-up`)
+      throw new Error(
+        `The state "${name}" uses its store outside an operation: use it inside operations only, because it does not exist at startup`,
+      )
     },
   })
   const names = Object.keys(operations(nowhere))
   for (const reserved of ['deleteAll', 'then']) {
-    if (names.includes(reserved)) throw new Error(`The state "${name}" has an operation "${reserved}": rename it`)
+    if (names.includes(reserved))
+      throw new Error(`The state "${name}" cannot have an operation "${reserved}": rename it`)
   }
   return names
 }

@@ -90,7 +90,7 @@ export async function listen({ message, principal, ...request }: ListenRequest):
     }),
     lastFrame: eventFrame(resultText(message.id, { resultType: 'complete', _meta })),
     rejection: tooManyRequests(
-      `Too many streams of changes are open: close one, or wait ${retryAfterSeconds} seconds, then try again`,
+      `Too many subscription streams are open: close one, or wait ${retryAfterSeconds} seconds, then try again`,
       retryAfterSeconds,
       'listeners',
     ),
@@ -106,7 +106,7 @@ function topicsText(topics: readonly string[]): string {
   if (text.length <= bounds.topicBytes) return text
   throw new McpError(
     'out_of_bounds',
-    `The filter params.notifications is too large: ${text.length} bytes, at most ${bounds.topicBytes}. Use a stream for each part of it`,
+    `The filter params.notifications has ${text.length} bytes: at most ${bounds.topicBytes} are allowed. Split it over several streams`,
   )
 }
 

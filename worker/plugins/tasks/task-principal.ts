@@ -56,7 +56,7 @@ export async function principalOf(
 }
 
 const unknownEndpoint =
-  'its endpoint, whose auth has reauthorize, was not made in this isolate. Give tasks({ auth }) a reauthorize that decides ' +
+  'this isolate has not created its endpoint, whose auth has reauthorize. Give tasks({ auth }) a reauthorize that decides ' +
   'for all endpoints: principal.tenant names the tenant'
 
-const stopped = (reason: string): McpError => new McpError('forbidden', `The task may not go on: ${reason}`)
+const stopped = (reason: string): McpError => new McpError('forbidden', `The task was stopped: ${reason}`)

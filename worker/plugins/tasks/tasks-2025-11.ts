@@ -55,7 +55,7 @@ export async function callAsTask(
   const startResult = await site
     .task(name)
     .start(await site.callOf(call, environment.seals, ttl), { ...terms, after: 0, ttl }, own, {}, false)
-  if (!('task' in startResult)) throw new McpError('internal_error', 'The task did not begin')
+  if (!('task' in startResult)) throw new McpError('internal_error', 'The task did not start: call again')
   const lister = await listOf({ call, environment })
   if (lister) await site.task(lister).list({ name, taskId }, startResult.task.createdAt + ttl)
   return { task: taskOf(startResult.task) }
@@ -87,7 +87,7 @@ export async function getTask(context: MethodContext, site: Site): Promise<Resul
 export async function cancelTask(context: MethodContext, site: Site): Promise<Result> {
   const { before, task } = await orUnknownTask((await taskNamed(context, purpose, site)).cancel())
   if (before === 'working' || before === 'input_required') return taskOf(task)
-  throw new McpError('invalid_params', `The task is over: it is ${statusOf(task)}`)
+  throw new McpError('invalid_params', `The task has already ended: it is ${statusOf(task)}`)
 }
 
 export async function listTasks({ call, environment }: MethodContext, site: Site): Promise<Result> {
@@ -178,7 +178,7 @@ const cancelled = 'The task was cancelled: it has no result'
 /** What whoever still waits for answers to a task is told when it is over. */
 export function overOf({ taskId, status }: TaskView): TaskEnded | undefined {
   if (status === 'working' || status === 'input_required') return undefined
-  return [taskId, status === 'cancelled' ? cancelled : 'The task is over: ask for its result again']
+  return [taskId, status === 'cancelled' ? cancelled : 'The task has ended: request its result again']
 }
 
 export const statusNotification = (task: TaskView): Notification => ({

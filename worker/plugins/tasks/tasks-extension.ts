@@ -37,7 +37,7 @@ const declares = ({ extensions }: ClientCapabilities): boolean => extensions?.[t
 export const knowsTasks = ({ revision, capabilities }: Call): boolean => revision.stateless && declares(capabilities)
 
 export const needsTasks = (): McpError =>
-  new McpError('missing_client_capability', `This needs a client that supports ${tasksExtension}`, {
+  new McpError('missing_client_capability', `This call needs a client that supports ${tasksExtension}`, {
     requiredCapabilities: { extensions: { [tasksExtension]: {} } },
   })
 

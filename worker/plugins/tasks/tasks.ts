@@ -107,10 +107,10 @@ const siteOf = ({ object, seals }: Runtime, options: TasksOptions): Site => ({
     // Interceptors change the params again in each run.
     const params = clientParams ?? changed
     if (params.name !== changed.name) {
-      throw new Error('An interceptor cannot start a task of another tool than the client called')
+      throw new Error('An interceptor cannot start a task of another tool: keep the name that the client called')
     }
     if (JSON.stringify({ params, capabilities, client }).length > mostKept) {
-      throw new McpError('invalid_params', `The arguments of a task may have ${mostKept} characters at most`)
+      throw new McpError('invalid_params', `The arguments are too long for a task: at most ${mostKept} characters`)
     }
     const terms = options.auth
       ? storingTerms(options.auth)
@@ -176,7 +176,7 @@ const maxNotificationCharacters = 500_000
 
 const tooLargeToNotify = ({ status, tool = 'unknown' }: TaskView, length: number): Error =>
   new Error(
-    `The status "${status}" of a task of the tool "${tool}" has ${length} characters as a notification, and ${maxNotificationCharacters} is the most: clients that listen are not notified, and get it with tasks/get. Return a reference to what is large instead`,
+    `The status "${status}" of a task of the tool "${tool}" has ${length} characters as a notification, and at most ${maxNotificationCharacters} are sent: subscribed clients must poll tasks/get. Return a reference to large data instead`,
   )
 
 type Work = (context: MethodContext, site: Site) => Promise<Result>
@@ -228,9 +228,10 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
   const { scopes = [] } = tool
   if (hasExperimentalTasks(call.revision)) {
     if (options && task !== undefined) return experimental.callAsTask(context, scopes, termsOf(options, tool), site)
-    if (task !== undefined) throw new McpError('method_not_found', `The tool "${name}" is no task: call it without one`)
+    if (task !== undefined)
+      throw new McpError('method_not_found', `The tool "${name}" does not run as a task: call it without params.task`)
     if (options?.required) {
-      throw new McpError('method_not_found', `The tool "${name}" runs as a task only: call it with params.task`)
+      throw new McpError('method_not_found', `The tool "${name}" runs only as a task: call it with params.task`)
     }
     return calls.answer(context)
   }
@@ -243,7 +244,7 @@ async function call(context: MethodContext, site: Site, calls: Method): Promise<
   }
   if (!options?.required) return calls.answer(context)
   // Before there were tasks there was no code for this: the model is told.
-  return toolError(`The tool "${name}" runs as a task only, and this client knows no tasks`)
+  return toolError(`The tool "${name}" runs only as a task, and this client does not support tasks`)
 }
 
 /** `tools/list`: the experimental tasks have a word for which tools may be tasks. */

@@ -12,7 +12,9 @@ export async function interceptPart(
   const { call, environment, roundEnded } = methodContext
   const outcome = await intercept(interceptors, call, environment.signal, (params, signal) => {
     if (params.name !== call.params.name || params.uri !== call.params.uri) {
-      throw new Error('An interceptor of a mounted server cannot change what is called at an upstream')
+      throw new Error(
+        'An interceptor of a mounted server cannot call another entry of an upstream: keep the name that the client called',
+      )
     }
     const context = signal ? { ...methodContext.context, signal } : methodContext.context
     const answered = answer({ ...methodContext, context, call: { ...call, params } })

@@ -43,12 +43,12 @@ export function proxy(url: string, options: ProxyOptions = {}): Module {
   } = options
   if (!isSecureUrl(url)) {
     throw new Error(
-      `proxy("${url}"): the URL of an upstream must be https, or http on this machine, as in "https://weather.example/mcp"`,
+      `proxy("${url}"): the URL of an upstream must be https, or http on localhost, as in "https://weather.example/mcp"`,
     )
   }
   if (scopes !== undefined && typeof scopes !== 'function' && !Array.isArray(scopes)) {
     throw new Error(
-      `proxy("${url}") has the scopes ${JSON.stringify(scopes)}: write a list, as scopes: ['weather:read'], or a function`,
+      `proxy("${url}") has the scopes ${JSON.stringify(scopes)}: write a list, as in scopes: ['weather:read'], or a function`,
     )
   }
   const platform: RemotePlatform = { fetch: options.fetch ?? ((to, init) => fetch(to, init)), waitUntil }

@@ -111,7 +111,7 @@ export class Remote {
     const reasons = [...new Set(problems)].slice(0, 3).join('; ')
     return new McpError(
       'unavailable',
-      `The server at ${this.#http.host} has ${problems.length} invalid entries in ${list}, which are left out: ${reasons}`,
+      `The server at ${this.#http.host} has ${problems.length} invalid entries in ${list}, which proxy() leaves out: ${reasons}`,
     )
   }
 

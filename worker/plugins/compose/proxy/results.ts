@@ -28,10 +28,11 @@ export function resultOf(match: Match, method: string, canBeAsked: boolean, host
   if (match.kind === 'too large') {
     throw new McpError(
       'unavailable',
-      `The server at ${host} answered ${method} with more than ${maxAnswerBytes} bytes, which proxy() does not read: let it answer in parts`,
+      `The server at ${host} answered ${method} with more than ${maxAnswerBytes} bytes, more than proxy() reads: let it answer in parts`,
     )
   }
-  if (match.kind === 'none') throw new McpError('unavailable', `The server at ${host} gave no answer`)
+  if (match.kind === 'none')
+    throw new McpError('unavailable', `The server at ${host} ended its stream without a response`)
   if ('result' in match.message) return readResult(method, match.message.result, canBeAsked, host)
   const { code, message, data } = match.message.error
   throw new McpError(kindOf(code, method), message, data)

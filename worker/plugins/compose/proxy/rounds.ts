@@ -39,7 +39,7 @@ async function relay(methodContext: MethodContext, proxied: Proxied, upstream: P
     if (!inputResponses) return context.requestInput(keyed(round, inputRequests))
     more = { ...(hasRequests && { inputResponses }), ...(requestState !== undefined && { requestState }) }
   }
-  throw new McpError('unavailable', `The upstream asks for input again after ${maxRounds} rounds`)
+  throw new McpError('unavailable', `The upstream server still requests input after ${maxRounds} rounds`)
 }
 
 /** The same questions under keys that no other round has. */

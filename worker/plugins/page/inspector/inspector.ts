@@ -25,12 +25,12 @@ export function inspector(options: InspectorOptions): Plugin {
   const { auth, open }: { auth?: Auth; open?: boolean } = options // each member of the union has one of them
   if (!auth && open !== true) {
     throw new Error(
-      'inspector() without auth lets every caller call everything: pass the auth of serve(), or { open: true }',
+      'inspector() without auth lets every caller call everything: pass it the auth of serve(), or { open: true }',
     )
   }
   const handle: Route['handle'] = async (request, host) => {
     if (auth && host.auth !== auth) {
-      throw new Error('inspector({ auth }) has another auth than serve(): give both the same')
+      throw new Error('inspector({ auth }) has a different auth than serve(): pass the same value to both')
     }
     return inspectorPage(request, host, 'client')
   }
