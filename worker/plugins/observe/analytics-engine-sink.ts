@@ -4,31 +4,37 @@ import type { AuditEvent } from './audit/event.ts'
 import type { MethodEvent } from './event.ts'
 import { methodPoint } from './method-point.ts'
 
-/** A binding of `analytics_engine_datasets`. */
+/**
+ * Describes a binding of `analytics_engine_datasets`.
+ *
+ * @see https://developers.cloudflare.com/analytics/analytics-engine/get-started/
+ */
 export type Dataset = {
+  /** Writes one data point. */
   writeDataPoint(point: { indexes: string[]; blobs: string[]; doubles: number[] }): void
 }
 
-/** What is not known is the empty text. */
+/** A data point. Unknown values become empty texts. */
 export type Point = {
   readonly index: string | undefined
   readonly blobs: readonly (string | undefined)[]
   readonly doubles: readonly number[]
 }
 
-/** Bytes: all blobs of a point may have 16 KB together. */
+/** Bytes of one blob: all blobs of a point may have 16 KB together. */
 const longestBlob = 800
-/** Bytes. Longer ones are not taken. */
+/** Bytes of an index. Analytics Engine rejects longer ones. */
 const longestIndex = 96
 
 /**
- * Returns a sink of `observe()` and `audit()` that writes each event as one data point of Workers Analytics Engine. The columns of
- * a call are those of `method-point.ts`, the columns of an event of the audit those of `audit/audit-point.ts`: use a dataset for each.
+ * Creates a sink of `observe()` and `audit()` that writes each event as a data point of Workers Analytics Engine. Calls and audit events
+ * have different columns: use a dataset for each.
  *
  * @param dataset the binding, or a function that returns it. An event without a dataset is reported as an error
  * @see https://developers.cloudflare.com/analytics/analytics-engine/limits/
+ *
  * @example
- * const to = analyticsEngineSink(() => env.CALLS)
+ * const sink = analyticsEngineSink(() => env.CALLS)
  */
 export const analyticsEngineSink = mark(
   'factory',
@@ -53,7 +59,7 @@ function writePoint(dataset: Dataset | (() => Dataset | undefined), { index, blo
 const encoder = new TextEncoder()
 const decoder = new TextDecoder()
 
-/** As many whole characters as fit into so many bytes. */
+/** Cuts a text to a number of bytes, after a whole character. */
 function fitting(text = '', bytes: number): string {
   const room = new Uint8Array(bytes)
   return decoder.decode(room.subarray(0, encoder.encodeInto(text, room).written))

@@ -3,13 +3,13 @@ import type { AuditEvent } from './audit/event.ts'
 import type { MethodEvent } from './event.ts'
 
 /**
- * Returns a sink of `observe()` and `audit()` that writes each event as one line of JSON, which Workers Logs takes apart into
- * fields: `{"mcp":{…}}` for a call, `{"audit":{…}}` for an event of the audit. A failure, an error and a refusal are warnings, the rest is
- * information.
+ * Creates a sink of `observe()` and `audit()` that logs each event as one line of JSON, which Workers Logs splits into fields:
+ * `{"mcp":{…}}` for a call, `{"audit":{…}}` for an audit event. Failures, errors and refusals are warnings.
  *
  * @see https://developers.cloudflare.com/workers/observability/logs/workers-logs/
+ *
  * @example
- * const to = consoleSink()
+ * const sink = consoleSink()
  */
 export const consoleSink = mark('factory', (): ((event: MethodEvent | AuditEvent) => void) => mark('sink', write))
 

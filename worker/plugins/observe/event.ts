@@ -1,51 +1,62 @@
 import type { Implementation, Params } from '../../protocol/types.ts'
 import type { Trace } from './trace.ts'
 
-/** What became of a call. */
+/** States how a call ended. */
 export type CallOutcome =
   | { readonly type: 'answered' }
-  /** A tool failed, and the model is told why. */
+  /** A tool failed. The model receives the message. */
   | { readonly type: 'tool_error'; readonly message: string }
-  /** The client was asked: the call goes on in another round. */
+  /** The client received input requests. The call continues in another round. */
   | { readonly type: 'input_required'; readonly keys: readonly string[] }
-  /** It was taken in: what answers it is not looked at. `status`: of the HTTP response. With the option `all` only. */
+  /** A message without an observed result was received. `status` is that of the HTTP response. With the option `all` only. */
   | { readonly type: 'received'; readonly status: number }
-  /** JSON-RPC's code. */
+  /** The call ended with a JSON-RPC error, whose code is `code`. */
   | { readonly type: 'error'; readonly kind: string; readonly code: number; readonly message: string }
 
-/** Who called. What it claims besides is left out. */
+/** Identifies a caller, without its claims and credentials. */
 export type Who = {
+  /** `iss` of the token. */
   readonly issuer: string
+  /** `sub` of the token. */
   readonly subject: string
+  /** `client_id` or `azp` of the token. */
   readonly client?: string | undefined
+  /** The organization of the subject. */
   readonly tenant?: string | undefined
 }
 
-/** One round of a call of a method, or another message. It holds no credential and no result, and of arguments only what the options say. */
+/** Describes one round of a call, or another message. Contains no credential and no result, and only the arguments that the options allow. */
 export type MethodEvent = {
-  /** When it began, or was answered where it took no time worth telling: ISO 8601, UTC. */
+  /** Start of the round, or time of the response, in ISO 8601 and UTC. */
   readonly at: string
+  /** Duration in milliseconds; `undefined` for a message that is not a call. */
   readonly milliseconds: number | undefined
-  /** `response`: what a client answers to a question. */
+  /** The JSON-RPC method; `response` for an input response. */
   readonly method: string
-  /** Of the tool or prompt. */
+  /** Name of the tool or prompt. */
   readonly name: string | undefined
-  /** Of the resource. */
+  /** URI of the resource. */
   readonly uri: string | undefined
-  /** The arguments, if they are wanted, without what their schema says is secret. The text `[…]` of a tool whose schema describes none. */
+  /**
+   * Arguments of the tool, with the option `arguments`. `[…]` replaces secret members, and all arguments of a tool whose schema describes
+   * none.
+   */
   readonly arguments: Params | string | undefined
+  /** How the call ended. */
   readonly outcome: CallOutcome
-  /** A run of a task. It tells nothing when its handler falls asleep: the run that wakes it does. */
+  /** Whether the event is of a run of a task. A run that ends because its handler sleeps has no event. */
   readonly isTask: true | undefined
-  /** The revision's date, where it is said. */
+  /** The protocol version, if the message states it. */
   readonly revision: string | undefined
-  /** A mark of the session, the same for all its calls: its id lets whoever has it go on with it. */
+  /** Mark of the session, equal for all its calls. It is not the session id, which is a credential. */
   readonly session: string | undefined
+  /** The authenticated caller; `undefined` for an anonymous caller. */
   readonly principal: Who | undefined
+  /** Name and version that the client reports; not authenticated. */
   readonly client: Implementation | undefined
-  /** Of what the call is a part of, as its client says. */
+  /** The trace that the call belongs to, as the client states it. */
   readonly trace: Trace | undefined
 }
 
-/** Takes events. What it throws is logged, and changes nothing for the client. */
+/** Receives events. An error that it throws is logged, and does not change the response. */
 export type Sink = (event: MethodEvent) => void | Promise<void>

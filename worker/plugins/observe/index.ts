@@ -1,4 +1,4 @@
-/** edgemcp/observe: what is called, how long it takes, and what comes of it. */
+/** edgemcp/observe: Emit an event for each call, with its duration and outcome, and trace calls with OpenTelemetry. */
 export { analyticsEngineSink, type Dataset } from './analytics-engine-sink.ts'
 export { consoleSink } from './console-sink.ts'
 export type { CallOutcome, MethodEvent, Sink, Who } from './event.ts'

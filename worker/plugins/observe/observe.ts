@@ -14,14 +14,15 @@ import { redacted } from './redact.ts'
 import { traceOf } from './trace.ts'
 import { whoOf } from './who-of.ts'
 
+/** Configures `observe()`. */
 export type ObserveOptions = {
-  /** Where events go: one place, or several. */
+  /** Receives the events: one sink, or several. */
   sinks: Sink | readonly Sink[]
-  /** Whether events have the arguments of tools. Default: no. */
+  /** Whether events contain the arguments of tools, without members that the schema marks as `writeOnly` or as passwords. Default: false. */
   arguments?: boolean
   /**
-   * Whether messages that are not calls have events, too: handshakes, pings, log levels, subscriptions, notifications, input responses
-   * and messages that were refused before they were called. At most 50 of one request. Default: no.
+   * Whether other messages have events, too: handshakes, pings, log levels, subscriptions, notifications, input responses, and rejected
+   * messages. At most 50 per request. Default: false.
    */
   all?: boolean
 }
@@ -29,8 +30,10 @@ export type ObserveOptions = {
 const kinds: KindsOf<ObserveOptions> = { sinks: kind.sinks, arguments: kind.flag, all: kind.flag }
 
 /**
- * Emits an event for every call of a method that answers from what was declared: lists, calls, reads, completions, and those of extensions. A call
- * that needs input has an event for each of its rounds.
+ * Creates a plugin that emits an event for each call: lists, calls, reads, completions, and methods of extensions. A call that needs input
+ * has an event per round.
+ *
+ * @throws Error for an invalid option. The message names the fix
  *
  * @example
  * serve(server, { plugins: [observe({ sinks: consoleSink() })] })
@@ -75,7 +78,7 @@ export function observe(options: ObserveOptions): Plugin {
 /**
  * Reports the outcome of a step when the step has ended.
  *
- * @returns what `step` settles with
+ * @returns the outcome of `step`
  */
 export async function withOutcome(
   step: Promise<Outcome>,
@@ -95,7 +98,7 @@ export async function withOutcome(
   }
 }
 
-/** `undefined`: a task sleeps. */
+/** Returns `undefined` for a task that sleeps. */
 function outcomeOf(outcome: Outcome): CallOutcome | undefined {
   if (outcome.type === 'suspended') return undefined
   if (outcome.type === 'input_required') return { type: 'input_required', keys: Object.keys(outcome.inputRequests) }

@@ -4,15 +4,20 @@ import type { CallOutcome } from './event.ts'
 import { withOutcome } from './observe.ts'
 import { traceOf } from './trace.ts'
 
-/** What is used of the module `@opentelemetry/api`: hand it in as it is. */
+/** Describes the part of the module `@opentelemetry/api` that `openTelemetry()` uses. Pass the module itself. */
 export type OpenTelemetry = {
+  /** The empty context. */
   readonly ROOT_CONTEXT: object
+  /** Kinds of spans. */
   readonly SpanKind: { readonly SERVER: number }
+  /** Statuses of spans. */
   readonly SpanStatusCode: { readonly ERROR: number }
+  /** Reads and sets the active context. */
   readonly context: {
     active(): object
     with<T>(context: object, work: () => T): T
   }
+  /** Starts spans, and puts them into contexts. */
   readonly trace: {
     getTracer(name: string): { startSpan(name: string, options?: object, context?: object): Span }
     setSpan(context: object, span: object): object
@@ -29,16 +34,16 @@ type Span = {
 }
 
 /**
- * A span for each call, as the conventions for MCP servers have it, within the trace that the client names in `_meta` and else
- * within the active one. What handlers start is within it. A run of a task that ends because its handler sleeps has the attribute
+ * Creates a plugin that starts a span for each call, by the OpenTelemetry conventions for MCP servers. Its parent is the trace that the
+ * client states in `_meta`, or the active span. A run of a task that ends because its handler sleeps has the attribute
  * `edgemcp.task.asleep`.
  *
- * @param api the module `@opentelemetry/api`. It does nothing until a provider is registered with it
+ * @param api the module `@opentelemetry/api`. Without a registered provider, no spans are recorded
+ * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
+ *
  * @example
  * import * as api from '@opentelemetry/api'
  * serve(server, { plugins: [openTelemetry(api)] })
- *
- * @see https://opentelemetry.io/docs/specs/semconv/gen-ai/mcp/
  */
 export function openTelemetry(api: OpenTelemetry): Plugin {
   const tracer = api.trace.getTracer('edgemcp')
@@ -75,7 +80,7 @@ export function openTelemetry(api: OpenTelemetry): Plugin {
   }
 }
 
-/** Few enough to be counted by: a resource's URI is not in it. */
+/** Returns the name of the span, of low cardinality: without the URI of a resource. */
 function nameOf({ method, params }: CallInfo): string {
   return typeof params.name === 'string' ? `${method} ${params.name}` : method
 }

@@ -5,12 +5,11 @@ import type { Params } from '../../protocol/types.ts'
 const secret = '[…]'
 /** Characters of a text. */
 const longest = 200
-/** References within references. */
+/** Levels of references. */
 const deepest = 20
 
 /**
- * A copy of arguments that may be written down. What their schema says is not to be read back (`writeOnly`), or is a password (`format`),
- * is struck out, and so is what it says nothing of; long texts are cut.
+ * Copies arguments for an event. Removes values that the schema marks as `writeOnly`, as passwords, or does not describe; cuts long texts.
  *
  * @see https://json-schema.org/draft/2020-12/json-schema-validation#section-9.4
  */

@@ -1,21 +1,26 @@
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 
-/** Lower-case hexadecimal, of 16 and 8 bytes. */
+/**
+ * Identifies a trace and a span of a client. Ids are lower-case hexadecimal.
+ *
+ * @see https://www.w3.org/TR/trace-context/#traceparent-header
+ */
 export type Trace = {
+  /** Id of the trace: 16 bytes. */
   readonly traceId: string
-  /** Of the caller's span. */
+  /** Id of the caller's span: 8 bytes. */
   readonly spanId: string
+  /** Whether the caller records the trace. */
   readonly sampled: boolean
-  /** As it came. */
+  /** `tracestate`, unchanged; `undefined` without it. */
   readonly state: string | undefined
 }
 
 /**
- * The trace that a call is a part of. Anybody may claim any.
+ * Returns the trace that a call belongs to, as the client states it in `_meta`. It is not authenticated.
  *
- * @returns `undefined` when the client says nothing of it, or not in the form of the standard
- *
+ * @returns `undefined` without `traceparent`, and for one that is malformed
  * @see https://www.w3.org/TR/trace-context/#traceparent-header
  * @see https://modelcontextprotocol.io/seps/414-request-meta
  */

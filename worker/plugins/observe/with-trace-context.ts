@@ -3,17 +3,17 @@ import type { Params } from '../../protocol/types.ts'
 import type { ServedWorker } from '../../served-worker.ts'
 
 const standard = ['traceparent', 'tracestate', 'baggage']
-/** Bytes of a body that is read for it. */
+/** Bytes of a body that is parsed to add the trace. */
 const maxEntries = 1_000_000
 
 /**
- * A Worker that takes the trace of a request from its headers where its messages say nothing of one, for clients and gateways that know
- * traces of HTTP only. Others cost nothing.
+ * Wraps a Worker so that calls belong to the trace of the HTTP headers (`traceparent`) if their messages state none. For clients and
+ * gateways that trace HTTP requests. Requests without these headers pass unchanged.
+ *
+ * @see https://www.w3.org/TR/trace-context/
  *
  * @example
  * export default withTraceContext(worker)
- *
- * @see https://www.w3.org/TR/trace-context/
  */
 export const withTraceContext = (worker: ServedWorker): ServedWorker => ({
   paths: worker.paths,
@@ -33,7 +33,7 @@ async function withTrace(request: Request): Promise<Request> {
   return new Request(request, { headers: changed, body: added(text, trace) })
 }
 
-/** The messages of a body with this trace; the same text for what is no message, which is refused elsewhere. */
+/** Adds a trace to the messages of a body. A body that is not JSON is returned unchanged, and rejected later. */
 function added(text: string, trace: Params): string {
   try {
     const body: unknown = JSON.parse(text)

@@ -1,4 +1,4 @@
-/** Tells of refusals, and of calls of what takes scopes: who, what, why. Never of what was said. */
+/** `audit()`: emits events for rejected requests and for calls of entries with scopes: caller, entry, reason. Never arguments or results. */
 
 import { checkOptions, type KindsOf } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
@@ -8,21 +8,24 @@ import type { AuditEvent, Sink } from './event.ts'
 import { type Finding, findingsOf, isRefusal } from './findings.ts'
 import { sessionMark, sessionOf, type Write, writer } from './writing.ts'
 
+/** Configures `audit()`. */
 export type AuditOptions = {
-  /** Where events go: one sink or several. */
+  /** Receives the events: one sink, or several. */
   sinks: Sink | readonly Sink[]
-  /** Whether events say which address a request came from. Default true. */
+  /** Whether events contain the IP address of the client. Default: true. */
   address?: boolean
 }
 
 const kinds: KindsOf<AuditOptions> = { sinks: kind.sinks, address: kind.flag }
 
 /**
- * At most fifty events a request, each after the response. No sink can hold up a request or make it fail.
+ * Creates a plugin that emits an event for each rejected request and for each call of an entry with scopes. Emits at most 50 events per
+ * request, after the response. A sink cannot delay a request or make it fail.
+ *
+ * @throws Error for an invalid option. The message names the fix
  *
  * @example
  * serve(server, { auth, plugins: [audit({ sinks: [consoleSink(), analyticsEngineSink(() => env.AUDIT)] })] })
- * @throws Error with one sentence that names the fix
  */
 export function audit(options: AuditOptions): Plugin {
   checkOptions('audit()', options, kinds)
@@ -36,7 +39,7 @@ export function audit(options: AuditOptions): Plugin {
 
 type Settings = {
   readonly sinks: readonly Sink[]
-  /** Events have the address of the client. */
+  /** Whether events contain the IP address of the client. */
   readonly hasAddress: boolean
 }
 
@@ -76,7 +79,7 @@ async function emitEvents(
   await Promise.all(findings.map(emit))
 }
 
-/** Which messages a limit refused may be known only after a response that is no refusal has begun. */
+/** Which messages a limit rejected may be known only after a successful response has started. */
 async function findingsIn(
   incoming: IncomingRequest,
   response: Response,

@@ -1,62 +1,75 @@
 import type { ErrorKind } from '../../../protocol/errors.ts'
 
 /**
- * One refusal, or one call of something that takes scopes. What a client can put into it is at most 200 characters a text, without
- * control characters. It holds no credential, no arguments, no results and no claims.
+ * Describes one rejected request, or one call of an entry with scopes. Texts of the client are cut after 200 characters, without control
+ * characters. Contains no credential, no arguments, no results and no claims.
  */
 export type AuditEvent = {
-  /** When it was answered, or began to be: ISO 8601, UTC. */
+  /** Time at which the response started, in ISO 8601 and UTC. */
   readonly at: string
-  /** `allowed`: it was let in. What came of it is not known here. */
+  /** `refused`, or `allowed`: the call was authorized. How it ended is not recorded. */
   readonly outcome: 'refused' | 'allowed'
-  /** Of the HTTP response. */
+  /** Status of the HTTP response. */
   readonly status: number
-  /** Of what is refused. */
+  /** Reason of the rejection; `undefined` for an allowed call. */
   readonly reason: Why | undefined
-  /** `undefined`: nobody is signed in, or who it is did not get that far. */
+  /** The authenticated caller; `undefined` for an anonymous caller, and for a request that was rejected before authentication. */
   readonly principal: Who | undefined
-  /** Where the request came from: `CF-Connecting-IP`. */
+  /** IP address of the client (`CF-Connecting-IP`); `undefined` with `address: false`. */
   readonly address: string | undefined
-  /** What was asked, as far as it was read: of a refusal all messages of the request, of a call what takes scopes. */
+  /** Messages and their entries, as far as they could be read: all messages of a rejected request, or the call of an entry with scopes. */
   readonly targets: readonly AuditTarget[]
-  /** How much of the same there was besides, for which there is no room here. */
+  /** Further messages of the same kind that the event has no room for. */
   readonly omitted: number
-  /** What that takes. */
+  /** Scopes that the targets require. */
   readonly scopes: readonly string[]
+  /** Method of the HTTP request, and its path if it is a path of the endpoint. */
   readonly http: { readonly method: string; readonly path: string | undefined }
-  /** Cloudflare's number of the request: `CF-Ray`. */
+  /** Id of the request at Cloudflare: `CF-Ray`. */
   readonly request: string | undefined
-  /** The first 16 digits of the session id's SHA-256: the same for all requests of a session, and worth nothing else. */
+  /** First 16 digits of the SHA-256 of the session id: equal for all requests of a session, and no credential. */
   readonly session: string | undefined
+  /** The header `User-Agent`. */
   readonly userAgent: string | undefined
 }
 
+/** States why a request was rejected. */
 export type Why = {
   /**
-   * A row of the table of errors. Of a response that was made further in, as far as its status and its code tell; `not_found`
-   * is a URL that is served by nobody.
+   * Kind of the error. If the response was written elsewhere, the kind that matches its status and code; `not_found` for a path without a
+   * route.
    */
   readonly kind: ErrorKind | 'not_found' | 'unknown'
+  /** Message of the error. */
   readonly message: string
-  /** Which limit refused, with the kind `too_many_requests`: `rate`, `quota`, `concurrent` or `streams` of `edgemcp/rate-limit`, else `listeners` or `subscriptions`. */
+  /**
+   * Limit that was exceeded, for the kind `too_many_requests`: `rate`, `quota`, `concurrent` or `streams` of `rateLimit()`; otherwise
+   * `listeners` or `subscriptions`.
+   */
   readonly reason?: string | undefined
 }
 
+/** Identifies a caller, without its claims and credentials. */
 export type Who = {
+  /** `iss` of the token. */
   readonly issuer: string | undefined
+  /** `sub` of the token. */
   readonly subject: string | undefined
+  /** `client_id` or `azp` of the token. */
   readonly client: string | undefined
+  /** The organization of the subject. */
   readonly tenant: string | undefined
 }
 
-/** What a message is about. */
+/** Identifies the entry that a message names. */
 export type AuditTarget = {
+  /** The JSON-RPC method. */
   readonly method: string | undefined
-  /** Of a tool or prompt. */
+  /** Name of the tool or prompt. */
   readonly name?: string | undefined
-  /** Of a resource or template. */
+  /** URI of the resource, or the template. */
   readonly uri?: string | undefined
 }
 
-/** Takes an event somewhere. What it returns is waited for, after the response; what it throws is reported. */
+/** Receives audit events. Its promise is awaited after the response; its errors are reported. */
 export type Sink = (event: AuditEvent) => unknown

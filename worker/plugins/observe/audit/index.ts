@@ -1,4 +1,4 @@
-/** edgemcp/audit: who was refused, and who used what takes scopes. */
+/** edgemcp/audit: Record rejected requests, and calls of entries with scopes. */
 export { analyticsEngineSink, type Dataset } from '../analytics-engine-sink.ts'
 export { consoleSink } from '../console-sink.ts'
 export { type AuditOptions, audit } from './audit.ts'
