@@ -1,18 +1,20 @@
-/** What a server has from other servers, as `proxy()` does: as much as authorization needs to know. */
+/** Entries that a server forwards to other servers, as `proxy()` does: the part that authorization needs. */
 
-/** One thing that another server has. */
+/** Identifies an entry of an upstream server. */
 export type ForwardedEntry = {
+  /** Kind of the entry. */
   readonly kind: 'tool' | 'prompt' | 'resource'
-  /** Its name on that server, without a prefix; for a resource its URI, or the text of its template. */
+  /** Its name on the upstream server, without a prefix. For a resource, its URI or template. */
   readonly name: string
 }
 
+/** An upstream server whose entries a server offers. */
 export interface Forwarded {
   /** For errors, such as `the proxy of "https://weather.example/mcp"`. */
   readonly what: string
-  /** Goes before the names of its tools and prompts here. */
+  /** Start of the names of its tools and prompts on this server. */
   readonly prefix: string
-  /** Of everything that it has; `[]` if each entry has its own; `undefined`: not decided. */
+  /** Scopes of all its entries; `[]` if each entry has its own; `undefined`: not declared. */
   readonly scopes: readonly string[] | undefined
   scopesOf(entry: ForwardedEntry): readonly string[]
 }

@@ -1,4 +1,4 @@
-/** edgemcp/compose: servers made of others, and Workers made of several. */
+/** edgemcp/compose: Mount or proxy other MCP servers, and route requests to several Workers. */
 
 export type { ForwardedEntry } from '../../declarations/forwarded.ts'
 export { type MountOptions, mount } from './mount.ts'

@@ -17,16 +17,17 @@ import { type List, toggleKey } from '../../protocol/changes.ts'
 import { isRelay, mountUpstreams, proxiesOf } from './proxy/front.ts'
 import { withPrefix } from './with-prefix.ts'
 
+/** Configures `mount()`. */
 export type MountOptions = {
-  /** Goes before the names of its tools and prompts; URIs have their schemes. Default: nothing. */
+  /** Start of the names of the mounted tools and prompts. URIs do not change. Default: an empty text. */
   prefix?: string
 }
 
 /**
- * Another server as a part of this one: its tools, resources, prompts, extensions and experimental capabilities, as far as they are
- * declared by now, with its interceptors, which wrap only what it declares. Subscribers of this server get the changes that it announces.
+ * Adds all that another server declares so far to this one: its tools, resources, prompts, extensions, experimental capabilities and
+ * interceptors. Its interceptors wrap only its own entries, and clients of this server receive its change notifications.
  *
- * @throws Error when both declare the same, or the prefix makes no names of tools
+ * @throws Error when both servers declare the same entry, and when the prefix makes an invalid name. The message names the fix
  *
  * @example
  * server.use(mount(weather, { prefix: 'weather_' }))
@@ -75,7 +76,7 @@ export function mount(mounted: Server, options: MountOptions = {}): Module {
   }
 }
 
-/** The server that it is mounted in delivers the changes of a server, under the names that its entries have there. */
+/** Delivers the changes of a mounted server through the outer server, under the names that its entries have there. */
 function changesThrough(outer: ChangeHub, part: Declarations, prefix: string): Changes {
   const outerName = (list: List, name: string) => (list === 'resources' ? name : prefix + name)
   return {
@@ -102,7 +103,7 @@ function changesThrough(outer: ChangeHub, part: Declarations, prefix: string): C
   }
 }
 
-/** Leaves other calls alone. */
+/** Runs an interceptor only for the calls of its own server. */
 const onlyFor =
   (isOwn: (call: CallInfo) => boolean, interceptor: Interceptor): Interceptor =>
   (call, next) =>

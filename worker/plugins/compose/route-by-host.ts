@@ -3,10 +3,10 @@ import { object } from '../../declarations/option-kinds.ts'
 import { type FetchHandler, handlerOf, type WorkerOrHandler } from './workers.ts'
 
 /**
- * Routes requests to Workers by their host. Returns `undefined` for all other hosts. For `combine`.
+ * Creates a handler that routes requests to Workers by their host, and returns `undefined` for other hosts. Pass it to `combine()`.
  *
- * @param workers by host, such as `notes.example.com`; with a port, such as `localhost:8787`, for this port only
- * @throws Error for what is no host
+ * @param workers by host, such as `notes.example.com`. With a port, such as `localhost:8787`, only this port matches
+ * @throws Error for an invalid host. The message names the fix
  *
  * @example
  * export default combine(routeByHost({ 'notes.example.com': notes, 'weather.example.com': weather }), app)

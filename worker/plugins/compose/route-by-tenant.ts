@@ -5,18 +5,20 @@ import { BoundedMap } from '../../protocol/bounded-map.ts'
 import { protectedResource } from '../../protocol/well-known.ts'
 import { type FetchHandler, handlerOf, type WorkerOrHandler } from './workers.ts'
 
-/** @param path of the tenant's endpoint, for `serve`. @returns `undefined`: there is no such tenant */
+/** Returns the Worker of a tenant; `undefined` if the tenant does not exist. @param path the path of the tenant's endpoint, for `serve()` */
 export type TenantWorker = (tenant: string, path: string) => Awaitable<WorkerOrHandler | undefined>
 
-/** Tenants whose Workers are kept. The one that was asked least recently is put away first, and made again when it is asked. */
+/** Workers of tenants in memory. The least recently used one is deleted first, and created again when a request needs it. */
 const mostKept = 1000
 
 /**
- * Routes requests to a Worker of their tenant, which is made at the first request and kept. Returns `undefined` for requests that name no tenant, and for tenants
- * that do not exist. For `combine`, together with `forTenant` of `edgemcp/auth`. A tenant is named with letters, digits, `-` and `_`.
+ * Creates a handler that routes requests to the Worker of their tenant. The Worker is created at the first request, and kept in memory.
+ * Returns `undefined` for requests without a tenant, and for unknown tenants. Pass it to `combine()`, with `forTenant` of `edgemcp/auth`.
  *
- * @param pattern a host, such as `{tenant}.example.com`, or the path of an endpoint, such as `/{tenant}/mcp`
- * @throws Error for a pattern without a tenant, or with one in the last part of a path
+ * @param pattern a host, such as `{tenant}.example.com`, or the path of an endpoint, such as `/{tenant}/mcp`. A tenant has letters, digits,
+ * `-` and `_`
+ * @param workerFor returns the Worker of a tenant
+ * @throws Error for a pattern without `{tenant}`, and for one with `{tenant}` in the last part of a path
  *
  * @example
  * const tenants = routeByTenant('/{tenant}/mcp', (tenant, path) => {

@@ -9,25 +9,29 @@ import type { CallToolResult, Params, Result } from '../../protocol/types.ts'
 import type { ServedWorker } from '../../served-worker.ts'
 import { checkServed } from './workers.ts'
 
-/** Who asks. */
+/** Configures one call through a service binding. */
 export type RpcOptions = {
-  /** A bearer token, where the server wants one. */
+  /** Bearer token, for a server with `auth`. Default: none. */
   token?: string
 }
 
+/** Configures `rpcEntrypoint()`. */
 export type RpcEntrypointOptions = {
-  /** The endpoint's public URL, which is the audience of its tokens. Default: `http://localhost` with the endpoint's path. */
+  /** Public URL of the endpoint, which is the audience of its tokens. Default: `http://localhost` and the path of the endpoint. */
   url?: string
 }
 
-/** What another Worker may ask through a service binding. */
+/** Calls a server through a service binding. */
 export interface McpRpc {
-  /** Any method. @throws Error with the message of a JSON-RPC error */
+  /** Calls any method. @throws Error with the message of a JSON-RPC error */
   request(method: string, params?: Params, options?: RpcOptions): Promise<Result>
+  /** Calls a tool. @throws Error with the message of a JSON-RPC error */
   callTool(name: string, args?: Params, options?: RpcOptions): Promise<CallToolResult>
+  /** Reads a resource. @throws Error with the message of a JSON-RPC error */
   readResource(uri: string, options?: RpcOptions): Promise<Result>
 }
 
+/** Types an entrypoint with the methods of `McpRpc`. */
 export type RpcEntrypoint = new (ctx: ExecutionContext, env: Cloudflare.Env) => WorkerEntrypoint & McpRpc
 
 const { date } = newestStateless
@@ -38,7 +42,7 @@ const absoluteUrl: Kind = [
   'a URL such as "https://mcp.example.com/mcp"',
 ]
 
-/** The headers that repeat what a method of an extension, or the schema of a tool, names: the server refuses requests without. */
+/** Returns the headers that repeat what a method of an extension, or the schema of a tool, names. The server rejects requests without them. */
 function headersOfServer(declarations: Declarations, method: string, params: Params): Record<string, string> {
   const named = (declaredMethod(declarations, method) ?? callMethod(method))?.named
   const name = named && params[named]
@@ -50,12 +54,15 @@ function headersOfServer(declarations: Declarations, method: string, params: Par
 }
 
 /**
- * An entrypoint by which other Workers of the same account call a server without HTTP of their own. They are clients like
- * any other: what takes a token takes it here too. What asks is refused: there is nobody to answer.
+ * Creates an entrypoint through which other Workers of the account call a server, by a service binding. Authentication and scopes apply as
+ * over HTTP. A call that needs input fails, because the entrypoint has no user.
+ *
+ * @throws Error for an invalid argument. The message names the fix
+ * @see https://developers.cloudflare.com/workers/runtime-apis/bindings/service-bindings/rpc/
  *
  * @example
  * export const McpEntrypoint = rpcEntrypoint(worker, { url: 'https://notes.example.com/mcp' })
- * // the other Worker, whose binding NOTES has the entrypoint "McpEntrypoint"
+ * // In the other Worker, whose binding NOTES has the entrypoint "McpEntrypoint":
  * const { content } = await env.NOTES.callTool('search', { words: 'tea' })
  */
 export function rpcEntrypoint(worker: ServedWorker, endpoint: RpcEntrypointOptions = {}): RpcEntrypoint {

@@ -2,7 +2,7 @@ import type { Interceptor } from '../../declarations/interceptor.ts'
 import { isObject } from '../../protocol/jsonrpc.ts'
 import type { Params } from '../../protocol/types.ts'
 
-/** Interceptors of a mounted server, which know its own names only. */
+/** Wraps the interceptors of a mounted server so that they see its own names, without the prefix. */
 export const withPrefix = (prefix: string, interceptors: readonly Interceptor[]): Interceptor[] =>
   prefix === ''
     ? [...interceptors]

@@ -3,10 +3,10 @@ import { server } from '../../declarations/option-kinds.ts'
 import { authorizationServer, protectedResource } from '../../protocol/well-known.ts'
 import type { ServedWorker } from '../../served-worker.ts'
 
-/** Answers a request; `undefined`: the request is for another handler. */
+/** Answers a request; `undefined` passes the request to the next handler. */
 export type FetchHandler = (request: Request, env: unknown, ctx: ExecutionContext) => unknown
 
-/** Anything with a `fetch`, such as a Hono app, or a function. */
+/** Accepts an object with `fetch`, such as a Worker or a Hono app, or a function. */
 export type WorkerOrHandler = FetchHandler | { fetch: FetchHandler }
 
 type Served = Pick<ServedWorker, 'fetch' | 'paths' | 'routes'>
@@ -26,14 +26,14 @@ function checkWorker(owner: string, key: string, worker: unknown, kind: Kind): v
   checkValue(owner, key, worker, kind)
 }
 
-/** @throws Error when it is no Worker that `serve()` returned */
+/** @throws Error for a value that `serve()` did not return */
 export const checkServed = (owner: string, worker: unknown): void => checkWorker(owner, 'worker', worker, served)
 
 /**
- * The handler of a Worker that gets every request.
+ * Returns the handler of a Worker that receives every request.
  *
- * @param owner the function that took the Worker as its argument `key`
- * @throws Error when it has none
+ * @param owner the function that received the Worker as its argument `key`
+ * @throws Error for a value without a handler
  */
 export function handlerOf(owner: string, key: string, worker: WorkerOrHandler): FetchHandler {
   checkWorker(owner, key, worker, handler)
@@ -41,8 +41,10 @@ export function handlerOf(owner: string, key: string, worker: WorkerOrHandler): 
 }
 
 /**
- * Handles the requests for a server's own paths: its endpoints, what its `auth` publishes, and the paths of its plugins except `/`. Returns `undefined`
- * for all others. For itty-router, and for handlers of your own; `combine()` does this itself.
+ * Creates a handler for the paths of a server: its endpoints, the metadata of its `auth`, and the paths of its plugins except `/`. Returns
+ * `undefined` for other paths. For itty-router and your own handlers; `combine()` uses it itself.
+ *
+ * @throws Error for a value that `serve()` did not return
  *
  * @example
  * router.all('*', routeHandler(worker))
@@ -68,10 +70,10 @@ const notPublished = new Set([403, 404])
 const resourceIn = (path: string) => (path.startsWith(protectedResource) ? path.slice(protectedResource.length) : path)
 
 /**
- * Combines Workers to one. The first that has an answer answers: one that `serve()` returned for its own paths, as `routeHandler()` says, any other
- * unless it returns `undefined`. `/` goes to the first server with a page there when no other Worker answers it. A request that none answers gets 404.
+ * Combines Workers into one. The first Worker with an answer answers: a Worker of `serve()` for its own paths, any other handler unless it
+ * returns `undefined`. `/` goes to the first server with a page, if no other handler answers it. Without an answer, the response is 404.
  *
- * @throws Error for two servers at one path
+ * @throws Error for two servers at one path, and for a value without a handler
  *
  * @example
  * export default combine(notes, weather, app)

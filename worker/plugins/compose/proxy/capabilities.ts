@@ -4,10 +4,10 @@ import type { Principal } from '../../../protocol/principal.ts'
 import type { ServerCapabilities } from '../../../protocol/types.ts'
 import { type Feature, features, type Proxied } from './proxied.ts'
 
-/** Milliseconds that a client's first request waits for a server behind this one to say what it offers. */
+/** Milliseconds that the first request of a client waits for the capabilities of an upstream. */
 const timeoutMs = 5_000
 
-/** What servers behind this one offer that it does not offer itself. That they change nobody is told. */
+/** Returns the capabilities of upstreams that this server lacks. Their change notifications are not forwarded. */
 export async function upstreamCapabilities(
   declarations: Declarations,
   proxies: readonly Proxied[],

@@ -1,28 +1,32 @@
 import type { ForwardedEntry } from '../../../declarations/forwarded.ts'
 import type { Principal } from '../../../protocol/principal.ts'
 
+/** Configures `proxy()`. */
 export type ProxyOptions = {
-  /** Goes before the names of its tools and prompts. Default: nothing; what this server declares comes first. */
+  /**
+   * Start of the names of the upstream's tools and prompts. Entries of this server take precedence over equal names. Default: an empty
+   * text.
+   */
   prefix?: string
   /**
-   * Sent with each request: credentials of this server, or of whoever calls. A caller's own token is not passed on. Headers of the
-   * protocol (`Content-Type`, `Accept`, `Mcp-*`) cannot be set.
+   * Returns headers for each request to the upstream, such as credentials. The token of the caller is not forwarded. `Content-Type`,
+   * `Accept` and `Mcp-*` cannot be set. Default: none.
    */
   headers?: (principal: Principal | undefined) => Readonly<Record<string, string>>
-  /** Milliseconds that it may take for a call, without the time in which the client is asked. Default 60,000. */
+  /** Milliseconds for a call, without the time in which the client responds to input requests. Default: 60 seconds. */
   timeout?: number
-  /** Milliseconds that it may take for a whole list, at most `timeout`. Default 10,000: clients wait a minute for all upstreams. */
+  /** Milliseconds for a whole list, at most `timeout`. Default: 10 seconds, because clients wait for all upstreams together. */
   listTimeout?: number
   /**
-   * What a token must allow to use what the upstream has: all scopes of the list, or those that a function returns for one entry.
-   * `[]` is for whoever is let in. Left out, everybody may use everything, and `bearer({ requireScopesEverywhere: true })` refuses to start.
+   * Scopes that a token needs to use the entries of the upstream: all scopes of the list, or those that a function returns for an entry.
+   * `[]` admits every authenticated caller. Default: every caller; `bearer({ requireScopesEverywhere: true })` then rejects the proxy.
    */
   scopes?: readonly string[] | ((entry: ForwardedEntry) => readonly string[])
   /**
-   * Callers with equal headers share one session of the upstream, which may then mix up what they do. Default `false`: each
-   * principal has a session of its own; without a principal each session of this server has one, or each call.
+   * Lets callers with equal headers share one upstream session, in which the upstream may mix up their data. Default: false; each principal
+   * has its own, and without a principal each session of this server, or each call.
    */
   sharedSessions?: boolean
-  /** Reaches the upstream where a plain `fetch` does not, through a service binding for example. */
+  /** Sends requests to the upstream, for example through a service binding. Default: the global `fetch`. */
   fetch?: (url: string, init: RequestInit) => Promise<Response>
 }

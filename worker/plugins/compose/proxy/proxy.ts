@@ -22,12 +22,13 @@ const kinds: KindsOf<ProxyOptions> = {
 }
 
 /**
- * The tools, prompts, resources and completions of a server elsewhere, as a part of this one: listed with its own, and asked for
- * there, as far as that server says that it offers them. What it asks, whoever calls is asked, as far as it speaks 2026-07-28;
- * one that has sessions only is told that nobody can be asked.
+ * Adds the tools, prompts, resources and completions of a server elsewhere (an upstream) to this one. Lists contain them, and calls are
+ * forwarded. Input requests of the upstream reach the client if the upstream supports 2026-07-28; an upstream with sessions cannot send
+ * any.
  *
- * @param url its endpoint: https, or http on this machine
- * @throws Error for any other URL, and for scopes that are neither a list nor a function
+ * @param url the endpoint of the upstream: https, or http on this machine
+ * @throws Error for another URL, and for an invalid option. The message names the fix
+ *
  * @example
  * server.use(proxy('https://weather.example/mcp', { prefix: 'weather_', scopes: ['weather:read'] }))
  */

@@ -1,4 +1,7 @@
-/** An upstream MCP server, of which this server is a client: of the newest version where it speaks that, and else in sessions. */
+/**
+ * An upstream MCP server, of which this server is a client: without sessions if the upstream supports the newest protocol version, else in
+ * sessions.
+ */
 
 import { BoundedMap } from '../../../protocol/bounded-map.ts'
 import { errorTable, McpError } from '../../../protocol/errors.ts'
@@ -12,11 +15,11 @@ import { isTimeout, type RemotePlatform, type Sender, sessionHeaders, UpstreamHt
 import { type Match, matchResponse } from './upstream-response.ts'
 import { type UpstreamSession, UpstreamSessions } from './upstream-sessions.ts'
 
-/** On whose behalf a request is sent. */
+/** The caller that a request is sent for. */
 export type RemoteCaller = Sender & {
   /** Requests with the same key share an upstream session. */
   readonly sessionKey: string
-  /** Of the client that is asked in the end. In a session of the upstream no client can be asked. */
+  /** Capabilities of the client. In a session of the upstream, no input request can be answered. */
   readonly capabilities: ClientCapabilities
 }
 
@@ -27,7 +30,7 @@ export type RemoteCall = RemoteCaller & {
   readonly mirrored: Readonly<Record<string, string>>
 }
 
-/** What an upstream offers, and until when that counts. */
+/** The capabilities of an upstream, and until when they are cached. */
 type Description = { readonly capabilities: ServerCapabilities; readonly untilMs: number }
 
 /** How a request reaches the upstream: in a session, which the request uses and releases, or without one. */
@@ -38,14 +41,14 @@ type Answered = { readonly response: Response; readonly match: Match }
 const { date } = newestStateless
 const clientInfo = { name: 'edgemcp', version: '1' }
 const { date: newestSession } = negotiateVersion('')
-/** After this an upstream is asked again what it offers and whether it has sessions. */
+/** Milliseconds after which the capabilities and the kind of an upstream are requested again. */
 const descriptionMs = 60_000
 /** Descriptions of one upstream: one for each set of headers. */
 const maxDescriptions = 1000
-/** How long a handshake that another request has begun is waited for, and how often it is looked at. */
+/** Milliseconds to wait for a handshake of another request, and between two checks of it. */
 const handshakeMs = 10_000
 const handshakePollMs = 20
-/** The statuses of refusals that are no evidence about the versions of an upstream. */
+/** Statuses of refusals that do not reveal the protocol versions of an upstream. */
 const temporary = new Set([401, 403, 407, 408, 425, 429, 502, 503, 504])
 
 export class Remote {
@@ -56,7 +59,7 @@ export class Remote {
   readonly #descriptions = new BoundedMap<string, Description>({ maxEntries: maxDescriptions })
   /** Until then the upstream counts as one with sessions. */
   #hasSessionsUntilMs = 0
-  /** When the handshake of a session key is given up, if a request has begun one. */
+  /** By session key: when a running handshake counts as lost. */
   readonly #handshakes = new BoundedMap<string, number>({ maxEntries: maxDescriptions })
 
   /** @param url absolute */
@@ -70,14 +73,14 @@ export class Remote {
     return this.#http.url
   }
 
-  /** What the upstream offers. @throws McpError see `request` */
+  /** Returns the capabilities of the upstream. @throws McpError see `request` */
   async capabilities(caller: RemoteCaller): Promise<ServerCapabilities> {
     const { capabilities, session } = await this.#answering(caller, () => this.#connect(caller))
     if (session) this.#sessions.release(session)
     return capabilities
   }
 
-  /** @throws McpError what the upstream answered, as far as there is a kind for it; `unavailable` when it does not */
+  /** @throws McpError the error of the upstream, as far as there is a kind for it; `unavailable` without a response */
   request(call: RemoteCall): Promise<Result | InputRequired> {
     return this.#answering(call, async () => {
       const first = await this.#connect(call)
@@ -101,12 +104,12 @@ export class Remote {
     return noAnswer(this.#http.host, reason)
   }
 
-  /** For a result that the protocol does not have. */
+  /** Returns the error for a result that the protocol does not define. */
   invalidResult(method: string, reason: string): McpError {
     return invalidResult(this.#http.host, method, reason)
   }
 
-  /** For a log. @param problems of the entries that are left out, in their order */
+  /** Returns an error for the log. @param problems of the omitted entries, in their order */
   invalidEntries(list: string, problems: readonly string[]): McpError {
     const reasons = [...new Set(problems)].slice(0, 3).join('; ')
     return new McpError(
@@ -120,7 +123,7 @@ export class Remote {
     this.#sessions.retire(sessionKey)
   }
 
-  /** @throws McpError `unavailable` for any other failure, unless the caller has gone */
+  /** @throws McpError `unavailable` for any other failure, unless the caller has disconnected */
   async #answering<T>({ signal }: RemoteCaller, work: () => Promise<T>): Promise<T> {
     try {
       return await work()
@@ -166,9 +169,9 @@ export class Remote {
   }
 
   /**
-   * What an upstream without sessions offers; `undefined` for one with sessions.
+   * Returns the capabilities of an upstream without sessions; `undefined` for one with sessions.
    *
-   * @throws McpError `unavailable` when its answer leaves that open
+   * @throws McpError `unavailable` when the response leaves that open
    */
   async #discover(caller: RemoteCaller): Promise<ServerCapabilities | undefined> {
     const call = { ...caller, method: 'server/discover', params: {}, mirrored: {} }
@@ -220,8 +223,8 @@ export class Remote {
   }
 
   /**
-   * Begins the caller's session, unless another request does so: then waits for that one. A Worker must not await the promises of
-   * other requests, so it looks for the session again and again.
+   * Starts the session of the caller or, if another request already does so, waits for it. A Worker must not await promises of other
+   * requests, so it polls.
    */
   async #begin(caller: RemoteCaller): Promise<Connection> {
     const { sessionKey, signal } = caller
@@ -287,8 +290,8 @@ function newRequestId(): string {
 const descriptionKey = ({ headers }: RemoteCaller): string => JSON.stringify(headers)
 
 /**
- * Has the upstream refused the POST without a look at the request? One that has restarted answers 404 for a session that it does
- * not know, or 400 without the id of the request. One that has sessions now answers that to requests without one.
+ * Whether the upstream rejected the POST before it read the request. An upstream that has restarted answers 404 for an unknown session, or
+ * 400 without the id of the request. An upstream with sessions answers the same to requests without one.
  */
 function isRefusedUnseen({ session }: Connection, { response: { status }, match: { kind } }: Answered): boolean {
   if (session?.id === null) return false
