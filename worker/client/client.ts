@@ -13,44 +13,56 @@ import { type Target, wireTo } from './wire.ts'
 const withoutStreams =
   'This client has no stream that could be resumed: only sessions over Streamable HTTP have. Over HTTP+SSE the stream is the session, which close() ends; without sessions a lost connection cancels its call, as a signal does'
 
+/** Configures one request of a `TestClient`. */
 export type RequestOptions = {
+  /** Cancels the request when it is aborted. Default: none. */
   signal?: AbortSignal
+  /** Called for each progress notification of the request. Default: no progress token is sent. */
   onProgress?: (params: Params) => void
 }
 
+/** Speaks one protocol version with a server, as a client. `connect()` returns it. */
 export interface TestClient extends AsyncDisposable {
+  /** The protocol version, such as `2025-11-25`. */
   readonly revision: string
-  /** The session's id; `undefined` in revisions that have none. */
+  /** The session id; `undefined` in protocol versions without sessions. */
   readonly session: string | undefined
-  /** The answer to `initialize` or `server/discover`. */
+  /** The result of `initialize` or `server/discover`. */
   readonly initializeResult: Params
-  /** Every notification so far that belongs to no stream of changes, and every one that does. */
+  /** All notifications so far, in their order. */
   readonly notifications: readonly NotificationMessage[]
-  /** @throws RpcError for a JSON-RPC error or an HTTP refusal */
+  /** Sends a request and returns its result. @throws RpcError for a JSON-RPC error or an HTTP error */
   request(method: string, params?: Params, options?: RequestOptions): Promise<Params>
+  /** Calls a tool. @throws RpcError for a JSON-RPC error or an HTTP error */
   callTool(name: string, args?: Params, options?: RequestOptions): Promise<CallToolResult>
+  /** Sends a notification. */
   notify(method: string, params?: Params): Promise<void>
-  /** Starts to listen for changes, in the way of the revision. Resolves when the server listens. */
+  /** Subscribes to change notifications, in the way of the protocol version. Resolves once the server has accepted the subscription. */
   subscribe(filter: SubscriptionFilter): Promise<Subscription>
-  /** The next notification of a method that has not been taken yet. */
+  /** Waits for the next notification of a method that no earlier call has returned. */
   next(method: string): Promise<NotificationMessage>
   /**
-   * Loses the connection of every stream. Resolves when each has been resumed after its last event.
+   * Closes the connections of all streams. Resolves when each has been resumed after its last event.
    *
-   * @throws Error when there is no stream yet, or none that could be resumed
+   * @throws Error without a stream that can be resumed
    */
   dropStream(): Promise<void>
-  /** Answers of lists that nothing was asked for. */
+  /** Scripted answers that no input request has used. */
   readonly unusedAnswers: readonly UnusedAnswer[]
+  /** Closes the session and all connections. */
   close(): Promise<void>
 }
 
 /**
- * Connects a client of one revision to a server.
+ * Connects a client of one protocol version to a server.
+ *
+ * @param target the URL of a running server, a server that `startServer()` returns, or a Worker in this process
+ * @throws Error for an unknown protocol version; RpcError when the server rejects the connection
  *
  * @example
  * const client = await connect('http://127.0.0.1:8787/mcp', { revision: '2025-11-25' })
  * await client.callTool('greet', { name: 'Ada' })
+ * await client.close()
  */
 export async function connect(target: Target, options: ConnectOptions): Promise<TestClient> {
   const revision = revisionOf(options.revision)

@@ -1,41 +1,43 @@
-/** What a test client and its three ways to talk to a server share. */
+/** The types that a test client and its three transports share. */
 import type { Message, NotificationMessage, RequestMessage } from '../protocol/jsonrpc.ts'
 import type { ClientCapabilities, InputRequest, LogLevel, Params, SubscriptionFilter } from '../protocol/types.ts'
 import { RpcError } from './rpc-error.ts'
 import type { Answers } from './script.ts'
 import type { InProcessOptions, Wire } from './wire.ts'
 
+/** Configures a test client. */
 export type ConnectOptions = InProcessOptions & {
-  /** The date of a revision. */
+  /** Date of the protocol version, such as `2025-11-25`. */
   revision: string
-  /** Defaults to what the answers say. */
+  /** Capabilities that the client declares. Default: those of `answers`. */
   capabilities?: ClientCapabilities
+  /** Answers to input requests. Default: none; input requests are rejected. */
   answers?: Answers
-  /** What the client calls itself. */
+  /** Name of the client. Default: `edgemcp-testing`. */
   name?: string
-  /** Sent as a bearer token: a text, or what `tokenFor(…)` returns. */
+  /** Bearer token, or a function that makes one, such as `tokenFor(…)` returns. Default: none. */
   token?: string | Token
-  /** The least severe log line to ask for. */
+  /** Least severe level of the log messages that the client requests. Default: none are requested. */
   logLevel?: LogLevel
-  /** Use the HTTP+SSE transport: only session revisions have it. */
+  /** Uses the HTTP+SSE transport, in protocol versions with sessions. Default: false. */
   sse?: boolean
-  /** Sees every message, in the order it went by. */
+  /** Called for every message, in the order in which they were sent and received. Default: none. */
   onMessage?: Wire['onMessage']
 }
 
-/** Makes a token for a server, by the address of its endpoint. */
+/** Makes a token for the server with this URL. */
 export type Token = (resource: string) => string | Promise<string>
 
-/** What a client hears of changes. `close` ends it. */
+/** Holds a subscription to change notifications. `close()` ends it. */
 export type Subscription = { close(): Promise<void> }
 
-/** What the transports need from the client, and the other way round. */
+/** What a transport needs of its client, and the reverse. */
 export type Hub = {
   readonly wire: Wire
   readonly options: ConnectOptions
   readonly headers: Record<string, string>
   nextId(): number
-  /** Takes in a message of the server. A question is answered; the answer is handed to `respond`. */
+  /** Receives a message of the server. An input request is answered through `respond`. */
   take(message: Message, respond?: (answer: Message) => Promise<void>): void
   ask(request: InputRequest, key: string): Promise<Params>
 }
@@ -43,19 +45,19 @@ export type Hub = {
 export type Connection = {
   readonly session: string | undefined
   readonly initializeResult: Params
-  /** Sends a request; its answer comes to `hub.take`, or as a thrown RpcError. */
+  /** Sends a request. Its response goes to `hub.take`; an error is thrown as RpcError. */
   send(message: RequestMessage, signal: AbortSignal | undefined): Promise<Params>
   notify(message: NotificationMessage): Promise<void>
   subscribe(filter: SubscriptionFilter): Promise<Subscription>
-  /** Loses the connections of streams that can be resumed. Left out: there are none. */
+  /** Closes the connections of streams that can be resumed. Absent without such streams. */
   drop?(): Promise<void>
   close(): Promise<void>
 }
 
-/** Who the client says it is. */
+/** Returns the name and version of the client. */
 export const clientInfoOf = ({ name = 'edgemcp-testing' }: ConnectOptions) => ({ name, version: '1.0.0' })
 
-/** What a client can do, as its answers say. */
+/** Returns the capabilities of the client: by default those of its answers. */
 export function capabilitiesOf({ capabilities, answers = {} }: ConnectOptions): ClientCapabilities {
   return (
     capabilities ?? {
@@ -66,7 +68,7 @@ export function capabilitiesOf({ capabilities, answers = {} }: ConnectOptions): 
   )
 }
 
-/** A request with an id of its own. */
+/** Creates a request with a new id. */
 export const newRequest = (hub: Hub, method: string, params?: Params): RequestMessage => ({
   jsonrpc: '2.0',
   id: hub.nextId(),
@@ -74,7 +76,7 @@ export const newRequest = (hub: Hub, method: string, params?: Params): RequestMe
   ...(params && { params }),
 })
 
-/** Opens a session: the handshake, and the log level that the client asks for. @returns the result of `initialize` */
+/** Initializes a session, and sets the log level of the client. @returns the result of `initialize` */
 export async function initialize(hub: Hub, connection: Pick<Connection, 'send' | 'notify'>): Promise<Params> {
   const { options } = hub
   const params = {
@@ -90,7 +92,7 @@ export async function initialize(hub: Hub, connection: Pick<Connection, 'send' |
   return result
 }
 
-/** The result of a response, or its error, thrown. */
+/** Returns the result of a response. @throws RpcError for an error response */
 export function resultOf(message: Message | undefined, status: number): Params {
   if (message && 'result' in message) return message.result
   if (!message || !('error' in message)) throw new RpcError('The server did not answer', { code: 0, status })
@@ -98,7 +100,7 @@ export function resultOf(message: Message | undefined, status: number): Params {
   throw new RpcError(text, { code, status, data })
 }
 
-/** Settles when the signal aborts. */
+/** Rejects when the signal aborts. */
 export const aborted = (signal: AbortSignal | undefined): Promise<never> =>
   new Promise((_, reject) => {
     if (signal?.aborted) reject(signal.reason)

@@ -1,18 +1,23 @@
-/** What a client answers when the server asks. */
+/** The answers of a test client to input requests. */
 import type { InputRequest, Params } from '../protocol/types.ts'
 
+/** Returns the answer to an input request. @param key the key of the input request */
 type Answer = (params: Params, key: string) => unknown
 
 /**
- * Answers to what the server asks: a function, or a list of answers and functions that are used in order. A kind that is
- * left out is refused, as by a client that cannot ask it.
+ * Answers input requests by kind: a function of the params, or a list of answers and functions that are used in order. A kind without
+ * answers is rejected, and the client does not declare its capability.
  */
 export type Answers = {
+  /** Answers to `elicitation/create`, such as `{ action: 'accept', content: { sure: true } }`. Default: rejected. */
   elicit?: Answer | readonly unknown[]
+  /** Answers to `sampling/createMessage`. Default: rejected. */
   sample?: Answer | readonly unknown[]
+  /** Answers to `roots/list`, such as `{ roots: [{ uri: 'file:///home' }] }`. Default: rejected. */
   roots?: (() => unknown) | readonly unknown[]
 }
 
+/** Holds a scripted answer that no input request has used. */
 export type UnusedAnswer = { readonly kind: keyof Answers; readonly answer: unknown }
 
 const kinds: Readonly<Record<string, keyof Answers>> = {
@@ -24,7 +29,7 @@ const kinds: Readonly<Record<string, keyof Answers>> = {
 export class Script {
   readonly #answers: Answers
   readonly #used = { elicit: 0, sample: 0, roots: 0 }
-  /** Questions that came after the end of a list. The server is told too, but not who is to blame. */
+  /** Input requests after the end of a list. The server gets an error, too, but not the reason. */
   readonly #unanswered: Error[] = []
 
   constructor(answers: Answers) {
@@ -38,7 +43,7 @@ export class Script {
     })
   }
 
-  /** @throws Error that names the question, when there is no answer to it */
+  /** @throws Error that names the input request, if it has no answer */
   async answer(request: InputRequest, key: string): Promise<Params> {
     const { method } = request
     const params: Params = request.params ?? {}
@@ -50,7 +55,7 @@ export class Script {
     return (isAnswer(answer) ? await answer(params, key) : answer) as Params
   }
 
-  /** A call during which a question had no answer fails by that, whatever the server made of it. */
+  /** Rejects a call during which an input request had no answer, whatever the server returned. */
   async holds<T>(call: Promise<T>): Promise<T> {
     const outcome = await call.then(
       (value) => ({ value }),

@@ -1,24 +1,24 @@
-/** The streams of a session, as a client reads them: over as many connections as it takes. */
+/** The streams of a session, as a client reads them, over one connection after another. */
 import type { Message } from '../protocol/jsonrpc.ts'
 import { RpcError } from './rpc-error.ts'
 import { events, isEventStream, parseMessage } from './wire.ts'
 
-/** One that is read now. */
+/** A stream that is being read. */
 type Open = {
   connection: AbortController
-  /** It can be resumed. */
+  /** Whether the stream can be resumed. */
   resumable: boolean
   isClosed: boolean
-  /** Its connection was lost on purpose: whoever did it waits for the next. */
+  /** Set while its connection was closed on purpose, and the caller waits for the next one. */
   dropped: { resumed(): void; failed(problem: unknown): void } | undefined
 }
 
-/** @param after the id of the last event; `undefined`: of the stream for whatever is nobody's answer */
+/** @param after the id of the last event; `undefined`: of the stream for messages that belong to no request */
 type Connect = (after: string | undefined, signal: AbortSignal) => Promise<Response>
 
 export type Reading = {
   readonly messages: AsyncGenerator<Message>
-  /** Ends it, from this side. */
+  /** Ends the stream from this side. */
   close(): void
 }
 
@@ -32,8 +32,8 @@ export class Streams {
 
   /**
    * @param first its first response
-   * @param connection aborts the request of that
-   * @param isStanding it has no last event, and need not have a first one to be opened again
+   * @param connection aborts the request of that response
+   * @param isStanding whether the stream has no last event, and can be opened again before its first event
    */
   read(first: Response, connection: AbortController, isStanding = false): Reading {
     const open: Open = { connection, resumable: isStanding, isClosed: false, dropped: undefined }
@@ -46,9 +46,9 @@ export class Streams {
   }
 
   /**
-   * Loses the connection of every stream. Resolves when all of them have been resumed.
+   * Closes the connection of every stream. Resolves when all of them have been resumed.
    *
-   * @throws Error when there is none that could be
+   * @throws Error without a stream that can be resumed
    */
   async drop(): Promise<void> {
     const dropped = [...this.#open].filter(({ resumable, dropped }) => resumable && !dropped)

@@ -1,4 +1,4 @@
-/** Test users: a developer makes them up in the inspector, in the place of a token that an issuer has signed. */
+/** Test users: a developer enters them in the inspector instead of a token of an issuer. */
 import { decodeBase64, encodeBase64 } from '../protocol/base64.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { Params } from '../protocol/types.ts'
@@ -13,10 +13,10 @@ export type InspectorUser = {
 
 const mark = 'made-up-by-the-inspector.'
 
-/** The user as a bearer token. It is no secret, and no good anywhere but in development. */
+/** Encodes the user as a bearer token. It is not secret, and valid in development only. */
 export const inspectorUserToken = (user: InspectorUser): string => mark + encodeBase64(utf8(JSON.stringify(user)))
 
-/** `undefined` for tokens of other kinds. */
+/** Returns the user of a token; `undefined` for other tokens. */
 export function parseTestUser(token: string): InspectorUser | undefined {
   if (!token.startsWith(mark)) return undefined
   try {

@@ -1,4 +1,4 @@
-/** Messages over HTTP, as a client sees them. */
+/** HTTP requests and responses of a client, and the messages in them. */
 import { EventSourceParserStream } from 'eventsource-parser/stream'
 import type { Message } from '../protocol/jsonrpc.ts'
 import { RpcError } from './rpc-error.ts'
@@ -9,19 +9,18 @@ type Answering = Response | Promise<Response>
 type Fetching = { fetch(request: Request, env: never, ctx: never): Answering }
 
 /**
- * What a client talks to: the address of a running server's endpoint, or something that has one, such as what `startServer`
- * of `edgemcp/testing/node` resolves to; or, in this process, a Worker, its fetch handler, or a binding to it, such as
- * `exports.default`.
+ * Accepts a URL, an object with a `url` such as `startServer()` returns, or in this process a Worker, its fetch handler, or a binding such
+ * as `exports.default`.
  */
 export type Target = string | URL | { readonly url: string | URL } | ((request: Request) => Answering) | Fetching
 
-/** What is handed to a Worker in this process, beside the request. */
+/** Configures requests to a Worker in this process. */
 export type InProcessOptions = {
-  /** The address that its endpoint is asked by. Default `http://localhost/mcp`. */
+  /** URL of the endpoint. Default: `http://localhost/mcp`. */
   url?: string | URL
-  /** The bindings of a Worker that is given as `{ fetch }`. */
+  /** Bindings of the Worker. Default: none. */
   env?: unknown
-  /** Its context. Default: one without `props` whose `waitUntil` waits for nothing. */
+  /** Execution context of the Worker. Default: a context without `props`, whose `waitUntil` does not wait. */
   ctx?: unknown
 }
 
@@ -29,7 +28,7 @@ export type Wire = {
   /** The endpoint's address. */
   readonly url: URL
   send(path: string | undefined, init: RequestInit): Promise<Response>
-  /** Sees every message, in the order it went by. */
+  /** Called for every message, in the order in which they were sent and received. */
   readonly onMessage: (direction: 'sent' | 'received', message: Message) => void
 }
 
@@ -83,17 +82,17 @@ export async function bodyMessages(response: Response): Promise<Message[]> {
   }
 }
 
-/** A message of a server. It is not checked: a test looks at what it expects. */
+/** Parses a message of a server without validation: a test checks what it expects. */
 export const parseMessage = (text: string): Message => JSON.parse(text) as Message
 
 export const isEventStream = (response: Response): boolean =>
   response.headers.get('Content-Type')?.startsWith('text/event-stream') === true
 
 /**
- * The events of a stream, priming events included, until it ends.
+ * Yields the events of a stream until it ends, including priming events.
  *
- * @param signal of its request: inside one process it would not end a response that has begun
- * @param fields called for fields as the stream is parsed, also where no event with data follows
+ * @param signal of its request: inside one process, the signal does not end a response that has started
+ * @param fields called for fields while the stream is parsed, also without a following event
  */
 export async function* events(
   response: Response,

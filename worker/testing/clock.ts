@@ -1,10 +1,10 @@
-/** The clock of an isolate, and the alarms of its objects by that clock. */
+/** The clock of an isolate, and the alarms of its Durable Objects by that clock. */
 const realNow = Date.now
 
-/** Milliseconds that this isolate is ahead of the environment, whose alarms know nothing of it. */
+/** Milliseconds that this isolate is ahead of the environment, which triggers the alarms. */
 let ahead = 0
 
-/** From now on, what asks this isolate for the time can be told another. What has asked keeps what it has. */
+/** Replaces the clock of this isolate by one that can move. */
 export function takeOver(): void {
   if (Date.now !== realNow) return
   Date.now = () => realNow() + ahead
@@ -17,7 +17,7 @@ export function takeOver(): void {
 type Alarms = Pick<DurableObjectStorage, 'setAlarm' | 'getAlarm'>
 const translated = new WeakSet<object>()
 
-/** Every storage of this isolate sets its alarms by the clock of the isolate. */
+/** Makes every storage of this isolate set its alarms by the clock of the isolate. */
 export function translate(storage: DurableObjectStorage): void {
   // Storages inherit their methods.
   const all = Object.getPrototypeOf(storage) as Alarms
@@ -33,18 +33,18 @@ export function translate(storage: DurableObjectStorage): void {
   }
 }
 
-/** An object, seen from outside. */
+/** The alarm of a Durable Object, from outside. */
 export type Alarmed = {
   /** Milliseconds: when its alarm is due. */
   alarm(): Promise<number | null>
   setAlarm(time: number): Promise<void>
-  /** Runs its alarm, as if it were time. */
+  /** Runs the alarm now. */
   ring(): Promise<void>
 }
 
 const mostAlarms = 1000
 
-/** Puts the clock forward from one alarm to the next. */
+/** Moves the clock forward, from one alarm to the next. */
 export async function pass(milliseconds: number, objects: () => Promise<Alarmed[]>): Promise<void> {
   if (!(milliseconds >= 0)) throw new Error(`Time passes by milliseconds, 0 or more; not by ${milliseconds}`)
   const end = Date.now() + milliseconds

@@ -1,29 +1,44 @@
-/** An authorization server that signs whatever it is asked to, for servers whose checks are the real ones. */
+/** A fake authorization server that signs any claims. The server under test verifies its tokens as those of a real one. */
 import { exportJWK, generateKeyPair, type JSONWebKeySet, SignJWT } from 'jose'
 import type { Token } from '../client/connection.ts'
 import type { Params } from '../protocol/types.ts'
 
+/** Issues tokens for tests. `fakeIssuer()` and `startIssuer()` return it. */
 export interface FakeIssuer {
-  /** `iss` of its tokens: for `bearer({ issuer })`. */
+  /** `iss` of its tokens, for `bearer({ issuer })`. */
   readonly issuer: string
-  /** Its public keys: for `bearer({ issuer, keys })`, where nothing is to be fetched. */
+  /** Its public keys, for `bearer({ issuer, keys })` without requests. */
   readonly keys: JSONWebKeySet
   /**
-   * A token for whatever server it is sent to: `connect(server, { token: tokenFor({ sub: 'ada' }) })`. It is good for ten
-   * minutes, and the claims say what else it says: one of `iss`, `aud` or `exp` that is wrong makes a token to be refused.
+   * Returns a function that makes a token for a server: `connect(server, { token: tokenFor({ sub: 'ada' }) })`. The token expires after 10
+   * minutes. To test rejections, pass a wrong `iss`, `aud` or `exp`.
    */
   tokenFor(claims: UserClaims): Token
-  /** Its metadata and keys, as it would publish them. `undefined`: it has nothing there. */
+  /** Returns its metadata or its keys, for requests to the issuer; `undefined` for other URLs. */
   respond(url: string | URL): Response | undefined
 }
 
-/** `scope` is a text with spaces; `exp` is in seconds. */
+/**
+ * Describes the claims of a token: `sub`, `scope` as a text with spaces, `exp` in seconds, and others.
+ *
+ * @see https://www.rfc-editor.org/rfc/rfc9068#section-2.2
+ */
 export type UserClaims = Params & { sub: string; scope?: string }
 
 const keyId = 'edgemcp-testing'
 const algorithm = 'ES256'
 
-/** @param issuer its name: an https URL, or http on this machine */
+/**
+ * Creates an authorization server without an address, which signs any claims.
+ *
+ * @param issuer its identifier: an https URL, or http on this machine
+ * @see https://www.rfc-editor.org/rfc/rfc9068
+ *
+ * @example
+ * const { issuer, keys, tokenFor } = await fakeIssuer('https://issuer.example')
+ * const worker = serve(server, { auth: bearer({ issuer, keys }) })
+ * const client = await connect(worker, { revision: '2025-11-25', token: tokenFor({ sub: 'ada', scope: 'notes:read' }) })
+ */
 export async function fakeIssuer(issuer: string): Promise<FakeIssuer> {
   const { privateKey, publicKey } = await generateKeyPair(algorithm)
   const keys = { keys: [{ ...(await exportJWK(publicKey)), kid: keyId, alg: algorithm, use: 'sig' }] }

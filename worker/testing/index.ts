@@ -1,4 +1,4 @@
-/** edgemcp/testing: clients for tests, one for each revision of the protocol, and what such tests need besides. */
+/** edgemcp/testing: Test a server with a client for each protocol version, with tokens, transcripts and scripted input responses. */
 export { connect, type RequestOptions, type TestClient } from '../client/client.ts'
 export type { ConnectOptions, Subscription, Token } from '../client/connection.ts'
 export { RpcError } from '../client/rpc-error.ts'
@@ -10,5 +10,9 @@ export { type Transcript, type TranscriptOptions, transcript } from './transcrip
 
 import { revisions } from '../protocol/revisions/index.ts'
 
-/** The dates of every revision, newest first: `for (const revision of everyRevision)`. */
+/**
+ * Lists the dates of all protocol versions, newest first.
+ *
+ * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/versioning
+ */
 export const everyRevision: readonly string[] = revisions.map((revision) => revision.date)

@@ -1,40 +1,41 @@
-/** Which Durable Object keeps what: only its id says, and only the server's keys open that. */
+/** Finds the Durable Object of a session, a task or a state: only its sealed id names it, and only the keys of the server open that. */
 import { decodeBase64url } from '../protocol/base64url.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { KeyRing } from '../sealing/seal.ts'
 
-/** What an object keeps: a client's session, a task, a state that has a handle; or an object by its name. */
+/** Identifies a Durable Object: by a session (a `TestClient` is one), by a task, by a handle of a state, or by its class and name. */
 export type DurableObjectRef =
   | { readonly session: string | undefined }
   | { readonly task: string }
   | { readonly state: string; readonly handle: string }
   | { readonly object: string; readonly class: string }
 
+/** Configures `evict()`. */
 export type EvictOptions = {
-  /** Name of the exported class, if it is not `McpSession`, `McpTask` or `McpState`. */
+  /** Exported name of the class. Default: `McpSession`, `McpTask` or `McpState`. */
   class?: string
-  /** What becomes of the object's sockets. Default `hibernate`, as when it falls asleep; `close`, as when it is lost. */
+  /** Whether WebSockets of the object hibernate, as in an idle object, or close, as in a lost one. Default: `hibernate`. */
   webSockets?: 'close' | 'hibernate'
 }
 
-/** What a test can do to the server, besides asking it. */
+/** Controls the server under test: its memory and its clock. */
 export interface ServerUnderTest {
   /**
-   * Puts the object that keeps something out of memory, as the platform does whenever it likes: what was not stored is gone.
-   * Without `kept`: all of them. Waits until it has nothing to do. One that is not in memory is left alone.
+   * Evicts a Durable Object from memory, as the platform can do at any time. What it did not store is lost. Without `kept`, evicts all
+   * objects. Waits until the object is idle; an object that is not in memory does not change.
    */
   evict(kept?: DurableObjectRef, options?: EvictOptions): Promise<void>
   /**
-   * Lets time pass at once: the clock goes forward, and alarms that come due meanwhile run, each at its time. Timers do not.
+   * Moves the clock forward, and runs the alarms that become due, each at its time. Timers do not move.
    *
-   * @throws Error that says what is missing, where nothing can be done about the server's clock
+   * @throws Error when the clock of the server cannot be moved. The message names the fix
    */
   advance(milliseconds: number): Promise<void>
 }
 
 export type ObjectName = { readonly class: string; readonly name: string }
 
-/** @throws Error when it was not made by a server with these keys */
+/** @throws Error when a server with other keys made it */
 export async function objectOf(kept: DurableObjectRef, ring: KeyRing, className?: string): Promise<ObjectName> {
   if ('object' in kept) return { class: kept.class, name: kept.object }
   if ('task' in kept) {
@@ -58,8 +59,8 @@ async function nameIn(sealed: string, ring: KeyRing, kind: string): Promise<unkn
 }
 
 /**
- * What a sealed text says, whoever it was sealed for. Without its principal it cannot be told to be genuine, which is nothing
- * to a test; so it is read with the cipher below GCM, whose first block of text has the counter 2.
+ * Reads a sealed text without the principal that it is sealed for. Without the principal it cannot be authenticated, which a test does not
+ * need: AES-CTR is the cipher inside of AES-GCM, and the counter of the first block of text is 2.
  *
  * @see https://csrc.nist.gov/pubs/sp/800/38/d/final
  */

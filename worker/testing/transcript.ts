@@ -1,21 +1,26 @@
-/** What went over the wire, as a text that is the same each time. */
+/** Records the messages between client and server as a text that is the same in each run. */
 import type { Message } from '../protocol/jsonrpc.ts'
 
+/** Configures `transcript()`. */
 export type TranscriptOptions = {
-  /** What else differs from run to run: whatever matches gets the name and a number, `<order 1>`. */
+  /**
+   * Patterns of texts that vary from run to run, by name. Each match becomes the name and a number: `<order 1>`. Default: none besides
+   * UUIDs, times, tokens and sealed values.
+   */
   names?: Readonly<Record<string, RegExp>>
 }
 
+/** Records messages. `transcript()` returns it. */
 export interface Transcript {
-  /** Give this to `connect`. */
+  /** Pass it to `connect()` as `onMessage`. */
   readonly onMessage: (direction: 'sent' | 'received', message: Message) => void
-  /** Every message so far, in order: `→` was sent, `←` received. Ids, times and sealed texts have stable names. */
+  /** Returns all messages so far, one after another: `→` marks sent messages, `←` received ones. */
   toString(): string
-  /** For `assert.deepEqual` and `toEqual`: the same, one text a message. */
+  /** All messages so far, one text each. */
   readonly messages: readonly string[]
 }
 
-/** Tokens and sealed texts come before what parts of them may look like. */
+/** Tokens and sealed texts come before patterns that match a part of them. */
 const usual: Readonly<Record<string, RegExp>> = {
   token: /\beyJ[\w-]+\.[\w-]+\.[\w-]*/,
   sealed: /(?<![\w.-])[\w-]{1,64}\.[\w-]{50,}(?![\w-])/,
@@ -24,11 +29,11 @@ const usual: Readonly<Record<string, RegExp>> = {
 }
 
 /**
- * Records what clients say and hear.
+ * Creates a recorder of the messages between clients and servers. UUIDs, times, tokens and sealed values get stable names.
  *
  * @example
  * const wire = transcript()
- * await using client = await connect(server, { revision, onMessage: wire.onMessage })
+ * await using client = await connect(server, { revision: '2025-11-25', onMessage: wire.onMessage })
  * expect(`${wire}`).toMatchSnapshot()
  */
 export function transcript({ names = {} }: TranscriptOptions = {}): Transcript {
@@ -65,7 +70,7 @@ export function transcript({ names = {} }: TranscriptOptions = {}): Transcript {
 
 const width = 110
 
-/** Its id and method, or its id and what it is; and what it carries. */
+/** Formats a message: its id, its method or kind, and its content. */
 function written(message: Message): string {
   const { id } = message
   const kind = 'method' in message ? message.method : 'result' in message ? 'result' : 'error'
@@ -74,7 +79,7 @@ function written(message: Message): string {
   return Object.keys(body ?? {}).length > 0 ? `${head} ${laidOut(body, '', head.length + 3)}` : head
 }
 
-/** JSON, with a line for whatever fits into one. */
+/** Formats JSON, on one line if it fits. */
 function laidOut(value: unknown, indent: string, used = indent.length): string {
   const line = JSON.stringify(value)
   if (typeof value !== 'object' || value === null || used + line.length <= width) return line

@@ -1,6 +1,6 @@
 import type { TestHarness } from 'wrangler'
 
-/** Puts an object out of memory, if it is there. Fails when something keeps it there. */
+/** Evicts an object from memory, if it is there. @throws Error when it cannot be evicted */
 export async function evict(
   harness: TestHarness,
   className: string,

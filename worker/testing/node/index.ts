@@ -1,4 +1,4 @@
-/** edgemcp/testing/node: for tests that run in Node, beside a Worker in real workerd behind a real port. */
+/** edgemcp/testing/node: Start a Worker in workerd for tests in Node.js. */
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { resolve } from 'node:path'
@@ -9,28 +9,34 @@ import { objectOf, type ServerUnderTest } from '../objects.ts'
 import { type Advance, advancePath } from '../timed/advance.ts'
 import { evict } from './evict.ts'
 
+/** Configures `startServer()`. */
 export type StartOptions = {
-  /** The wrangler configuration of the Worker. */
+  /** Path of the wrangler configuration of the Worker. */
   config: string
-  /** One of its environments. */
+  /** Environment of the configuration. Default: none. */
   env?: string
-  /** Variables and secrets in the place of those that are configured. */
+  /** Variables that replace those of the configuration. Default: none. */
   vars?: Record<string, string>
+  /** Secrets that replace those of the configuration. Default: new `EDGEMCP_KEYS`. */
   secrets?: Record<string, string>
-  /** Where its endpoint is. Default `/mcp`. */
+  /** Path of the endpoint. Default: `/mcp`. */
   path?: string
 }
 
+/** Controls a Worker that runs in workerd. `startServer()` returns it. */
 export interface RunningServer extends ServerUnderTest, AsyncDisposable {
-  /** The address of its endpoint. */
+  /** URL of the endpoint. */
   readonly url: URL
-  /** Wrangler's, for everything else: logs, bindings, storage. */
+  /** The test harness of wrangler, for logs, bindings and storage. */
   readonly harness: TestHarness
+  /** Stops the Worker. */
   close(): Promise<void>
 }
 
 /**
- * Starts a Worker.
+ * Starts a Worker in workerd, through wrangler, on a free port.
+ *
+ * @see https://developers.cloudflare.com/workers/testing/
  *
  * @example
  * const server = await startServer({ config: 'wrangler.toml' })
@@ -80,7 +86,7 @@ export async function startServer({ config, env, vars, secrets, path = '/mcp' }:
 const withoutClock =
   'This Worker has the clock of the environment. To let time pass from outside, test one whose main exports withTestClock(main) of edgemcp/testing/timed; or run the test inside workerd, with edgemcp/testing/workers'
 
-/** As a secret has them. */
+/** Creates a key ring in the form of the secret `EDGEMCP_KEYS`. */
 function freshKeys(): string {
   const { current, keys } = mintKeyRing()
   return `${current}:${keys[current]}`
@@ -88,7 +94,7 @@ function freshKeys(): string {
 
 type Migrations = ReturnType<typeof unstable_readConfig>['migrations']
 
-/** Names of the classes of Durable Objects, as the migrations leave them. */
+/** Returns the names of the Durable Object classes after all migrations. */
 function classesOf(migrations: Migrations): string[] {
   const names = new Set<string>()
   for (const { new_classes, new_sqlite_classes, renamed_classes, deleted_classes } of migrations) {
@@ -102,7 +108,14 @@ function classesOf(migrations: Migrations): string[] {
   return [...names]
 }
 
-/** A fake issuer at an address of this machine: configure the server under test with its `issuer`. */
+/**
+ * Starts a fake issuer on a free port of this machine. Configure the server under test with its `issuer`.
+ *
+ * @example
+ * const { issuer, tokenFor, close } = await startIssuer()
+ * const server = await startServer({ config: 'wrangler.toml', vars: { ISSUER: issuer } })
+ * const client = await connect(server, { revision: '2025-11-25', token: tokenFor({ sub: 'ada', scope: 'notes:read' }) })
+ */
 export async function startIssuer(): Promise<FakeIssuer & { close(): Promise<void> } & AsyncDisposable> {
   let issuer: FakeIssuer | undefined
   const httpServer = createServer(async ({ url = '/', headers }, answer) => {

@@ -1,4 +1,4 @@
-/** edgemcp/testing/timed: a Worker whose clock a test can put forward from outside. Not for deployments: anybody could. */
+/** edgemcp/testing/timed: Wrap a Worker so that a test in Node.js can move its clock. Never deploy it. */
 import { DurableObject, exports } from 'cloudflare:workers'
 import { messageOf } from '../../protocol/errors.ts'
 import { type Alarmed, pass, takeOver, translate } from '../clock.ts'
@@ -8,11 +8,14 @@ type Fetching = { fetch?(request: Request, env: never, ctx: never): Response | P
 type ObjectClass = new (ctx: DurableObjectState, env: never) => DurableObject<never>
 
 /**
- * The same Worker, with a clock of its own and a way to put it forward.
+ * Wraps a Worker so that `server.advance()` of a test can move its clock.
  *
- * @throws Error in a deployment
- * @param main everything that the Worker's module exports: `import * as main from './index.ts'`
+ * @param main all exports of the module of the Worker: `import * as main from './index.ts'`
+ * @throws Error in a deployment, because every client could move the clock, and for exports without a default object
+ *
  * @example
+ * import * as main from './index.ts'
+ *
  * const worker = withTestClock(main)
  * export default worker.default
  * export const { McpSession } = worker
@@ -46,7 +49,7 @@ export function withTestClock<M extends { default: object }>(main: M): M {
 const isObject = (exported: unknown): exported is ObjectClass =>
   typeof exported === 'function' && exported.prototype instanceof DurableObject
 
-/** What `advance` asks of each object. */
+/** Adds the methods that `advance` calls to a Durable Object class. */
 const alarming = (Plain: ObjectClass): ObjectClass =>
   class extends Plain {
     constructor(ctx: DurableObjectState, env: never) {

@@ -1,4 +1,4 @@
-/** edgemcp/testing/workers: for tests that run inside workerd, with `@cloudflare/vitest-plugin`. */
+/** edgemcp/testing/workers: Test a Worker inside workerd, with `@cloudflare/vitest-plugin`. */
 import { evictAllDurableObjects, evictDurableObject, runDurableObjectAlarm, runInDurableObject } from 'cloudflare:test'
 import { env, exports } from 'cloudflare:workers'
 import { type KeyRing, parseKeyRing } from '../../sealing/seal.ts'
@@ -23,7 +23,11 @@ takeOver()
 const objects = new Set<string>()
 watchNamespaces()
 
-/** The Worker that vitest.config.ts names: `connect(server, …)`. */
+/**
+ * Controls the Worker of your Vitest configuration. Pass it to `connect()`, and import it in every test file that moves the clock.
+ *
+ * @see https://developers.cloudflare.com/workers/testing/vitest-integration/
+ */
 export const server: ServerUnderTest & { fetch(request: Request): Promise<Response> } = {
   fetch: (request) => worker.default.fetch(request),
 
@@ -43,10 +47,14 @@ export const server: ServerUnderTest & { fetch(request: Request): Promise<Respon
 }
 
 /**
- * A fake issuer whose metadata and keys this Worker finds where it looks for them: its `fetch` is asked for nothing else. Until
- * it is disposed of.
+ * Starts a fake issuer, which answers requests of this Worker to the issuer until it is disposed.
  *
- * @param issuer as the server's configuration names it
+ * @param issuer the issuer in the configuration of the server
+ *
+ * @example
+ * using issuer = await startIssuer('https://issuer.example')
+ * const token = issuer.tokenFor({ sub: 'ada', scope: 'notes:read' })
+ * await using client = await connect(server, { revision: '2025-11-25', token })
  */
 export async function startIssuer(issuer: string): Promise<FakeIssuer & Disposable> {
   const made = await fakeIssuer(issuer)
@@ -64,7 +72,7 @@ export async function startIssuer(issuer: string): Promise<FakeIssuer & Disposab
   }
 }
 
-/** What answers RPC has every property that it is asked for itself. */
+/** Whether an export is a Durable Object namespace. An RPC stub has every property. */
 function isNamespace(exported: object): boolean {
   const level = Object.getPrototypeOf(exported)
   return level !== null && (Object.hasOwn(level, 'idFromString') || isNamespace(level))
@@ -90,7 +98,7 @@ async function keyRing(): Promise<KeyRing> {
   return { current: '', keys: Object.assign({}, ...rings.map(({ keys }) => keys)) }
 }
 
-/** Whoever reaches for an object tells of it: the runtime lists those of bindings only. */
+/** Records each object that is accessed: the runtime lists those of bindings only. */
 function watchNamespaces(): void {
   let level: object | null = Object.values(namespaces)[0] ?? null
   for (; level; level = Object.getPrototypeOf(level)) {
