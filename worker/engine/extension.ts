@@ -7,16 +7,18 @@ import type { Module } from '../declarations/server.ts'
 import type { Params, Result } from '../protocol/types.ts'
 import type { Method } from './methods/method.ts'
 
-/** Answers a method. @throws McpError for a JSON-RPC error */
+/** Answers a method of an extension. @throws McpError to answer with an error */
 export type ExtensionHandler = (params: Params, ctx: Context) => Awaitable<Result>
 
+/** Configures an extension. */
 export type Extension = {
   /** Its settings in `capabilities.extensions`. Default: `{}`. */
   settings?: Params
+  /** Handlers of its methods, by name. Default: none. */
   methods?: Readonly<Record<string, ExtensionHandler>>
   /** The member of `params` that the header `Mcp-Name` repeats, by method. Default: none. */
   named?: Readonly<Record<string, string>>
-  /** What a token must allow to call any of the methods. `[]`: nothing more than to be signed in. Default: nothing. */
+  /** Scopes that a token needs to call its methods; `[]` admits every authenticated caller. Default: none. */
   scopes?: readonly string[]
 }
 
@@ -46,13 +48,14 @@ const kinds: KindsOf<Extension> = {
 }
 
 /**
- * An extension, to plug in: `server.use(extension('com.example/weather', { methods: { 'weather/now': … } }))`. Its methods are
- * served to clients of every revision.
+ * Creates an extension of MCP, as a module for `server.use`. Clients of every protocol version can call its methods.
  *
- * @param name a prefix that is yours, a slash, and what it is
- * @throws Error when the name has no prefix
- *
+ * @param name a prefix that you own, a slash, and a name: `com.example/weather`
+ * @throws Error for a name without a prefix, a method that the server answers itself, and an invalid option. The message names the fix
  * @see https://modelcontextprotocol.io/seps/2133-extensions
+ *
+ * @example
+ * server.use(extension('com.example/weather', { methods: { 'weather/now': ({ city }) => ({ city, celsius: 21 }) } }))
  */
 export function extension(name: string, options: Extension): Module {
   checkOptions('extension()', options, kinds)

@@ -1,6 +1,5 @@
 /**
- * The checker for plain JSON Schemas, for servers that use them: `createServer({ …, jsonSchema })`. Servers that bring
- * another schema library need not carry it.
+ * edgemcp/json-schema: Validate plain JSON Schemas. Servers that use another schema library do not need it.
  *
  * @see https://json-schema.org/draft/2020-12
  */
@@ -9,13 +8,20 @@ import { isObject } from '../../protocol/jsonrpc.ts'
 import type { JsonSchemaReader } from '../schema.ts'
 import { compile } from './compile.ts'
 
-/** The dialects whose keywords are checked. */
+/** Dialects whose keywords are checked. */
 const dialects = /^https?:\/\/json-schema\.org\/(draft\/2020-12|draft\/2019-09|draft-07)\/schema#?$/
 
 /**
- * Reads a plain JSON Schema, of 2020-12 unless it says otherwise.
+ * Compiles plain JSON Schemas: pass it to `createServer`. The default dialect is 2020-12; 2019-09 and draft-07 are accepted.
  *
- * @throws Error with one sentence when it is of another dialect, makes no sense, or refers to what is not in it
+ * @throws Error for another dialect, an invalid schema, and a reference without a target
+ * @see https://json-schema.org/draft/2020-12
+ *
+ * @example
+ * import { createServer } from 'edgemcp'
+ * const plain = createServer({ name: 'hello', version: '1.0.0', jsonSchema })
+ * plain.tool('greet', { description: 'Greet a person', inputSchema: { type: 'object', properties: { name: { type: 'string' } } } },
+ *   ({ name }) => `Hello, ${name}!`)
  */
 export const jsonSchema: JsonSchemaReader = (schema, owner) => {
   if (!isObject(schema)) throw new Error(`The ${owner} must be a Standard Schema or a JSON Schema object`)

@@ -5,27 +5,30 @@ import type { Module } from '../../declarations/server.ts'
 import { extension } from '../../engine/extension.ts'
 import type { Meta } from '../../protocol/types.ts'
 
+/** Describes an app and its document. */
 export type AppOptions = {
-  /** What it shows, for people who choose among apps. */
+  /** Explains what the app shows. */
   description: string
-  /** Default: its URI. */
+  /** Name of its resource. Default: its URI. */
   name?: string
+  /** Name for users. Default: none. */
   title?: string
-  /** The document, whole: HTML5. A function is called whenever it is read. */
+  /** The whole document, HTML5, or a function that returns it for each read. */
   html: string | (() => Awaitable<string>)
-  /** Where the view may go besides itself, as origins. Default: nowhere. */
+  /** Origins that the document may use, by directive. Default: none. */
   csp?: {
     readonly connectDomains?: readonly string[]
     readonly resourceDomains?: readonly string[]
     readonly frameDomains?: readonly string[]
     readonly baseUriDomains?: readonly string[]
   }
-  /** What the view may ask its host for: `{ clipboardWrite: {} }`. */
+  /** Browser features that the document may request of its host: `{ clipboardWrite: {} }`. Default: none. */
   permissions?: Partial<Record<'camera' | 'microphone' | 'geolocation' | 'clipboardWrite', Record<string, never>>>
-  /** An origin of its own, in the host's words. */
+  /** Origin under which the host shows the document; its form depends on the host. Default: the host decides. */
   domain?: string
+  /** Whether the host should draw a border around the document. Default: the host decides. */
   prefersBorder?: boolean
-  /** What a token must allow to read the view. `[]`: nothing more than to be signed in. Default: nothing. */
+  /** Scopes that a token needs to read the document; `[]` admits every authenticated caller. Default: none. */
   scopes?: readonly string[]
 }
 
@@ -46,10 +49,10 @@ const kinds: KindsOf<AppOptions> = {
   scopes: kind.strings,
 }
 
-/** An app: to plug in, and to show what tools return. */
+/** Registers the document of an app, as a module for `server.use`, and describes it to tools. */
 export type App = Module & {
   /**
-   * What a tool says to be shown by it: `_meta: chart.toolMeta()`.
+   * Returns the `_meta` of a tool whose results the app shows.
    *
    * @param visibility who calls the tool. Default: the model and the app
    */
@@ -57,16 +60,16 @@ export type App = Module & {
 }
 
 /**
- * An interface that hosts draw for what tools return. Clients that draw none get the tool's content as ever.
+ * Creates an app: an HTML document in which hosts show the results of tools. Clients without support for apps get the content of the tool.
+ *
+ * @param uri a URI that starts with `ui://`
+ * @throws Error for another URI, or an invalid option. The message names the fix
+ * @see https://modelcontextprotocol.io/seps/1865-mcp-apps-interactive-user-interfaces-for-mcp
  *
  * @example
  * const chart = app('ui://chart', { description: 'Draws a chart', html })
  * server.use(chart)
  * server.tool('sales', { description: 'Sales by month', outputSchema: Sales, _meta: chart.toolMeta() }, sales)
- *
- * @throws Error when its URI does not begin with `ui://`
- *
- * @see https://modelcontextprotocol.io/seps/1865-mcp-apps-interactive-user-interfaces-for-mcp
  */
 export function app(uri: `ui://${string}`, options: AppOptions): App {
   checkOptions('app()', options, kinds)

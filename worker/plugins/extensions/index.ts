@@ -1,2 +1,2 @@
-/** edgemcp/extensions: what a server offers besides the protocol itself. */
+/** edgemcp/extensions: Add methods of your own to a server, as an extension of MCP. */
 export { type Extension, type ExtensionHandler, extension } from '../../engine/extension.ts'

@@ -1,4 +1,4 @@
-/** edgemcp/openapi: the operations of an HTTP API as tools. */
+/** edgemcp/openapi: Call the operations of an HTTP API as tools. */
 
 export { type OpenApiToolsOptions, openApiTools } from './openapi-tools.ts'
 export type { Operation } from './operation-type.ts'

@@ -1,23 +1,23 @@
 import { hash } from '../../protocol/hash.ts'
 
-/** Characters that the name of a tool may have. */
+/** Characters of the name of a tool. */
 const maxCharacters = 128
 
-/** The letters, digits, `.` and `-` of a text, and `_` for all others; empty when it has none. */
+/** Replaces all but letters, digits, `.` and `-` by `_`. Returns an empty text if nothing remains. */
 export const asciiName = (text: unknown): string =>
   String(text)
     .replace(/[^\w.-]+/g, '_')
     .replace(/^_+|_+$/g, '')
     .slice(0, maxCharacters)
 
-/** An operation, as far as its name depends on it. */
+/** The part of an operation that its name depends on. */
 export type Named = { readonly operationId: unknown; readonly method: string; readonly path: string }
 
 /**
- * Names for tools, one for each operation, in their order: its `operationId`, or its method and path. An id that a tool cannot have
- * as it is, and whose name would be empty or that of another one, gets a hash of the id, which does not depend on the others.
+ * Returns a name for each operation, in their order: its `operationId`, or its method and path. If the id is not a valid name, and the name
+ * made of it would be empty or equal to another, a hash of the id is appended, which does not depend on the other operations.
  *
- * @throws Error when two operations have one id
+ * @throws Error when two operations have the same id
  */
 export function toolNames(operations: readonly Named[]): string[] {
   const ids = operations.map(({ operationId, method, path }) => {

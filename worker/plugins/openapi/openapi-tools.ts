@@ -12,19 +12,23 @@ import { headerKey, isReservedHeader } from './reserved-headers.ts'
 
 type HeaderValue = string | undefined
 
+/** Configures `openApiTools()`. */
 export type OpenApiToolsOptions = {
-  /** The address of the API, to which paths are added: https, or http on this machine. */
+  /** URL of the API, which paths are appended to: https, or http on this machine, without query and credentials. */
   baseUrl: string
   /**
-   * Sent with each request, such as credentials. A caller's own token is not passed on. They win over what the model sets: a header
-   * that is named here is no argument at all; of a function, whose names nobody knows before, the value wins.
+   * Headers of each request, such as credentials, or functions that return them. The token of the caller is not forwarded. They override
+   * arguments of the model: a header that is named here is not an argument. Default: none.
    */
   headers?:
     | Readonly<Record<string, HeaderValue | ((principal: Principal | undefined) => HeaderValue)>>
     | ((principal: Principal | undefined) => Readonly<Record<string, HeaderValue>>)
-  /** Goes before the names of its tools. Default: nothing. */
+  /** Start of the names of the tools. Default: an empty text. */
   prefix?: string
-  /** What a token must allow to call an operation: all scopes of the list, or those that a function returns for it. */
+  /**
+   * Scopes that a token needs to call an operation: all scopes of the list, or those that a function returns for the operation. Default:
+   * none.
+   */
   scopes?: readonly string[] | ((operation: Operation) => readonly string[])
 }
 
@@ -37,10 +41,13 @@ const kinds: KindsOf<OpenApiToolsOptions> = {
 }
 
 /**
- * Operations of an HTTP API as tools. The server needs the checker for plain JSON Schemas, of `edgemcp/json-schema`.
+ * Creates a tool for each operation of an HTTP API, as a module for `server.use`. The server needs the option `jsonSchema` of
+ * `edgemcp/json-schema`.
  *
- * @param list of `parseOpenApi`, or written by `npx edgemcp openapi`
- * @throws Error when `baseUrl` is neither https nor http on this machine
+ * @param list the operations that `parseOpenApi` returns, or that `npx edgemcp openapi` writes
+ * @throws Error for an invalid `baseUrl`, an invalid option, and a path that does not start with "/". The message names the fix
+ * @see https://spec.openapis.org/oas/v3.1.1.html
+ *
  * @example
  * import pets from './pets.json'
  * server.use(openApiTools(parseOpenApi(pets), { baseUrl: 'https://api.example/v1', scopes: ['pets'] }))
@@ -84,7 +91,7 @@ export function openApiTools(list: readonly Operation[], options: OpenApiToolsOp
   }
 }
 
-/** The operation without the arguments that would set a header which the model must not set. */
+/** Removes the arguments of an operation that would set a header which the model must not set. */
 function withoutHeaders(operation: Operation, isTaken: (name: string) => boolean): Operation {
   const { parameters, input } = operation
   const taken = new Set(

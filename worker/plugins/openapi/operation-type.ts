@@ -2,38 +2,42 @@ import type { JsonSchema, ToolAnnotations } from '../../protocol/types.ts'
 
 export type OperationParameter = Operation['parameters'][string]
 
-/** Are these one parameter? Case means nothing in the name of a header. */
+/** Whether two parameters are the same. Names of headers ignore case. */
 export const isSamePlace = (one: OperationParameter, other: OperationParameter): boolean =>
   one.in === other.in &&
   (one.name === other.name || (one.in === 'header' && one.name.toLowerCase() === other.name.toLowerCase()))
 
-/** `fetch` sends no body with GET and HEAD. */
+/** Whether `fetch` sends a body with a method. */
 export const canHaveBody = (method: string): boolean => !/^(?:get|head)$/i.test(method)
 
-/** One operation of an API, as `parseOpenApi` finds it. JSON. */
+/** Describes one operation of an API, as `parseOpenApi` returns it. It is JSON. */
 export type Operation = {
-  /** Of the tool. */
+  /** Name of the tool. */
   readonly name: string
+  /** Description of the tool. */
   readonly description: string
+  /** The HTTP method, in upper case. */
   readonly method: string
-  /** With its parameters in braces. */
+  /** The path, with its parameters in braces. */
   readonly path: string
-  /** Where each argument goes, by its name: its name there, and how. */
+  /** The place of each argument in the request, by argument: its kind, its name there, and its format. */
   readonly parameters: Readonly<
     Record<
       string,
       {
         in: 'path' | 'query' | 'header'
         name: string
-        /** Stands between the entries of a list in a query. Default: each entry is a parameter of its own. */
+        /** Separator of the entries of a list in a query. Default: each entry is a parameter of its own. */
         separator?: ',' | ' ' | '|'
       }
     >
   >
-  /** The argument `body` is sent as JSON. */
+  /** Whether the argument `body` is sent as JSON. */
   readonly hasBody: boolean
-  /** The media type of that JSON. Default: `application/json`. */
+  /** Media type of that JSON. Default: `application/json`. */
   readonly bodyType?: string
+  /** The schema of the arguments. */
   readonly input: JsonSchema
+  /** Hints about side effects, from the HTTP method. */
   readonly annotations: ToolAnnotations
 }

@@ -1,5 +1,5 @@
 /**
- * What an OpenAPI document says of its operations, as what tools need.
+ * Reads the operations of an OpenAPI document.
  *
  * @see https://spec.openapis.org/oas/v3.1.1.html
  */
@@ -14,18 +14,23 @@ import { bodyOf, type OperationSource, ToolInput } from './tool-input.ts'
 
 const methods = ['get', 'put', 'post', 'delete', 'patch', 'head', 'options'] as const
 
+/** Configures `parseOpenApi()`. */
 export type ParseOpenApiOptions = {
-  /** Hears, in one sentence each, what of the document no tool has. */
+  /** Receives a sentence for each part of the document that has no tool. Default: they are skipped silently. */
   onSkipped?: (sentence: string) => void
 }
 
 /**
- * The operations of a document, in its order. Parameters in cookies are left out, headers that a model must
- * not set, and operations whose body is no JSON.
- * `npx edgemcp openapi` does the same before a Worker is built, which then carries the operations alone.
+ * Reads the operations of an OpenAPI document, in its order. Skips parameters in cookies, headers that a model must not set, and operations
+ * whose body is not JSON. `npx edgemcp openapi` does the same at build time, so that the Worker contains only the operations.
  *
- * @param document OpenAPI 3.0 or 3.1, whole: references within it are followed, others are not
- * @throws Error with one sentence that names what is wrong, and where
+ * @param document OpenAPI 3.0 or 3.1, complete: only references inside the document are resolved
+ * @throws Error for an invalid document. The message names the problem and its place
+ * @see https://spec.openapis.org/oas/v3.1.1.html
+ *
+ * @example
+ * import pets from './pets.json'
+ * const operations = parseOpenApi(pets, { onSkipped: (sentence) => console.warn(sentence) })
  */
 export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {}): Operation[] {
   checkOptions('parseOpenApi()', options, { onSkipped: fn })
@@ -52,8 +57,8 @@ export function parseOpenApi(document: unknown, options: ParseOpenApiOptions = {
  * Reads one operation.
  *
  * @param shared the parameters of all operations of its path
- * @returns `undefined` for one that a tool cannot call, which is reported
- * @throws Error for a path that does not begin with "/", and for a reference that leads nowhere
+ * @returns `undefined` for an operation that a tool cannot call, which is reported
+ * @throws Error for a path that does not start with "/", and for a reference without a target
  */
 function readOperation(
   source: OperationSource,

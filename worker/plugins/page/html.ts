@@ -1,4 +1,4 @@
-/** Text that is markup already. Only the tag `html` makes it. */
+/** Markup. Only the tag `html` creates it. */
 export class Html {
   readonly text: string
 
@@ -8,8 +8,8 @@ export class Html {
 }
 
 /**
- * Markup with values in it. Every value is escaped, for text and for quoted attributes, unless it is markup itself;
- * lists are put one after another, and `undefined` and `false` leave nothing.
+ * Creates markup with values in it. Escapes every value for text and quoted attributes, unless the value is markup. Concatenates lists;
+ * `undefined` and `false` become empty texts.
  */
 export const html = (markup: TemplateStringsArray, ...values: unknown[]): Html =>
   new Html(String.raw({ raw: markup }, ...values.map(written)))

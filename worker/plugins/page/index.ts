@@ -1,9 +1,10 @@
-/** edgemcp/page: what a person sees who opens the server's address in a browser. */
+/** edgemcp/page: Serve a page at `/` that explains to people how to connect. */
 import type { Plugin } from '../../plugin.ts'
 import { writePage } from './page.ts'
 
 /**
- * A page at `/` for people: how to connect, and what everyone may see of what there is. It works without its script, and loads nothing.
+ * Creates a plugin that serves a page at `/` for people: how to connect, and the entries that every caller sees. It works without scripts,
+ * and loads nothing from elsewhere.
  *
  * @example
  * serve(server, { plugins: [page()] })

@@ -1,4 +1,4 @@
-/** The page at `/`: what a person sees who opens the server's address in a browser. */
+/** The page at `/`, for people who open the address of the server in a browser. */
 
 import type { AccessOptions } from '../../declarations/caller.ts'
 import type { Declarations } from '../../declarations/declarations.ts'
@@ -12,7 +12,7 @@ import { Html, html } from './html.ts'
 import { htmlResponse } from './html-response.ts'
 import { sourceHash } from './source-hash.ts'
 
-/** How to connect, and what everyone may see of what there is. It works without its script, and loads nothing. */
+/** Responds with the page: how to connect and, without `auth`, the entries that every caller sees. */
 export async function writePage(request: Request, host: ServerInfo): Promise<Response> {
   const [styleHash, scriptHash, page] = await Promise.all([sourceHash(style), sourceHash(script), write(request, host)])
   return htmlResponse(request, page, [`style-src ${styleHash}`, `script-src ${scriptHash}`, 'img-src data:'])

@@ -1,5 +1,5 @@
 /**
- * The loop of a model that calls tools: ask it, do what it wants done, tell it what came of it, ask again.
+ * A loop in which the client's model calls tools: request a message, run the tools that it calls, send their results, repeat.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#multi-turn-tool-loop
  */
@@ -17,46 +17,60 @@ import {
 import type { CallToolResult, SamplingMessage, ToolItem } from '../../protocol/types.ts'
 import { type ReadToolUse, readToolUses, type ToolUse } from './tool-uses.ts'
 
-/** What a model may call while it thinks. */
+/** Defines a tool for the client's model. */
 export type ModelTool<S extends Schema = Schema> = {
-  /** Models choose tools by it. */
+  /** Explains to the model what the tool does. */
   description: string
+  /** The schema of the arguments, an object. */
   inputSchema: S
   /**
-   * Returns what a tool of a server may return. What it throws, the model is told. It runs once, in `once`, so it asks nobody
-   * anything itself.
+   * Returns text, content blocks or a value, as the handler of a tool does. The model receives its errors. Runs once per call, inside
+   * `once`, so it must not send input requests.
    */
   execute(input: Infer<S>): Awaitable<unknown>
 }
 
+/** Describes a conversation: a sampling request with tools. */
 export type ConverseRequest<S extends Record<string, Schema>> = Omit<SamplingRequest, 'tools'> & {
-  /** By name. */
+  /** Tools that the model may call, by name. */
   tools: { readonly [K in keyof S]: ModelTool<S[K]> }
-  /** How often the model is asked at most; the last time it may call nothing. Default 10. */
+  /** Messages that are requested of the model; in the last turn it may not call tools. Default: 10. */
   maxTurns?: number
-  /** Tools that the model may call in one turn. Calls beyond are not run: the model is told so as an error. Default 16. */
+  /** Tools that the model may call in one turn. Further calls are answered with an error. Default: 16. */
   maxToolCalls?: number
-  /** The checker for plain JSON Schemas, of `edgemcp/json-schema`, if an input is one. */
+  /** The validator for plain JSON Schemas: `jsonSchema` of `edgemcp/json-schema`. Default: none; only Standard Schemas are accepted. */
   jsonSchema?: JsonSchemaReader
 }
 
-/** The model's last answer, and how it got there. */
+/** Holds the last message of the model, and the conversation. */
 export type ConverseResult = SamplingResult & {
-  /** How often it was asked. */
+  /** Messages that were requested of the model. */
   readonly turns: number
-  /** Everything that was said, its last answer included. */
+  /** All messages, including the last one. */
   readonly messages: readonly SamplingMessage[]
 }
 
 /**
- * Asks the client's model, and lets it call tools until it has its answer. Tools that it calls together run together.
- * Arguments that do not fit, unknown names, failures and malformed calls are sent to the model as errors, so that it can correct them. A malformed
- * call, or one with the id of another, does not run.
+ * Requests a message of the client's model, and lets it call tools until it answers. Calls of one turn run at the same time. Invalid
+ * arguments, unknown names, failures and malformed calls are sent to the model as errors, so that it can correct them.
  *
- * @param key names the conversation in this call; its questions are `<key>-1`, `<key>-2` …
- * @throws McpError `missing_client_capability` when the client's model cannot call tools; `client_error` when the client
- *   refused
- * @throws Error when a tool's input is not the schema of an object, or `maxToolCalls` is not a positive integer
+ * @param key identifies the conversation in the call; its input requests are `<key>-1`, `<key>-2` …
+ * @param options applies to each input request
+ * @throws McpError `missing_client_capability` when the client does not support tools in sampling; ClientError when the client responds
+ * with an error
+ * @throws Error when the schema of a tool is not an object, or `maxToolCalls` is not a positive integer
+ * @see https://modelcontextprotocol.io/specification/2025-11-25/client/sampling#multi-turn-tool-loop
+ *
+ * @example
+ * server.tool('plan', { description: 'Plan a trip' }, async (_, ctx) => {
+ *   const forecast = {
+ *     description: 'Forecast for a city',
+ *     inputSchema: zod.object({ city: zod.string() }),
+ *     execute: ({ city }: { city: string }) => `Sun in ${city}`,
+ *   }
+ *   const { text } = await converse(ctx, 'plan', { prompt: 'Plan a day in Paris.', maxTokens: 500, tools: { forecast } })
+ *   return text
+ * })
  */
 export async function converse<const S extends Record<string, Schema>>(
   ctx: Context,
@@ -113,7 +127,7 @@ export async function converse<const S extends Record<string, Schema>>(
   }
 }
 
-/** Never throws: the model is told. */
+/** Runs a tool. Never throws: errors become results for the model. */
 async function call(
   { name, input }: ToolUse,
   tools: Readonly<Record<string, ModelTool>>,

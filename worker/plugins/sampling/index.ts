@@ -1,2 +1,2 @@
-/** edgemcp/sampling: the client's model with tools of the handler's own. */
+/** edgemcp/sampling: Let the client's model call tools of your handler. */
 export { type ConverseRequest, type ConverseResult, converse, type ModelTool } from './converse.ts'

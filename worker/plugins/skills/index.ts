@@ -1,3 +1,3 @@
-/** edgemcp/skills: instructions that clients give to their models when they are needed. */
+/** edgemcp/skills: Serve skills: instructions that clients load for their models on demand. */
 export type { Skill, SkillFile } from './skill.ts'
 export { type SkillsOptions, skills } from './skills.ts'

@@ -1,19 +1,21 @@
 import type { Params } from '../../protocol/types.ts'
 
-/** A skill as `npx edgemcp skills` writes it: a folder of instructions that has a `SKILL.md`. */
+/** Describes a skill: a folder with a `SKILL.md`, as `npx edgemcp skills` writes it. */
 export type Skill = {
-  /** The path of the folder, such as `git-help` or `tools/git-help`: its last part is the name of the skill. */
+  /** Path of the folder, such as `git-help` or `tools/git-help`. Its last part is the name of the skill. */
   readonly folder: string
-  /** What `SKILL.md` begins with, between two lines of `---`. */
+  /** The YAML at the start of `SKILL.md`, between two lines of `---`. */
   readonly frontmatter: Params & { readonly name: string; readonly description: string }
+  /** The files of the folder. */
   readonly files: readonly SkillFile[]
 }
 
+/** Holds a file of a skill: `text`, or `base64` for other files. */
 export type SkillFile = {
-  /** Below the folder of the skill, with `/` between folders: `SKILL.md`, `references/commands.md`. */
+  /** Path in the folder of the skill, with `/`: `SKILL.md`, `references/commands.md`. */
   readonly path: string
-  /** `sha256:` and 64 hexadecimal digits. */
+  /** SHA-256 of the file: `sha256:` and 64 hexadecimal digits. */
   readonly digest: string
-  /** Bytes. */
+  /** Bytes of the file. */
   readonly size: number
 } & ({ readonly text: string } | { readonly base64: string })

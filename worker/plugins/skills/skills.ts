@@ -8,16 +8,17 @@ import { McpError } from '../../protocol/errors.ts'
 import type { Caching } from '../../protocol/types.ts'
 import type { Skill } from './skill.ts'
 
+/** Configures `skills()`. */
 export type SkillsOptions = {
-  /** How long clients may keep lists of skills, and for whom. Default: not at all. */
+  /** How long clients may cache lists of skills: `ttlMs` milliseconds, for one user (`private`) or for all (`public`). Default: no caching. */
   caching?: Caching
-  /** What a token must allow to list and read the skills. `[]`: nothing more than to be signed in. Default: nothing. */
+  /** Scopes that a token needs to list and read the skills; `[]` admits every authenticated caller. Default: none. */
   scopes?: readonly string[]
 }
 
 const manifest = 'SKILL.md'
 const directory = 'inode/directory'
-/** MIME types by file extension. A map, because an object also has members that it inherits: a file may be named `constructor`. */
+/** Media types by file extension. A `Map`, because an object inherits members: a file may be named `constructor`. */
 const types: ReadonlyMap<string, string> = new Map([
   ['md', 'text/markdown'],
   ['txt', 'text/plain'],
@@ -33,16 +34,15 @@ const types: ReadonlyMap<string, string> = new Map([
 ])
 
 /**
- * Skills, to plug in: folders of instructions that clients give to their models when they are needed.
+ * Adds skills to a server, as a module for `server.use`: folders of instructions that clients load for their models on demand.
+ *
+ * @param list the skills that `npx edgemcp skills` writes
+ * @throws Error for a value that is not a skill, and for two skills with one folder
+ * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  *
  * @example
  * declare const mySkills: readonly Skill[] // of the module that `npx edgemcp skills` writes
  * server.use(skills(mySkills))
- *
- * @param list as `npx edgemcp skills` writes it
- * @throws Error when a value of the list is no skill, or two have one folder
- *
- * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
 export function skills(list: readonly Skill[], options: SkillsOptions = {}): Module {
   checkOptions('skills()', options, { caching: kind.caching, scopes: kind.strings })
@@ -95,7 +95,7 @@ export function skills(list: readonly Skill[], options: SkillsOptions = {}): Mod
   }
 }
 
-/** The direct children of a folder; nothing for what is none. @param paths of all files */
+/** Returns the direct children of a folder; an empty list for an unknown folder. @param paths of all files */
 function childrenOf(uri: string, paths: readonly string[]) {
   if (!uri.startsWith('skill://')) return []
   const below = paths.filter((path) => uriOf(path).startsWith(`${uri}/`))

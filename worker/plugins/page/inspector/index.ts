@@ -1,2 +1,2 @@
-/** edgemcp/inspector: a client in the server's own page, for whoever develops or looks after it. */
+/** edgemcp/inspector: Serve a browser client at `/`, for developers and operators. */
 export { type InspectorOptions, inspector } from './inspector.ts'

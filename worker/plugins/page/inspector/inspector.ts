@@ -1,4 +1,4 @@
-/** The inspector in a deployment. */
+/** `inspector()`: serves the inspector in a deployment. */
 
 import { checkOptions } from '../../../declarations/check-options.ts'
 import * as kind from '../../../declarations/option-kinds.ts'
@@ -6,19 +6,21 @@ import type { Plugin, Route } from '../../../plugin.ts'
 import type { Auth } from '../../../request-hooks.ts'
 import { inspectorPage } from './page.ts'
 
+/** Decides who uses the inspector. */
 export type InspectorOptions =
-  /** What guards the server: the same as `serve` is given. */
+  /** The same auth that `serve()` receives. */
   | { auth: Auth }
-  /** Everybody who opens the page may call everything: for servers that have nothing to hide. */
+  /** Everyone who opens the page calls all entries: for servers without private data. */
   | { open: true }
 
 /**
- * The inspector as a page at `/`, for deployments. `wrangler dev` has it there anyway.
+ * Creates a plugin that serves the inspector at `/` in a deployment. In development, `wrangler dev` serves it without the plugin.
+ *
+ * @param options the `auth` of `serve()`, or `{ open: true }` for a server without private data
+ * @throws Error without `auth` and `open`, and for an invalid option. The message names the fix
  *
  * @example
  * serve(server, { auth, plugins: [inspector({ auth })] })
- *
- * @throws Error when nothing guards the server and nobody has said that this is meant
  */
 export function inspector(options: InspectorOptions): Plugin {
   checkOptions('inspector()', options, { auth: kind.auth, open: kind.flag })
