@@ -43,16 +43,16 @@ export const isFileError = (error: unknown): error is Error & { code: string; pa
 
 /** Returns the error of a command for an error of the file system. */
 export function fileError(verb: string, path: string, code: string): CliError {
-  const [problem, fix] = problems.get(code) ?? ['the operating system refuses', 'Look the code up, and try again.']
+  const [problem, fix] = problems.get(code) ?? ['the operating system refused it', 'Look up the code, and try again.']
   return new CliError(`Cannot ${verb} "${path}": ${problem} (${code}). ${fix}`)
 }
 
 const problems: ReadonlyMap<string, readonly [problem: string, fix: string]> = new Map([
-  ['ENOENT', ['there is no such file or folder', 'Check the path and the symbolic links on it.']],
+  ['ENOENT', ['it does not exist', 'Check the path and its symbolic links.']],
   ['ENOTDIR', ['a part of the path is a file, not a folder', 'Choose another path.']],
-  ['EEXIST', ['a file is there already', 'Choose another path, or remove the file.']],
+  ['EEXIST', ['a file already exists there', 'Choose another path, or remove the file.']],
   ['EISDIR', ['it is a folder', 'Name a file.']],
-  ['ELOOP', ['its symbolic links lead to themselves', 'Correct or remove the links.']],
+  ['ELOOP', ['its symbolic links form a loop', 'Correct or remove the links.']],
   ['ENAMETOOLONG', ['a name in the path is too long', 'Choose a shorter one.']],
   ['EACCES', ['permission is denied', 'Change the permissions, or choose another path.']],
   ['EPERM', ['permission is denied', 'Change the permissions, or choose another path.']],

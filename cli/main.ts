@@ -10,18 +10,18 @@ import { skills } from './skills/skills.ts'
 
 const usage = `edgemcp ${ownPackage().version}: MCP servers on Cloudflare Workers
 
-  npx edgemcp init [folder]      a new project
-      --template <name>          hello, notes or protected
-      --yes                      asks nothing
+  npx edgemcp init [folder]      create a project
+      --template <name>          hello, notes, team, gateway or jobs
+      --yes                      use defaults instead of questions
 
-  npx edgemcp doctor [folder]    what is wrong with a project, and how to fix it
-      --json                     for programs
+  npx edgemcp doctor [folder]    check a project, and print how to fix it
+      --json                     print JSON
 
-  npx edgemcp openapi <document> the operations of an OpenAPI document, in JSON or YAML, as a module
-      --out <file.ts>            where to write it; printed when left out
+  npx edgemcp openapi <document> generate a module from an OpenAPI document (JSON or YAML)
+      --out <file.ts>            the file to write; default: standard output
 
-  npx edgemcp skills <folder>    a folder of skills, each with a SKILL.md, as a module
-      --out <file.ts>            where to write it; printed when left out
+  npx edgemcp skills <folder>    generate a module from a folder of skills, each with a SKILL.md
+      --out <file.ts>            the file to write; default: standard output
 `
 
 const options = {
@@ -64,10 +64,10 @@ export async function main(args: readonly string[]): Promise<number> {
     if (values.version) return print(ownPackage().version)
     if (values.help || name === undefined) return print(usage)
     const command = Object.hasOwn(commands, name) ? commands[name] : undefined
-    if (!command) throw new CliError(`There is no command "${name}": there are init, doctor, openapi and skills.`)
-    if (others.length > 0) throw new CliError(`One ${command.on} at a time: "${others[0]}" is one too many.`)
+    if (!command) throw new CliError(`Unknown command "${name}": use init, doctor, openapi or skills.`)
+    if (others.length > 0) throw new CliError(`Give one ${command.on}: "${others[0]}" is unexpected.`)
     const foreign = Object.keys(values).find((option) => !(command.options as readonly string[]).includes(option))
-    if (foreign) throw new CliError(`${name} has no option --${foreign}: see npx edgemcp --help.`)
+    if (foreign) throw new CliError(`${name} has no option --${foreign}: run npx edgemcp --help.`)
     return await command.run(folder, values)
   } catch (thrown) {
     // An error of the file system that no command gave a better text.

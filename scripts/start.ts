@@ -25,7 +25,7 @@ const { name, port, data } = readArguments()
 const root = resolve(import.meta.dirname, '..')
 const folder = name === '.' ? root : join(root, 'examples', name)
 const config = join(folder, 'wrangler.toml')
-if (!existsSync(config)) fail(`There is no example "${name}".`)
+if (!existsSync(config)) fail(`There is no example "${name}": choose a folder of examples/.`)
 if (!Number.isInteger(port) || port < 0 || port > 65_535) fail('--port must be a number from 0 to 65535.')
 if (!(await isFree(port))) fail(`Port ${port} is in use: choose another with --port.`)
 

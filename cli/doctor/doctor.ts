@@ -11,11 +11,11 @@ export async function doctor(path = '.', { json }: { json?: boolean | undefined 
   const folder = resolve(path)
   const found = withPath('read', path, () => statSync(folder, { throwIfNoEntry: false }))
   if (!found) throw new CliError(`There is no folder ${path}.`)
-  if (!found.isDirectory()) throw new CliError(`${path} is a file: name the folder of the project.`)
+  if (!found.isDirectory()) throw new CliError(`${path} is a file: give the folder of the project.`)
   const findings = await examine(folder)
   const isGood = findings.every(({ level }) => level === 'hint')
   if (json) console.log(JSON.stringify({ ok: isGood, findings }, null, 2))
-  else console.log(findings.length === 0 ? 'Nothing is wrong with it.' : findings.map(formatFinding).join('\n\n'))
+  else console.log(findings.length === 0 ? 'No problems found.' : findings.map(formatFinding).join('\n\n'))
   return isGood ? 0 : 1
 }
 

@@ -27,8 +27,8 @@ export async function examine(
         rule: 'no-configuration',
         level: 'error',
         file: 'wrangler.toml',
-        problem: 'There is no wrangler.toml, wrangler.json or wrangler.jsonc here.',
-        fix: 'Name the folder of a Worker, as in npx edgemcp doctor my-mcp-server, or make one with npx edgemcp init.',
+        problem: 'This folder has no wrangler.toml, wrangler.json or wrangler.jsonc.',
+        fix: 'Give the folder of a Worker, as in npx edgemcp doctor my-mcp-server, or create one with npx edgemcp init.',
       },
     ]
   }
@@ -66,7 +66,7 @@ const unreadable = (file: string, { message, location }: Error & { location?: { 
   file,
   line: location?.line,
   problem: `wrangler cannot read it: ${message.split('\n')[0]}`,
-  fix: 'Fix what this says.',
+  fix: 'Fix the error that wrangler reports.',
 })
 
 /** Builds complain as `file:line:column: what is wrong`. */
@@ -78,6 +78,6 @@ function unbuilt(config: string, message: string): Finding {
     file: file ?? config,
     line: line === undefined ? undefined : Number(line),
     problem: `wrangler cannot build it: ${message}`,
-    fix: 'Fix what this says; npx wrangler deploy --dry-run shows when it builds.',
+    fix: 'Fix the error that wrangler reports; npx wrangler deploy --dry-run shows when the Worker builds.',
   }
 }

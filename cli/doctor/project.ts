@@ -102,5 +102,5 @@ function reasonIn(log: readonly string[]): string {
     const [, thrown] = /Uncaught (.*)/.exec(line) ?? []
     if (thrown) return thrown.replace(/^(?:Type|Reference|Syntax|Range)?Error: /, '')
   }
-  return log.at(-1)?.split('\n')[0] ?? 'nothing was said'
+  return log.at(-1)?.split('\n')[0] ?? 'the runtime gave no reason'
 }

@@ -63,7 +63,7 @@ export function wranglerOf(folder: string): Wrangler {
     const { code, message } = problem as Error & { code?: string }
     if (code !== 'MODULE_NOT_FOUND') {
       const [reason] = message.split('\n')
-      throw new CliError(`The wrangler of this project cannot be found: ${reason} Correct the file, and try again.`)
+      throw new CliError(`Cannot find the wrangler of this project: ${reason} Correct the file, and try again.`)
     }
     throw new CliError('There is no wrangler in this project: npm install --save-dev wrangler, and try again.')
   }

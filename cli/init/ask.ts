@@ -22,6 +22,6 @@ export async function choose<T extends string>(question: string, choices: Readon
     const answer = await ask(question, names[0] as T)
     const chosen = names.find((name) => name === answer)
     if (chosen) return chosen
-    console.log(`There is no "${answer}": type ${names.join(', ')}.`)
+    console.log(`"${answer}" is not a template: type ${names.join(', ')}.`)
   }
 }

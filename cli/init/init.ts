@@ -15,7 +15,7 @@ export type InitOptions = { template?: string | undefined; yes?: boolean | undef
  */
 export async function init(given: string | undefined, { template: uri, yes }: InitOptions): Promise<number> {
   if (uri !== undefined && !isTemplate(uri)) {
-    throw new CliError(`There is no template "${uri}": there are ${Object.keys(templates).join(', ')}.`)
+    throw new CliError(`Unknown template "${uri}": use one of ${Object.keys(templates).join(', ')}.`)
   }
   const asks = !yes && process.stdin.isTTY && process.stdout.isTTY
   const named = given ?? (asks ? await ask('Folder', 'my-mcp-server') : 'my-mcp-server')
@@ -36,14 +36,14 @@ function checkEmpty(folder: string, named: string): void {
     let parent = dirname(folder)
     while (!existsSync(parent)) parent = dirname(parent)
     if (statSync(parent).isDirectory()) return
-    throw new CliError(`${relative('.', parent)} is a file, so ${named} cannot be below it: choose another name.`)
+    throw new CliError(`${relative('.', parent)} is a file, so ${named} cannot be inside it: choose another folder.`)
   }
   if (!statSync(folder).isDirectory()) throw new CliError(`${named} is a file: choose another name for the folder.`)
   const [first] = withPath('read', named, () => readdirSync(folder)).filter((name) => name !== '.git')
   if (first === undefined) return
   throw new CliError(
-    `${named} has files in it (${first}), and none are overwritten: ` +
-      'name a new folder, as in npx edgemcp init my-mcp-server, or empty this one first.',
+    `${named} is not empty (${first}), and init overwrites nothing: ` +
+      'choose a new folder, as in npx edgemcp init my-mcp-server, or empty this one first.',
   )
 }
 
@@ -69,10 +69,8 @@ function nextSteps(folder: string, template: string): string {
   // wrangler takes 22.0, vitest 22.12.
   const isOld = major < 22 || (major === 22 && minor < 12)
   return [
-    `Made ${basename(folder)} from the template ${template}. Next:\n`,
+    `Created ${basename(folder)} from the template ${template}. Next:\n`,
     ...steps.map((step) => `  ${step}`),
-    ...(isOld
-      ? [`\nwrangler and vitest, which these steps run, need Node.js 22.12 or newer; this is ${process.versions.node}.`]
-      : []),
+    ...(isOld ? [`\nwrangler and vitest need Node.js 22.12 or newer; this is Node.js ${process.versions.node}.`] : []),
   ].join('\n')
 }

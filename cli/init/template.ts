@@ -7,8 +7,8 @@ import { ownPackage } from '../own-package.ts'
 export const templates = {
   hello: 'one tool',
   notes: 'tools, resources and change notifications, with a D1 database',
-  team: 'sign-in with tokens, data of teams in a D1 database, confirmation by the user',
-  gateway: 'the operations of an OpenAPI document, and the tools of another MCP server',
+  team: 'tokens, data per team in a D1 database, confirmation by the user',
+  gateway: 'tools of an OpenAPI document and of another MCP server',
   jobs: 'a tool that runs as a task and writes its result to R2',
 } as const
 

@@ -15,7 +15,7 @@ export function readDocument(path: string): unknown {
   try {
     return isJson ? JSON.parse(text) : parseYaml(text, { merge: true })
   } catch (problem) {
-    throw new CliError(`${path} is no ${isJson ? 'JSON' : 'YAML'}: ${(problem as Error).message.trimEnd()}`)
+    throw new CliError(`${path} is not valid ${isJson ? 'JSON' : 'YAML'}: ${(problem as Error).message.trimEnd()}`)
   }
 }
 
@@ -25,7 +25,7 @@ function readText(path: string): string {
   } catch (problem) {
     if (!isFileError(problem)) throw problem
     if (problem.code === 'ENOENT') throw new CliError(`There is no file ${path}.`)
-    if (problem.code === 'EISDIR') throw new CliError(`${path} is a folder: name the document in it.`)
+    if (problem.code === 'EISDIR') throw new CliError(`${path} is a folder: give the path of the document in it.`)
     throw fileError('read', path, problem.code)
   }
 }

@@ -8,7 +8,7 @@ import { readDocument } from './document.ts'
 /** @throws CliError when there is no document to read, or something else is where the module should be */
 export async function openapi(document: string | undefined, { out }: { out?: string | undefined }): Promise<number> {
   if (document === undefined) {
-    throw new CliError('Name the document: npx edgemcp openapi pets.yaml --out src/pets.ts')
+    throw new CliError('Give the path of a document: npx edgemcp openapi pets.yaml --out src/pets.ts')
   }
   if (out !== undefined) checkFree('openapi', out)
   const operations = operationsIn(document)
@@ -26,9 +26,7 @@ export async function openapi(document: string | undefined, { out }: { out?: str
 function operationsIn(document: string): Operation[] {
   const operations = readOperations(document)
   if (operations.length > 0) return operations
-  throw new CliError(
-    `${document} has no operation that could be a tool: those that take another body than JSON could not.`,
-  )
+  throw new CliError(`${document} has no operation that can be a tool: bodies other than JSON are not supported.`)
 }
 
 function readOperations(document: string): Operation[] {

@@ -22,7 +22,7 @@ export function parseSkills(files: ReadonlyMap<string, Uint8Array>): Skill[] {
   const folderOf = (path: string) => folders.findLast((folder) => path.startsWith(`${folder}/`))
   const lost = paths.find((path) => folderOf(path) === undefined)
   if (lost !== undefined) {
-    throw new CliError(`The file "${lost}" belongs to no skill: put it below a folder that has a ${manifest}.`)
+    throw new CliError(`The file "${lost}" belongs to no skill: move it into a folder that has a ${manifest}.`)
   }
   return folders.map((folder) => ({
     folder,
@@ -57,11 +57,12 @@ function frontmatterOf(folder: string, bytes: Uint8Array | undefined): Skill['fr
   const { name, description, ...others } = yaml === undefined ? {} : parseFrontmatter(path, yaml)
   if (typeof name !== 'string' || typeof description !== 'string' || name === '' || description === '') {
     throw new CliError(
-      `The file "${path}" must begin with frontmatter that has a name and a description, between two lines of ---.`,
+      `The file "${path}" must start with frontmatter between two lines of ---, with a name and a description.`,
     )
   }
   const last = folder.split('/').at(-1)
-  if (name !== last) throw new CliError(`The skill "${name}" must lie in a folder of that name, not in "${last}".`)
+  if (name !== last)
+    throw new CliError(`The skill "${name}" is in the folder "${last}": give the skill and the folder the same name.`)
   return { name, description, ...others }
 }
 

@@ -19,7 +19,7 @@ export type SkillsFolder = {
  */
 export function readFolder(folder: string): SkillsFolder {
   if (!withPath('read', folder, () => isFolder(folder))) {
-    throw new CliError(`${folder} is no folder: name the one that has the folders of the skills.`)
+    throw new CliError(`${folder} is not a folder: give the path of the folder that contains the skill folders.`)
   }
   const files = new Map<string, Uint8Array>()
   const realPaths: string[] = []

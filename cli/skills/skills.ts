@@ -9,13 +9,14 @@ import { readFolder, type SkillsFolder } from './read-folder.ts'
 
 /** @throws CliError when there is no folder to read, a skill is invalid, or something else is where the module should be */
 export async function skills(folder: string | undefined, { out }: { out?: string | undefined }): Promise<number> {
-  if (folder === undefined) throw new CliError('Name the folder: npx edgemcp skills skills --out src/my-skills.ts')
+  if (folder === undefined)
+    throw new CliError('Give the path of a folder: npx edgemcp skills skills --out src/my-skills.ts')
   if (out !== undefined) checkFree('skills', out)
   const contents = readFolder(folder)
   if (out !== undefined) checkOutside(contents, out)
   const parsed = parseSkills(contents.files)
   if (parsed.length === 0) {
-    throw new CliError(`${folder} has no skill: a skill is a folder in it that has a SKILL.md.`)
+    throw new CliError(`${folder} has no skills: put each skill into a folder with a SKILL.md.`)
   }
   const name = nameFor(out ?? folder, 'skills')
   const written = moduleOf(parsed, name, out === undefined ? [folder] : [folder, '--out', out])
@@ -32,8 +33,8 @@ function checkOutside({ realPaths }: SkillsFolder, out: string): void {
   const realPath = realPathOf(out)
   if (!realPaths.some((path) => isInside(path, realPath))) return
   throw new CliError(
-    `--out ${out}: ${relative(realPathOf('.'), realPath)} belongs to the skills that the command reads, so the next run would ` +
-      'read its own module: write it elsewhere, as in --out src/my-skills.ts.',
+    `--out ${out}: ${relative(realPathOf('.'), realPath)} is among the skills that the command reads, and the next run would ` +
+      'read it: choose another file, as in --out src/my-skills.ts.',
   )
 }
 

@@ -192,7 +192,7 @@ const mistakes: Mistake[] = [
     what: 'an environment without the variables',
     files: added(toml, '\n[env.staging]\nname = "good-staging"\n'),
     found: ['environment-vars', 'error', 'wrangler.toml', '[env.staging]'],
-    fix: 'Give it its own, in [env.staging.vars].',
+    fix: 'Add them to [env.staging.vars].',
     mends: true,
   },
   {
@@ -271,14 +271,14 @@ const mistakes: Mistake[] = [
     what: 'a class that no migration has',
     files: inConfig(', "McpState"', ''),
     found: ['class-not-declared', 'error', 'wrangler.toml', '[[migrations]]'],
-    fix: 'in a migration of its own',
+    fix: 'in a new migration',
     mends: true,
   },
   {
     what: 'a class that no migration has, in JSON',
     files: planted(inJson, 'wrangler.jsonc', ', "McpTask"', ''),
     found: ['class-not-declared', 'error', 'wrangler.jsonc', '"migrations"'],
-    fix: 'in a migration of its own',
+    fix: 'in a new migration',
     mends: true,
   },
   {
@@ -288,13 +288,13 @@ const mistakes: Mistake[] = [
       `${sessions}\nimport { DurableObject } from 'cloudflare:workers'\nexport class Notebook extends DurableObject {}`,
     ),
     found: ['class-not-declared', 'error', 'wrangler.toml', '[[migrations]]'],
-    fix: 'in a migration of its own',
+    fix: 'in a new migration',
   },
   {
     what: 'a class that a migration has deleted',
     files: inConfig('\n[vars]', '\n[[migrations]]\ntag = "v2"\ndeleted_classes = ["McpTask"]\n\n[vars]'),
     found: ['class-not-declared', 'error', 'wrangler.toml', '[[migrations]]'],
-    fix: 'in a migration of its own',
+    fix: 'in a new migration',
   },
   {
     what: 'a migration with a slip',
@@ -385,7 +385,7 @@ const mistakes: Mistake[] = [
     what: 'a host of another name',
     files: inConfig('name = "good"', 'name = "better"'),
     found: ['hosts', 'error', 'src/index.ts', 'serve(server'],
-    fix: 'Write better.example.workers.dev among the hosts.',
+    fix: 'Write better.example.workers.dev in the option hosts.',
   },
   {
     what: 'a route without the way to a token',
@@ -435,7 +435,7 @@ const mistakes: Mistake[] = [
       "import { McpError } from '@modelcontextprotocol/sdk/types.js'\nexport const failed = (thrown: unknown) => thrown instanceof McpError\nconst server",
     ),
     found: ['sdk-in-bundle', 'hint', 'src/index.ts', '@modelcontextprotocol/sdk'],
-    fix: 'Import types only',
+    fix: 'Import only types',
   },
   {
     what: 'an export that is no handler',
@@ -447,7 +447,7 @@ const mistakes: Mistake[] = [
     what: 'a declaration that is refused',
     files: inMain("description: 'Takes its time', ", "description: '', "),
     found: ['does-not-start', 'error', 'src/index.ts', "'long'"],
-    fix: 'Fix what this says',
+    fix: 'Fix this error',
   },
   {
     what: 'a server that is made for each request',
@@ -494,19 +494,19 @@ export default server
     what: 'no entry',
     files: inConfig('src/index.ts', 'src/main.ts'),
     found: ['does-not-build', 'error', 'wrangler.toml'],
-    fix: 'Fix what this says',
+    fix: 'Fix the error',
   },
   {
     what: 'code that is none',
     files: inMain('const worker = serve(', 'const worker = = serve('),
     found: ['does-not-build', 'error', 'src/index.ts', '= ='],
-    fix: 'Fix what this says',
+    fix: 'Fix the error',
   },
   {
     what: 'a configuration that is none',
     files: inConfig('main = "src/index.ts"', 'main = src/index.ts'),
     found: ['configuration', 'error', 'wrangler.toml', 'main'],
-    fix: 'Fix what this says',
+    fix: 'Fix the error',
   },
 ]
 
@@ -686,7 +686,7 @@ test('two servers that keep sessions in one class are found, and servers with cl
       file: main,
       line: 6,
       problem:
-        'The servers "notes" and "admin" keep sessions in one class, McpSession: session requests to the server that the class does not belong to are refused.',
+        'The servers "notes" and "admin" store sessions in one class, McpSession, which belongs to one of them: session requests to the other fail.',
       fix: expect.stringContaining("durableObjects: { names: { McpSession: 'AdminSession' } }"),
     },
   ])
@@ -713,7 +713,7 @@ test.each(sample(malformed, malformed.length))('malformed keys in %s are found, 
       file,
       line: text.split('\n').findIndex((line) => line.startsWith('EDGEMCP_KEYS')) + 1,
       problem:
-        'The server cannot use EDGEMCP_KEYS, so questions and sessions fail: it must be "id:key", comma separated; ids differ, keys are the base64url of 32 bytes.',
+        'The server cannot use EDGEMCP_KEYS, so input requests and sessions fail: it must be a comma-separated list of "id:key"; ids differ, keys are 32 bytes in base64url.',
       fix: expect.stringContaining("require('node:crypto').randomBytes(32).toString('base64url')"),
     },
   ])
@@ -740,7 +740,7 @@ test('a missing folder for temporary files is not taken for a failed build', asy
   try {
     await expect(examine(project.folder, () => wrangler)).rejects.toThrow(
       new CliError(
-        'Cannot create a folder in "/nonexistent": there is no such file or folder (ENOENT). Check the path and the symbolic links on it.',
+        'Cannot create a folder in "/nonexistent": it does not exist (ENOENT). Check the path and its symbolic links.',
       ),
     )
   } finally {
@@ -752,7 +752,7 @@ test('a package.json that is not JSON is an error that names it', () => {
   using project = write(inToml)
   writeFileSync(join(project.folder, 'package.json'), '{ "name": ')
   expect(() => wranglerOf(project.folder)).toThrow(
-    new RegExp(`^The wrangler of this project cannot be found: .*${join(project.folder, 'package.json')}.*`),
+    new RegExp(`^Cannot find the wrangler of this project: .*${join(project.folder, 'package.json')}.*`),
   )
 })
 
@@ -773,7 +773,7 @@ describe('edgemcp doctor', () => {
     expect(await doctor(project.folder)).toEqual({
       code: 1,
       said: `error  wrangler.toml:4  (request-signal)
-  A client that goes away is not noticed, and its calls run on: the flag enable_request_signal is missing.
+  The flag enable_request_signal is missing: calls continue after their client disconnects.
   Fix: Add the flag.
     - compatibility_flags = []
     + compatibility_flags = ["enable_request_signal"]

@@ -30,8 +30,8 @@ const edgemcp = (...args: string[]) =>
   })
 
 const long = 'n'.repeat(256)
-const noSuchFile = 'there is no such file or folder (ENOENT). Check the path and the symbolic links on it.'
-const inLoop = 'its symbolic links lead to themselves (ELOOP). Correct or remove the links.'
+const noSuchFile = 'it does not exist (ENOENT). Check the path and its symbolic links.'
+const inLoop = 'its symbolic links form a loop (ELOOP). Correct or remove the links.'
 const notAFolder = 'a part of the path is a file, not a folder (ENOTDIR). Choose another path.'
 const isTooLong = 'a name in the path is too long (ENAMETOOLONG). Choose a shorter one.'
 
@@ -41,14 +41,14 @@ test.each<[command: string, stderr: string]>([
   [`skills skills --out ${long}.ts`, `Cannot write "${long}.ts": ${isTooLong}`],
   ['skills skills --out loop/x.ts', `Cannot write "loop/x.ts": ${inLoop}`],
   ['skills loop', `Cannot read "loop": ${inLoop}`],
-  ['skills pets.json/x', 'pets.json/x is no folder: name the one that has the folders of the skills.'],
+  ['skills pets.json/x', 'pets.json/x is not a folder: give the path of the folder that contains the skill folders.'],
   ['openapi pets.json --out dangling.ts', `Cannot write "dangling.ts": ${noSuchFile}`],
   ['openapi pets.json --out pets.json/x.ts', `Cannot write "pets.json/x.ts": ${notAFolder}`],
   ['openapi loop', `Cannot read "loop": ${inLoop}`],
   ['openapi pets.json/x', `Cannot read "pets.json/x": ${notAFolder}`],
   [`init ${long} --yes`, `Cannot create the folder "${long}": ${isTooLong}`],
   ['init loop --yes', `Cannot create the folder "loop": ${inLoop}`],
-  ['doctor pets.json', 'pets.json is a file: name the folder of the project.'],
+  ['doctor pets.json', 'pets.json is a file: give the folder of the project.'],
 ])('edgemcp %s', async (command, stderr) => {
   expect(await edgemcp(...command.split(' '))).toEqual({ code: 1, stdout: '', stderr })
 })

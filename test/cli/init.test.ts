@@ -28,7 +28,7 @@ test('a project is made without a question, and the next steps are said', async 
   const { code, said } = await edgemcp('init', 'Zeit & Geld', '--template', 'notes')
   expect(code).toBe(0)
   expect(said).toBe(
-    'Made Zeit & Geld from the template notes. Next:\n\n  cd "Zeit & Geld"\n  npm install\n  npm test\n  npm run dev\n',
+    'Created Zeit & Geld from the template notes. Next:\n\n  cd "Zeit & Geld"\n  npm install\n  npm test\n  npm run dev\n',
   )
   expect(readdirSync(join(folder, 'Zeit & Geld')).sort()).toEqual([
     '.gitignore',
@@ -67,8 +67,8 @@ test.each([
     const program = [...pretending, join(root, 'cli/index.ts'), 'init', 'made']
     execFile(process.execPath, program, { cwd: folder }, (_, out) => resolve(out))
   })
-  expect(said).toContain('Made made')
-  expect(said.includes(`need Node.js 22.12 or newer; this is ${version}`)).toBe(isMentioned)
+  expect(said).toContain('Created made')
+  expect(said.includes(`need Node.js 22.12 or newer; this is Node.js ${version}`)).toBe(isMentioned)
 })
 
 test('nothing has to be said', async () => {
@@ -99,8 +99,8 @@ test('what is there is never overwritten', async () => {
   expect(await edgemcp('init', 'mine')).toMatchObject({
     code: 1,
     complained:
-      'mine has files in it (README.md), and none are overwritten: ' +
-      'name a new folder, as in npx edgemcp init my-mcp-server, or empty this one first.',
+      'mine is not empty (README.md), and init overwrites nothing: ' +
+      'choose a new folder, as in npx edgemcp init my-mcp-server, or empty this one first.',
   })
   expect(await edgemcp('init', 'file')).toMatchObject({
     code: 1,
@@ -109,7 +109,7 @@ test('what is there is never overwritten', async () => {
   for (const below of ['file/sub', 'file/a/b']) {
     expect(await edgemcp('init', below, '--yes')).toMatchObject({
       code: 1,
-      complained: `file is a file, so ${below} cannot be below it: choose another name.`,
+      complained: `file is a file, so ${below} cannot be inside it: choose another folder.`,
     })
   }
   expect([readdirSync(join(folder, 'mine')), written('mine/README.md'), written('file')]).toEqual([
@@ -123,11 +123,11 @@ test.each<[string, string[], string]>([
   [
     'a template that is none',
     ['init', 'a', '--template', 'nots'],
-    'There is no template "nots": there are hello, notes, team, gateway, jobs.',
+    'Unknown template "nots": use one of hello, notes, team, gateway, jobs.',
   ],
-  ['a command that is none', ['deploy'], 'There is no command "deploy": there are init, doctor, openapi and skills.'],
-  ['an option of another command', ['init', 'a', '--json'], 'init has no option --json: see npx edgemcp --help.'],
-  ['two folders', ['init', 'a', 'b'], 'One folder at a time: "b" is one too many.'],
+  ['a command that is none', ['deploy'], 'Unknown command "deploy": use init, doctor, openapi or skills.'],
+  ['an option of another command', ['init', 'a', '--json'], 'init has no option --json: run npx edgemcp --help.'],
+  ['two folders', ['init', 'a', 'b'], 'Give one folder: "b" is unexpected.'],
 ])('%s is refused in a sentence', async (_, args, sentence) => {
   expect(await edgemcp(...args)).toMatchObject({ code: 1, complained: sentence })
   expect(readdirSync(folder)).toEqual([])
@@ -168,8 +168,8 @@ describe.runIf(process.platform === 'linux' && existsSync(terminal))('at a termi
       ['Template (hello): ', 'nothing\n'],
       ['Template (hello): ', 'notes\n'],
     ])
-    expect(said).toContain('There is no "nothing": type hello, notes, team, gateway, jobs.')
-    expect(said).toContain('Made tea from the template notes.')
+    expect(said).toContain('"nothing" is not a template: type hello, notes, team, gateway, jobs.')
+    expect(said).toContain('Created tea from the template notes.')
     expect(code).toBe(0)
     expect(written('tea/src/notes.ts')).toContain('export')
   })
@@ -177,7 +177,7 @@ describe.runIf(process.platform === 'linux' && existsSync(terminal))('at a termi
   test('what was said is not asked', async () => {
     const { code, said } = await atTerminal('init tea', [['Template (hello): ', '\n']])
     expect([code, said.includes('Folder')]).toEqual([0, false])
-    expect(said).toContain('Made tea from the template hello.')
+    expect(said).toContain('Created tea from the template hello.')
   })
 
   test.each([

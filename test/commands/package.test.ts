@@ -208,7 +208,7 @@ describe('a new project', () => {
       // `test/cli/doctor.test.ts` examines a project like it, and the test above deploys one.
       if (!isFull) return
       const doctor = await run('node_modules/.bin/edgemcp', ['doctor'], { cwd: folder, env })
-      expect(doctor.stdout).toBe('Nothing is wrong with it.\n')
+      expect(doctor.stdout).toBe('No problems found.\n')
       const deployed = await run('node_modules/.bin/wrangler', ['deploy', '--dry-run'], { cwd: folder, env })
       expect(deployed.stdout).toContain('--dry-run: exiting now.')
     },

@@ -82,7 +82,7 @@ test('what cannot be run is said in one line', async () => {
   await once(taken, 'listening')
   const { port } = taken.address() as { port: number }
   for (const [args, message] of [
-    [['nowhere'], 'There is no example "nowhere".'],
+    [['nowhere'], 'There is no example "nowhere": choose a folder of examples/.'],
     [['hello', '--', '--port', 'http'], '--port must be a number from 0 to 65535.'],
     [['hello', '--', '--prot', '1'], expect.stringContaining("Unknown option '--prot'")],
     [['hello', '--', '--port', String(port)], `Port ${port} is in use: choose another with --port.`],

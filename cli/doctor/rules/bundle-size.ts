@@ -17,9 +17,9 @@ export function bundleSize({ config, bundle, sources }: Project): Finding[] {
       file,
       problem:
         `The bundle has ${megabytes(bundle.size)} after gzip, ` +
-        `${isTooLarge ? 'more than may be deployed' : 'more than the free plan takes'} (${megabytes(isTooLarge ? limits.paid : limits.free)}). ` +
-        `What weighs most, before gzip: ${heaviest(bundle.inputs)}.`,
-      fix: 'Replace the heaviest, or import less of it; data belongs into KV, R2 or assets.',
+        `${isTooLarge ? 'more than Cloudflare accepts' : 'more than the free plan accepts'} (${megabytes(isTooLarge ? limits.paid : limits.free)}). ` +
+        `The largest parts, before gzip: ${heaviest(bundle.inputs)}.`,
+      fix: 'Replace the largest part, or import less of it; store data in KV, R2 or assets.',
     })
   }
   for (const { file, line, match } of findAll(
@@ -34,7 +34,7 @@ export function bundleSize({ config, bundle, sources }: Project): Finding[] {
       file,
       line,
       problem:
-        'This import keeps all of zod in the bundle, every language it speaks included: about 65 KB more after gzip.',
+        'This import keeps all of zod in the bundle, with the messages of all its languages: about 65 KB more after gzip.',
       fix: `Write import * as ${local} from 'zod'.`,
       change: { from: match[0].trimStart(), to: `import * as ${local} from 'zod'` },
     })
@@ -47,8 +47,8 @@ export function bundleSize({ config, bundle, sources }: Project): Finding[] {
       level: 'hint',
       file: place?.file ?? file,
       line: place?.line,
-      problem: `@modelcontextprotocol/sdk is in the bundle, with ${kilobytes(sum(sdk))} before gzip: edgemcp needs nothing of it.`,
-      fix: 'Import types only (import type), and what a handler returns from edgemcp.',
+      problem: `@modelcontextprotocol/sdk is in the bundle, with ${kilobytes(sum(sdk))} before gzip: edgemcp does not need it.`,
+      fix: 'Import only types from it (import type), and import values from edgemcp.',
     })
   }
   return findings

@@ -43,10 +43,10 @@ export function classes(project: Project): Finding[] {
       level: 'error',
       file: config.file,
       line: lineOf(config, name),
-      problem: `${config.file} declares the class ${name}, and the Worker exports none of that name.`,
+      problem: `${config.file} declares the class ${name}, but the Worker does not export it.`,
       fix: meant
-        ? `Write ${meant}, if this was never deployed.`
-        : `Export it, or, if it is gone, remove it; if it was deployed, add a migration with deleted_classes = ["${name}"].`,
+        ? `Write ${meant}, if this class was never deployed.`
+        : `Export the class, or remove the declaration; if the class was deployed, add a migration with deleted_classes = ["${name}"].`,
       change: meant ? { from: `"${name}"`, to: `"${meant}"` } : undefined,
     })
   }
@@ -65,9 +65,9 @@ export function classes(project: Project): Finding[] {
       level: 'error',
       file: config.file,
       line: lineOf(config, 'migrations', 'exports'),
-      problem: `${config.file} does not declare the class ${name}, so it is no Durable Object.`,
+      problem: `${config.file} does not declare the Durable Object class ${name}.`,
       fix: isFirst
-        ? 'Declare it, in a migration of its own: those that have been deployed are not read again.'
+        ? 'Declare it in a new migration: Cloudflare applies each migration once.'
         : `Declare it in the same new migration as ${undeclared[0]}.`,
       change: isFirst ? migrated(config, { new_sqlite_classes: together }) : undefined,
     })
@@ -79,8 +79,8 @@ export function classes(project: Project): Finding[] {
       level: 'error',
       file: config.file,
       line: lineOf(config, 'new_classes'),
-      problem: `${name} needs SQLite, and new_classes gives it none.`,
-      fix: 'Write new_sqlite_classes. Once deployed, a class cannot be changed: delete it in a migration, and begin anew.',
+      problem: `${name} needs SQLite, which new_classes does not provide.`,
+      fix: 'Write new_sqlite_classes. If the class was deployed, delete it in a migration first: a deployed class cannot change its storage.',
       change: config.isToml
         ? { from: 'new_classes', to: 'new_sqlite_classes' }
         : { from: '"new_classes"', to: '"new_sqlite_classes"' },
@@ -93,8 +93,8 @@ type Need = { why: string; fix: string; place?: Place | undefined; change?: Chan
 
 /** What the classes of plugins are for. */
 const reasons: Readonly<Record<string, string>> = {
-  McpSubscriptions: 'Objects store who has subscribed to changes',
-  McpTask: 'An object stores each task',
+  McpSubscriptions: 'Durable Objects store the subscriptions',
+  McpTask: 'A Durable Object stores each task',
 }
 
 /** Classes by name, and what for. */
@@ -103,8 +103,10 @@ function neededBy({ servers, sources, config, bundle }: Project): Map<string, Ne
   const serve = find(sources, /\b(?:const|let)\s+([\w$]+)\s*=\s*serve\s*\(/)
   for (const { names, sessions, pluginClasses } of servers) {
     const whys: Record<string, string> = {
-      ...(sessions && { McpSession: 'An object stores each session and its streams' }),
-      ...Object.fromEntries(pluginClasses.map((name) => [name, reasons[name] ?? 'A plugin has objects of this class'])),
+      ...(sessions && { McpSession: 'A Durable Object stores each session and its streams' }),
+      ...Object.fromEntries(
+        pluginClasses.map((name) => [name, reasons[name] ?? 'A plugin uses Durable Objects of this class']),
+      ),
     }
     const classNames = Object.keys(whys).map((name) => names[name] ?? name)
     const missing = classNames.filter((name) => !bundle.exports.includes(name))
@@ -113,14 +115,12 @@ function neededBy({ servers, sources, config, bundle }: Project): Map<string, Ne
     const isUsual = Object.keys(names).length === 0
     for (const [name, why] of Object.entries(whys)) {
       const option =
-        name !== 'McpSession'
-          ? ''
-          : ' A server that is to have no sessions says so: serve(server, { sessions: false }).'
+        name !== 'McpSession' ? '' : ' For a server without sessions, write serve(server, { sessions: false }).'
       needed.set(names[name] ?? name, {
         why,
         fix: isUsual
           ? `Add: ${exported}.${option}`
-          : `Export what serve() returns as ${Object.keys(whys).join(' and ')} under the names of its durableObjects.`,
+          : `Export ${Object.keys(whys).join(' and ')} of the result of serve() under the names of its durableObjects.`,
         place: serve,
         change: isUsual && serve?.file === config.raw.main ? { to: `\n${exported}\n` } : undefined,
       })
@@ -191,7 +191,7 @@ function twice(config: Config): Finding[] {
       file: config.file,
       line: config.text.slice(0, last).split('\n').length,
       problem: `Two migrations have the tag "${tag}": the second is never applied.`,
-      fix: `Give the second a tag of its own, such as "v${tags.length}".`,
+      fix: `Give the second its own tag, such as "v${tags.length}".`,
     },
   ]
 }
@@ -216,10 +216,10 @@ function shared({ servers, sources, config }: Project): Finding[] {
       level: 'error',
       file: place?.file ?? config.raw.main ?? config.file,
       line: place?.line,
-      problem: `The servers "${owner}" and "${name}" keep sessions in one class, ${className}: session requests to the server that the class does not belong to are refused.`,
+      problem: `The servers "${owner}" and "${name}" store sessions in one class, ${className}, which belongs to one of them: session requests to the other fail.`,
       fix:
-        `Give serve() of "${name}" durableObjects: { names: { ${renamed.replace(/: (\w+)/g, ": '$1'")} } }, export what it returns with ` +
-        `export const { ${renamed} } = …, and declare ${Object.values(ownClasses).join(' and ')} in a migration of their own.`,
+        `Give serve() of "${name}" durableObjects: { names: { ${renamed.replace(/: (\w+)/g, ": '$1'")} } }, export its result with ` +
+        `export const { ${renamed} } = …, and declare ${Object.values(ownClasses).join(' and ')} in a new migration.`,
     }
   })
 }

@@ -19,8 +19,8 @@ export function declared(project: Project): Finding[] {
         level: 'error',
         file: place?.file ?? main,
         line: place?.line,
-        problem: `The Worker does not start: what its entry exports must be functions, classes and handlers, and ${stray} is none.`,
-        fix: `Do not export ${stray} from ${main}: move it to a module of its own.`,
+        problem: `The Worker does not start: its main module may export only functions, classes and handlers, and ${stray} is none of these.`,
+        fix: `Do not export ${stray} from ${main}: move it to another module.`,
       },
     ]
   }
@@ -34,7 +34,7 @@ export function declared(project: Project): Finding[] {
         file: place?.file ?? main,
         line: place?.line,
         problem: `The Worker does not start: ${broken}`,
-        fix: 'Fix what this says; npx wrangler dev shows where it was thrown.',
+        fix: 'Fix this error; npx wrangler dev shows its stack.',
       },
     ]
   }
@@ -48,8 +48,8 @@ export function declared(project: Project): Finding[] {
         file: place?.file ?? main,
         line: place?.line,
         problem: place
-          ? 'serve() is not called as the Worker starts: its objects would know another server, or none.'
-          : 'This Worker serves no server of edgemcp.',
+          ? 'The Worker does not call serve() at startup, so its Durable Objects have no server.'
+          : 'This Worker does not call serve() of edgemcp.',
         fix: 'Write const worker = serve(server) at the top level of a module, and export default worker.',
       },
     ]
@@ -100,8 +100,8 @@ function guards({ sources }: Project, { entries, has }: Served): Finding[] {
     findings.push({
       rule: 'scopes-without-auth',
       ...about(first),
-      problem: `${list(scoped)} ${are(scoped)} refused to every caller: there are scopes, and serve() has no auth.`,
-      fix: "Give it one: serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) }), of edgemcp/auth.",
+      problem: `${list(scoped)} ${are(scoped)} refused to every caller: serve() has no auth to check the scopes.`,
+      fix: "Add auth: serve(server, { auth: bearer({ issuer: 'https://auth.example.com' }) }), of edgemcp/auth.",
     })
   }
   if (has.auth) {
@@ -111,8 +111,8 @@ function guards({ sources }: Project, { entries, has }: Served): Finding[] {
         rule: 'unscoped',
         ...about(unscoped[0]),
         level: 'hint',
-        problem: `${list(unscoped)} ${unscoped.length === 1 ? 'declares' : 'declare'} no scopes: a caller with any valid token is let in.`,
-        fix: "Write the scopes it takes, as scopes: ['notes:read'], or scopes: [] if that is meant.",
+        problem: `${list(unscoped)} ${unscoped.length === 1 ? 'declares' : 'declare'} no scopes: any valid token gives access.`,
+        fix: "Write the required scopes, as in scopes: ['notes:read'], or scopes: [] if any token is enough.",
       })
     }
   }
@@ -136,8 +136,8 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
       rule: 'task-without-tasks',
       level: 'error',
       ...locate(sources, tasks[0]),
-      problem: `${list(tasks)} ${are(tasks)} to be a task, and there are no tasks.`,
-      fix: 'Add tasks() of edgemcp/tasks to the plugins of serve(), export its class McpTask as those of sessions, and declare it.',
+      problem: `${list(tasks)} ${are(tasks)} to run as a task, and serve() has no tasks().`,
+      fix: 'Add tasks() of edgemcp/tasks to the plugins of serve(), and export and declare its class McpTask.',
     })
   }
   const switchable = entries.find(({ canBeDisabled }) => canBeDisabled)
@@ -153,7 +153,7 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
       file: announced.file,
       line: announced.line,
       problem: 'Change notifications are disabled, because serve() has no subscriptions(): this throws.',
-      fix: "Serve it with them: serve(server, { plugins: [subscriptions()] }), with import { subscriptions } from 'edgemcp/subscriptions'.",
+      fix: "Write serve(server, { plugins: [subscriptions()] }), with import { subscriptions } from 'edgemcp/subscriptions'.",
       ...(serve?.file === announced.file && {
         change: {
           from: serve.match[0],
@@ -169,8 +169,8 @@ function features({ sources, folder, config, servers }: Project, { entries, has 
       level: 'hint',
       file: config.file,
       line: lineOf(config, 'assets'),
-      problem: `The page of this server is never shown: ${index} is served in its place.`,
-      fix: 'Remove page from the options of serve(), or that file.',
+      problem: `Cloudflare serves ${index}, so the page of this server is never shown.`,
+      fix: 'Remove the plugin page(), or that file.',
     })
   }
   return findings
@@ -187,8 +187,8 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
       level: 'hint',
       ...location,
       problem:
-        'Pages of other origins are refused, clients that run in a browser among them, and nothing says whether that is meant.',
-      fix: "Name them: serve(server, { origins: ['https://app.example.com'] }), or write origins: [] if there are none.",
+        'The server refuses pages of other origins, and so clients in browsers; origins does not say whether this is intended.',
+      fix: "List them: serve(server, { origins: ['https://app.example.com'] }), or write origins: [] if there are none.",
     })
   }
   const local = (origins ?? []).find((origin) => isLoopback(URL.parse(origin)?.hostname ?? ''))
@@ -199,8 +199,8 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
       level: 'hint',
       file: place?.file ?? location.file,
       line: place?.line ?? location.line,
-      problem: `A deployment accepts calls from any page at ${local} on the machine of any user.`,
-      fix: 'Remove it: pages of this machine may call a server on this machine without being named.',
+      problem: `The deployed server accepts calls from any page at ${local} on each user's own machine.`,
+      fix: 'Remove it: in development, pages on localhost may call the server without it.',
     })
   }
   const { routes = [], route, workers_dev } = config.raw
@@ -219,8 +219,8 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
         rule: 'hosts',
         level: 'error',
         ...location,
-        problem: `This Worker is at ${refused[0]}, and its server refuses that name: its hosts are ${hosts.join(', ')}.`,
-        fix: `Write ${refused[0]} among the hosts.`,
+        problem: `This Worker has the host ${refused[0]}, which its server refuses: its option hosts has ${hosts.join(', ')}.`,
+        fix: `Write ${refused[0]} in the option hosts.`,
         change: foreign[0] !== undefined ? { from: foreign[0], to: refused[0] } : undefined,
       })
     }
@@ -235,7 +235,7 @@ function addresses({ sources, config }: Project, { has, origins, hosts, path }: 
       level: 'error',
       file: config.file,
       line: lineOf(config, own[0]?.pattern ?? '', 'routes', 'route'),
-      problem: `No route leads to ${host}${missed}, ${missed === path ? 'where the server answers' : 'where clients learn how to get a token'}.`,
+      problem: `No route leads to ${host}${missed}, ${missed === path ? 'where the server answers' : 'where clients find the authorization server'}.`,
       fix: `Add the route "${host}${missed}*".`,
     })
   }

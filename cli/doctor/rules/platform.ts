@@ -28,8 +28,8 @@ export function platform({ folder, config }: Project): Finding[] {
     findings.push({
       ...at('compatibility-date', 'error', 'compatibility_date'),
       problem: date
-        ? `The compatibility date ${date} is too old: what edgemcp keeps for sessions is not cleared away before ${oldest}.`
-        : 'There is no compatibility date: the platform would behave as it did years ago.',
+        ? `The compatibility date ${date} is too old: before ${oldest}, Durable Objects of ended sessions are not deleted.`
+        : 'The configuration has no compatibility date, so Cloudflare uses its oldest behavior.',
       fix: `Set the compatibility date to ${tested}, which edgemcp is tested with.`,
       change: assigned(config, 'compatibility_date', tested),
     })
@@ -39,8 +39,7 @@ export function platform({ folder, config }: Project): Finding[] {
   if (!hasSignal) {
     findings.push({
       ...at('request-signal', 'error', 'compatibility_flags', 'compatibility_date'),
-      problem:
-        'A client that goes away is not noticed, and its calls run on: the flag enable_request_signal is missing.',
+      problem: 'The flag enable_request_signal is missing: calls continue after their client disconnects.',
       fix: 'Add the flag.',
       change: withSignal,
     })
@@ -65,7 +64,7 @@ export function platform({ folder, config }: Project): Finding[] {
     const better = name.replace(/_+/g, '-').slice(0, 63).replace(/-+$/, '')
     findings.push({
       ...at('name', name.length > 63 ? 'error' : 'hint', 'name'),
-      problem: `"${name}" cannot be part of a host name as it is, so its address on workers.dev is another or none.`,
+      problem: `"${name}" is not a valid host name, so the Worker has a different address on workers.dev, or none.`,
       fix: `Name it "${better}".`,
       change: assigned(config, 'name', better),
     })
@@ -74,7 +73,7 @@ export function platform({ folder, config }: Project): Finding[] {
     findings.push({
       ...at('unreachable', 'hint', 'workers_dev'),
       problem: 'No client can reach this Worker: it has no routes, and no address on workers.dev.',
-      fix: 'Add a route with the host it is to have, or remove workers_dev.',
+      fix: 'Add a route with the host of the Worker, or remove workers_dev.',
       change: assigned(config, 'workers_dev', true),
     })
   }
@@ -94,7 +93,7 @@ function environments(config: Config): Finding[] {
       file: config.file,
       line: lineOf(config, `env.${name}`, `env.${name}.vars`, name),
       problem: `The environment "${name}" has no ${missing.join(', ')}: environments do not inherit vars.`,
-      fix: `Give it its own, in ${config.isToml ? `[env.${name}.vars]` : `env.${name}.vars`}.`,
+      fix: `Add them to ${config.isToml ? `[env.${name}.vars]` : `env.${name}.vars`}.`,
       ...(config.isToml && !environment.vars && { change: { to: `\n[env.${name}.vars]\n${list}\n` } }),
     }
   })
@@ -108,8 +107,8 @@ function secretFilesTracked(folder: string): Finding[] {
       rule: 'secret-files-tracked',
       level: 'error',
       file: '.gitignore',
-      problem: `git would take ${file}, which has secrets.`,
-      fix: `Add ${file} to .gitignore; if it has been committed, make new secrets.`,
+      problem: `git does not ignore ${file}, which has secrets.`,
+      fix: `Add ${file} to .gitignore; if it was committed, replace the secrets.`,
       change: { to: `\n${file}\n` },
     }))
 }

@@ -31,13 +31,13 @@ function secretsInVars(config: Config): Finding[] {
       line: lineOf(config, name),
       problem:
         name === 'EDGEMCP_KEYS'
-          ? 'EDGEMCP_KEYS is a plain variable: every reader of this file can make session ids for any principal.'
-          : `${name} looks like a secret, and is a plain variable.`,
+          ? 'EDGEMCP_KEYS is a plain variable: anybody who can read this file can forge session ids of any principal.'
+          : `${name} looks like a secret, but is a plain variable.`,
       fix:
-        `Remove the line, make a new one, and run npx wrangler secret put ${name}. ` +
+        `Remove the line, create a new secret, and run npx wrangler secret put ${name}. ` +
         (name === 'EDGEMCP_KEYS'
-          ? 'Without it, the server mints keys of its own.'
-          : 'For this machine, write it into .dev.vars.'),
+          ? 'Without the secret, the server creates its own keys.'
+          : 'For local development, write it to .dev.vars.'),
       change: removedVariable(config, name),
     }))
 }
@@ -70,12 +70,12 @@ function undeclaredSecrets({ config, sources, local, folder, bundle }: Project):
       level: 'hint',
       ...(places.get(name) as { file: string; line: number }),
       problem:
-        `The code reads ${name} from env, and ${config.file} does not declare it: ` +
-        `${isLocal ? 'a deployment may be without it' : 'it is undefined unless it is set elsewhere'}.`,
+        `The code reads ${name} from env, but ${config.file} does not declare it: ` +
+        `${isLocal ? 'a deployment may not have it' : 'it is undefined unless it is set elsewhere'}.`,
       fix:
-        `If it is a secret, run npx wrangler secret put ${name}, and name it in secrets.required of ${config.file}` +
+        `If it is a secret, run npx wrangler secret put ${name}, and list it in secrets.required of ${config.file}` +
         `${together ? `, together with ${missing[0]}` : ''}` +
-        `${isLocal ? '' : '; write it into .dev.vars for this machine'}. If it is none, add it to vars.`,
+        `${isLocal ? '' : '; for local development, write it to .dev.vars'}. Otherwise, add it to vars.`,
       // One edit for all of them: a second table of the same name cannot be read.
       change: index === 0 ? change : undefined,
     }
@@ -115,8 +115,8 @@ function malformedKeys({ local }: Project): Finding[] {
       file,
       line,
       problem:
-        'The server cannot use EDGEMCP_KEYS, so questions and sessions fail: it must be "id:key", comma separated; ids differ, keys are the base64url of 32 bytes.',
-      fix: `Write EDGEMCP_KEYS= and what this prints: ${key}. Or remove the line: the server mints keys of its own in McpSession.`,
+        'The server cannot use EDGEMCP_KEYS, so input requests and sessions fail: it must be a comma-separated list of "id:key"; ids differ, keys are 32 bytes in base64url.',
+      fix: `Write EDGEMCP_KEYS= and the output of: ${key}. Or remove the line: the server then creates its own keys in McpSession.`,
     },
   ]
 }
@@ -148,11 +148,11 @@ function missingKeys({ config, sources, local, servers, bundle }: Project): Find
       file,
       line,
       problem:
-        `${match[0].replace(/\s+|\($/g, '')} needs keys, and ${isLocal ? `${config.file} does not say that a deployment has them` : 'there are none: it fails with an internal error'}. ` +
-        'Without sessions and without McpSession, no object mints and stores them.',
+        `${match[0].replace(/\s+|\($/g, '')} needs keys, and ${isLocal ? `${config.file} does not declare them for a deployment` : 'the server has none: it fails with an internal error'}. ` +
+        'Without McpSession, no Durable Object creates and stores keys.',
       fix:
         'Run npx wrangler secret put EDGEMCP_KEYS with "a:" and the base64url of 32 random bytes, and name it in secrets.required ' +
-        `of ${config.file}${isLocal ? '' : '; write it into .dev.vars for this machine'}. Or export McpSession of what serve() returns.`,
+        `of ${config.file}${isLocal ? '' : '; for local development, write it to .dev.vars'}. Or export McpSession of the result of serve().`,
       change: requiredSecrets(config, [...(config.raw.secrets?.required ?? []), 'EDGEMCP_KEYS']),
     },
   ]
