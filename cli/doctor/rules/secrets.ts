@@ -31,7 +31,7 @@ function secretsInVars(config: Config): Finding[] {
       line: lineOf(config, name),
       problem:
         name === 'EDGEMCP_KEYS'
-          ? 'EDGEMCP_KEYS is a plain variable: anybody who can read this file can forge session ids of any principal.'
+          ? 'EDGEMCP_KEYS is a plain variable: every reader of this file can forge session ids of any principal.'
           : `${name} looks like a secret, but is a plain variable.`,
       fix:
         `Remove the line, create a new secret, and run npx wrangler secret put ${name}. ` +
