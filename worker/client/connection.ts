@@ -29,7 +29,10 @@ export type ConnectOptions = InProcessOptions & {
 export type Token = (resource: string) => string | Promise<string>
 
 /** Holds a subscription to change notifications. `close()` ends it. */
-export type Subscription = { close(): Promise<void> }
+export type Subscription = {
+  /** Ends the subscription. */
+  close(): Promise<void>
+}
 
 /** What a transport needs of its client, and the reverse. */
 export type Hub = {

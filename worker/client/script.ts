@@ -18,7 +18,12 @@ export type Answers = {
 }
 
 /** Holds a scripted answer that no input request has used. */
-export type UnusedAnswer = { readonly kind: keyof Answers; readonly answer: unknown }
+export type UnusedAnswer = {
+  /** Kind of the input request: `elicit`, `sample` or `roots`. */
+  readonly kind: keyof Answers
+  /** The answer of the list. */
+  readonly answer: unknown
+}
 
 const kinds: Readonly<Record<string, keyof Answers>> = {
   'elicitation/create': 'elicit',

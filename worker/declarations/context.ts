@@ -48,7 +48,12 @@ export type ClientFeature =
 
 /** Holds the response of the user to a form: `content` is validated by the schema, and present if the user accepted. */
 export type FormResult<T> =
-  | { readonly action: 'accept'; readonly content: T }
+  | {
+      /** The response of the user: `accept`, `decline`, or `cancel` for a form that was closed. */
+      readonly action: 'accept'
+      /** The validated content of the form, if the user accepted. */
+      readonly content: T
+    }
   | { readonly action: 'decline' | 'cancel'; readonly content?: undefined }
 
 /**
@@ -57,17 +62,38 @@ export type FormResult<T> =
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/client/elicitation#response-actions
  */
-export type UrlElicitationResult = { readonly action: 'accept' | 'decline' | 'cancel' }
+export type UrlElicitationResult = {
+  /** The response of the user: `accept`, `decline`, or `cancel` for a request that was dismissed. */
+  readonly action: 'accept' | 'decline' | 'cancel'
+}
 
 /** Describes a sampling request. `prompt` is short for one user message with text; otherwise pass `messages`. */
 export type SamplingRequest = Omit<CreateMessageParams, 'messages'> &
-  ({ prompt: string; messages?: undefined } | { messages: SamplingMessage[]; prompt?: undefined })
+  (
+    | {
+        /** Text of one user message, instead of `messages`. */
+        prompt: string
+        messages?: undefined
+      }
+    | {
+        /** Messages of the conversation, instead of `prompt`. */
+        messages: SamplingMessage[]
+        prompt?: undefined
+      }
+  )
 
 /** Holds the message of the client's model. `text` concatenates its text blocks. */
-export type SamplingResult = CreateMessageResult & { readonly text: string }
+export type SamplingResult = CreateMessageResult & {
+  /** Text blocks of the message, concatenated. */
+  readonly text: string
+}
 
 /** Holds the result of an input response as the client sent it, without validation. */
-export type InputResponse = Partial<ElicitResult> & Partial<CreateMessageResult> & { readonly roots?: readonly Root[] }
+export type InputResponse = Partial<ElicitResult> &
+  Partial<CreateMessageResult> & {
+    /** Roots of the client, in the response to `roots/list`. */
+    readonly roots?: readonly Root[]
+  }
 
 /** Configures an input request. */
 export type AskOptions = {

@@ -22,8 +22,15 @@ export type Journal = {
   readonly unusedRounds: number
 }
 
-/** Ends a step with a result. `cause` is the value that the handler of a tool threw, if the result has `isError`. */
-export type ResultOutcome = { readonly type: 'result'; readonly result: Result; readonly cause?: unknown }
+/** Ends a step with a result. A tool that failed has a result, too. */
+export type ResultOutcome = {
+  /** Always `result`. */
+  readonly type: 'result'
+  /** The result of the method. */
+  readonly result: Result
+  /** The value that the handler of a tool threw, if the result has `isError`. */
+  readonly cause?: unknown
+}
 
 /**
  * Ends a step with input requests. The call continues in another step, with the responses of the client.
@@ -31,6 +38,7 @@ export type ResultOutcome = { readonly type: 'result'; readonly result: Result; 
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
 export type InputRequiredOutcome = {
+  /** Always `input_required`. */
   readonly type: 'input_required'
   /** The open input requests, by key. */
   readonly inputRequests: Readonly<Record<string, InputRequest>>
@@ -40,8 +48,13 @@ export type InputRequiredOutcome = {
   readonly answerTimeoutMs: number
 }
 
-/** Ends a step of a task that sleeps. The task continues in another step, not before `untilMs` (milliseconds since 1970). */
-export type SuspendedOutcome = { readonly type: 'suspended'; readonly untilMs: number }
+/** Ends a step of a task that sleeps. The task continues in another step. */
+export type SuspendedOutcome = {
+  /** Always `suspended`. */
+  readonly type: 'suspended'
+  /** Milliseconds since 1970: the earliest time of the next step. */
+  readonly untilMs: number
+}
 
 /** Describes how a step of a call ends: with a result, with input requests, or with a sleep. */
 export type Outcome = ResultOutcome | InputRequiredOutcome | SuspendedOutcome

@@ -33,8 +33,12 @@ export const eventNotification = (event: ServerEvent): Notification =>
  * needs its issuer. `ctx.principal` selects its own tenant or, without a tenant, everyone.
  */
 export type Recipients =
-  /** The principals of a tenant of this issuer. */
-  | { readonly issuer: string; readonly tenant?: string | undefined }
+  | {
+      /** Issuer that names the tenant. */
+      readonly issuer: string
+      /** Tenant whose principals receive the notification. Default: everyone, of any issuer. */
+      readonly tenant?: string | undefined
+    }
   | { readonly issuer?: undefined; readonly tenant?: undefined }
 
 /**

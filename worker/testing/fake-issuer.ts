@@ -23,7 +23,12 @@ export interface FakeIssuer {
  *
  * @see https://www.rfc-editor.org/rfc/rfc9068#section-2.2
  */
-export type UserClaims = Params & { sub: string; scope?: string }
+export type UserClaims = Params & {
+  /** Subject of the token. */
+  sub: string
+  /** Scopes of the token, with spaces between them. Default: none. */
+  scope?: string
+}
 
 const keyId = 'edgemcp-testing'
 const algorithm = 'ES256'

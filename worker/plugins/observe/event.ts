@@ -3,7 +3,10 @@ import type { Trace } from './trace.ts'
 
 /** States how a call ended. */
 export type CallOutcome =
-  | { readonly type: 'answered' }
+  | {
+      /** How the call ended. */
+      readonly type: 'answered'
+    }
   /** A tool failed. The model receives the message. */
   | { readonly type: 'tool_error'; readonly message: string }
   /** The client received input requests. The call continues in another round. */

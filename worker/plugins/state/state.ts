@@ -20,7 +20,12 @@ type Common = {
 }
 
 /** Configures state of a session. It is deleted with the session. */
-export type SessionStateOptions = Common & { per: 'session'; ttl?: undefined }
+export type SessionStateOptions = Common & {
+  /** Owner of the state: the session of the call. */
+  per: 'session'
+  /** Not available: the state is deleted with its session. */
+  ttl?: undefined
+}
 
 /**
  * Configures state of a user or of a tenant, which all its clients, sessions and protocol versions share. A user who acts for several
