@@ -1,4 +1,4 @@
-/** What Workers and Durable Objects call each other with. Nothing here is code: `worker/` imports these types only. */
+/** The RPC interfaces between Workers and Durable Objects. Types only, so that `worker/` can import them. */
 
 import type { Admitted } from '../worker/declarations/endpoints.ts'
 import type { Answer } from '../worker/engine/journal.ts'
@@ -10,45 +10,45 @@ import type { Principal } from '../worker/protocol/principal.ts'
 import type { ClientCapabilities, Implementation, InputRequest, Params, Result } from '../worker/protocol/types.ts'
 import type { KeyRing } from '../worker/sealing/seal.ts'
 
-/** One POST, as the Worker hands it on. The session's id has been unsealed, the principal is this request's. */
+/** One POST, as the Worker forwards it to a session. The session id has been unsealed, and the principal is that of this request. */
 export type Post = {
   messages: Message[]
-  /** What a token needs for each of them. A Worker of an older release leaves it out. */
+  /** Scopes that a token needs for each message. A Worker of an older release omits them. */
   scopes?: readonly (readonly string[])[]
-  /** They came as an array, so the answer is one. */
+  /** Whether the messages arrived as an array, so that the response is an array. */
   batch: boolean
-  /** What the session's id says; `undefined` over HTTP+SSE, where the object remembers it. */
+  /** The negotiated session that the session id contains; `undefined` over HTTP+SSE, where the object stores it. */
   handshake: NegotiatedSession | undefined
   principal: Principal | undefined
-  /** Whom limits count its calls for; `undefined`: the server has no limits. */
+  /** The caller that limits count the calls for; `undefined`: the server has no limits. */
   caller: string | undefined
-  /** The IP address of the client. A Worker of an older release leaves it out. */
+  /** IP address of the client. A Worker of an older release omits it. */
   address?: string | undefined
-  /** What `ctx.session` says. */
+  /** The id in `ctx.session`. */
   session: string
-  /** Of the endpoint that was asked: one class may keep the sessions of several. */
+  /** Identity of the requested endpoint: one class may store the sessions of several endpoints. */
   identity: string
-  /** What the endpoint says that admitted it. A Worker of an older release leaves it out. */
+  /** Data about the endpoint that admitted the POST. A Worker of an older release omits it. */
   admitted?: Admitted
-  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release leaves it out. */
+  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release omits them. */
   terms?: string
-  /** Milliseconds: when the session's id is worth nothing. */
+  /** Milliseconds since 1970: when the session id expires. */
   expires: number
-  /** The client takes streams. */
+  /** Whether the client accepts event streams. */
   streams: boolean
 }
 
 export type Posted =
-  /** `undefined` text: nothing to say. */
+  /** A response. Without `text`, its body is empty. */
   | ({ status: number; text?: string; headers?: Readonly<Record<string, string>> | undefined } & PostedRefusals)
-  /** The answer is on this stream: open a relay. */
+  /** The response is this stream: open a relay. */
   | ({ stream: number } & PostedRefusals)
-  /** There is no such session. */
+  /** The session does not exist. */
   | { gone: true }
-  /** It answers an input request of a call that took these scopes, or cancels the call, and its token lacks one of them. */
+  /** The POST answers an input request of a call with these scopes, or cancels the call, and its token lacks one of them. */
   | { lacks: readonly string[] }
 
-/** The requests of the POST that a limit refused, by their place among its messages. Their errors are in the answer as well. */
+/** The requests of the POST that a limit rejected, by their index among its messages. The response contains their errors, too. */
 export type PostedRefusals = {
   refusals?: readonly {
     readonly index: number
@@ -58,39 +58,41 @@ export type PostedRefusals = {
   }[]
 }
 
-/** A GET for a stream of a session whose client is signed in. */
+/** A GET for a stream of a session, with its authenticated caller. */
 export type Opening = {
-  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release leaves it out. */
+  /** `SessionTerms` of the endpoint, as a text. A Worker of an older release omits them. */
   terms?: string
-  /** Milliseconds: when the session's id is worth nothing. */
+  /** Milliseconds since 1970: when the session id expires. */
   expires: number
-  /** Of the tenant. A Worker of an older release leaves it out: then the stream gets the changes for everybody. */
+  /** Issuer of the tenant. A Worker of an older release omits it: the stream then receives the changes for everyone. */
   issuer?: string
   tenant: string | undefined
   scopes: readonly string[]
-  /** The event id to continue from; `undefined` for the standing stream from now on. */
+  /** Id of the event to continue after; `undefined`: the standing stream, from the next event. */
   after: string | undefined
-  /** Names the relay that is opened next. A Worker of an older release leaves it out. */
+  /** Names the relay that is opened next. A Worker of an older release omits it. */
   relay?: string
 }
 
-/** `lacks`: the scopes of the stream, if the token lacks one of them. */
+/** The decision on an `Opening`. `lacks`: the scopes of the stream, if the token lacks one of them. */
 export type Admission = { gone: true } | { lacks: readonly string[] } | { admitted: true }
 
-/** What the Worker may ask of a session. */
+/** The RPC interface of a session. */
 export interface SessionRpc {
   post(post: Post): Promise<Posted>
-  /** Ends the session. False when it was over already. */
+  /** Ends the session. Returns false if it has already ended. */
   end(expires: number): Promise<boolean>
   /**
-   * What this session registered for, or is to hear. False when the session is over: it is not to be told again.
+   * Delivers an event that this session has subscribed to, or that is for its client. Returns false if the session has ended: it must not
+   * be called again.
    *
-   * @param scopes what a token needs to read of it, beyond those of the resource that it names
-   * @param taskEnded a task that asks no more, by `taskId` in the params of calls that wait for answers to it, and what they are told
-   * @param delivery names one delivery, of which every call after the first one does nothing
+   * @param taskEnded a task without open input requests, by `taskId` in the params of calls that wait for responses to it, and the error
+   * for these calls
+   * @param scopes that a token needs to read the event, beyond those of the resource that it names
+   * @param delivery identifies one delivery: all calls after the first do nothing
    */
   changed(event: ServerEvent, taskEnded?: TaskEnded, scopes?: readonly string[], delivery?: string): Promise<boolean>
-  /** Checks who opens a stream, before its relay is opened. Claims must not be in the URL of that request: URLs are logged. */
+  /** Decides on a stream before its relay is opened. Claims must not be in the URL of that request, because platforms log URLs. */
   admit(opening: Opening): Promise<Admission>
   /** Opens a relay. */
   fetch(request: Request): Promise<Response>
@@ -98,90 +100,93 @@ export interface SessionRpc {
 
 export type TaskEnded = readonly [taskId: string, problem: string]
 
-/** Calls of an object that stores one request state. */
+/** The RPC interface of an object that stores one request state. */
 export interface RequestStateRpc {
-  /** @param expires milliseconds: until when to keep it */
+  /** @param expires milliseconds since 1970: until when the state is stored */
   put(text: string, expires: number): Promise<void>
   get(): Promise<string | undefined>
   /**
-   * Uses a state. The first use is the caller's to answer, with `keep`; the same use again waits for that answer.
+   * Uses a state. The first use is answered by its caller, with `keep`; the same use again waits for that answer.
    *
-   * @param use what it is used with
-   * @param isLate the time to answer has passed: a repeated use gets the first outcome, a first use is refused
+   * @param use the request that uses the state
+   * @param isLate the time for the response is over: a repeated use gets the first outcome, a first use is rejected
    */
   consume(use: string, expires: number, isLate?: boolean): Promise<Consumed>
-  /** Extends the lease of the first use, whose answer is still worked on. */
+  /** Extends the lease of the first use while its caller works on the answer. */
   extend(): Promise<void>
 }
 
 /**
- * - `late`: it was not used in time
- * - `lost`: it was used the same way, and the Worker that was to answer has stopped
- * - `working`: it was used the same way, and that Worker is still at work
- * - `other`: it was used in another way
+ * The result of a use, if it has no answer.
+ *
+ * - `first`: the caller has to answer
+ * - `late`: the state was not used in time
+ * - `lost`: the same use came before, and the Worker that had to answer has stopped
+ * - `working`: the same use came before, and that Worker is still at work
+ * - `other`: another use came before
  */
 export type Consumed = { is: 'first' | 'late' | 'lost' | 'working' | 'other' } | { is: 'answered'; text: string }
 
-/** Calls of a subscriptions object, by Workers, sessions and other objects of its class. */
+/** The RPC interface of a subscriptions object, for Workers, sessions and other objects of its class. */
 export interface SubscriptionsRpc {
   /**
-   * Publishes a change to every stream and session that wants one of the topics. Resolves when the delivery is certain.
+   * Publishes a change to every stream and session that has subscribed to one of the topics. Resolves when the delivery is certain.
    *
-   * @param shards how many objects it goes to: known to the first, which hands the number on
+   * @param shards the number of objects that receive the change: the first object knows it, and passes it on
    */
   publish(change: ServerEvent, topics: readonly string[], shards?: number): Promise<void>
-  /** False when the session, its caller or this object has too many subscriptions to resources to take another one. */
+  /** Returns false if the session, its caller or this object has too many subscriptions to resources. */
   subscribe(session: string, topics: readonly string[], subscriber?: Subscriber): Promise<boolean>
   unsubscribe(session: string, topics: readonly string[]): Promise<void>
-  /** Removes a session. True when it was subscribed to resources. */
+  /** Removes a session. Returns true if it was subscribed to resources. */
   unsubscribeAll(session: string): Promise<boolean>
   /**
-   * Enables or disables an entry of the server, and publishes the change of its list unless the entry was so before: first object
-   * only. A Worker of an older release leaves the change out.
+   * Enables or disables an entry of the server and, if that changes the entry, publishes the change of its list. First object only. A
+   * Worker of an older release omits the change.
    *
-   * @returns true when the caller has to publish the change
+   * @returns true if the caller has to publish the change
    */
   setEnabled(key: string, isEnabled: boolean, change?: ServerEvent, topics?: readonly string[]): Promise<boolean>
-  /** Returns what was enabled or disabled: first object only. */
+  /** Returns which entries were enabled or disabled. First object only. */
   enabledOverrides(): Promise<Readonly<Record<string, boolean>>>
-  /** Tells the first object that there is another one. */
+  /** Registers another shard at the first object. */
   addShard(shard: number): Promise<void>
   /**
-   * Opens a relay of changes: each message has a `ServerEvent` as JSON and its `seq` as id, see `relay-messages.ts`. The topics are a JSON list
-   * in a header. `?listener=` names the caller, `?most=` says how many streams the caller may have, `?after=` continues after a message.
+   * Opens a relay of changes. Each message has a `ServerEvent` as JSON, and its `seq` as id: see `relay-messages.ts`. The topics are a JSON
+   * list in a header. `?listener=` names the caller, `?most=` is the maximum number of its streams, `?after=` continues after a message.
    * 410: that message was deleted. 429: too many streams.
    */
   fetch(request: Request): Promise<Response>
 }
 
-/** Who subscribes: `principal` is its `principalKey`, '' for a client without one. */
+/** The caller of a subscription. `principal` is its `principalKey`; an empty text for an anonymous caller. */
 export type Subscriber = { principal: string; address: string | undefined }
 
 /** The subscriptions objects of a server. */
 export type Shards = {
-  /** The shard of a stream or a session, by a text that names it; any shard for ''. */
+  /** Returns the shard of a stream or a session, by a text that names it; a random shard for an empty text. */
   of(name: string): number
   at(shard: number): SubscriptionsRpc
 }
 
-/** Calls of an object that stores a key ring. */
+/** The RPC interface of an object that stores a key ring. */
 export interface KeysRpc {
-  /** Returns the key ring, and mints it when none is stored. */
+  /** Returns the key ring, and creates it if none is stored. */
   keys(): Promise<KeyRing>
-  /** @param mint `false`: `undefined` when no key ring is stored. An object of an older release mints one all the same. */
+  /** @param mint `false` returns `undefined` if no key ring is stored. An object of an older release creates one in any case */
   keys(mint: boolean): Promise<KeyRing | undefined>
 }
 
-/** What an object of the class of sessions stores if it is not a session: see `store/object.ts`. */
+/** The RPC interface of objects of the session class that are not sessions: see `store/object.ts`. */
 export interface StoreRpc extends KeysRpc, RequestStateRpc {}
 
-/** Calls of a task. A task that does not exist any more returns `undefined`. */
+/** The RPC interface of a task. Methods of a task that does not exist return `undefined`. */
 export interface TaskRpc extends TaskListRpc {
   /**
    * Starts a call, or continues it.
    *
-   * @param answers to what was asked before the call was a task
-   * @param isResumed its client has a `requestState` of the call: if nothing is stored of the call any more, it is not started again
+   * @param answers the responses to input requests from before the call became a task
+   * @param isResumed the client has a `requestState` of the call: if nothing of the call is stored, it is not started again
    */
   start(
     call: TaskCall,
@@ -191,51 +196,51 @@ export interface TaskRpc extends TaskListRpc {
     isResumed: boolean,
   ): Promise<StartResult>
   get(): Promise<TaskView | undefined>
-  /** Waits a while for the end of the run, then returns the task. */
+  /** Waits for some time for the end of the run, then returns the task. */
   settled(): Promise<TaskView | undefined>
-  /** Answers open questions, and ignores other answers. `error`: an answer is not valid, and none was taken. */
+  /** Stores responses to open input requests, and ignores others. `error`: a response is invalid, and none was stored. */
   update(answers: Readonly<Record<string, Answer>>): Promise<{ task: TaskView } | { error: TaskError } | undefined>
-  /** Cancels the task, unless it is over. `before`: its status until now. */
+  /** Cancels the task unless it has ended. `before`: its status until now. */
   cancel(): Promise<{ before: TaskStatus; task: TaskView } | undefined>
-  /** From now on clients that listen at this shard get the status, as it is now and whenever it changes. */
+  /** Sends the current status, and each later one, to clients that listen at this shard. */
   watch(shard: number): Promise<void>
 }
 
-/** What is called, and for whom. */
+/** The call of a task, and its caller. */
 export type TaskCall = {
   readonly params: Params
   readonly capabilities: ClientCapabilities
   readonly client: Implementation | undefined
-  /** The caller's principal, sealed by `worker/plugins/tasks/task-principal.ts`. `undefined`: the caller was not signed in. */
+  /** The principal, sealed by `worker/plugins/tasks/task-principal.ts`; `undefined` for an anonymous caller. */
   readonly principal: string | undefined
-  /** Of the endpoint that was called. */
+  /** Identity of the endpoint that received the call. */
   readonly identity: string
-  /** The key of that endpoint: see `worker/declarations/endpoints.ts`. A Worker of an older release leaves it out. */
+  /** Key of that endpoint: see `worker/declarations/endpoints.ts`. A Worker of an older release omits it. */
   readonly endpoint?: string
-  /** Names of the plugins of that endpoint. A Worker of an older release leaves it out. */
+  /** Names of the plugins of that endpoint. A Worker of an older release omits them. */
   readonly plugins?: readonly string[] | undefined
 }
 
-/** Milliseconds, except `retries`. */
+/** The options of a task. Durations are milliseconds. */
 export type TaskTerms = {
-  /** How long the call waits for its result before it is a task. */
+  /** How long the call waits for its result before it becomes a task. */
   readonly after: number
   readonly ttl: number
-  /** Between two requests of a client that polls. */
+  /** Pause between two polls of a client. */
   readonly poll: number
-  /** How often the handler may throw and is run again. */
+  /** How often the handler runs again after it throws. */
   readonly retries: number
 }
 
-/** How others refer to a task. */
+/** How other objects and clients refer to a task. */
 export type TaskReferences = {
-  /** Of its object. */
+  /** Name of its Durable Object. */
   readonly name: string
   /** The id that its client has. */
   readonly taskId: string
-  /** The object of the session that gets its status. */
+  /** The object of the session that receives its status. */
   readonly session: string | undefined
-  /** What a token needs to read its status in that session. A Worker of an older release leaves it out. */
+  /** Scopes that a token needs to read its status in that session. A Worker of an older release omits them. */
   readonly scopes?: readonly string[]
 }
 
@@ -248,10 +253,10 @@ export type TaskError = {
   readonly data?: unknown
 }
 
-/** What a task ended with: neither, if it was cancelled. */
+/** The outcome of a task. A cancelled task has neither. */
 export type TaskEnd = { readonly result?: Result; readonly error?: TaskError }
 
-/** What a call ended with before it was a task, or the task. */
+/** The outcome of a call that ended before it became a task, or the task. */
 export type StartResult =
   | { readonly task: TaskView }
   | { readonly done: Result }
@@ -267,20 +272,20 @@ export type TaskView = TaskEnd & {
   readonly lastUpdatedAt: number
   readonly ttl: number
   readonly poll: number
-  /** When it goes on, or its questions have waited too long. */
+  /** When it continues, or when its open input requests time out. */
   readonly due?: number | undefined
-  /** How often it has asked. */
+  /** Rounds that have ended with input requests. */
   readonly rounds: number
   readonly inputRequests?: Readonly<Record<string, InputRequest>>
-  /** The name of its tool, once it is over. */
+  /** Name of its tool, once the task has ended. */
   readonly tool?: string
 }
 
-/** What may be asked of an object that keeps a list. */
+/** The RPC interface of an object that stores a list of tasks. */
 export interface TaskListRpc {
-  /** @param expires milliseconds */
+  /** @param expires milliseconds since 1970 */
   list(task: ListedTask, expires: number): Promise<void>
-  /** Those after a position, in the order in which they began. */
+  /** Returns the tasks after a position, in the order in which they started. */
   listed(after: number, limit: number): Promise<{ tasks: ListedTask[]; next: number | undefined }>
 }
 

@@ -1,4 +1,4 @@
-/** What a step of a call gets from its session: the call as the engine sees it, and what its handler may use. */
+/** The environment of a call in its session: the call in the form of the engine, and the services for its handler. */
 import type { Call, CallEnvironment } from '../../worker/engine/call.ts'
 import { wait } from '../../worker/engine/wait.ts'
 import { notificationText } from '../../worker/protocol/jsonrpc.ts'
@@ -24,7 +24,7 @@ export const callOf = (
   logLevel: values.get('logLevel') ?? 'info',
 })
 
-/** @param signal once it is aborted, nothing of the call is sent */
+/** @param signal once it is aborted, the call sends nothing */
 export function environmentOf(
   session: SessionParts,
   post: PendingPost,
@@ -64,5 +64,5 @@ export function environmentOf(
   }
 }
 
-/** Names a question in its session, for good. */
+/** Returns a name of an elicitation that is unique in the session, and never reused. */
 export const elicitationId = (row: number | undefined, key: string) => `${row}-${key}`

@@ -6,7 +6,7 @@ import type { RequestMessage } from '../../worker/protocol/jsonrpc.ts'
 import type { Params } from '../../worker/protocol/types.ts'
 import type { Post } from '../rpc.ts'
 
-/** The scopes for a request. A Worker of an older release leaves them out of the POST. */
+/** Returns the scopes for a request. A Worker of an older release omits them from the POST. */
 export const scopesIn = (
   { messages, scopes }: Post,
   request: RequestMessage,
@@ -14,6 +14,6 @@ export const scopesIn = (
 ): readonly string[] =>
   scopes?.[messages.indexOf(request)] ?? declaredScopes(declarations, request.method, request.params)
 
-/** The scopes of what a request is about, as they were declared. */
+/** Returns the declared scopes of the entry that a request names. */
 export const declaredScopes = (declarations: Declarations, method: string, params: Params = {}): readonly string[] =>
   entryOf(declarations, method, params)?.scopes ?? []

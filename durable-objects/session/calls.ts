@@ -1,4 +1,4 @@
-/** The calls of a session: started, run step by step, recovered after the object was lost, and cancelled. */
+/** The calls of a session: start, run step by step, recover after the object was lost, cancel. */
 
 import type { Declarations } from '../../worker/declarations/declarations.ts'
 import { serializeResult } from '../../worker/engine/answer-text.ts'
@@ -27,14 +27,14 @@ import { hasSubscriptions } from './registration.ts'
 import { answer, drop, fail, recordCall, restOfPost } from './replies.ts'
 import type { SessionParts } from './session-parts.ts'
 
-/** Milliseconds until the alarm that holds the object awake for a call whose POST has been answered with a stream. */
+/** Milliseconds until the alarm that keeps the object in memory for a call whose POST has been answered with a stream. */
 export const keepAwakeAfterMs = 20_000
-/** How often a call is run again before its interruption is admitted. */
+/** How often a call runs again before it ends with an error. */
 const mostRepeats = 2
-/** An alarm may run for fifteen minutes; a longer call is held by the next one. */
+/** An alarm may run for 15 minutes. The next alarm continues a longer call. */
 const maxAlarmMs = 14 * 60_000
 
-/** Starts a request of a POST: it is answered at once, or it becomes a call. */
+/** Starts a request of a POST: answers it at once, or creates a call. */
 export function startCall(
   session: SessionParts,
   post: PendingPost,
@@ -78,7 +78,7 @@ export function startCall(
   }
 }
 
-/** @param method of the protocol, if its version has it. Whether a method of a call is offered is decided as the call begins */
+/** @param method of the protocol, if its version has it. Whether the server offers the method of a call is decided when the call starts */
 function isOffered(
   session: SessionParts,
   declarations: Declarations,
@@ -126,7 +126,7 @@ const controlsOf = (session: SessionParts, call: SessionCall, signal: AbortSigna
   },
 })
 
-/** Counts a round of a call, if the endpoint has limits. @param resumed what cancels a round of a call that goes on */
+/** Counts a round of a call, if the endpoint has limits. @param resumed cancels a round of a call that continues */
 function count(
   session: SessionParts,
   { request, caller, admitted }: Pick<SessionCall, 'request' | 'caller' | 'admitted'>,
@@ -151,9 +151,9 @@ function count(
 }
 
 /**
- * Takes one step of a call. It ends with an answer, or parked with questions on its stream.
+ * Runs one step of a call. The step ends with a reply, or with input requests on the stream of the call.
  *
- * @param isResumed it was counted when it began
+ * @param isResumed the call was counted when it started
  */
 function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall, isResumed = false): void {
   const { request } = sessionCall
@@ -200,7 +200,7 @@ function work(session: SessionParts, post: PendingPost, sessionCall: SessionCall
   step().finally(resolve)
 }
 
-/** Takes a response of the client. When it is the last answer that a call waits for, the call goes on, for this POST. */
+/** Receives a response of the client. If it is the last one that a call waits for, the call continues as part of this POST. */
 export function resumeCall(
   session: SessionParts,
   message: Message,
@@ -213,7 +213,7 @@ export function resumeCall(
   void holdAwake(session)
 }
 
-/** A new instance finds calls that were running in the last one: each is run again, or ends with an error. */
+/** Recovers the calls that were running in the last instance: runs each again, or ends it with an error. */
 export function recoverCalls(session: SessionParts): void {
   if (!session.isNew) return
   session.isNew = false
@@ -246,7 +246,7 @@ export function abandonAll(session: SessionParts, reason: unknown): void {
   for (const key of session.running.keys()) abandon(session, key, reason)
 }
 
-/** Ends a running call without an answer, at once, whether its handler listens or not. */
+/** Ends a running call at once, without a reply, whether or not its handler observes the signal. */
 function abandon(session: SessionParts, key: string, reason: unknown): void {
   const running = session.running.get(key)
   if (!running) return
@@ -255,12 +255,12 @@ function abandon(session: SessionParts, key: string, reason: unknown): void {
   running.abort.abort(reason)
 }
 
-/** What a token needs to cancel a call. */
+/** Returns the scopes that a token needs to cancel a call. */
 export function scopesToCancel(session: SessionParts, id: RequestId): readonly string[] {
   return session.running.get(requestKey(id))?.call.scopes ?? session.ledger.scopesToCancel(id)
 }
 
-/** Calls whose POST has been answered run on in an alarm: nothing else keeps an object in memory. */
+/** Keeps the object in memory, by an alarm, for calls whose POST has been answered. */
 export async function holdAwake(session: SessionParts): Promise<void> {
   if (session.running.size > 0) await drainMicrotasks()
   if (session.running.size > 0)
@@ -268,8 +268,8 @@ export async function holdAwake(session: SessionParts): Promise<void> {
 }
 
 /**
- * Keeps the object in memory while calls run, for as long as an alarm may take. No other alarm runs meanwhile, so every
- * deadline of the session is met here: the earliest one wins, also when it is set only now.
+ * Keeps the object in memory while calls run, for as long as an alarm may take. No other alarm runs meanwhile, so this function meets every
+ * deadline of the session: the earliest one first, including those that are set meanwhile.
  */
 export async function holdRunning(session: SessionParts): Promise<void> {
   const end = Date.now() + maxAlarmMs

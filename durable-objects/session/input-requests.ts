@@ -1,4 +1,4 @@
-/** The open input requests of a session's calls: answered by the client, not answered in time, or cancelled. */
+/** The open input requests of the calls of a session: answered by the client, timed out, or cancelled. */
 
 import type { InputRequiredOutcome } from '../../worker/declarations/outcome.ts'
 import type { Answer } from '../../worker/engine/journal.ts'
@@ -25,7 +25,7 @@ type Context = RepliesContext & Pick<SessionParts, 'values'>
 
 type StoredCall = { readonly row: number; readonly call: LedgerCall }
 
-/** Sends the input requests of a call on its stream. The call waits for the answers as a row. */
+/** Sends the input requests of a call on its stream. While the call waits for the responses, only its row exists. */
 export function askClient(
   session: Context,
   post: PendingPost,
@@ -47,9 +47,9 @@ export function askClient(
 }
 
 /**
- * Takes a response of the client, which may answer an input request.
+ * Receives a response of the client, which may answer an input request.
  *
- * @returns the call that goes on: this was the last answer it waited for
+ * @returns the call that continues, if this was the last response that it waited for
  */
 export function takeAnswer(session: Context, message: Message): StoredCall | undefined {
   if (!isResponse(message) || message.id === undefined || message.id === null) return undefined
@@ -65,7 +65,7 @@ export function takeAnswer(session: Context, message: Message): StoredCall | und
   return undefined
 }
 
-/** Stores the roots of a client that sends `notifications/roots/list_changed`: later calls do not ask for them. */
+/** Stores the roots of a client that sends `notifications/roots/list_changed`, so that later calls need not request them. */
 function storeRoots(session: Context, id: RequestId, answer: Answer): void {
   if (!('result' in answer && readRootsResult(answer.result))) return
   const question = session.ledger.question(id)
@@ -86,12 +86,12 @@ export function cancelWaiting(session: Context, request: RequestId): void {
   requestAnswered(session, stream)
 }
 
-/** Ends calls whose input requests the client did not answer in time. */
+/** Ends calls whose input requests have timed out. */
 export function endOverdue(session: Context): void {
   endWaiting(session, session.ledger.overdue(Date.now()), 'Timed out waiting for input')
 }
 
-/** Ends calls that wait for answers. */
+/** Ends calls that wait for responses. */
 export function endWaiting(session: Context, calls: readonly StoredCall[], problem: string): void {
   for (const { row, call } of calls) {
     const late = new McpError('call_interrupted', problem, { reason: 'timeout', retryable: true })

@@ -1,38 +1,38 @@
-/** The lifetime of a session: its id, the options of its endpoint, its expiry, and the tombstone that it leaves. */
+/** The lifetime of a session: its id, the options of its endpoint, its expiry, and its tombstone. */
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { Alarms } from '../shared/alarms.ts'
 import type { SessionHost } from './session-host.ts'
 import { readTerms, type SessionTerms } from './session-terms.ts'
 import type { Id, SessionValues } from './session-values.ts'
 
-/** Far more streams, events and input requests than one life has. With a life of a week, ids have 15 digits at most. */
+/** Far more streams, events and input requests than a session has in a millisecond. With a life of a week, ids have at most 15 digits. */
 const idsPerMs = 1_000_000
-/** Milliseconds that an HTTP+SSE session outlives its stream, in case the Worker dials again. */
+/** Milliseconds for which an HTTP+SSE session outlives its stream, in case the Worker reconnects. */
 const sseGraceMs = 5 * 60_000
 
 /** What the other parts of a session do when it ends. */
 export type EndOfSession = {
   /** Ends its calls and streams, at once. */
   stop(): void
-  /** Ends its subscriptions. True when it was subscribed to resources, or may have been. */
+  /** Ends its subscriptions. Returns true if it was, or may have been, subscribed to resources. */
   deregister(): Promise<boolean>
-  /** The storage has been deleted. */
+  /** Called after the storage was deleted. */
   reset(): void
 }
 
 export class Lifetime {
-  /** How often the session has ended. */
+  /** How often the session has ended in this instance. */
   epoch = 0
   readonly #ctx: DurableObjectState
   readonly #host: SessionHost
   readonly #values: SessionValues
   readonly #alarms: Alarms
   readonly #end: EndOfSession
-  /** The options that its endpoint sent last. */
+  /** The latest options of its endpoint. */
   #termsText: string | undefined
   #terms: SessionTerms | undefined
   #lastSeenAt = 0
-  /** Milliseconds: since when an HTTP+SSE session has been without its stream. */
+  /** Milliseconds since 1970: when an HTTP+SSE session lost its stream. */
   #sseDisconnectedAt: number | undefined
   #isExpiryScheduled = false
   #isEnding = false
@@ -45,7 +45,7 @@ export class Lifetime {
     this.#end = end
   }
 
-  /** The endpoint sends its options with each request. Alarms use the last ones. */
+  /** Sets the options of the endpoint, which each request contains. Alarms use the latest ones. */
   setTerms(text: string | undefined): void {
     if (text === undefined || text === this.#termsText) return
     this.#termsText = text
@@ -66,7 +66,7 @@ export class Lifetime {
     return this.#terms
   }
 
-  /** `undefined` until something is stored. */
+  /** Returns `undefined` before anything is stored. */
   get id(): Id | undefined {
     return this.#values.get('id')
   }
@@ -77,8 +77,8 @@ export class Lifetime {
   }
 
   /**
-   * Ids up to this one may have been handed out before: an idle session forgets everything after `ttl`, and its client may use it
-   * again. What it stores next comes at least a `ttl` later, so the time since `initialize` tells its lives apart.
+   * The highest id that an earlier life of the session may have used. An idle session deletes everything after `ttl`, and its client may
+   * use it again. What it stores then is at least a `ttl` later, so the time since `initialize` distinguishes its lives.
    */
   get skippedIds(): number {
     const { life: lifetimeMs } = this.#host
@@ -89,9 +89,9 @@ export class Lifetime {
   }
 
   /**
-   * Adds a state object that ends with this session.
+   * Adds a state object that is deleted with this session.
    *
-   * @param epoch of the session when the call began
+   * @param epoch the epoch of the session when the call started
    * @throws McpError `session_not_found` when the session has ended since
    */
   addStateObject(name: string, expires: number, epoch: number): void {
@@ -110,7 +110,7 @@ export class Lifetime {
     return this.#isEnding || this.#values.get('ended') !== undefined
   }
 
-  /** Notes that the client is there: in memory, and rarely on disk, so that an eviction does not make it look idle. */
+  /** Records the time of a request: in memory and, rarely, in storage, so that an evicted session does not look idle. */
   markSeen(): void {
     const now = Date.now()
     this.#lastSeenAt = now
@@ -118,19 +118,19 @@ export class Lifetime {
     if (lastSeenAt !== undefined && now - lastSeenAt > this.terms.ttl / 4) this.#values.put('lastSeenAt', now)
   }
 
-  /** A relay is about to be opened. */
+  /** Called before a relay is opened. */
   markConnected(): void {
     this.markSeen()
     this.#sseDisconnectedAt = undefined
   }
 
-  /** An HTTP+SSE session has lost its stream. The Worker dials again, unless it is gone as well. */
+  /** Called when an HTTP+SSE session has lost its stream. The Worker reconnects, unless it has stopped as well. */
   async markDisconnected(): Promise<void> {
     this.#sseDisconnectedAt = Date.now()
     await this.#alarms.add(this.#sseDisconnectedAt + sseGraceMs)
   }
 
-  /** The first row is about to be written: from now on an alarm watches over its removal. */
+  /** Called before the first row is written: sets the alarm that deletes the session. */
   scheduleExpiry(expires: number): void {
     if (this.#isExpiryScheduled) return
     this.#isExpiryScheduled = true
@@ -142,7 +142,7 @@ export class Lifetime {
     void this.#alarms.set({ idle: now + this.terms.ttl, expires })
   }
 
-  /** Milliseconds: when this session is over, unless its client is heard of before. */
+  /** Returns when the session ends without another request, in milliseconds since 1970. */
   due(): number {
     const now = Date.now()
     const isHeld = this.#ctx.getWebSockets().length > 0
@@ -159,8 +159,8 @@ export class Lifetime {
   /**
    * Ends the session.
    *
-   * @param expires until when to remember that it is over; `undefined`: its id is known to be worth nothing
-   * @param isMissed a client that comes back must hear that it is over
+   * @param expires milliseconds since 1970: until when the tombstone is stored; `undefined`: the session id is known to be invalid
+   * @param isMissed a returning client must get an error, because it has lost data of the session
    */
   async finish(expires?: number, isMissed = true): Promise<void> {
     this.epoch += 1
@@ -178,7 +178,7 @@ export class Lifetime {
     if (leavesMark) await this.#alarms.set({ tombstone: Math.max(expires, Date.now() + 1000) })
   }
 
-  /** In the alarm of a session that is over: deletes the tombstone in time. `undefined`: the session is not over. */
+  /** Deletes the tombstone in time, in the alarm of a session that has ended. Returns `undefined` for a session that has not ended. */
   expireTombstone(): Promise<void> | undefined {
     const endedAt = this.#values.get('ended')
     if (endedAt === undefined) return undefined

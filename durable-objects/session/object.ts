@@ -1,30 +1,31 @@
 /**
- * One session of a client that speaks a revision with sessions: its open calls, its streams, what it subscribed to.
+ * The Durable Object `McpSession`: one session of a client, with its open calls, its streams and its subscriptions. Protocol versions with
+ * sessions only.
  *
  * Other objects of this class store values that belong to no session: see `store/object.ts`.
  *
- * An object that was only ever asked quick questions has stored nothing. Besides the tables of `event-log.ts` and
- * `call-ledger.ts`, and its version (`schema.ts`), it keeps in key-value storage:
+ * An object whose requests were all answered at once has stored nothing. Besides the tables of `event-log.ts` and `call-ledger.ts`, and its
+ * version (`schema.ts`), it stores these values:
  *
  * | key         | meaning                                                     | lifetime                           |
  * |-------------|-------------------------------------------------------------|------------------------------------|
- * | `handshake` | what was agreed on, `null` before, of sessions over HTTP+SSE | the session                        |
- * | `roots`     | what the client last said its folders are, if it tells of changes | until it does, or the session ends |
- * | `logLevel` | the least severe log line the client wants                  | the session                        |
- * | `missedTimeout` | a question's time was over when nobody was there to hear it | the session                        |
- * | `updatesShard` | the shard of the Subscriptions objects it is registered with      | the session                        |
- * | `terms`     | `SessionTerms` of its endpoint as a text, if its class has others | the session                   |
- * | `subscribedScopes` | scopes of what it has subscribed to                         | until a stream is opened without them |
- * | `reader`    | `Reader`: which scopes the token has that opened the standing stream | the session               |
- * | `taskScopes` | scopes of tasks whose status was sent on the standing stream | until it is opened without them    |
- * | `lastSeenAt` | milliseconds: roughly when the client last asked something  | the session                        |
- * | `id`        | `Id`: what is known of the session's id                      | the session                        |
- * | `stateObjects` | names of the objects that keep its handlers' state          | the session                        |
- * | `ended`     | tombstone: `expires` of a session that is over              | until then, by alarm               |
+ * | `handshake` | `NegotiatedSession` of a session over HTTP+SSE, `null` before `initialize` | the session         |
+ * | `roots`     | latest roots of a client that notifies of changes           | until that notification, or the session ends |
+ * | `logLevel`  | least severe level of log messages for the client           | the session                        |
+ * | `missedTimeout` | an input request timed out while the client was disconnected | the session                   |
+ * | `updatesShard` | the shard of the Subscriptions objects that it registers with | the session                   |
+ * | `terms`     | `SessionTerms` of its endpoint as a text, if they differ from those of the class | the session   |
+ * | `subscribedScopes` | scopes of the resources that it has subscribed to    | until a stream is opened without them |
+ * | `reader`    | `Reader`: scopes of the token that opened the standing stream | the session                      |
+ * | `taskScopes` | scopes of tasks whose status was sent on the standing stream | until it is opened without them  |
+ * | `lastSeenAt` | milliseconds since 1970: approximate time of the last request | the session                     |
+ * | `id`        | `Id`: name and expiry of the session id                     | the session                        |
+ * | `stateObjects` | names of the objects that store the state of its handlers | the session                       |
+ * | `ended`     | tombstone: `expires` of a session that has ended            | until then, by alarm               |
  *
- * A session that its client ended leaves the tombstone. One that lapsed leaves it only if a client that comes back would
- * miss something without being told: subscriptions, a log level, a question it was asked, what its handlers remember.
- * Otherwise nothing remains: a client may use its id again, and ids of streams, events and input requests go on above those that it knows.
+ * A session that its client ended leaves the tombstone. A session that expired leaves it only if a returning client would miss something
+ * without notice: subscriptions, a log level, an input request, state of handlers. Otherwise nothing remains: a client may use its id
+ * again, and ids of streams, events and input requests continue above those that the client knows.
  */
 
 import { drainMicrotasks } from '../../worker/engine/drain-microtasks.ts'
@@ -66,7 +67,7 @@ import { isOverSse, SessionStreams } from './streams.ts'
 
 export class Session extends Store implements SessionRpc {
   readonly #session: SessionParts
-  /** Changes that it has got: one whose delivery was answered late is delivered again. */
+  /** Deliveries that this session has received: a delivery that was acknowledged late is repeated. */
   readonly #deliveries = new BoundedMap<string, true>({ maxEntries: 100 })
 
   constructor(ctx: DurableObjectState, env: never, host: SessionHost) {
@@ -149,7 +150,7 @@ export class Session extends Store implements SessionRpc {
     return { status: 200, text: `[${pending.replies.map(({ text }) => text).join(',')}]`, ...refusals }
   }
 
-  /** A client has sent something: takes over the options of its endpoint, and recovers the calls of the last instance. */
+  /** Called for each message of the client: takes over the options of its endpoint, and recovers the calls of the last instance. */
   #wake(terms: string | undefined): void {
     const session = this.#session
     session.lifetime.setTerms(terms)
@@ -163,7 +164,10 @@ export class Session extends Store implements SessionRpc {
     if (isRequestId(id)) cancelCall(this.#session, id, params?.reason)
   }
 
-  /** What a token needs for the calls of this session that a POST goes on with or ends: it answers their input requests or cancels them. */
+  /**
+   * Returns the scopes that a token needs for the open calls that a POST continues or ends: it answers their input requests, or cancels
+   * them.
+   */
   #scopesOfOpenCalls({ messages }: Post): string[] {
     const scopes = messages.flatMap((message) => {
       if (isResponse(message)) return isRequestId(message.id) ? this.#session.ledger.scopesOf(message.id) : []
@@ -222,9 +226,9 @@ export class Session extends Store implements SessionRpc {
   }
 
   /**
-   * Opens a relay: `?after=<event id>` goes on after an event, `?stream=<number>` starts a stream; without either it is the
-   * standing stream from now on. `?admitted`: the Worker has called `admit`. `terms`: see `Opening`. `relay`, `again`, `polling`, `sse`: see
-   * `StreamOptions`. Nothing in the URL may be secret, because platforms log it.
+   * Opens a relay. `?after=<event id>` continues after an event, `?stream=<number>` starts a stream; without either, it opens the standing
+   * stream from the next event. `?admitted`: the Worker has called `admit`. `terms`: see `Opening`. `relay`, `again`, `polling`, `sse`: see
+   * `StreamOptions`. The URL must not contain secrets, because platforms log it.
    */
   override async fetch(request: Request): Promise<Response> {
     this.schema.check()

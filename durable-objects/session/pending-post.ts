@@ -1,4 +1,4 @@
-/** One POST on its way through a session: silent until something must be said before its answer, then a stream. */
+/** A POST while a session processes it: silent until a message must be sent before the last reply, then a stream. */
 
 import type { Admitted } from '../../worker/declarations/endpoints.ts'
 import { BatchAnswers } from '../../worker/engine/batch-answers.ts'
@@ -10,21 +10,21 @@ import type { Principal } from '../../worker/protocol/principal.ts'
 import type { Revision } from '../../worker/protocol/revision.ts'
 import type { RequestId } from '../../worker/protocol/types.ts'
 
-/** A request that has no answer yet. */
+/** A request without a reply. */
 export type SessionCall = {
   readonly request: RequestMessage
   readonly handshake: NegotiatedSession
   readonly session: string
   readonly identity: string
   readonly principal: Principal | undefined
-  /** What the endpoint says that admitted it. A call that is run again after its object was lost has none. */
+  /** Data about the endpoint that admitted it. Absent for a call that runs again after its object was lost. */
   readonly admitted?: Admitted | undefined
-  /** Whom limits count it for; `undefined`: nobody counts it. */
+  /** The caller that limits count it for; `undefined`: not counted. */
   readonly caller: string | undefined
-  /** See `Post`. A call that is run again after its object was lost has none. */
+  /** See `Post`. Absent for a call that runs again after its object was lost. */
   readonly address?: string | undefined
   readonly expires: number
-  /** What a token needs to answer its input requests, or to cancel it; left out when it needs nothing. */
+  /** Scopes that a token needs to answer its input requests, or to cancel it. Absent: none. */
   readonly scopes?: readonly string[] | undefined
   readonly journal: Journal
   /** Its row in the ledger, once it has a stream. */
@@ -33,17 +33,17 @@ export type SessionCall = {
 
 export type Reply = { status: number; text: string; headers?: Readonly<Record<string, string>> | undefined }
 
-/** A request that a limit refused. */
+/** A request that a limit rejected. */
 export type CallRefusal = { readonly request: RequestMessage; readonly error: McpError }
 
 export class PendingPost {
   readonly revision: Revision
-  /** The client takes streams. */
+  /** Whether the client accepts event streams. */
   readonly streams: boolean
   readonly calls = new Set<SessionCall>()
-  /** What a token needs to resume the stream of the POST. Empty when its stream exists already. */
+  /** Scopes that a token needs to resume the stream of the POST. Empty if the stream already exists. */
   readonly scopes: readonly string[]
-  /** Answers kept back while silent. */
+  /** Replies that wait for the response. */
   readonly replies: (Reply & { id: RequestId })[] = []
   /** Bounds the replies of a batch together. */
   readonly #batch: BatchAnswers | undefined
@@ -65,7 +65,7 @@ export class PendingPost {
     this.scopes = options.scopes ?? []
   }
 
-  /** Settles when every request has its answer, or the exchange has become a stream. */
+  /** Resolves when every request has its reply, or the POST has become a stream. */
   get settled(): Promise<void> {
     return this.#settling.promise
   }
@@ -74,7 +74,7 @@ export class PendingPost {
     return this.unanswered === 0 || this.stream !== undefined
   }
 
-  /** A request of the POST is counted under the limits of the server. */
+  /** Records that a request is being counted under the limits of the server. */
   count(request: RequestMessage, counting: Promise<unknown>): void {
     const refused = (error: unknown) => {
       if (error instanceof McpError) this.#refusals.push({ request, error })
@@ -82,19 +82,19 @@ export class PendingPost {
     this.#counting.push(counting.then(() => {}, refused))
   }
 
-  /** The requests that a limit refused, once all were counted. */
+  /** Returns the requests that a limit rejected, once all are counted. */
   async refusals(): Promise<readonly CallRefusal[]> {
     if (this.#counting.length > 0) await Promise.all(this.#counting)
     return this.#refusals
   }
 
-  /** From now on everything is said on this stream. */
+  /** Sends all further messages on this stream. */
   switchToStream(stream: number): void {
     this.stream = stream
     this.#settling.resolve()
   }
 
-  /** One request has its answer, or, when it was cancelled, none. */
+  /** Records that a request has its reply or, if it was cancelled, needs none. */
   addReply(reply: (Reply & { id: RequestId }) | undefined): void {
     this.unanswered -= 1
     if (reply) this.replies.push(this.#batch ? this.#fit(this.#batch, reply) : reply)

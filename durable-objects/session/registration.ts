@@ -1,6 +1,6 @@
 /**
- * The registration of a session with a Subscriptions object. A server without `subscriptions()` has this alone: it ends the registrations of
- * sessions that began while the server had `subscriptions()`. For the rest see `subscriptions.ts`.
+ * The registration of a session with a Subscriptions object. On a server without `subscriptions()`, it only ends the registrations of
+ * sessions that started while the server had `subscriptions()`. The rest is in `../subscriptions/session-part.ts`.
  */
 import { holdsScopes } from '../../worker/protocol/principal.ts'
 import type { SubscriptionsRpc } from '../rpc.ts'
@@ -9,25 +9,25 @@ import type { SessionParts } from './session-parts.ts'
 
 type Context = Pick<SessionParts, 'host' | 'values' | 'log' | 'lifetime' | 'subscriptions'>
 
-/** The endpoint of the session has `subscriptions()`. */
+/** Whether the endpoint of the session has `subscriptions()`. */
 export const hasSubscriptions = (session: Context): boolean =>
   session.subscriptions !== undefined && session.lifetime.terms.shard !== undefined
 
-/** How Subscriptions objects call the session: they notify the sessions of several classes. */
+/** Returns the address by which Subscriptions objects call the session: they notify sessions of several classes. */
 export const addressOf = (session: Context): string => sessionAddress(session.host.className, session.lifetime.name)
 
-/** Where the session is registered, or would be. More shards later do not move it. */
+/** Returns the Subscriptions object of the session. A later increase of the number of shards does not change it. */
 export function subscriptionsOf(session: Context): SubscriptionsRpc | undefined {
   const shard = session.values.get('updatesShard') ?? session.lifetime.terms.shard
   return shard === undefined ? undefined : session.host.subscriptionsAt(shard)
 }
 
-/** The scopes of what the session has subscribed to. */
+/** Returns the scopes of the resources that the session has subscribed to. */
 export const subscribedScopes = (session: Context): string[] => session.values.get('subscribedScopes') ?? []
 
 /**
- * Ends the subscriptions of the session when a token opens a stream that lacks a scope of one of them, and erases what
- * they brought. True when it did.
+ * Ends the subscriptions of the session, and erases their events, if a token that opens a stream lacks a scope of one of them. Returns true
+ * if it did.
  */
 export async function dropSubscriptionsWithout(session: Context, scopes: readonly string[]): Promise<boolean> {
   if (holdsScopes(scopes, subscribedScopes(session))) return false
@@ -39,7 +39,7 @@ export async function dropSubscriptionsWithout(session: Context, scopes: readonl
   return true
 }
 
-/** True when the session was subscribed to resources, or may have been. */
+/** Ends the subscriptions of the session. Returns true if it was, or may have been, subscribed to resources. */
 export async function deregister(session: Context): Promise<boolean> {
   try {
     return (await subscriptionsOf(session)?.unsubscribeAll(addressOf(session))) ?? false

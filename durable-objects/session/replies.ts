@@ -1,6 +1,6 @@
 /**
- * What the calls of a session send: notifications and replies. They go into the response to their POST, or on a stream once something has
- * to be sent before the last reply.
+ * The messages that the calls of a session send: notifications and replies. They go into the response to their POST or, once a message must
+ * be sent before the last reply, on a stream.
  */
 import { asMcpError, McpError } from '../../worker/protocol/errors.ts'
 import { errorText } from '../../worker/protocol/jsonrpc.ts'
@@ -13,10 +13,10 @@ import { maxRowBytes, tooLarge } from '../shared/message-size.ts'
 import { PendingPost, type Reply, type SessionCall } from './pending-post.ts'
 import type { SessionParts } from './session-parts.ts'
 
-/** What replies need from the rest of the session. */
+/** What replies need of the other parts of a session. */
 export type RepliesContext = Pick<SessionParts, 'host' | 'log' | 'ledger' | 'streams' | 'lifetime' | 'alarms'>
 
-/** Everything an answer changes is written in one turn. */
+/** Sends the reply of a call. Writes all changes of the reply in one turn. */
 export function answer(
   session: RepliesContext,
   post: PendingPost,
@@ -44,14 +44,14 @@ export function fail(
   answer(session, post, id, reply, call)
 }
 
-/** Ends a call without an answer. */
+/** Ends a call without a reply. */
 export function drop(session: RepliesContext, post: PendingPost, call: SessionCall): void {
   forgetCall(session, post, call)
   if (post.stream === undefined) post.addReply(undefined)
   else requestAnswered(session, post.stream)
 }
 
-/** @param sentCount how many notifications the call has come to */
+/** @param sentCount the number of notifications of the call so far, with this one */
 export function notify(
   session: RepliesContext,
   post: PendingPost,
@@ -63,7 +63,7 @@ export function notify(
   session.streams.send(streamOf(session, post, call.expires), text, { said: [call.row ?? null, sentCount] })
 }
 
-/** The stream of a POST, opened now if it was silent so far. */
+/** Returns the stream of a POST, and opens it if the POST was silent. */
 export function streamOf(session: RepliesContext, post: PendingPost, expires: number): number {
   if (post.stream !== undefined) return post.stream
   // Before anything is written: the POST can still be answered without a stream.
@@ -76,7 +76,7 @@ export function streamOf(session: RepliesContext, post: PendingPost, expires: nu
   return stream
 }
 
-/** A call that is too large for a stream stays silent, and is answered in one response. */
+/** Turns the POST of a call into a stream. A call that is too large for a stream stays silent, and is answered in one response. */
 export function becomeStream(session: RepliesContext, post: PendingPost, expires: number): void {
   try {
     streamOf(session, post, expires)
@@ -85,7 +85,7 @@ export function becomeStream(session: RepliesContext, post: PendingPost, expires
   }
 }
 
-/** A call with a stream is written down before it sends anything. Returns its row. */
+/** Stores a call with a stream before it sends anything. Returns its row. */
 export function recordCall(session: RepliesContext, call: SessionCall, stream: number): number {
   call.row ??= session.ledger.begin(ledgerCallOf(call, stream))
   return call.row
@@ -97,7 +97,7 @@ function forgetCall(session: RepliesContext, post: PendingPost, call: SessionCal
   if (call.row !== undefined) session.ledger.end(call.row)
 }
 
-/** A request of the stream has its answer, or never will. The last one ends the stream. */
+/** Records that a request of a stream has its reply, or will never have one. The last one ends the stream. */
 export function requestAnswered(session: RepliesContext, stream: number): void {
   const now = Date.now()
   if (stream === standingStream || !session.log.requestAnswered(stream, now)) return
@@ -106,14 +106,14 @@ export function requestAnswered(session: RepliesContext, stream: number): void {
   void session.alarms.add(Math.min(now + session.lifetime.terms.log.maxAgeMs, session.lifetime.due()))
 }
 
-/** The connection ends, the call goes on: the client comes back for the rest. */
+/** Closes the connection, while the call continues: the client reconnects for the remaining events. */
 export function release(session: RepliesContext, post: PendingPost, expires: number, retry?: number): void {
   // Over HTTP+SSE there is no way back: the stream is the session.
   if (!post.revision.polling || !post.streams || post.stream === standingStream) return
   session.streams.release(streamOf(session, post, expires), retry)
 }
 
-/** What the ledger keeps of a call. Who asked is not written down. */
+/** Returns the stored form of a call, without its principal. */
 export const ledgerCallOf = (
   { request, handshake, session, identity, principal, scopes = [], journal }: SessionCall,
   stream: number,
@@ -129,7 +129,7 @@ export const ledgerCallOf = (
   repeats: 0,
 })
 
-/** The reply, or an error in its place that says how large it is. */
+/** Returns the reply or, if it is too large, an error that states its size. */
 export function fitted<R extends Reply & { id: RequestId }>(post: PendingPost, reply: R, maxBytes: number): Reply {
   const error = tooLarge('The result', reply.text, maxBytes)
   if (!error) return reply
@@ -137,7 +137,7 @@ export function fitted<R extends Reply & { id: RequestId }>(post: PendingPost, r
   return { status: numbers.status, text: errorText(reply.id, error, numbers) }
 }
 
-/** What a POST's answer says of the requests that a limit refused, once all of them are counted: nothing, if there are none. */
+/** Returns the requests of a POST that a limit rejected, once all are counted; `{}` if there are none. */
 export async function refusalsIn(post: PendingPost, { messages }: Post): Promise<PostedRefusals> {
   const refusals = await post.refusals()
   if (refusals.length === 0) return {}
@@ -150,6 +150,6 @@ export async function refusalsIn(post: PendingPost, { messages }: Post): Promise
   return { refusals: error }
 }
 
-/** The rest of a POST that has been answered with a stream. */
+/** Returns the remaining part of a POST that has been answered with a stream. */
 export const restOfPost = ({ handshake, stream }: LedgerCall): PendingPost =>
   new PendingPost(revisionOf(handshake.version) ?? oldestRevision, { streams: true, unanswered: 1, stream })

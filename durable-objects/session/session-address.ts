@@ -1,12 +1,15 @@
-/** How a Subscriptions object calls a session: endpoints that share it may keep their sessions in several classes. */
+/**
+ * The address by which a Subscriptions object calls a session: endpoints with one Subscriptions object may store their sessions in several
+ * classes.
+ */
 
-/** Sessions of this class are called by their names alone. */
+/** The class of sessions whose address is their name. */
 const usualClass = 'McpSession'
 
 export const sessionAddress = (className: string, name: string): string =>
   className === usualClass ? name : `${className} ${name}`
 
-/** A name is a UUID, so it has no spaces. An older release called the sessions of every class by their names alone. */
+/** Parses an address. A name is a UUID, so it contains no spaces. An older release used the names of sessions of every class as addresses. */
 export function readSessionAddress(address: string): { className: string; name: string } {
   const [name = '', className = usualClass] = address.split(' ').reverse()
   return { className, name }

@@ -7,30 +7,30 @@ import type { Principal } from '../../worker/protocol/principal.ts'
 import type { SubscriptionsRpc } from '../rpc.ts'
 import type { Subscriptions } from '../subscriptions/session-part.ts'
 
-/** What a session needs from the server it belongs to. */
+/** What a session needs of its server. */
 export type SessionHost = {
   readonly server: Server
-  /** Milliseconds from `initialize` until a session's id is worth nothing, however much it is used. */
+  /** Milliseconds from `initialize` until a session id expires, however much it is used. */
   readonly life: number
-  /** `SessionTerms` of a session of this class's own endpoint, by its name, as a text. */
+  /** Returns `SessionTerms` of a session of this class's own endpoint, by its name, as a text. */
   termsOf(name: string): string
   seals(principal: Principal | undefined, identity: string): Seals
   state(name: string): StateRpc
   /** The name under which the Worker exports the class. */
   readonly className: string
-  /** The subscriptions part of a session; `undefined`: no endpoint of the server has `subscriptions()`. */
+  /** The subscriptions part of a session; `undefined` if no endpoint of the Worker has `subscriptions()`. */
   readonly Subscriptions: typeof Subscriptions | undefined
   subscriptionsAt(shard: number): SubscriptionsRpc
   /**
-   * Counts a round of a call by the limits of the endpoint that admitted it; `undefined`: it has none.
+   * Returns the function that counts a round of a call by the limits of the endpoint that admitted it; `undefined` without limits.
    *
-   * @throws McpError when this class cannot know them
+   * @throws McpError when this class cannot know the limits
    */
   countRoundOf(admitted: Admitted | undefined): CountRound | undefined
   /**
-   * The server, with the plugins of the endpoint that admitted a call.
+   * Returns the server, with the plugins of the endpoint that admitted a call.
    *
-   * @throws McpError when that endpoint serves another server than that of this class, or its plugins are not known here
+   * @throws McpError when that endpoint has another server than this class, or plugins that this class does not have
    */
   serverFor(admitted: Admitted | undefined): Server
   report(problem: unknown): void

@@ -8,7 +8,7 @@ import type { SessionHost } from './session-host.ts'
 import type { SessionValues } from './session-values.ts'
 import type { SessionStreams } from './streams.ts'
 
-/** The parts of a session, as they are handed to each other: each function names those that it needs. */
+/** The parts of a session. Each function names those that it needs. */
 export type SessionParts = {
   readonly host: SessionHost
   readonly values: SessionValues
@@ -17,11 +17,11 @@ export type SessionParts = {
   readonly alarms: Alarms
   readonly lifetime: Lifetime
   readonly streams: SessionStreams
-  /** `undefined`: no endpoint of the server has `subscriptions()`. */
+  /** `undefined` if no endpoint of the Worker has `subscriptions()`. */
   subscriptions: Subscriptions | undefined
   /** Calls that run in this instance, by the key of their request. */
   readonly running: Map<string, RunningCall>
-  /** The instance has not looked yet for calls that were running in the last one. */
+  /** Whether the instance has not yet recovered the calls of the last one. */
   isNew: boolean
 }
 

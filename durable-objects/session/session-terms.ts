@@ -1,17 +1,17 @@
-/** The options that a session has from its endpoint. One class may keep the sessions of several endpoints, each with its own. */
+/** The options of a session, which its endpoint decides. One class may store the sessions of several endpoints, each with its own options. */
 import type { ReplayLimits } from '../shared/event-log.ts'
 
 export type SessionTerms = {
-  /** Milliseconds a silent call may take before its answer becomes a stream. */
+  /** Milliseconds without a message after which the response of a call becomes a stream. */
   readonly streamAfterMs: number
-  /** Milliseconds after which an idle session is over. */
+  /** Milliseconds after which an idle session ends. */
   readonly ttl: number
   readonly log: ReplayLimits
-  /** The Subscriptions object that it registers with; `undefined`: its client gets no changes. */
+  /** The Subscriptions object that it registers with; `undefined`: its client receives no changes. */
   readonly shard: number | undefined
 }
 
-/** Numbers with spaces between: they fit into a URL and a row, `Infinity` included. Later releases add some at the end. */
+/** Formats the options as numbers with spaces between, which fit into a URL and a row, including `Infinity`. Later releases append numbers. */
 export const termsText = ({ streamAfterMs, ttl, log, shard }: SessionTerms): string =>
   [
     ...[

@@ -1,4 +1,4 @@
-/** What a session keeps in key-value storage: the table in `object.ts` says what each value means. */
+/** The values that a session stores: the table in `object.ts` describes each. */
 import type { Answer } from '../../worker/engine/journal.ts'
 import type { NegotiatedSession } from '../../worker/engine/methods/method.ts'
 import type { LogLevel } from '../../worker/protocol/types.ts'
@@ -20,8 +20,8 @@ export type SessionValues = Values<{
   ended: number
 }>
 
-/** Who reads the standing stream: see `Opening.relay`. */
+/** The client that reads the standing stream: see `Opening.relay`. */
 export type Reader = { relay: string; scopes: readonly string[] }
 
-/** `name`: the object's own, which one that is born by an alarm may not know. `expires`: milliseconds. */
+/** `name`: the name of the object, which an object that an alarm wakes may not know. `expires`: milliseconds since 1970. */
 export type Id = { name: string; expires: number }

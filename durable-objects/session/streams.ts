@@ -1,6 +1,6 @@
 /**
- * The streams that clients hold: hibernatable sockets, fed from the log. The Worker at the other end of a socket makes an
- * event stream of it. The standing stream sends what the scopes of its reader's token allow.
+ * The streams of a session: hibernatable sockets that send events of the log. The Worker at the other end of a socket turns them into an
+ * event stream. The standing stream (GET) sends only what the scopes of its reader's token allow.
  */
 
 import { BoundedMap } from '../../worker/protocol/bounded-map.ts'
@@ -20,21 +20,21 @@ import {
 
 import type { Reader, SessionValues } from './session-values.ts'
 
-/** Milliseconds after which a client that lost its stream should come back. */
+/** Milliseconds after which a client that lost its stream should reconnect. */
 const retryAfterMs = 1000
-/** Characters that are sent to a relay at once: what it cannot pass on waits in memory. */
+/** Characters that are sent to a relay at once. What the relay cannot forward waits in its memory. */
 const pageSize = 256 * 1024
-/** Milliseconds that count as at once: clocks stand still within a turn. */
+/** Milliseconds that count as one turn: clocks do not move within a turn. */
 const turnMs = 100
 
 type StreamOptions = {
-  /** The connection of a client that this relay is for. */
+  /** Names the connection of the client that the relay is for. */
   relay: string
-  /** The client has not noticed that the relay before was lost. */
+  /** Whether the relay replaces one that was lost without the client's notice. */
   again: boolean
-  /** The client knows priming events. */
+  /** Whether the client understands priming events. */
   polling: boolean
-  /** The stream is the session. */
+  /** Whether the stream is that of an HTTP+SSE session, which ends with it. */
   overSse: boolean
 }
 
@@ -42,9 +42,9 @@ export class SessionStreams {
   readonly #ctx: DurableObjectState
   readonly #log: EventLog
   readonly #values: SessionValues
-  /** Scopes of the tokens that were admitted and have not opened their relay, by relay. */
+  /** By relay: scopes of admitted tokens that have not opened their relay. */
   readonly #admitted = new BoundedMap<string, readonly string[]>({ maxEntries: 100 })
-  /** Streams whose client was sent away before it had connected: it is to come back after so many milliseconds. */
+  /** Streams that were released before their client connected: milliseconds after which the client should reconnect. */
   readonly #released = new Map<number, number>()
   #burst = { at: 0, sent: 0 }
 
@@ -55,9 +55,9 @@ export class SessionStreams {
   }
 
   /**
-   * A token is about to open a stream: after an event, or the standing stream from now on. When it is the standing stream, erases the
-   * status of tasks that the token lacks the scopes of. Until the stream is open, it gets only what the new reader and the one before may
-   * read.
+   * Admits a token that is about to open a stream: after an event, or the standing stream from the next event. For the standing stream,
+   * erases the status of tasks whose scopes the token lacks. Until the stream is open, it receives only what both the new and the previous
+   * reader may read.
    *
    * @returns the scopes of the stream, if the token lacks one of them
    */
@@ -85,7 +85,7 @@ export class SessionStreams {
     this.#values.put('reader', { ...reader, scopes: reader.scopes.filter((scope) => scopes.includes(scope)) })
   }
 
-  /** Writes down which scopes the token has that has opened the standing stream. One that dials again has those it had. */
+  /** Stores the scopes of the token that opened the standing stream. A relay that reconnects keeps those it had. */
   #setReader(relay: string): void {
     const reader = this.#reader
     const scopes = this.#admitted.get(relay) ?? (reader?.relay === relay ? reader.scopes : [])
@@ -98,12 +98,12 @@ export class SessionStreams {
     return this.#values.get('reader')
   }
 
-  /** Scopes of the tasks whose status the standing stream has. */
+  /** Scopes of the tasks whose status the standing stream contains. */
   get #taskScopes(): string[] {
     return this.#values.get('taskScopes') ?? []
   }
 
-  /** Whether the standing stream is open, and its reader may read what takes these scopes. */
+  /** Whether the standing stream is open, and its reader has these scopes. */
   takes(scopes: readonly string[]): boolean {
     const isReadable = scopes.length === 0 || holdsScopes(this.#reader?.scopes, scopes)
     return isReadable && this.#log.find(standingStream) !== undefined
@@ -112,8 +112,8 @@ export class SessionStreams {
   /**
    * Sends an event on the standing stream.
    *
-   * @param taskScopes of the task whose status it is; empty when it takes none
-   * @param isScopedResource it is about a resource that takes scopes
+   * @param taskScopes the scopes of the task whose status it is; empty without scopes
+   * @param isScopedResource whether it is about a resource with scopes
    */
   sendEvent(event: ServerEvent, taskScopes: readonly string[], isScopedResource: boolean): void {
     const scoped = taskScopes.length > 0 ? 'task' : isScopedResource ? 'resource' : undefined
@@ -121,20 +121,20 @@ export class SessionStreams {
     this.send(standingStream, notificationText(eventNotification(event)), { scoped })
   }
 
-  /** Opens the standing stream from now on. */
+  /** Opens the standing stream from the next event. */
   openStanding(options: StreamOptions): Response {
     const newest = this.#log.openStanding()
     this.#setReader(options.relay)
     return this.#open(newest, options)
   }
 
-  /** Opens the stream of a POST from its beginning; 400 when its log does not keep it. */
+  /** Opens the stream of a POST from its start; 400 if the log no longer contains it. */
   openPost(stream: number, options: StreamOptions): Response {
     const start = this.#log.onFrom({ stream, seq: 0 }, true)
     return start ? this.#open(start, options) : new Response(null, { status: 400 })
   }
 
-  /** Sends a stream from after an event. This relay takes the place of the one before. */
+  /** Sends a stream from after an event. This relay replaces the previous one. */
   #open(start: EventId, { relay, again, polling, overSse }: StreamOptions): Response {
     const { stream } = start
     // A connection that rested, or was cut off, must not take the place of one that its client has opened since.
@@ -155,9 +155,9 @@ export class SessionStreams {
   }
 
   /**
-   * Goes on after an event that was sent before.
+   * Continues after an event that was sent before.
    *
-   * @returns `undefined` when what came after it is not known, or not any more; 405 when nothing did and nothing will
+   * @returns `undefined` when the events after it are unknown or deleted; 405 when there are none and never will be
    */
   resume(after: string, options: StreamOptions): Response | undefined {
     this.#log.deleteFinished(Date.now())
@@ -174,7 +174,7 @@ export class SessionStreams {
   }
 
   /**
-   * Writes a notification to the log, then sends it, in one turn: what a client has seen is in the log.
+   * Appends a notification to the log and sends it, in one turn: the log contains whatever a client has received.
    *
    * @param options see `EventLog.append`
    */
@@ -189,12 +189,12 @@ export class SessionStreams {
     }
   }
 
-  /** Does the same with a response or a request, which its client waits for. */
+  /** Appends and sends a response or a request, which its client waits for. */
   sendMessage(stream: number, text: string): void {
     this.send(stream, text, { isMessage: true })
   }
 
-  /** Everything has been said on this stream. */
+  /** Ends a stream after its last message. */
   complete(stream: number): void {
     for (const socket of this.#sockets(stream)) socket.close(closeCode.complete)
   }
@@ -204,7 +204,7 @@ export class SessionStreams {
     for (const socket of this.#ctx.getWebSockets()) socket.close(closeCode.complete)
   }
 
-  /** The connection ends, the stream does not: the client comes back for the rest after so many milliseconds. */
+  /** Closes the connection of a stream that continues: the client reconnects for the remaining events after `retry` milliseconds. */
   release(stream: number, retry = retryAfterMs): void {
     const sockets = this.#sockets(stream)
     if (sockets.length === 0) this.#released.set(stream, retry)
@@ -215,12 +215,12 @@ export class SessionStreams {
     return this.#sockets(stream).length > 0
   }
 
-  /** The relays of a stream that can still be written to. */
+  /** Returns the relays of a stream that can still be written to. */
   #sockets(stream: number): WebSocket[] {
     return this.#ctx.getWebSockets(tagOf(stream)).filter((socket) => socket.readyState === WebSocket.OPEN)
   }
 
-  /** Sends what has been missed, as much as may wait for a reader. */
+  /** Sends missed events, as many as may wait for a slow reader. */
   #catchUp(socket: WebSocket, start: EventId): void {
     let page = ''
     let last = start
@@ -236,7 +236,7 @@ export class SessionStreams {
     if (this.#log.find(start.stream)?.over) socket.close(closeCode.complete)
   }
 
-  /** Has so much just been sent that more would wait in this object's memory? */
+  /** Whether so much was just sent that more would fill the memory of this object. */
   #isFlooded(characters: number): boolean {
     const now = Date.now()
     if (now - this.#burst.at > turnMs) this.#burst = { at: now, sent: 0 }
@@ -246,7 +246,7 @@ export class SessionStreams {
   }
 }
 
-/** Was this socket opened as the stream of an HTTP+SSE session? */
+/** Whether a socket was opened as the stream of an HTTP+SSE session. */
 export const isOverSse = (socket: WebSocket): boolean => attachmentOf(socket).overSse
 
 type Attachment = Pick<StreamOptions, 'relay' | 'overSse'>

@@ -1,15 +1,15 @@
 /**
- * Calls that have a stream: written down before they say anything, so that each gets an end, whatever happens to the
- * object. A call that waits for a client's answers is nothing but its row.
+ * The calls of a session that have a stream. Each is stored before it sends anything, so that it gets an end even if the object is lost.
+ * While a call waits for input responses, only its row exists.
  *
  * | table       | column     | meaning                                                        | lifetime              |
  * |-------------|------------|----------------------------------------------------------------|-----------------------|
  * | `calls`     | `id`       | one call, never reused                                         | until it is answered or cancelled |
  * |             | `request`  | the key of its JSON-RPC id, to cancel it by                    |                       |
- * |             | `call`     | `LedgerCall` as JSON: the request, its stream, its journal        |                       |
- * |             | `due`      | milliseconds: when it is too late for its answers              |                       |
- * | `questions` | `id`       | one question; the client sees the id `ask-<id>`, never reused  | until it is answered  |
- * |             | `call`, `key` | which question of which call                                |                       |
+ * |             | `call`     | `LedgerCall` as JSON: the request, its stream, its journal     |                       |
+ * |             | `due`      | milliseconds since 1970: when its input requests time out      |                       |
+ * | `questions` | `id`       | one input request, never reused; the client sees `ask-<id>`    | until it is answered  |
+ * |             | `call`, `key` | the call, and the key of the input request in it            |                       |
  */
 
 import { type Answer, type Journal, withAnswers } from '../../worker/engine/journal.ts'
@@ -25,15 +25,15 @@ export type LedgerCall = {
   stream: number
   journal: Journal
   handshake: NegotiatedSession
-  /** What `ctx.session` says. */
+  /** The id in `ctx.session`. */
   session: string
-  /** Of the endpoint that was called. */
+  /** Identity of the endpoint that received the call. */
   identity: string
-  /** Somebody is signed in, but not written down. */
+  /** Whether the call has a principal, which is not stored. */
   isPersonal: boolean
-  /** What a token needs to answer its input requests, or to cancel it; left out when it needs nothing. */
+  /** Scopes that a token needs to answer its input requests, or to cancel it. Absent: none. */
   scopes?: readonly string[]
-  /** How often it was run again because the object was lost. */
+  /** How often the call ran again because the object was lost. */
   repeats: number
 }
 
@@ -53,7 +53,7 @@ export class CallLedger {
     this.tables = new Tables(sql, 'calls', schema)
   }
 
-  /** Writes a call down. Returns its row. */
+  /** Stores a call. Returns its row. */
   begin(call: LedgerCall): number {
     if (this.tables.create()) this.tables.skipIds('questions', this.#skippedIds())
     const key = requestKey(call.request.id)
@@ -62,22 +62,22 @@ export class CallLedger {
       .one().id
   }
 
-  /** Whether a call fits into a row. @throws McpError when it does not */
+  /** Checks that a call fits into a row. @throws McpError when it does not */
   check(call: LedgerCall): void {
     rowOf(call)
   }
 
-  /** @param due milliseconds: until when it waits for answers */
+  /** @param due milliseconds since 1970: until when the call waits for input responses */
   rewrite(row: number, call: LedgerCall, due: number | null = null): void {
     this.#sql.exec('UPDATE calls SET call = ?, due = ifnull(?, due) WHERE id = ?', rowOf(call), due, row)
   }
 
-  /** Calls that have waited too long. */
+  /** Returns the calls whose input requests have timed out. */
   overdue(now: number): { row: number; call: LedgerCall }[] {
     return this.#select('due <= ? AND id IN (SELECT call FROM questions)', now)
   }
 
-  /** Calls that wait for answers on behalf of a task. */
+  /** Returns the calls that wait for input responses on behalf of a task. */
   askingFor(taskId: string): { row: number; call: LedgerCall }[] {
     return this.#select(
       "call ->> '$.request.method' LIKE 'tasks/%' AND call ->> '$.request.params.taskId' = ? AND id IN (SELECT call FROM questions)",
@@ -85,7 +85,7 @@ export class CallLedger {
     )
   }
 
-  /** Milliseconds: when a call that waits will have waited too long; `Infinity`: none does. */
+  /** Milliseconds since 1970: when the first input request times out; `Infinity` without open input requests. */
   get due(): number {
     const [first] = this.tables.query<{ due: number | null }>(
       'SELECT min(due) AS due FROM calls WHERE id IN (SELECT call FROM questions)',
@@ -93,14 +93,14 @@ export class CallLedger {
     return first?.due ?? Number.POSITIVE_INFINITY
   }
 
-  /** Returns the questions that were still open, as the client knows them. */
+  /** Deletes a call. Returns the ids of its open input requests, as the client knows them. */
   end(row: number): string[] {
     this.#sql.exec('DELETE FROM calls WHERE id = ?', row)
     const open = this.tables.query<{ id: number }>('DELETE FROM questions WHERE call = ? RETURNING id', row)
     return open.map(({ id }) => `ask-${id}`)
   }
 
-  /** Opens questions of a call. Returns the id the client sees for each key. */
+  /** Stores input requests of a call. Returns the id that the client sees, by key. */
   ask(row: number, keys: readonly string[]): Map<string, string> {
     return new Map(
       keys.map((key) => {
@@ -112,7 +112,7 @@ export class CallLedger {
     )
   }
 
-  /** What a token needs to answer an input request. */
+  /** Returns the scopes that a token needs to answer an input request. */
   scopesOf(question: RequestId): readonly string[] {
     const id = questionRow(question)
     if (id === undefined) return []
@@ -120,13 +120,13 @@ export class CallLedger {
     return entry?.call.scopes ?? []
   }
 
-  /** What a token needs to cancel a call that waits. */
+  /** Returns the scopes that a token needs to cancel a waiting call. */
   scopesToCancel(request: RequestId): readonly string[] {
     const [entry] = this.#select('request = ?', requestKey(request))
     return entry?.call.scopes ?? []
   }
 
-  /** The call and the key of an open question; `undefined` for one that is not open. */
+  /** Returns the call and the key of an open input request; `undefined` if it is not open. */
   question(question: RequestId): { key: string; call: LedgerCall } | undefined {
     const id = questionRow(question)
     if (id === undefined) return undefined
@@ -136,8 +136,8 @@ export class CallLedger {
   }
 
   /**
-   * Writes an answer down. Returns the call when it was the last one it waited for; `undefined` when it waits for
-   * others, or nobody asked. `problem`: with the answer it is larger than a row, so it has to end.
+   * Stores an input response. Returns the call if this was the last response that it waited for; `undefined` if it waits for others, or if
+   * the input request is not open. `problem`: with the response, the call does not fit into a row, so it must end.
    */
   answer(question: RequestId, answer: Answer): { row: number; call: LedgerCall; problem?: McpError } | undefined {
     const id = questionRow(question)
@@ -160,7 +160,7 @@ export class CallLedger {
     return this.tables.query('SELECT 1 FROM questions WHERE call = ? LIMIT 1', row).length > 0
   }
 
-  /** Is any call without an answer? */
+  /** Whether there is a call without a reply. */
   get isOpen(): boolean {
     return this.tables.query('SELECT 1 FROM calls LIMIT 1').length > 0
   }
@@ -169,19 +169,19 @@ export class CallLedger {
     return this.tables.query('SELECT 1 FROM calls WHERE request = ?', requestKey(request)).length > 0
   }
 
-  /** Forgets a call that waits. Returns its stream and the questions that were still open. */
+  /** Deletes a waiting call. Returns its stream and its open input requests. */
   cancel(request: RequestId): { stream: number; questions: string[] } | undefined {
     const [entry] = this.#select('request = ?', requestKey(request))
     if (!entry || !this.#waits(entry.row)) return undefined
     return { stream: entry.call.stream, questions: this.end(entry.row) }
   }
 
-  /** Requests of calls that wait for their client. */
+  /** Returns the requests of calls that wait for their client. */
   waiting(): RequestMessage[] {
     return this.#select('id IN (SELECT call FROM questions)').map(({ call }) => call.request)
   }
 
-  /** Calls that wait for nobody: in a new instance, those that were running in the last one. */
+  /** Returns the calls without open input requests: in a new instance, those that were running in the last one. */
   unasked(): { row: number; call: LedgerCall }[] {
     return this.#select('id NOT IN (SELECT call FROM questions)')
   }
@@ -205,5 +205,5 @@ function rowOf(call: LedgerCall): string {
   return text
 }
 
-/** Ids 1 and "1" are different. */
+/** Returns a text for a JSON-RPC id: the ids 1 and "1" differ. */
 export const requestKey = (id: RequestId): string => JSON.stringify(id)

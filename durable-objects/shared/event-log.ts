@@ -1,29 +1,30 @@
 /**
- * What was sent on a session's streams, so that a client that lost its connection gets the rest, exactly.
+ * The event log of a session: the messages that were sent on its streams. A client that lost its connection replays exactly those that it
+ * missed.
  *
  * | table     | column       | meaning                                                            | lifetime             |
  * |-----------|--------------|--------------------------------------------------------------------|----------------------|
- * | `streams` | `id`         | 0: the standing stream (GET); others: one POST each                 | until a session with `log.maxAgeMs` after its end wakes, it makes room (`deleteFinished`), or the session ends |
- * |           | `unanswered` | requests of the POST that have no answer yet; 0: the stream is over |                      |
- * |           | `at`         | milliseconds: when the last of them was answered                    |                      |
- * |           | `scopes`     | JSON list: what a token needs to resume the stream; NULL: nothing    |                      |
- * |           | `droppedNotification` | `seq` of the newest notification that was deleted for newer ones; NULL: none was | |
- * |           | `droppedMessage` | the same, of responses and requests                             |                      |
- * | `events`  | `stream`, `seq` | the event's id, written `<stream>.<seq>`                         | of a stream, the newest notifications within `log.maxEvents` and `log.maxCharacters`, and the newest responses and requests within `log.maxResponses` and `log.maxResponseCharacters` |
- * |           | `data`       | one JSON-RPC message                                                |                      |
- * |           | `total`      | characters of the stream up to and with this event, ever            |                      |
- * |           | `scoped`     | about what takes scopes, 1: a resource, 2: a task; `data` is '' once it was revoked |     |
- * |           | `call`, `said` | of a notification: whose it is, by its row, and how many that call has come to |           |
- * |           | `isMessage`  | 1: a response or a request, so that no notification may displace it; NULL: a notification | |
- * |           | `messages`, `messageTotal` | responses and requests of the stream up to and with this event, and their characters; counted from any number | |
+ * | `streams` | `id`         | 0: the standing stream (GET); others: one POST each                | until `deleteFinished` deletes it (`log.maxAgeMs` after its end, or to make room), or the session ends |
+ * |           | `unanswered` | requests of the POST without a reply; 0: the stream has ended      |                      |
+ * |           | `at`         | milliseconds since 1970: when the last of them was answered        |                      |
+ * |           | `scopes`     | JSON list: scopes that a token needs to resume the stream; NULL: none |                   |
+ * |           | `droppedNotification` | `seq` of the newest notification that was deleted to make room; NULL: none | |
+ * |           | `droppedMessage` | the same for responses and requests                            |                      |
+ * | `events`  | `stream`, `seq` | the id of the event, written `<stream>.<seq>`                   | the newest notifications of a stream within `log.maxEvents` and `log.maxCharacters`, and the newest responses and requests within `log.maxResponses` and `log.maxResponseCharacters` |
+ * |           | `data`       | one JSON-RPC message                                               |                      |
+ * |           | `total`      | characters of all events of the stream so far, deleted ones included |                    |
+ * |           | `scoped`     | 1: about a resource with scopes, 2: about a task with scopes; `data` is '' once it was erased |     |
+ * |           | `call`, `said` | of a notification: the row of its call, and the number of notifications of that call so far |   |
+ * |           | `isMessage`  | 1: a response or a request, which notifications must not displace; NULL: a notification | |
+ * |           | `messages`, `messageTotal` | number and characters of the responses and requests of the stream so far, counted from any number | |
  *
- * A client waits for responses and requests, so they have bounds of their own. When those are exceeded, a client that has not read the
- * deleted ones cannot resume the stream: it ends, instead of going on with a gap.
+ * A client waits for responses and requests, so they have limits of their own. Beyond these, a client that has not received the deleted
+ * ones cannot resume the stream: the stream ends, instead of continuing with a gap.
  *
- * The ids of streams, and of the events of the standing stream, begin above those of an earlier life of the session. The first event of
- * such a standing stream has no `data`: it holds the place.
+ * The ids of streams, and of the events of the standing stream, start above those of an earlier life of the session. The first event of
+ * such a standing stream has no `data`: it is a placeholder.
  *
- * The tables are made when the first stream is: a session that never streamed has none.
+ * The tables are created with the first stream: a session that never streamed has none.
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/transports#resumability-and-redelivery
  */
@@ -32,10 +33,10 @@ import { type SkippedIds, Tables } from './tables.ts'
 
 export type EventId = { stream: number; seq: number }
 
-/** The row of a call, and how many notifications it has come to. */
+/** The row of a call, and the number of its notifications so far. */
 export type Said = readonly [call: number | null, said: number | null]
 
-/** What an event of the standing stream is about that only tokens with its scopes may read. */
+/** What an event of the standing stream is about, if only tokens with its scopes may read it. */
 export type ScopedEvent = 'resource' | 'task'
 
 const scopedNumbers: Readonly<Record<ScopedEvent, number>> = { resource: 1, task: 2 }
@@ -68,13 +69,13 @@ export const defaultLogBounds: ReplayLimits = {
   maxStorageBytes: 64 * 1024 * 1024,
 }
 
-/** What is known of an event besides its text. */
+/** What is stored with an event besides its text. */
 export type EventOptions = {
   /** Of a notification: see `Said`. */
   said?: Said | undefined
-  /** It is about a resource, or a task, that takes scopes. */
+  /** The event is about a resource or a task with scopes. */
   scoped?: ScopedEvent | undefined
-  /** It is a response or a request: its client waits for it. */
+  /** The event is a response or a request, which its client waits for. */
   isMessage?: boolean
 }
 
@@ -95,7 +96,7 @@ const schema = `
 const position =
   'seq, ifnull(total, 0) AS total, ifnull(messages, 0) AS messages, ifnull(messageTotal, 0) AS messageTotal'
 
-/** Where an event is in its stream: see the columns. */
+/** The position of an event in its stream: see the columns. */
 type Position = { seq: number; total: number; messages: number; messageTotal: number }
 
 type Oldest = Position & { characters: number }
@@ -107,7 +108,7 @@ export class EventLog {
 
   readonly #skippedIds: SkippedIds
 
-  /** @param bounds asked again before each use */
+  /** @param bounds is called before each use */
   constructor(sql: SqlStorage, bounds: () => ReplayLimits, skippedIds: SkippedIds = () => 0) {
     this.#skippedIds = skippedIds
     this.#sql = sql
@@ -116,9 +117,9 @@ export class EventLog {
   }
 
   /**
-   * A stream for one POST with this many requests. Finished streams make room for it.
+   * Creates a stream for a POST with this number of requests. Deletes finished streams to make room.
    *
-   * @param scopes what a token needs to resume it
+   * @param scopes that a token needs to resume the stream
    */
   open(unanswered: number, now: number, scopes: readonly string[] = []): number {
     this.#create()
@@ -135,7 +136,7 @@ export class EventLog {
   /**
    * Deletes finished streams that are older than `maxAgeMs`, and the oldest ones while there are too many or the session stores too much.
    *
-   * @returns true when finished streams are left
+   * @returns true if finished streams remain
    */
   deleteFinished(now: number): boolean {
     const { maxAgeMs, maxStorageBytes } = this.#boundsNow()
@@ -151,7 +152,7 @@ export class EventLog {
     return false
   }
 
-  /** Makes the standing stream, if it is not there. Returns the id of its newest event. */
+  /** Creates the standing stream if it does not exist. Returns the id of its newest event. */
   openStanding(): EventId {
     this.#create()
     const opened = this.tables.query('INSERT OR IGNORE INTO streams (id, unanswered) VALUES (0, 1) RETURNING id')
@@ -160,7 +161,7 @@ export class EventLog {
     return { stream: standingStream, seq: this.find(standingStream)?.last ?? 0 }
   }
 
-  /** Begins the standing stream after the events of an earlier life. */
+  /** Starts the standing stream after the events of an earlier life. */
   #holdPlace(skipped: number): void {
     this.#sql.exec("INSERT INTO events (stream, seq, data, total) VALUES (?, ?, '', 0)", standingStream, skipped)
     this.#sql.exec('UPDATE streams SET droppedNotification = ? WHERE id = ?', skipped - 1, standingStream)
@@ -170,19 +171,19 @@ export class EventLog {
     if (this.tables.create()) this.tables.skipIds('streams', this.#skippedIds())
   }
 
-  /** What a token needs to resume a stream. */
+  /** Returns the scopes that a token needs to resume a stream. */
   scopesOf(stream: number): readonly string[] {
     const [streamRow] = this.tables.query<{ scopes: string | null }>('SELECT scopes FROM streams WHERE id = ?', stream)
     return JSON.parse(streamRow?.scopes ?? '[]')
   }
 
-  /** Erases the events of the standing stream that are about resources, or tasks, that take scopes. Their ids stay. */
+  /** Erases the events of the standing stream that are about resources, or tasks, with scopes. Their ids remain. */
   eraseScoped(about: ScopedEvent): void {
     const scoped = scopedNumbers[about]
     this.tables.query("UPDATE events SET data = '' WHERE stream = ? AND scoped = ?", standingStream, scoped)
   }
 
-  /** The newest event of a stream, and whether no more will come; `undefined` for a stream that is not here. */
+  /** Returns the newest event of a stream, and whether the stream has ended; `undefined` for an unknown stream. */
   find(stream: number): { last: number; over: number } | undefined {
     const [streamRow] = this.tables.query<{ last: number; over: number }>(
       'SELECT ifnull((SELECT max(seq) FROM events WHERE stream = id), 0) AS last, unanswered = 0 AS over FROM streams WHERE id = ?',
@@ -192,9 +193,9 @@ export class EventLog {
   }
 
   /**
-   * One row for each event, whatever is known of its stream.
+   * Appends an event, one row.
    *
-   * @returns `undefined`: there is no such stream any more
+   * @returns `undefined` if the stream does not exist any more
    * @throws McpError when the event is larger than a row
    */
   append(
@@ -244,7 +245,7 @@ export class EventLog {
     })
   }
 
-  /** Deletes the oldest events of one kind until what is left fits, and notes in the stream which were deleted. */
+  /** Deletes the oldest events of one kind until the rest fits, and records the newest deleted one in the stream. */
   #trim(
     stream: number,
     dropped: 'droppedNotification' | 'droppedMessage',
@@ -268,7 +269,7 @@ export class EventLog {
     }
   }
 
-  /** How many notifications a call has come to, as far as the last of them is still kept. */
+  /** Returns the number of notifications of a call so far, as far as the last one is still stored. */
   saidBy(row: number, stream: number): number {
     const [streamRow] = this.tables.query<{ said: number | null }>(
       'SELECT max(said) AS said FROM events WHERE stream = ? AND call = ?',
@@ -278,7 +279,7 @@ export class EventLog {
     return streamRow?.said ?? 0
   }
 
-  /** One request of the stream has been answered, or never will be. True when it was the last. */
+  /** Records that a request of the stream has its reply, or will never have one. Returns true if it was the last one. */
   requestAnswered(stream: number, now: number): boolean {
     const row = this.#sql
       .exec<{ unanswered: number }>(
@@ -291,9 +292,9 @@ export class EventLog {
   }
 
   /**
-   * The event after which a stream can go on; `undefined`: what came after it is not known, or not any more.
+   * Returns the event after which a stream can be resumed; `undefined` when the following events are unknown or deleted.
    *
-   * @param isLenient goes on although notifications were deleted; never when a response or a request was
+   * @param isLenient resumes although notifications were deleted, but never if a response or a request was
    */
   onFrom({ stream, seq }: EventId, isLenient = false): EventId | undefined {
     const [streamRow] = this.tables.query<{ last: number; dropped: number }>(

@@ -1,16 +1,16 @@
 /**
- * How large one message of a session may be. The platform has these limits; they are checked here because what it throws
- * names neither the size nor the limit, and because local workerd allows larger rows than production does.
+ * Size limits of one message of a session. They are limits of the platform, checked here because its errors name neither the size nor the
+ * limit, and because local workerd allows larger rows than production.
  *
  * @see https://developers.cloudflare.com/durable-objects/platform/limits/
  */
 import { McpError } from '../../worker/protocol/errors.ts'
 import { utf8 } from '../../worker/protocol/utf8.ts'
 
-/** Bytes of one row: every message on a stream is one, and so is a call that waits or streams. */
+/** Bytes of one row. Each message on a stream is a row, and each call that waits or streams. */
 export const maxRowBytes = 2_000_000
 
-/** Bytes of the return value of an RPC method, less what is around the message. */
+/** Bytes of the return value of an RPC method, less the size of what surrounds the message. */
 export const maxRpcBytes = 32 * 1024 * 1024 - 64 * 1024
 
 /**
@@ -22,7 +22,7 @@ export function checkSize(what: string, text: string, maxBytes: number): void {
   if (error) throw error
 }
 
-/** The error for a text that is too large; `undefined` for one that is not. */
+/** Returns the error for a text that is too large; `undefined` for others. */
 export function tooLarge(what: string, text: string, maxBytes: number): McpError | undefined {
   // No UTF-16 code unit takes more than three bytes.
   if (text.length * 3 <= maxBytes) return undefined

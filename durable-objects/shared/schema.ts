@@ -1,21 +1,21 @@
 /**
- * The version of what an object of one class stores.
+ * The version of what a Durable Object stores.
  *
  * | key      | meaning                                     | lifetime                     |
  * |----------|---------------------------------------------|------------------------------|
- * | `schema` | the version of the schema, beginning with 1 | as long as anything is stored |
+ * | `schema` | the version of the schema, starting with 1  | as long as anything is stored |
  *
- * An object writes the version together with the first thing it stores, so an object that stores nothing has none.
+ * An object writes the version together with its first value, so an object that stores nothing has none.
  */
 import { McpError } from '../../worker/protocol/errors.ts'
 
-/** Turns what the version before stored into what this one stores. */
+/** Converts what the previous version stored. */
 export type Migration = (storage: DurableObjectStorage) => void
 
-/** After which a client may ask again: until then the newer release may be deployed again. */
+/** Seconds after which a client may retry: until then, the newer release may be deployed again. */
 const retryAfterSeconds = 60
 
-/** Milliseconds after which an alarm of an object comes again that this release cannot read. */
+/** Milliseconds after which the alarm of an object is repeated that this release cannot read. */
 const unreadableRetryMs = 60 * 60_000
 
 export class Schema {
@@ -24,9 +24,9 @@ export class Schema {
   #stored: number | undefined
 
   /**
-   * Migrates what an older release has stored, in one transaction. Call it before anything is read.
+   * Migrates what an older release has stored, in one transaction. Call it before any read.
    *
-   * @param migrations from version 1 to 2, from 2 to 3, and so on; never changed once released
+   * @param migrations from version 1 to 2, from 2 to 3, and so on; never changed after a release
    */
   constructor(storage: DurableObjectStorage, migrations: readonly Migration[] = []) {
     this.#storage = storage
@@ -42,7 +42,7 @@ export class Schema {
   }
 
   /**
-   * Refuses to work on what a newer release has stored, as after a rollback. Nothing is changed.
+   * Rejects work on what a newer release has stored, as after a rollback. Changes nothing.
    *
    * @throws McpError `unavailable`
    */
@@ -53,20 +53,20 @@ export class Schema {
     throw new McpError('unavailable', message, data, { 'Retry-After': String(retryAfterSeconds) })
   }
 
-  /** For alarms, which must neither change what they cannot read nor be lost. True when the alarm was put off. */
+  /** For alarms, which must not change data that they cannot read, and must not be lost. Returns true if the alarm was postponed. */
   async putOffAlarm(): Promise<boolean> {
     if (this.#isNewer) await this.#storage.setAlarm(Date.now() + unreadableRetryMs)
     return this.#isNewer
   }
 
-  /** Writes the version down, together with the first thing that is stored. */
+  /** Stores the version, together with the first value. */
   store(): void {
     if (this.#stored !== undefined) return
     this.#storage.kv.put('schema', this.#version)
     this.#stored = this.#version
   }
 
-  /** The storage has been deleted. */
+  /** Called after the storage was deleted. */
   reset(): void {
     this.#stored = undefined
   }

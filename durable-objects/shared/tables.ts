@@ -1,7 +1,7 @@
-/** Ids up to this one may have been handed out by an earlier life of the object. 0: none. */
+/** Returns the highest id that an earlier life of the object may have used; 0 without one. */
 export type SkippedIds = () => number
 
-/** Tables that are made when the first row is written: an object that never needs them has none. */
+/** Tables that are created with the first row: an object that never writes one has none. */
 export class Tables {
   readonly #sql: SqlStorage
   readonly #first: string
@@ -10,7 +10,7 @@ export class Tables {
 
   /**
    * @param first the name of one of them
-   * @param schema the statements that make them
+   * @param schema the statements that create them
    */
   constructor(sql: SqlStorage, first: string, schema: string) {
     this.#sql = sql
@@ -23,7 +23,7 @@ export class Tables {
     return this.#exist
   }
 
-  /** True when they were not there before. */
+  /** Creates the tables. Returns true if they did not exist. */
   create(): boolean {
     if (this.exists) return false
     this.#sql.exec(this.#schema)
@@ -31,7 +31,7 @@ export class Tables {
     return true
   }
 
-  /** From now on the ids of a table with AUTOINCREMENT are greater than this. */
+  /** Makes the next ids of a table with AUTOINCREMENT greater than this. */
   skipIds(table: string, id: number): void {
     if (id === 0) return
     // The highest id ever is remembered after its row is gone.
@@ -39,17 +39,17 @@ export class Tables {
     this.#sql.exec(`DELETE FROM ${table} WHERE id = ?`, id)
   }
 
-  /** The rows that a statement returns: none as long as there are no tables. */
+  /** Returns the rows of a statement: none before the tables exist. */
   query<Row extends Record<string, SqlStorageValue>>(statement: string, ...bindings: SqlStorageValue[]): Row[] {
     return this.exists ? this.#sql.exec<Row>(statement, ...bindings).toArray() : []
   }
 
-  /** The row that a statement with `RETURNING` writes. The tables exist. */
+  /** Returns the row that a statement with `RETURNING` writes. The tables must exist. */
   write<Row extends Record<string, SqlStorageValue>>(statement: string, ...bindings: SqlStorageValue[]): Row {
     return this.#sql.exec<Row>(statement, ...bindings).one()
   }
 
-  /** The storage has been deleted. */
+  /** Called after the storage was deleted. */
   reset(): void {
     this.#exist = false
   }

@@ -3,7 +3,7 @@ import { bytesOf, maxValueBytes } from './parts.ts'
 import type { Schema } from './schema.ts'
 
 /**
- * Key-value storage of one object, each key read from the database once: every call of a session looks at a few.
+ * Key-value storage of one object. Reads each key from the database once, because every call of a session reads a few.
  *
  * @typeParam Stored the type of each value, by its key
  */
@@ -17,18 +17,18 @@ export class Values<Stored extends object> {
     this.#schema = schema
   }
 
-  /** Not to be changed in place. */
+  /** Returns a value, which must not be changed in place. */
   get<K extends keyof Stored & string>(key: K): Stored[K] | undefined {
     if (!Object.hasOwn(this.#known, key)) this.#known[key] = this.#kv.get<Stored[K]>(key)
     return this.#known[key]
   }
 
-  /** Whether a value fits. The local runtime takes larger ones than production does. */
+  /** Whether a value fits. The local runtime accepts larger values than production. */
   fits(value: unknown): boolean {
     return bytesOf(JSON.stringify(value)) <= maxValueBytes
   }
 
-  /** @throws McpError `content_too_large` when the value does not fit; nothing is changed */
+  /** Stores a value. @throws McpError `content_too_large` when the value does not fit; nothing changes */
   put<K extends keyof Stored & string>(key: K, value: Stored[K]): void {
     if (!this.fits(value)) {
       const bytes = bytesOf(JSON.stringify(value))
@@ -45,7 +45,7 @@ export class Values<Stored extends object> {
     delete this.#known[key]
   }
 
-  /** The storage has been deleted. */
+  /** Called after the storage was deleted. */
   reset(): void {
     this.#known = {}
   }

@@ -1,12 +1,12 @@
 /**
- * Values that belong to no session. Objects of the class of sessions store them, so that a Worker needs one class only: each value has an
- * object of its own, whose name tells what it is.
+ * Values that belong to no session. Objects of the session class store them, so that a Worker needs one class only: each value has an
+ * object of its own, whose name tells its kind.
  *
  * | object                 | key            | meaning                                                           | lifetime            |
  * |------------------------|----------------|-------------------------------------------------------------------|---------------------|
- * | `keys`                 | `keys`         | the key ring of a Worker that has no secret `EDGEMCP_KEYS`. One class has it: see `worker/platform.ts` | as the class |
- * | `request-state <name>` | `use`          | what a state of a stateless call was used with                    | `expires`, by alarm |
- * |                        | `lease`        | milliseconds since 1970: until when its Worker is known to work   | `expires`, by alarm |
+ * | `keys`                 | `keys`         | the key ring of a Worker without the secret `EDGEMCP_KEYS`, in one class: see `worker/platform.ts` | as the class |
+ * | `request-state <name>` | `use`          | the request that used a request state of a stateless call         | `expires`, by alarm |
+ * |                        | `lease`        | milliseconds since 1970: until when its Worker counts as working  | `expires`, by alarm |
  * |                        | `kept:<part>`  | the answer to that use, or a journal: see `parts.ts`              | `expires`, by alarm |
  * |                        | `kept`         | the same, of an older release                                     | `expires`, by alarm |
  */
@@ -54,7 +54,7 @@ export class Store extends DurableObject implements StoreRpc {
     return this.#requestState.extend()
   }
 
-  /** The time of a request state is over. */
+  /** Deletes an expired request state. */
   override async alarm(): Promise<void> {
     if (await this.schema.putOffAlarm()) return
     await this.ctx.storage.deleteAll()

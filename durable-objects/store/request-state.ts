@@ -1,10 +1,10 @@
-/** A state of a stateless call that its client must not carry: a journal that is too large, or whether a state has been used. */
+/** A request state of a stateless call that its client cannot carry: a journal that is too large, or the record that a state has been used. */
 import type { Consumed, RequestStateRpc } from '../rpc.ts'
 import { readParts, writeParts } from '../shared/parts.ts'
 import type { Schema } from '../shared/schema.ts'
 import { waitAtMost } from '../shared/wait-at-most.ts'
 
-/** Milliseconds that a Worker counts as working after its last sign of life: it extends its lease several times in this time. */
+/** Milliseconds after its last extension until which a Worker counts as working. It extends its lease several times in this time. */
 const defaultLeaseMs = 30_000
 
 export class RequestState implements RequestStateRpc {
@@ -64,12 +64,12 @@ export class RequestState implements RequestStateRpc {
     this.#storage.kv.put('lease', Date.now() + this.#leaseMs)
   }
 
-  /** Milliseconds. An older release stores no lease. */
+  /** Milliseconds since 1970. An older release stores no lease. */
   get #leaseEnds(): number {
     return this.#storage.kv.get<number>('lease') ?? 0
   }
 
-  /** Waits for the answer for as long as a Worker works on it, within the patience. */
+  /** Waits for the answer while a Worker works on it, for at most `patienceMs`. */
   async #answer(): Promise<string | undefined> {
     const patienceEnds = Date.now() + this.#patienceMs
     for (;;) {

@@ -1,6 +1,6 @@
 /**
- * The changes of the last minutes, for streams whose connection was lost meanwhile and for sessions that have not got them yet. The table
- * is in `object.ts`.
+ * The changes of the last minutes, for streams that were disconnected meanwhile, and for sessions that have not received them. The table is
+ * in `object.ts`.
  */
 import type { Schema } from '../shared/schema.ts'
 import type { Tables } from '../shared/tables.ts'
@@ -11,10 +11,10 @@ export const changesSchema = `
   CREATE INDEX waiting ON changes (seq) WHERE at IS NULL;
 `
 
-/** Milliseconds for which a stream may be disconnected without missing anything: at least. */
+/** Milliseconds for which a stream may be disconnected without missing a change. */
 export const retentionMs = 5 * 60_000
 
-/** `deliveredTo`: the last session that it was delivered to. */
+/** A logged change. `deliveredTo`: the last session that it was delivered to. */
 export type LoggedChange = { seq: number; change: string; topics: readonly string[]; deliveredTo: string }
 
 type ChangeRow = Omit<LoggedChange, 'topics'> & { topics: string }
@@ -36,7 +36,7 @@ export class ChangeLog {
    * Logs a change. Returns its number.
    *
    * @param at milliseconds since 1970; `null`: it is sent later
-   * @param hasSessions sessions have subscribed to it
+   * @param hasSessions whether sessions have subscribed to it
    */
   append(change: string, topics: readonly string[], at: number | null, hasSessions: boolean): number {
     this.#schema.store()
@@ -82,9 +82,9 @@ export class ChangeLog {
   }
 
   /**
-   * Moves a change that waited behind those that were sent meanwhile, so that a stream gets growing numbers. Returns its new number.
+   * Moves a waiting change behind those that were sent meanwhile, so that numbers on a stream increase. Returns its new number.
    *
-   * @param hasSessions by now: sessions may have subscribed while it waited
+   * @param hasSessions whether sessions have subscribed to it by now
    */
   requeue(seq: number, now: number, hasSessions: boolean): number {
     const row = this.#tables.write<{ seq: number }>(
@@ -96,7 +96,7 @@ export class ChangeLog {
     return row.seq
   }
 
-  /** Deletes old changes. True when changes are left that have to be deleted later. */
+  /** Deletes old changes. Returns true if changes remain that have to be deleted later. */
   prune(now: number): boolean {
     const last = this.last
     const old = this.#tables.query<{ seq: number }>(
@@ -108,7 +108,7 @@ export class ChangeLog {
     return this.#tables.query('SELECT 1 FROM changes WHERE seq < ? LIMIT 1', last).length > 0
   }
 
-  /** From now on changes may be missing: a stream that comes back is ended. */
+  /** Records that changes may be missing: streams that reconnect end. */
   markGap(now: number): void {
     this.#kv.put('pruned', this.append('{}', [], now, false))
   }

@@ -1,8 +1,11 @@
-/** What was enabled or disabled while the server ran: first object only. The change of the list is stored until it is published everywhere. */
+/**
+ * The entries that were enabled or disabled at run time. First object only. The change of a list is stored until it is published
+ * everywhere.
+ */
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import type { Schema } from '../shared/schema.ts'
 
-/** Lists whose change has not been published everywhere yet, by topic. `version`: tells a change from a later one of the same topic. */
+/** Lists whose change has not been published everywhere, by topic. `version` distinguishes a change from a later one of the same topic. */
 type Unannounced = Readonly<Record<string, { change: ServerEvent; topics: readonly string[]; version: number }>>
 
 export class EnabledOverrides {
@@ -24,7 +27,7 @@ export class EnabledOverrides {
     return this.#kv.get<Record<string, boolean>>('enabledOverrides') ?? {}
   }
 
-  /** True when the value is another one than before. */
+  /** Stores whether an entry is enabled. Returns true if that changed. */
   set(key: string, isEnabled: boolean): boolean {
     this.#schema.store()
     const { values } = this
@@ -44,7 +47,7 @@ export class EnabledOverrides {
     return Object.keys(this.#unannounced).length > 0
   }
 
-  /** Publishes the changes of lists that have not been published everywhere. @throws what publishing threw */
+  /** Publishes the changes of lists that have not been published everywhere. @throws the error of a publication */
   async announce(): Promise<void> {
     for (const [topic, { change, topics, version }] of Object.entries(this.#unannounced)) {
       await this.#publish(change, topics)

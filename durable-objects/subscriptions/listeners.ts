@@ -1,8 +1,8 @@
-/** The streams of clients that listen: hibernatable sockets, found by topic. */
+/** The sockets of streams of `subscriptions/listen`, by topic. They hibernate. */
 import { withTenant } from '../../worker/protocol/changes.ts'
 import { type ChangeLog, retentionMs } from './change-log.ts'
 
-/** What a socket listens to. `tenantKey`: see there. */
+/** The subscriptions of a socket. `tenantKey`: see the function of that name. */
 export type Attachment = { topics: string[]; tenantKey?: string }
 
 export const topicsIn = ({ topics, tenantKey }: Attachment): string[] => withTenant(topics, tenantKey)
@@ -10,7 +10,7 @@ export const topicsIn = ({ topics, tenantKey }: Attachment): string[] => withTen
 export class Listeners {
   readonly #ctx: DurableObjectState
   readonly #log: ChangeLog
-  /** All sockets, and those of each topic. Made when it is first needed. */
+  /** All sockets, and those of each topic. Built at its first use. */
   #index: { all: Set<WebSocket>; byTopic: Map<string, Set<WebSocket>> } | undefined
   /** Milliseconds since 1970: since when there has been no socket. */
   #idleSince: number | undefined
@@ -24,7 +24,7 @@ export class Listeners {
     return this.#sockets.all.size
   }
 
-  /** How many sockets have a tag. */
+  /** Returns the number of sockets with a tag. */
   countOf(tag: string): number {
     return this.#ctx.getWebSockets(tag).length
   }
@@ -46,13 +46,13 @@ export class Listeners {
     }
   }
 
-  /** The sockets that listen to one of the topics, each once. */
+  /** Returns the sockets that have subscribed to one of the topics, each once. */
   to(topics: readonly string[]): WebSocket[] {
     const { byTopic } = this.#sockets
     return [...new Set(topics.flatMap((topic) => [...(byTopic.get(topic) ?? [])]))]
   }
 
-  /** Whether changes have to be logged: there is a socket, or one may come back. */
+  /** Whether changes have to be logged: there is a socket, or one may reconnect. */
   needLog(now: number): boolean {
     const { kv } = this.#ctx.storage
     if (this.count > 0) this.#idleSince = undefined

@@ -1,28 +1,27 @@
 /**
- * Subscriptions to changes: which streams and sessions want which topics.
+ * The Durable Object `McpSubscriptions`: which streams and sessions have subscribed to which topics.
  *
- * There is one such object, or as many as the option `shards` of `subscriptions()` says: each stream and each session belongs to one of
- * them. A change is published at the first, which hands it on to the next sixteen, and so on. Each object logs a change before it answers.
+ * There are as many objects (shards) as the option `shards` of `subscriptions()` says. Each stream and each session belongs to one of them.
+ * A change is published at the first object, which forwards it to the next sixteen, and so on. Each object logs a change before it answers.
  *
- * Streams of stateless clients are hibernatable sockets; their topics are the attachment of the socket (`Attachment`). Sessions are rows:
+ * Streams of stateless clients are hibernatable sockets, with their topics as attachment (`Attachment`). Sessions are rows:
  *
  * | table           | column             | meaning                                                      | lifetime                      |
  * |-----------------|--------------------|--------------------------------------------------------------|-------------------------------|
  * | `subscriptions` | `topic`, `session` | the session with this `sessionAddress` subscribes to a topic | until it unsubscribes or ends |
- * | `changes`       | `seq`              | the number of a change; grows, because the last one stays    | `retentionMs`; the last one stays |
+ * | `changes`       | `seq`              | number of a change; increases, because the last one remains  | `retentionMs`; the last one remains |
  * |                 | `change`           | `ServerEvent`, as JSON                                       |                               |
  * |                 | `topics`           | of the change, as JSON                                       |                               |
  * |                 | `at`               | milliseconds since 1970: when it was sent; NULL: it waits    |                               |
  * |                 | `told`             | the last session that it was delivered to; NULL: to all      |                               |
- *
  * | key                | meaning                                                                  | lifetime                              |
  * |--------------------|--------------------------------------------------------------------------|---------------------------------------|
- * | `shards`           | how many objects there are; first object                                 | as the server: it only grows          |
- * | `joined`           | the first object knows of this one                                       | as the server                         |
- * | `enabledOverrides` | what was enabled or disabled while the server ran; first object          | as the server                         |
- * | `unannounced`      | `Unannounced`: changes of lists that are not published everywhere yet; first object | until they are             |
- * | `listeners`        | there is a socket, or was one a moment ago                               | until none was there for `retentionMs` |
- * | `pruned`           | the number of the last change that was deleted                           | as the server                         |
+ * | `shards`           | number of objects; first object                                          | as the server: it only grows          |
+ * | `joined`           | this object is registered at the first object                            | as the server                         |
+ * | `enabledOverrides` | entries that were enabled or disabled at run time; first object          | as the server                         |
+ * | `unannounced`      | `Unannounced`: changes of lists that are not published everywhere; first object | until they are                 |
+ * | `listeners`        | there is a socket, or was one recently                                   | until there was none for `retentionMs` |
+ * | `pruned`           | number of the last change that was deleted                               | as the server                         |
  *
  * A session that has subscribed to resources has one more row, whose `topic` names its caller (`callerPrefix`): nothing is published to it.
  */
@@ -159,7 +158,7 @@ export class SubscriptionsObject extends DurableObject implements SubscriptionsR
     return new Response(null, { status: 101, webSocket: client, headers })
   }
 
-  /** @param most how many streams the listener may have; a Worker of an older release does not send it */
+  /** @param most the maximum number of streams of the listener; a Worker of an older release does not send it */
   #hasRoom(listener: string | null, most: string | null): boolean {
     const { listeners, listenersEach, listenersPerAddress } = this.#host.options
     if (this.#listeners.count >= listeners) return false

@@ -1,4 +1,4 @@
-/** Messages for many sockets, sent in order, some at a time: neither the first socket nor other work waits for all. */
+/** Messages for many sockets, sent in order and in batches, so that neither the first socket nor other work waits for all of them. */
 
 /** Messages that are sent in one turn of the object. */
 const batchSize = 250
@@ -18,7 +18,7 @@ export class Outbox {
     this.#done = this.#deliver()
   }
 
-  /** Resolves at once, unless so much is queued that it would fill the memory. */
+  /** Waits while so much is queued that it would fill the memory. */
   async waitForCapacity(): Promise<void> {
     if (this.#queue.length > maxQueued) await this.#done
   }

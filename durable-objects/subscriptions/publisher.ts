@@ -9,13 +9,13 @@ import { deliverToSession } from './session-delivery.ts'
 import type { SessionSubscriptions } from './session-subscriptions.ts'
 import type { SubscriptionsHost } from './subscriptions-host.ts'
 
-/** Milliseconds in which a repeated change is sent only once more. */
+/** Milliseconds in which repetitions of a change are sent as one. */
 const coalesceMs = 100
-/** Sessions that are called at once, and how many such batches are sent before another event gets a turn. */
+/** Sessions that are called at the same time, and batches that are sent before another event gets a turn. */
 const [sessionsPerBatch, batchesPerTurn] = [100, 5]
-/** Milliseconds after which an alarm continues what was left undone. */
+/** Milliseconds after which an alarm continues unfinished deliveries. */
 export const retryAfterMs = 10_000
-/** Topics whose last change is remembered, for coalescing. */
+/** Topics whose last change is stored in memory, for coalescing. */
 const maxRecentTopics = 10_000
 
 export type PublisherParts = {
@@ -32,7 +32,7 @@ export class Publisher {
   readonly #outbox = new Outbox()
   /** Milliseconds since 1970: when a change was last sent, by its first topic. */
   readonly #sentAt = new Map<string, number>()
-  /** Changes that are sent in a moment, by their first topic: their number in the log. */
+  /** Changes that are sent after `coalesceMs`, by their first topic: their number in the log. */
   readonly #waiting = new Map<string, number>()
   #isDelivering = false
   #isNew = true
@@ -41,7 +41,7 @@ export class Publisher {
     this.#parts = parts
   }
 
-  /** Logs a change, if a client wants it, and sends it now or in a moment. */
+  /** Logs a change if a client has subscribed to it, and sends it now or after `coalesceMs`. */
   publish(change: string, topics: readonly string[]): void {
     const { log, listeners, sessions, alarms } = this.#parts
     const now = Date.now()
@@ -62,17 +62,17 @@ export class Publisher {
     }, remainingMs)
   }
 
-  /** Resolves at once, unless so much is on its way to sockets that it would fill the memory. */
+  /** Waits while so much is queued for sockets that it would fill the memory. */
   waitForCapacity(): Promise<void> {
     return this.#outbox.waitForCapacity()
   }
 
-  /** Whether a logged change is sent in a moment. */
+  /** Whether a logged change is sent after `coalesceMs`. */
   isWaiting(seq: number): boolean {
     return [...this.#waiting.values()].includes(seq)
   }
 
-  /** Sends what waited when the last instance was lost. */
+  /** Sends changes that waited when the last instance was lost. */
   recover(): void {
     if (!this.#isNew) return
     this.#isNew = false
@@ -91,7 +91,7 @@ export class Publisher {
     this.#parts.waitUntil(this.deliverToSessions())
   }
 
-  /** Delivers changes to the sessions that have not got them yet, some at a time. */
+  /** Delivers changes to the sessions that have not received them, in batches. */
   async deliverToSessions(): Promise<void> {
     if (this.#isDelivering) return
     this.#isDelivering = true
@@ -116,5 +116,5 @@ export class Publisher {
   }
 }
 
-/** A logged change as a socket gets it. */
+/** Formats a logged change as the message of a socket. */
 export const changeMessage = (seq: number, change: string): string => relayMessage(change, String(seq))

@@ -2,14 +2,14 @@ import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import { waitAtMost } from '../shared/wait-at-most.ts'
 import type { SubscriptionsHost } from './subscriptions-host.ts'
 
-/** How often a session that does not answer is called, and for how many milliseconds each call is waited for. */
+/** Calls to a session that does not answer, and milliseconds to wait for each. */
 const [attempts, deliveryTimeoutMs] = [4, 5_000]
 
 /**
- * Sends a change to a session. A call that hangs is repeated, because the object of the session may be lost: a session that is only slow
- * gets the change once.
+ * Delivers a change to a session. A call that hangs is repeated, because the object of the session may be lost: a session that is only slow
+ * receives the change once.
  *
- * @returns false when the session is over. A failure of the last attempt is reported, so that it does not keep the change from others
+ * @returns false if the session has ended. A failure of the last attempt is reported, so that it does not delay other changes
  */
 export async function deliverToSession(
   { session, report }: Pick<SubscriptionsHost, 'session' | 'report'>,

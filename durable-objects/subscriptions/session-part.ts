@@ -1,4 +1,4 @@
-/** Subscriptions of a session, for servers with `subscriptions()`: list changes, and the resources that its client has subscribed to. */
+/** The subscriptions of a session, on servers with `subscriptions()`: list changes, and the resources that its client has subscribed to. */
 import { checkSubscription } from '../../worker/engine/topics.ts'
 import { listChanges, type Recipients, topicsFor } from '../../worker/protocol/changes.ts'
 import { tooManyRequests } from '../../worker/protocol/errors.ts'
@@ -15,7 +15,7 @@ import type { SessionParts } from '../session/session-parts.ts'
 
 export class Subscriptions {
   readonly #session: SessionParts
-  /** Settles when the last change of subscriptions that was begun is done. */
+  /** Resolves when the last change of subscriptions is complete. */
   #changing: Promise<void> = Promise.resolve()
 
   constructor(session: SessionParts) {
@@ -23,7 +23,7 @@ export class Subscriptions {
   }
 
   /**
-   * Registers this session for list changes, once. Written down afterwards: what failed half-way is done again. False when the session
+   * Registers this session for list changes, once. Stores that afterwards, so that a failure is repeated. Returns false if the session
    * ended meanwhile.
    */
   async listen(scope: Recipients = {}): Promise<boolean> {
@@ -46,7 +46,7 @@ export class Subscriptions {
   }
 
   /**
-   * @param signal when it is aborted, nothing is changed
+   * @param signal when it is aborted, nothing changes
    * @throws McpError `resource_not_found` when this caller may not read the resource, `too_many_requests`
    */
   async subscribe(
@@ -84,7 +84,7 @@ export class Subscriptions {
     })
   }
 
-  /** Changes subscriptions in the order of their requests, so that what is registered, and the scopes it takes, agree with the last of them. */
+  /** Changes subscriptions in the order of their requests, so that the registration and its scopes agree with the last request. */
   #oneByOne<T>(change: () => Promise<T>): Promise<T> {
     const changed = this.#changing.then(change)
     this.#changing = changed.then(

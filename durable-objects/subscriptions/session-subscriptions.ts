@@ -1,4 +1,4 @@
-/** The subscriptions of sessions: rows, by topic and by the address of the session. */
+/** The subscriptions of sessions: rows with a topic and the address of the session. */
 import { networkOf } from '../../worker/protocol/address.ts'
 import { bounds } from '../../worker/protocol/bounds.ts'
 import type { Subscriber } from '../rpc.ts'
@@ -10,16 +10,16 @@ export const subscriptionsSchema = `
   CREATE INDEX by_session ON subscriptions (session);
 `
 
-/** How `?listener=` starts for a client without a principal; its network follows. */
+/** Start of `?listener=` for an anonymous client; its network follows. */
 export const anonymousListener = 'address '
 
-/** How the topics of resources start that are for everyone: each subscription to a resource has one. */
+/** Start of the topics of resources that are for everyone: each subscription to a resource has one. */
 const resourcePrefix = 'resource:'
-/** How the row starts that names the caller of a session: no topic does. */
+/** Start of the row that names the caller of a session. No topic starts with it. */
 const callerPrefix = 'caller:'
 const addressPrefix = `${callerPrefix}${anonymousListener}`
 
-/** `undefined` where there is neither a principal nor an address. */
+/** Returns `undefined` without a principal and an address. */
 const callerTopic = ({ principal, address }: Subscriber): string | undefined =>
   principal ? callerPrefix + principal : address ? addressPrefix + networkOf(address) : undefined
 
@@ -34,7 +34,7 @@ export class SessionSubscriptions {
     this.#options = options
   }
 
-  /** Adds the topics of a session. False, and nothing is added, when there are too many subscriptions to resources. */
+  /** Adds topics of a session. Returns false, and adds nothing, if there are too many subscriptions to resources. */
   add(session: string, topics: readonly string[], subscriber: Subscriber | undefined): boolean {
     this.#tables.create()
     const resource = topics.find((topic) => topic.startsWith(resourcePrefix))
@@ -73,7 +73,7 @@ export class SessionSubscriptions {
     }
   }
 
-  /** Removes a session. True when it was subscribed to resources. */
+  /** Removes a session. Returns true if it was subscribed to resources. */
   removeAll(session: string): boolean {
     const removed = this.#tables.query<{ topic: string }>(
       'DELETE FROM subscriptions WHERE session = ? RETURNING topic',
@@ -86,7 +86,7 @@ export class SessionSubscriptions {
     return this.of(topics, '', 1).length > 0
   }
 
-  /** Returns the sessions that subscribed to one of the topics, in the order of their addresses. @param after the last one of the page before */
+  /** Returns the sessions that have subscribed to one of the topics, ordered by address. @param after the last session of the previous page */
   of(topics: readonly string[], after: string, limit: number): string[] {
     return this.#tables
       .query<{ session: string }>(

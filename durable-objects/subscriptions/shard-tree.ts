@@ -1,9 +1,9 @@
-/** The objects that subscriptions are spread over: a change goes from the first to the next sixteen, and so on. */
+/** The tree of subscriptions objects: a change goes from the first object to the next sixteen, and so on. */
 import type { ServerEvent } from '../../worker/protocol/changes.ts'
 import type { Shards } from '../rpc.ts'
 import type { Schema } from '../shared/schema.ts'
 
-/** How many objects one hands a change on to. */
+/** Objects to which one object forwards a change. */
 const fanOut = 16
 
 export class ShardTree {
@@ -20,7 +20,7 @@ export class ShardTree {
     this.#shards = shards
   }
 
-  /** Makes this object known to the first, before a stream or a session relies on it. */
+  /** Registers this object at the first one, before a stream or a session relies on it. */
   async join(): Promise<void> {
     if (this.#index === 0 || this.#kv.get('joined')) return
     await this.#shards.at(0).addShard(this.#index)
@@ -28,18 +28,18 @@ export class ShardTree {
     this.#kv.put('joined', true)
   }
 
-  /** First object only: counts another one. */
+  /** Registers another object. First object only. */
   add(shard: number): void {
     this.#schema.store()
     if (shard >= this.count) this.#kv.put('shards', shard + 1)
   }
 
-  /** How many objects there are, as far as this one knows. */
+  /** The number of objects that this one knows. */
   get count(): number {
     return this.#kv.get<number>('shards') ?? 1
   }
 
-  /** Publishes a change at the objects below this one. @param count how many objects there are */
+  /** Publishes a change at the objects below this one. @param count the number of objects */
   async publishBelow(change: ServerEvent, topics: readonly string[], count: number): Promise<void> {
     const first = this.#index * fanOut + 1
     const below = Array.from({ length: Math.min(fanOut, count - first) }, (_, offset) => first + offset)

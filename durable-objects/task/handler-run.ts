@@ -1,4 +1,4 @@
-/** One run of a task's handler, from its start, with the journal of the runs before. */
+/** One run of a task's handler: from its start, with the journal of the previous runs. */
 import type { Context } from '../../worker/declarations/context.ts'
 import type { Server } from '../../worker/declarations/server.ts'
 import type { Tool } from '../../worker/declarations/tool.ts'
@@ -16,15 +16,15 @@ import type { TaskRecord } from './task-store.ts'
 export type RunResult =
   | { readonly outcome: Outcome }
   | { readonly thrown: unknown }
-  /** The handler was not run: `reauthorize` threw. */
+  /** The handler did not run: `reauthorize` threw. */
   | { readonly reauthorizeError: unknown }
 
-/** How often, one after another, a run may be lost without an effect, a sleep or a question in between. */
+/** Runs that may be lost one after another without an effect, a sleep or an input request in between. */
 const maxLostRuns = 20
 
 type Parts = Pick<TaskParts, 'host' | 'storage' | 'store' | 'status'>
 
-/** Runs the handler until it is done, cannot go on without its client, or sleeps. */
+/** Runs the handler until it returns, needs input, or sleeps. */
 export async function runHandler(task: Parts, record: TaskRecord, signal: AbortSignal): Promise<RunResult> {
   // Read before anything is awaited: what ends the task deletes it meanwhile.
   const { call, journal } = task.store

@@ -1,4 +1,4 @@
-/** The open questions of a task, and the answers of its client. */
+/** The open input requests of a task, and the responses of its client. */
 import type { Answer } from '../../worker/engine/journal.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import type { TaskParts } from './task-parts.ts'
@@ -6,7 +6,7 @@ import { removeProblemMessage, type TaskRecord } from './task-store.ts'
 
 export type Answers = Readonly<Record<string, Answer>>
 
-/** Returns why answers to open questions cannot be taken; `undefined`: they can. */
+/** Returns why responses to open input requests are invalid; `undefined` if they are valid. */
 export function answersProblem(task: Pick<TaskParts, 'host' | 'store'>, answers: Answers): McpError | undefined {
   for (const [key, answer, request] of task.store.asked(answers)) {
     const problem = 'result' in answer && task.host.problemOf(key, request, answer.result)
@@ -15,7 +15,7 @@ export function answersProblem(task: Pick<TaskParts, 'host' | 'store'>, answers:
   return undefined
 }
 
-/** Stores answers. True when no question is open any more, so that the handler runs again. */
+/** Stores responses. Returns true if no input request is open any more, so that the handler runs again. */
 export function takeAnswers(task: Pick<TaskParts, 'store' | 'status'>, record: TaskRecord, answers: Answers): boolean {
   if (!task.store.answer(answers)) return false
   record.due = undefined

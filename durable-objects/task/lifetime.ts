@@ -3,11 +3,11 @@ import { waitAtMost } from '../shared/wait-at-most.ts'
 import type { TaskParts } from './task-parts.ts'
 import type { TaskRecord } from './task-store.ts'
 
-/** An alarm may run for fifteen minutes; longer work is held by the next one. */
+/** An alarm may run for 15 minutes. The next alarm continues longer work. */
 const maxAlarmMs = 14 * 60_000
 /** Milliseconds until the alarm that runs the handler again if the object is lost while an alarm holds it. */
 const retryAlarmMs = 3000
-/** Milliseconds that a call is stored beyond the time at which it can be resumed: requests and alarms may be late. */
+/** Milliseconds for which a call is stored beyond the time at which it can be resumed, because requests and alarms may be late. */
 const graceMs = 60_000
 /** Milliseconds until a status that may not have been delivered is delivered again: the first time, and at most. */
 const [firstRedeliveryMs, maxRedeliveryMs] = [10_000, 60 * 60_000]

@@ -1,15 +1,15 @@
 /**
- * One task: a call of a tool that outlives every connection. Its handler runs in alarms, so that a new instance runs it again after the
- * object was lost, with the journal: each effect is stored before its handler goes on.
+ * The Durable Object `McpTask`: one task, which is a call of a tool that continues without a connection. Its handler runs in alarms, so
+ * that after a loss of the object a new instance runs it again with the journal: each effect is stored before the handler continues.
  *
- * Besides its version (`schema.ts`), a task stores in key-value storage:
+ * Besides its version (`schema.ts`), a task stores these values:
  *
  * | key                    | meaning                                                            | lifetime              |
  * |------------------------|--------------------------------------------------------------------|-----------------------|
- * | `call`                 | `TaskCall`: what is called, and the principal, sealed              | until `ttl`, by alarm |
- * | `task`                 | `TaskRecord`: its status, its deadlines, and who gets its status   | until `ttl`, by alarm |
- * | `journal:<part>`       | answers so far, and what was asked, as JSON                        | until it ends         |
- * | `inputRequests:<part>` | open questions, by key, as JSON                                    | until they are answered |
+ * | `call`                 | `TaskCall`: the call, and its principal, sealed                    | until `ttl`, by alarm |
+ * | `task`                 | `TaskRecord`: its status, its deadlines, and the receivers of its status | until `ttl`, by alarm |
+ * | `journal:<part>`       | input responses and fingerprints of input requests, as JSON        | until it ends         |
+ * | `inputRequests:<part>` | open input requests, by key, as JSON                               | until they are answered |
  * | `end:<part>`           | `TaskEnd`: its result or error, as JSON                            | until `ttl`, by alarm |
  *
  * Values that may be large are split into parts: see `parts.ts`.
@@ -153,8 +153,8 @@ export class Task extends DurableObject implements TaskRpc {
   }
 
   /**
-   * Returns what a call ended with before it was a task. When its client has a `requestState`, the outcome is stored for as long as that is
-   * valid: a client that sends it again gets the same outcome. Otherwise nothing is stored.
+   * Returns the outcome of a call that ended before it became a task. If its client has a `requestState`, the outcome is stored for as long
+   * as that is valid: a client that sends it again gets the same outcome. Otherwise nothing is stored.
    */
   #immediateResult(record: TaskRecord): StartResult | undefined {
     const { store, host } = this.#task
@@ -235,7 +235,7 @@ export class Task extends DurableObject implements TaskRpc {
     return isDue(record) ? runInAlarm(task, record) : schedule(task, record)
   }
 
-  /** The record of a task that its client knows, and that has not expired. */
+  /** The record of a task that its client knows and that has not expired. */
   get #announced(): TaskRecord | undefined {
     this.#schema.check()
     const { record } = this.#task

@@ -1,4 +1,4 @@
-/** What a run of the handler ends with is stored: a result, an error, questions, a sleep, or another attempt later. */
+/** Stores how a run of the handler ends: a result, an error, input requests, a sleep, or another attempt later. */
 import { InvalidInputResponse } from '../../worker/engine/invalid-input-response.ts'
 import { maxAnswerTimeoutMs } from '../../worker/engine/journal.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
@@ -9,10 +9,10 @@ import { errorOf } from './task-errors.ts'
 import type { TaskParts } from './task-parts.ts'
 import { removeProblemMessage, type TaskRecord } from './task-store.ts'
 
-/** How often `reauthorize` may throw, one time after another, before the task fails. */
+/** Consecutive times that `reauthorize` may throw before the task fails. */
 const maxReauthorizeAttempts = 10
 
-/** Stores what a run ended with. What cannot be stored ends the task, so that its handler is not run again. */
+/** Stores the outcome of a run. An outcome that cannot be stored ends the task, so that its handler does not run again. */
 export async function settleRun(task: TaskParts, record: TaskRecord, result: RunResult): Promise<void> {
   try {
     await storeOutcome(task, record, result)
@@ -28,7 +28,7 @@ export async function settleRun(task: TaskParts, record: TaskRecord, result: Run
   }
 }
 
-/** Ends the task. @throws McpError when its end cannot be stored */
+/** Ends the task. @throws McpError when its outcome cannot be stored */
 export async function finishTask(
   task: TaskParts,
   record: TaskRecord,
@@ -66,7 +66,7 @@ async function storeThrown(task: TaskParts, record: TaskRecord, thrown: unknown)
   return suspendUntil(task, record, Date.now() + 1000 * 2 ** (record.failures - 1), false)
 }
 
-/** The handler could not use an answer: without it, its question is open again. */
+/** Opens an input request again whose response the handler could not use. */
 async function askAgain(task: TaskParts, record: TaskRecord, { key, message }: InvalidInputResponse): Promise<void> {
   task.store.withdrawAnswer(key)
   Object.assign(record, { statusMessage: message, hasProblemMessage: true })
@@ -87,7 +87,7 @@ async function retryReauthorize(task: TaskParts, record: TaskRecord, problem: un
   return suspendUntil(task, record, Date.now() + pauseMs, false)
 }
 
-/** @param isSuspended the handler sleeps, so that the end of the task runs it */
+/** @param isSuspended whether the handler sleeps, so that the end of the task runs it */
 async function suspendUntil(task: TaskParts, record: TaskRecord, due: number, isSuspended: boolean): Promise<void> {
   Object.assign(record, { due, asleep: isSuspended, lostRuns: 0 })
   task.store.save(record)

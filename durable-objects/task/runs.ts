@@ -2,7 +2,7 @@
 import type { RunResult } from './handler-run.ts'
 import type { TaskRecord, TaskStore } from './task-store.ts'
 
-/** What the other parts of a task do in a run. */
+/** What other parts of a task do in a run. */
 export type RunSteps = {
   /** Runs the handler from its start, with the journal. */
   run(record: TaskRecord, signal: AbortSignal): Promise<RunResult>
@@ -29,7 +29,7 @@ export class Runs {
     return this.#current !== undefined
   }
 
-  /** Starts a run, unless one goes on. Resolves when the outcome of the run is stored. */
+  /** Starts a run unless one is running. Resolves when the outcome of the run is stored. */
   start(record: TaskRecord): Promise<void> {
     if (!this.#current) {
       if (this.#isUnsettled) {
@@ -54,7 +54,7 @@ export class Runs {
     this.#isUnsettled = false
   }
 
-  /** Aborts the signal of the handler. A handler that sleeps is run for it. */
+  /** Aborts the signal of the handler. Runs a sleeping handler for that. */
   stop(record: TaskRecord, reason: string): void {
     if (this.#current) return this.#current.abort.abort(new Error(reason))
     if (record.asleep) this.#steps.waitUntil(this.#steps.run(record, AbortSignal.abort(new Error(reason))))

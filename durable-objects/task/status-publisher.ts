@@ -1,4 +1,4 @@
-/** The status of a task: stored, sent to its session and to clients that listen, and waited for. */
+/** The status of a task: stores it, sends it to its session and to clients that listen, and lets requests wait for it. */
 import type { TaskStatus, TaskView } from '../rpc.ts'
 import { isOver, redeliveryOf } from './lifetime.ts'
 import type { TaskHost } from './task-host.ts'
@@ -24,11 +24,11 @@ export class StatusPublisher {
   readonly #store: TaskStore
   readonly #context: StatusContext
   #messageSavedAt = 0
-  /** Resolves when the status changes, or the handler falls asleep. */
+  /** Resolves when the status changes, or when the handler starts to sleep. */
   #changed = Promise.withResolvers<void>()
   /** Deliveries are made one after another, in the order of the changes. */
   #delivered = Promise.resolve()
-  /** Deliveries of the status that were started, and how many of them have ended. */
+  /** Started and ended deliveries of the status. */
   readonly #deliveries = { started: 0, over: 0 }
 
   constructor(host: TaskHost, store: TaskStore, context: StatusContext) {
@@ -37,7 +37,7 @@ export class StatusPublisher {
     this.#context = context
   }
 
-  /** Resolves when the status changes, or the handler falls asleep. */
+  /** Resolves when the status changes, or when the handler starts to sleep. */
   get changed(): Promise<void> {
     return this.#changed.promise
   }
@@ -58,7 +58,7 @@ export class StatusPublisher {
     this.publish(record)
   }
 
-  /** Sets the status message: at once in memory, and now and then in storage. */
+  /** Sets the status message: at once in memory, and at intervals in storage. */
   setMessage(record: TaskRecord, message: string): void {
     if (isOver(record) || !this.#context.isCurrent(record)) return
     Object.assign(record, { statusMessage: message.slice(0, maxStatusCharacters), hasProblemMessage: false })
@@ -90,13 +90,13 @@ export class StatusPublisher {
     this.#context.waitUntil(this.#delivered)
   }
 
-  /** Publishes a status that may not have been delivered again, unless a delivery is under way. */
+  /** Sends a status again that may not have been delivered, unless a delivery is running. */
   redeliver(record: TaskRecord): void {
     const isUnderWay = this.#deliveries.started > this.#deliveries.over
     if (this.#context.isCurrent(record) && record.undelivered !== undefined && !isUnderWay) this.publish(record)
   }
 
-  /** The task as its client sees it. */
+  /** Returns the task as its client sees it. */
   view(record: TaskRecord): TaskView {
     const { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds } = record
     const view = { taskId, status, statusMessage, createdAt, lastUpdatedAt, ttl, poll, due, rounds }
@@ -105,9 +105,9 @@ export class StatusPublisher {
   }
 
   /**
-   * A delivery has ended. A later one has the newer status, so only the last one decides.
+   * Records the end of a delivery. A later delivery has the newer status, so only the last one decides.
    *
-   * @param undelivered how often the delivery has failed; left out when it has not
+   * @param undelivered the number of failed deliveries. Default: none failed
    */
   async #onDelivery(record: TaskRecord, delivery: number, undelivered?: number): Promise<void> {
     this.#deliveries.over = delivery
@@ -129,6 +129,6 @@ export class StatusPublisher {
   }
 }
 
-/** Whether a session gets the status, or a client listens to it. */
+/** Whether a session receives the status, or a client listens to it. */
 const hasReaders = ({ announced, session, shards }: TaskRecord): boolean =>
   announced && (session !== undefined || shards.length > 0)

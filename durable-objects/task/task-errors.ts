@@ -2,7 +2,7 @@ import { McpError } from '../../worker/protocol/errors.ts'
 import { newestStateless } from '../../worker/protocol/revisions/index.ts'
 import type { TaskError } from '../rpc.ts'
 
-/** An error as it is stored. */
+/** Converts an error into its stored form. */
 export const errorOf = ({ kind, message, data }: McpError): TaskError => ({
   kind,
   code: newestStateless.error(kind).code,
@@ -10,13 +10,13 @@ export const errorOf = ({ kind, message, data }: McpError): TaskError => ({
   data,
 })
 
-/** A client has sent its answers after the call was deleted. */
+/** The error for a client that sends input responses after the call was deleted. */
 export const callExpired = (): McpError =>
   new McpError('call_interrupted', 'The call has expired: its answers arrived too late. Call again', {
     reason: 'lapsed',
     retryable: false,
   })
 
-/** A question has waited for longer than its timeout. */
+/** The error for an input request that has timed out. */
 export const inputTimedOut = (): McpError =>
   new McpError('call_interrupted', 'Timed out waiting for input', { reason: 'timeout', retryable: true })

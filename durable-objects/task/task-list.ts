@@ -1,17 +1,17 @@
 /**
- * The tasks of one principal, or of one session, for clients that may list them. Kept by an object of its own.
+ * The tasks of one principal, or of one session, for clients that list them. An object of its own stores them.
  *
  * | table   | column    | meaning                                   | lifetime               |
  * |---------|-----------|-------------------------------------------|------------------------|
  * | `tasks` | `seq`     | their order                               | the same               |
  * |         | `task`    | `ListedTask`, as JSON                     | the same               |
- * |         | `expires` | milliseconds: when there is no such task  | until then, by alarm   |
+ * |         | `expires` | milliseconds since 1970: when the task expires | until then, by alarm |
  */
 import type { ListedTask, TaskListRpc } from '../rpc.ts'
 import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
 
-/** Milliseconds that entries may stay after their time, so that an alarm is for many. */
+/** Milliseconds for which entries may be stored after they expire, so that one alarm deletes several. */
 const batch = 60_000
 
 const tables = 'CREATE TABLE tasks (seq INTEGER PRIMARY KEY, task TEXT, expires INTEGER)'

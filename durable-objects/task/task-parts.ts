@@ -4,7 +4,7 @@ import type { StatusPublisher } from './status-publisher.ts'
 import type { TaskHost } from './task-host.ts'
 import type { TaskRecord, TaskStore } from './task-store.ts'
 
-/** The parts of a task, as they are handed to each other: each function names those that it needs. */
+/** The parts of a task. Each function names those that it needs. */
 export type TaskParts = {
   readonly host: TaskHost
   readonly storage: DurableObjectStorage

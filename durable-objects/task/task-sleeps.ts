@@ -1,21 +1,21 @@
 /** The sleeps of one run of a task: short ones wait in memory, longer ones suspend the task. */
 import { wait } from '../../worker/engine/wait.ts'
 
-/** Milliseconds that are waited for in memory: to be woken costs more. */
+/** Milliseconds of a sleep that waits in memory: to wake the object would cost more. */
 const maxInMemorySleepMs = 10_000
-/** The longest that a timer takes. */
+/** Milliseconds of the longest timer. */
 const maxTimerMs = 2 ** 31 - 1
 
 export class TaskSleeps {
   readonly #signal: AbortSignal
   readonly #suspend: (untilMs: number) => void
-  /** Moments of the sleeps that are not over, one for each. */
+  /** Ends of the running sleeps. */
   readonly #moments = new Set<{ readonly untilMs: number }>()
   #effects = 0
-  /** One of the sleeps is too long to be waited for in memory. */
+  /** Whether one of the sleeps is too long to wait in memory. */
   #isLong = false
 
-  /** @param suspend ends the run until a moment, in milliseconds since 1970 */
+  /** @param suspend ends the run until a time, in milliseconds since 1970 */
   constructor(signal: AbortSignal, suspend: (untilMs: number) => void) {
     this.#signal = signal
     this.#suspend = suspend
@@ -43,7 +43,7 @@ export class TaskSleeps {
     })
   }
 
-  /** Runs an effect. The task is not suspended meanwhile: the result would be missed. */
+  /** Runs an effect. The task is not suspended meanwhile, because the result would be lost. */
   async during<T>(effect: () => Promise<T>): Promise<T> {
     this.#effects += 1
     try {

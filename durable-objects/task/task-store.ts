@@ -1,4 +1,7 @@
-/** The rows of one task. The table of what is stored is in `object.ts`. The local runtime takes larger values than production does, so limits are checked here. */
+/**
+ * The stored values of one task: `object.ts` has their table. The local runtime accepts larger values than production, so limits are
+ * checked here.
+ */
 import { type Answer, emptyJournal, type Journal, withAnswers } from '../../worker/engine/journal.ts'
 import { McpError } from '../../worker/protocol/errors.ts'
 import { jsonText } from '../../worker/protocol/json-text.ts'
@@ -9,47 +12,53 @@ import { bytesOf, maxValueBytes, readParts, writeParts } from '../shared/parts.t
 import type { Schema } from '../shared/schema.ts'
 import { Tables } from '../shared/tables.ts'
 
-/** How far a task is. */
+/** The state of a task. */
 export type TaskRecord = TaskTerms &
   TaskReferences & {
-    /** Of the id that its client has: see `TaskReferences`. */
+    /** The id that its client has: see `TaskReferences`. */
     taskId: string
     scopes?: readonly string[]
     /** Milliseconds since 1970. */
     createdAt: number
     lastUpdatedAt: number
-    /** Milliseconds since 1970: until when the client of a call that is not a task yet may send its `requestState`. Left out: it has none. */
+    /**
+     * Milliseconds since 1970: until when the client of a call that is not a task yet may send its `requestState`. Absent without a
+     * `requestState`.
+     */
     resumableUntil?: number
     status: TaskStatus
     statusMessage?: string | undefined
-    /** The status message is about a problem, and is removed when the task goes on. */
+    /** Whether the status message is about a problem, and is removed when the task continues. */
     hasProblemMessage?: boolean
-    /** Its client knows that it is a task. */
+    /** Whether its client knows that it is a task. */
     announced: boolean
     /** How often its handler has thrown. */
     failures: number
-    /** How often, one after another, a run was lost without progress. */
+    /** Consecutive runs that were lost without progress. */
     lostRuns?: number
-    /** How often, one after another, `reauthorize` has thrown. */
+    /** Consecutive errors of `reauthorize`. */
     reauthorizeFailures?: number
-    /** How often it has asked. */
+    /** Rounds that have ended with input requests. */
     rounds: number
-    /** Milliseconds since 1970: when it goes on, or its questions have waited too long. */
+    /** Milliseconds since 1970: when it continues, or when its input requests time out. */
     due?: number | undefined
-    /** Its handler sleeps until `due`. */
+    /** Whether its handler sleeps until `due`. */
     asleep?: boolean
     /** Shards of the subscriptions objects where clients listen to it. */
     shards: readonly number[]
-    /** Its status may not have reached its session or the clients that listen: how often the delivery has failed. Left out once it has. */
+    /**
+     * Failed deliveries of its status, which may not have reached its session or the clients that listen. Absent after a successful
+     * delivery.
+     */
     undelivered?: number | undefined
   }
 
-/** A message about a problem must not outlive it. */
+/** Removes a status message about a problem when the task continues. */
 export function removeProblemMessage(record: TaskRecord): void {
   if (record.hasProblemMessage) Object.assign(record, { statusMessage: undefined, hasProblemMessage: false })
 }
 
-/** What one request to an object can return is 32 MiB. */
+/** Bytes of one stored text: a request to an object returns at most 32 MiB. */
 const maxTextBytes = 30_000_000
 
 const tables = 'CREATE TABLE effects (key TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;'
@@ -90,13 +99,13 @@ export class TaskStore {
     this.#storage.kv.put('task', record)
   }
 
-  /** What the next run of the handler starts with. */
+  /** Returns the journal for the next run of the handler. */
   get journal(): Journal {
     const rows = this.#effects.query<{ key: string; value: string }>('SELECT key, value FROM effects')
     return { ...this.#answers, effects: Object.fromEntries(rows.map(({ key, value }) => [key, JSON.parse(value)])) }
   }
 
-  /** The journal without its effects, which have a table. */
+  /** Returns the journal without its effects, which have a table. */
   get #answers(): Journal {
     const text = readParts(this.#storage.kv, 'journal')
     return text ? JSON.parse(text) : emptyJournal
@@ -106,7 +115,7 @@ export class TaskStore {
     this.#put('journal', { ...journal, effects: {} }, 'the answers')
   }
 
-  /** Returns why the result of `ctx.once` cannot be stored; `undefined`: it can. */
+  /** Returns why the result of `ctx.once` cannot be stored; `undefined` if it can. */
   effectProblem(key: string, value: unknown): McpError | undefined {
     const what = `the result of once "${key}"`
     try {
@@ -118,7 +127,7 @@ export class TaskStore {
     return bytes > maxValueBytes ? tooLarge(what, bytes, maxValueBytes) : undefined
   }
 
-  /** @param value that `effectProblem` has no problem with */
+  /** @param value a value without an `effectProblem` */
   putEffect(key: string, value: unknown): void {
     this.#effects.create()
     this.#effects.query('INSERT OR REPLACE INTO effects VALUES (?, ?)', key, JSON.stringify({ value }))
@@ -128,7 +137,7 @@ export class TaskStore {
     return JSON.parse(readParts(this.#storage.kv, 'inputRequests') || '{}')
   }
 
-  /** @throws McpError when it cannot be stored; nothing is changed */
+  /** @throws McpError when the input requests cannot be stored; nothing changes */
   ask(inputRequests: Readonly<Record<string, InputRequest>>, journal: Journal): void {
     this.#storage.transactionSync(() => {
       this.#answers = journal
@@ -137,7 +146,7 @@ export class TaskStore {
     })
   }
 
-  /** Returns the answers that are to open questions. */
+  /** Returns the responses to open input requests. */
   asked(answers: Readonly<Record<string, Answer>>): [string, Answer, InputRequest][] {
     return Object.entries(this.inputRequests).flatMap(([key, request]): [string, Answer, InputRequest][] => {
       const answer = Object.hasOwn(answers, key) ? answers[key] : undefined
@@ -145,7 +154,7 @@ export class TaskStore {
     })
   }
 
-  /** Stores answers to open questions, and ignores others. True when no question is open any more. */
+  /** Stores responses to open input requests, and ignores others. Returns true if no input request is open any more. */
   answer(answers: Readonly<Record<string, Answer>>): boolean {
     const { inputRequests } = this
     const answered = this.asked(answers).map(([key, answer]) => [key, answer] as const)
@@ -154,7 +163,7 @@ export class TaskStore {
     return open.length === 0
   }
 
-  /** Deletes an answer that the handler could not use, so that its question is open again. */
+  /** Deletes a response that the handler could not use, so that its input request is open again. */
   withdrawAnswer(key: string): void {
     const { [key]: _, ...answers } = this.#answers.answers
     this.#answers = { ...this.#answers, answers }
@@ -164,7 +173,7 @@ export class TaskStore {
     return JSON.parse(readParts(this.#storage.kv, 'end') || '{}')
   }
 
-  /** @throws McpError when it cannot be stored; nothing is changed */
+  /** @throws McpError when the outcome cannot be stored; nothing changes */
   finish(end: TaskEnd): void {
     this.#storage.transactionSync(() => {
       this.#put('end', end, 'the result of the tool')
@@ -173,7 +182,7 @@ export class TaskStore {
     })
   }
 
-  /** @param what it is, for errors */
+  /** @param what the name of the value, for errors */
   #put(key: string, value: unknown, what: string): void {
     const text = value === undefined ? '' : serialize(value, what)
     const bytes = bytesOf(text)

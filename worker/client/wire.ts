@@ -24,9 +24,11 @@ export type InProcessOptions = {
   ctx?: unknown
 }
 
+/** Sends HTTP requests to an endpoint. */
 export type Wire = {
-  /** The endpoint's address. */
+  /** URL of the endpoint. */
   readonly url: URL
+  /** Sends a request to a path of the server. `undefined`: to the endpoint. */
   send(path: string | undefined, init: RequestInit): Promise<Response>
   /** Called for every message, in the order in which they were sent and received. */
   readonly onMessage: (direction: 'sent' | 'received', message: Message) => void

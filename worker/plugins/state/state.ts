@@ -6,6 +6,7 @@ import { declare, type Operations, type StateOwner, type Store } from '../../dec
 import { bounds } from '../../protocol/bounds.ts'
 import { McpError } from '../../protocol/errors.ts'
 
+/** Configures any state: the options that states of all owners have. */
 type Common = {
   /**
    * Scopes that the token of a caller must have, all of them. Without them, the call ends with an error that the model can read. Default:
