@@ -32,7 +32,7 @@ export function callerFields(mayMakeUp: boolean): CallerFields {
       make(
         'fieldset',
         {},
-        make('legend', {}, 'Instead of a token: a user you make up'),
+        make('legend', {}, 'Instead of a token: a test user'),
         field('Subject', subject),
         field('Scopes', scopes),
         field('Tenant', tenant),
@@ -42,7 +42,7 @@ export function callerFields(mayMakeUp: boolean): CallerFields {
       const name = subject.value.trim()
       if (!name) {
         const value = token.value.trim() || undefined
-        return { token: value, words: value ? 'the bearer of a token' : 'an anonymous caller' }
+        return { token: value, words: value ? 'the principal of the token' : 'an anonymous caller' }
       }
       const user = {
         subject: name,
@@ -50,7 +50,7 @@ export function callerFields(mayMakeUp: boolean): CallerFields {
         tenant: tenant.value.trim() || undefined,
         claims: claimsIn(claims.value.trim() || '{}'),
       }
-      return { token: inspectorUserToken(user), words: `${name}, who is made up,` }
+      return { token: inspectorUserToken(user), words: `the test user ${name}` }
     },
   }
 }

@@ -17,7 +17,7 @@ export function resultOf(result: Params, read: Reading): Child[] {
   }
   if (!content && !messages && !contents) return [tree(result)]
   return [
-    isError && make('p', { class: 'bad' }, 'The tool says that it failed:'),
+    isError && make('p', { class: 'bad' }, 'The tool returned an error:'),
     content?.map((block) => blockOf(block, read)),
     messages?.map(({ role, content }) =>
       make(

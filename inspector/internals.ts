@@ -27,8 +27,8 @@ export function internals(address: string): InternalsPanel {
     make(
       'div',
       { class: 'bar' },
-      make('p', { class: 'hint' }, 'Those that this server has called since it was started, the last one first.'),
-      button('Look again', () => void refresh(true)),
+      make('p', { class: 'hint' }, 'The Durable Objects that the server has called since it started, latest first.'),
+      button('Refresh', () => void refresh(true)),
     ),
     problem,
     list,
@@ -57,7 +57,7 @@ export function internals(address: string): InternalsPanel {
       })
       const isSame = entries.length === list.children.length && entries.every((each, at) => list.children[at] === each)
       if (!isSame) arrange(entries)
-      if (entries.length === 0) fill(list, make('li', { class: 'hint' }, 'None so far.'))
+      if (entries.length === 0) fill(list, make('li', { class: 'hint' }, 'No Durable Objects called yet.'))
     } catch (thrown) {
       fill(problem, (thrown as Error).message)
     }
@@ -106,13 +106,13 @@ function objectEntry(address: string, { className, name }: ObjectSummary): Objec
 
 /** Objects of the class of sessions stand for other things, too. */
 const kindOf = (className: string, name: string): string =>
-  name.startsWith('round ') ? `${className} (a round)` : className
+  name.startsWith('round ') ? `${className} (request state)` : className
 
 function contentsOf({ values, tables, alarm }: Contents): Child {
   const isEmpty = values.length === 0 && tables.length === 0
   return [
-    alarm !== null && make('p', {}, `It wakes at ${new Date(alarm).toLocaleString()}.`),
-    isEmpty && make('p', { class: 'hint' }, 'It has stored nothing.'),
+    alarm !== null && make('p', {}, `Alarm at ${new Date(alarm).toLocaleString()}.`),
+    isEmpty && make('p', { class: 'hint' }, 'No stored data.'),
     values.length > 0 && tableOf({ name: 'values', columns: ['key', 'value'], rows: values, total: values.length }),
     tables.map(tableOf),
   ]

@@ -195,7 +195,7 @@ function showTask(result: Params, title: string): Node | undefined {
   })
   tasks.push(card)
   work.show(card.element)
-  return make('p', {}, 'It goes on as a task.')
+  return make('p', {}, 'The call continues as a task.')
 }
 
 // What comes by

@@ -12,15 +12,15 @@ export interface NotificationLog {
 }
 
 export function notificationLog(): NotificationLog {
-  const list = make('ol', { class: 'happenings', role: 'log', 'aria-label': 'What the server tells' })
+  const list = make('ol', { class: 'happenings', role: 'log', 'aria-label': 'Notifications' })
   const element = make(
     'section',
-    { class: 'told', 'aria-label': 'Told' },
+    { class: 'told', 'aria-label': 'Notifications' },
     make(
       'div',
       { class: 'bar' },
-      make('h2', {}, 'Told'),
-      button('Clear', () => fill(list), { 'aria-label': 'Clear what was told' }),
+      make('h2', {}, 'Notifications'),
+      button('Clear', () => fill(list), { 'aria-label': 'Clear notifications' }),
     ),
     list,
   )

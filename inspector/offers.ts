@@ -43,11 +43,11 @@ export function offers(): Offers {
   const filter = make('input', {
     type: 'search',
     placeholder: 'Filter',
-    'aria-label': 'Filter what is offered',
+    'aria-label': 'Filter tools, prompts and resources',
     oninput: sift,
   })
-  const element = make('nav', { class: 'offers', 'aria-label': 'What is offered' }, filter, list)
-  const chosen = make('section', { class: 'chosen', 'aria-label': 'Chosen' })
+  const element = make('nav', { class: 'offers', 'aria-label': 'Tools, prompts and resources' }, filter, list)
+  const chosen = make('section', { class: 'chosen', 'aria-label': 'Selected' })
   let choice: { kind: Kind; id: string; written: string } | undefined
   return { element, chosen, show }
 
@@ -74,7 +74,8 @@ export function offers(): Offers {
         ),
       ]),
     )
-    if (shown.length === 0) fill(list, make('p', { class: 'hint' }, 'This server offers nothing to this caller.'))
+    if (shown.length === 0)
+      fill(list, make('p', { class: 'hint' }, 'The server lists no tools, prompts or resources for this caller.'))
     sift()
     // What was being filled in stays, as long as it is what is offered.
     const again = choice && (offered[choice.kind] as readonly Item[]).find((item) => idOf(item) === choice?.id)
@@ -99,7 +100,7 @@ export function offers(): Offers {
       item.title !== undefined && make('p', {}, make('code', {}, idOf(item))),
       item.description !== undefined && make('p', { class: 'description' }, item.description),
       workOf(kind, item, actions),
-      tree(item, 'As it is listed', 0),
+      tree(item, 'List entry as JSON', 0),
     )
     mark()
     if (!isWanted) return

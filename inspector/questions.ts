@@ -58,7 +58,7 @@ export function questions(changed: (open: number) => void): Questions {
   }
 
   function cancel(key: string): void {
-    open.get(key)?.reject(new Error('The request for this answer was cancelled'))
+    open.get(key)?.reject(new Error('The server cancelled the input request'))
   }
 
   function cancelTask(taskId: string): void {
@@ -70,7 +70,7 @@ export function questions(changed: (open: number) => void): Questions {
   type Drawn = { heading: string; body: Child; accept: () => void }
 
   function draw(request: InputRequest, resolve: Answering, reject: (reason: Error) => void): Drawn {
-    const refuse = button('Refuse', () => reject(new Error('The user refused')))
+    const refuse = button('Reject', () => reject(new Error('The user rejected the request')))
     if (request.method === 'roots/list') return roots(resolve, refuse)
     if (request.method === 'sampling/createMessage') return sampling(request.params, resolve, refuse)
     return request.params.mode === 'url' ? visit(request.params, resolve) : elicitation(request.params, resolve)
@@ -84,7 +84,7 @@ export function questions(changed: (open: number) => void): Questions {
     }
     return {
       accept,
-      heading: 'The server asks',
+      heading: 'Input requested',
       body: [make('p', {}, String(message)), fields.element, answers('Accept', resolve, fields)],
     }
   }
@@ -94,13 +94,13 @@ export function questions(changed: (open: number) => void): Questions {
     const isPage = target?.protocol === 'https:' || target?.protocol === 'http:'
     return {
       accept: () => resolve({ action: 'accept' }),
-      heading: 'The server sends you to a page',
+      heading: 'The server asks you to open a page',
       body: [
         make('p', {}, String(message)),
         make(
           'p',
           { class: 'address' },
-          isPage ? ['It is at ', make('b', {}, target.host), ': '] : 'Not the address of a web page: ',
+          isPage ? ['The page is at ', make('b', {}, target.host), ': '] : 'Not a web page: ',
           make('code', {}, String(url)),
         ),
         isPage &&
@@ -129,7 +129,7 @@ export function questions(changed: (open: number) => void): Questions {
     }
     return {
       accept,
-      heading: 'The server asks your model',
+      heading: 'The server requests a sampling response',
       body: [
         systemPrompt !== undefined && make('p', { class: 'hint' }, `System: ${systemPrompt}`),
         (Array.isArray(messages) ? messages : []).map(messageOf),
@@ -148,10 +148,10 @@ export function questions(changed: (open: number) => void): Questions {
       const uris = input.value.split('\n').filter((line) => line.trim() !== '')
       resolve({ roots: uris.map((uri) => ({ uri: uri.trim() })) })
     }
-    const label = make('label', { for: input.id }, 'Roots, one URI a line')
+    const label = make('label', { for: input.id }, 'Roots, one URI per line')
     return {
       accept,
-      heading: 'The server asks where you work',
+      heading: 'The server requests the roots',
       body: [make('div', { class: 'field' }, label, input), make('div', { class: 'bar' }, submit('Answer'), refuse)],
     }
   }

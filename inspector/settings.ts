@@ -28,7 +28,7 @@ const oldest = revisions.at(-1)
 
 const abilities: readonly [name: string, capabilities: ClientCapabilities][] = [
   ['Forms', { elicitation: { form: {} } }],
-  ['Page visits', { elicitation: { url: {} } }],
+  ['URLs', { elicitation: { url: {} } }],
   ['Sampling', { sampling: {} }],
   ['Sampling with tools', { sampling: { tools: {} } }],
   ['Roots', { roots: {} }],
@@ -81,14 +81,14 @@ export function settings(
   const element = make(
     'form',
     { class: 'settings', onsubmit, 'aria-label': 'Connection' },
-    make('div', { class: 'field' }, make('label', { for: revision.id }, 'Revision'), revision),
+    make('div', { class: 'field' }, make('label', { for: revision.id }, 'Protocol version'), revision),
     caller.token,
-    make('div', { class: 'field' }, make('label', { for: level.id }, 'Log lines from'), level),
+    make('div', { class: 'field' }, make('label', { for: level.id }, 'Minimum log level'), level),
     make('div', { class: 'bar' }, make('button', { class: 'primary' }, 'Connect'), leave),
     make(
       'fieldset',
       {},
-      make('legend', {}, 'This client can'),
+      make('legend', {}, 'Client capabilities'),
       boxes.map(({ element }) => element),
     ),
     caller.testUser,

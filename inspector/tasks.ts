@@ -54,17 +54,17 @@ export function taskCard(
   const mode = make(
     'select',
     { id: newId(), onchange: switchMode },
-    make('option', { value: 'poll' }, 'look again and again'),
-    listening && make('option', { value: 'listen' }, 'listen'),
-    make('option', { value: 'wait' }, 'look when asked to'),
+    make('option', { value: 'poll' }, 'poll'),
+    listening && make('option', { value: 'listen' }, 'subscribe'),
+    make('option', { value: 'wait' }, 'only when I check'),
   )
   const controls = make(
     'div',
     { class: 'bar' },
-    make('label', { for: mode.id }, 'How to follow it'),
+    make('label', { for: mode.id }, 'Follow by'),
     mode,
-    button('Look now', look),
-    button('Cancel the task', cancel),
+    button('Check now', look),
+    button('Cancel task', cancel),
   )
   const element = make(
     'article',

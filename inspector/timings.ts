@@ -32,7 +32,7 @@ function table(whole: number, hops: readonly Timing[]): HTMLElement {
   const rows = hops.map(({ kind, what, began, milliseconds, hasFailed }) =>
     row(
       `${words[kind]}${kind === 'request' ? '' : `: ${what}`}`,
-      milliseconds === undefined ? 'goes on' : `${milliseconds} ms${hasFailed ? ', failed' : ''}`,
+      milliseconds === undefined ? 'not finished' : `${milliseconds} ms${hasFailed ? ', failed' : ''}`,
       `after ${began - start} ms`,
     ),
   )
@@ -40,9 +40,9 @@ function table(whole: number, hops: readonly Timing[]): HTMLElement {
   return make(
     'table',
     { class: 'hops' },
-    make('caption', {}, make('b', {}, 'Where the time went')),
+    make('caption', {}, make('b', {}, 'Where the time was spent')),
     make('thead', {}, make('tr', {}, columns)),
-    make('tbody', {}, row('this page, until the headers were here', `${whole} ms`, ''), rows),
+    make('tbody', {}, row('browser, until the response headers', `${whole} ms`, ''), rows),
   )
 }
 

@@ -96,7 +96,7 @@ function overheard(response: Response, exchange: Exchange, record: RecordFrame):
     received({ text: '', value: undefined, note: 'no body' })
     return response
   }
-  if (isStream) record({ direction: 'received', text: '', value: undefined, note: 'a stream begins' })
+  if (isStream) record({ direction: 'received', text: '', value: undefined, note: 'stream opened' })
   let whole = ''
   const parser = createParser({
     onEvent({ id, event, data }) {
@@ -129,7 +129,7 @@ function overheard(response: Response, exchange: Exchange, record: RecordFrame):
           controller.enqueue(value)
           return
         }
-        if (isStream) received({ text: '', value: undefined, note: 'the stream ended' })
+        if (isStream) received({ text: '', value: undefined, note: 'stream ended' })
         else received({ text: whole, value: parsed(whole), ...(whole === '' && { note: 'no body' }) })
         controller.close()
       } catch (problem) {
@@ -140,7 +140,7 @@ function overheard(response: Response, exchange: Exchange, record: RecordFrame):
     },
     cancel(reason) {
       isCancelled = true
-      received({ text: '', value: undefined, note: 'left by this page' })
+      received({ text: '', value: undefined, note: 'aborted by this page' })
       return reader.cancel(reason)
     },
   })
@@ -153,7 +153,7 @@ const isBodyless = ({ status, headers }: Response): boolean =>
   [204, 205, 304].includes(status) || (status === 202 && !headers.has('Content-Type'))
 
 const endOf = (problem: unknown): string =>
-  (problem as Error).name === 'AbortError' ? 'left by this page' : `no answer: ${(problem as Error).message}`
+  (problem as Error).name === 'AbortError' ? 'aborted by this page' : `no response: ${(problem as Error).message}`
 
 function parsed(text: string): unknown {
   try {

@@ -168,7 +168,7 @@ function detailOf(params: unknown): string {
 
 const isBad = ({ value, exchange, direction, note }: Frame): boolean =>
   direction === 'received' &&
-  (Number(exchange.status) >= 400 || 'error' in Object(value) || note?.startsWith('no answer') === true)
+  (Number(exchange.status) >= 400 || 'error' in Object(value) || note?.startsWith('no response') === true)
 
 const lineOf = ({ method, path, status, began, answered, ended }: Exchange): string =>
   [

@@ -27,7 +27,7 @@ const ofDevelopment = [
   'so it happens again',
   'edgemcp cannot run ',
   'worker/plugins/page/inspector/',
-  'This client can',
+  'Client capabilities',
   'edgemcpRows',
   'Server-Timing',
   'Only the inspector can read this',

@@ -93,14 +93,14 @@ test('is nobody with the CF-Connecting-IP of another machine, which a tunnel add
   }
 })
 
-test('the page without the key says what to do to make up users', async () => {
+test('the page without the key says how to use test users', async () => {
   vi.stubEnv('NODE_ENV', 'development')
   await using guarded = await startServer('examples/protected', {
     ISSUER: 'https://issuer.example',
     ...inspectorSecrets,
   })
   const url = new URL('/', guarded.url)
-  const sentence = 'open the link that npm start or wrangler dev prints in the terminal'
+  const sentence = 'open the link that npm start or wrangler dev prints, in a browser'
   const says = async (headers = {}) => (await (await fetch(url, { headers })).text()).includes(sentence)
   expect(await says()).toBe(true)
   expect(await says({ Cookie: `edgemcp-inspector-${url.port}=wrong` })).toBe(true)

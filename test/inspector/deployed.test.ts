@@ -19,7 +19,7 @@ test('a server that is not in development has no inspector unless it is switched
 })
 
 test('without auth it is refused as the server starts, and with the auth of another when it is asked for', async () => {
-  expect(await (await open('open', {}, '/start')).text()).toMatch(/pass the auth of serve\(\), or \{ open: true \}/)
+  expect(await (await open('open', {}, '/start')).text()).toMatch(/pass it the auth of serve\(\), or \{ open: true \}/)
   expect((await open('other')).status).toBe(500)
 })
 

@@ -125,7 +125,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       await connect(revision, 'ada')
       await call('whoami')
       await says('ada')
-      await page.getByText(/^Connected as the bearer/).waitFor()
+      await page.getByText(/^Connected as the principal of the token/).waitFor()
     })
 
     test('is whoever is made up', async () => {
@@ -135,7 +135,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       await page.getByLabel('Tenant').fill('acme')
       await page.getByLabel('Other claims').fill('{"email":"ada@acme.example"}')
       await page.getByRole('button', { name: 'Connect', exact: true }).click()
-      await page.getByText(/^Connected as Ada Łovelace, who is made up, to/).waitFor()
+      await page.getByText(/^Connected as the test user Ada Łovelace to/).waitFor()
       await call('principal')
       await says(/Ada/)
       expect(JSON.parse(await result.locator('pre').innerText())).toEqual({
@@ -158,7 +158,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     await page.getByText('Not connected').waitFor()
     await page.getByLabel('Other claims').fill('')
     await page.getByRole('button', { name: 'Connect', exact: true }).click()
-    await page.getByText(/^Connected as Ada, who is made up, to/).waitFor()
+    await page.getByText(/^Connected as the test user Ada to/).waitFor()
   })
 
   test.each(sample(withForms, 2))('fills in what a server asks, as a client of %s', async (revision) => {
@@ -279,15 +279,15 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
     test.each(['poll', 'listen', 'wait'])('is followed to its end: %s', async (how) => {
       const { call, question } = await open()
       await call('brew')
-      await task().getByLabel('How to follow it').selectOption(how)
-      if (how === 'wait') await task().getByRole('button', { name: 'Look now' }).click()
+      await task().getByLabel('Follow by').selectOption(how)
+      if (how === 'wait') await task().getByRole('button', { name: 'Check now' }).click()
       await question.getByText('With milk?').waitFor()
       await question.getByLabel('milk').check()
       await question.getByRole('button', { name: 'Accept' }).click()
       if (how === 'wait') {
         await expect
           .poll(async () => {
-            const look = task().getByRole('button', { name: 'Look now' })
+            const look = task().getByRole('button', { name: 'Check now' })
             // It goes when the task is over.
             await look.click({ timeout: 200 }).catch(() => {})
             return task().innerText()
@@ -301,7 +301,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       const { call, page, question } = await open()
       await call('brew')
       await question.waitFor()
-      await task().getByRole('button', { name: 'Cancel the task' }).click()
+      await task().getByRole('button', { name: 'Cancel task' }).click()
       await expect.poll(() => task().innerText(), patience).toContain('cancelled')
       expect(await page.locator('.question').count()).toBe(0)
     })
@@ -326,7 +326,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       const { call, page, question } = await open('2025-11-25')
       await call('brew')
       await question.waitFor()
-      await task().getByRole('button', { name: 'Cancel the task' }).click()
+      await task().getByRole('button', { name: 'Cancel task' }).click()
       await expect.poll(() => task().innerText(), patience).toContain('cancelled')
       await expect.poll(() => page.locator('.question').count(), patience).toBe(0)
       expect(await task().locator('.bad').count()).toBe(0)
@@ -384,7 +384,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       const keys = objects('McpSession').filter({ hasText: 'keys' }).first()
       await keys.locator('summary').first().click()
       await expect.poll(() => keys.locator('.contents').innerText(), patience).toContain('(not shown)')
-      await page.getByRole('button', { name: 'Look again' }).click()
+      await page.getByRole('button', { name: 'Refresh' }).click()
       await expect.poll(() => task.locator('.contents').innerText(), patience).toContain('milk')
     })
 
@@ -398,7 +398,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       const hops = sent.locator('.hops')
       await hops.waitFor()
       const words = await hops.innerText()
-      expect(words).toMatch(/this page, until the headers were here\s+\d+ ms\s+in the Worker\s+\d+ ms/)
+      expect(words).toMatch(/browser, until the response headers\s+\d+ ms\s+in the Worker\s+\d+ ms/)
       expect(words).toMatch(/handler: tools\/call whoami\s+\d+ ms/)
       expect(words.includes('Durable Object: McpSession')).toBe(revision !== stateless)
     })
@@ -425,7 +425,7 @@ describe.skipIf(!found)(`the inspector in Chromium${missing}`, () => {
       // A session may have ended before the stream that was being opened for it.
       expected = /status of 404/
       for (const revision of [...withSession, ...withSession]) {
-        await page.getByLabel('Revision').selectOption(revision)
+        await page.getByLabel('Protocol version').selectOption(revision)
         await page.getByRole('button', { name: 'Connect', exact: true }).click()
         await page.waitForSelector(`[data-state="connected"][data-revision="${revision}"]`)
         expect((await alerts(page)).join('')).toBe('')

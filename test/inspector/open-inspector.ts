@@ -47,12 +47,14 @@ export async function openInspector(
     choose,
     async connect(revision, token) {
       await page.getByLabel('Bearer token').fill(token ?? '')
-      const select = page.getByLabel('Revision')
+      const select = page.getByLabel('Protocol version')
       // To choose another is to connect.
       if ((await select.inputValue()) !== revision) await select.selectOption(revision)
       else await page.getByRole('button', { name: 'Connect', exact: true }).click()
       const state = page.locator(`[data-state="connected"][data-revision="${revision}"]`)
-      await state.filter({ hasText: `Connected as ${token ? 'the bearer' : 'an anonymous caller'}` }).waitFor()
+      await state
+        .filter({ hasText: `Connected as ${token ? 'the principal of the token' : 'an anonymous caller'}` })
+        .waitFor()
     },
     async call(name) {
       await choose(name)

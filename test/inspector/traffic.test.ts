@@ -43,5 +43,5 @@ test('a body that the client does not want is noted once, as left', async () => 
   const { response, notes } = await overhear(answerInChromium(200, headers, ['{"jsonrpc":"2.0"', '}']))
   await response.body?.cancel()
   await turn()
-  expect(notes()).toEqual(['left by this page'])
+  expect(notes()).toEqual(['aborted by this page'])
 })

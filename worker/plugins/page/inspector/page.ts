@@ -38,11 +38,11 @@ function write({ auth, hasSessions, paths, server: { declarations } }: ServerInf
 <body data-mcp="${paths.mcp}"${hasSessions && html` data-sse="${paths.sse}"`}${isDeveloper && html` data-inside="?inside"`}${isDeveloper && auth && html` data-users`}>
 <header><img src="${icon}" width="24" alt=""><h1>${title}</h1><small>inspector</small></header>
 ${access === 'key missing' && keyMissing}
-<main><noscript><p>The inspector is a script: it needs JavaScript.</p></noscript></main>
+<main><noscript><p>The inspector needs JavaScript.</p></noscript></main>
 ${new Html(`<script type="module">${script}</script>`)}`
 }
 
-const keyMissing = html`<div class="problem" role="note">To make up users and to see Durable Objects here, open the link that npm start or wrangler dev prints in the terminal, in a browser on the machine where the server runs.</div>`
+const keyMissing = html`<div class="problem" role="note">To use test users and to see Durable Objects, open the link that npm start or wrangler dev prints, in a browser on the machine that runs the server.</div>`
 
 const icon =
   "data:image/svg+xml,<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 2 2'><circle cx='1' cy='1' r='1' fill='%230b6b4a'/><path d='M1 0a1 1 0 0 1 0 2' fill='%2363d2a4'/></svg>"
