@@ -16,16 +16,16 @@ const basket = state('basket', { per: 'handle', ttl: week }, (store: Store<Recor
   items: () => store.entries(),
 }))
 
-const Basket = z.object({ basket: z.string().describe('As new_basket returned it') })
+const Basket = z.object({ basket: z.string().describe('The handle that new_basket returned') })
 
-server.tool('new_basket', { description: 'Makes a basket. It is kept for a week.' }, (_, ctx) =>
+server.tool('new_basket', { description: 'Creates a basket, which expires a week after its last use.' }, (_, ctx) =>
   ctx.createHandle(basket),
 )
 
 server.tool(
   'add_to_basket',
   {
-    description: 'Puts something into a basket',
+    description: 'Adds an item to a basket',
     inputSchema: Basket.extend({ item: z.enum(['bread', 'milk', 'tea']), count: z.int().positive().default(1) }),
   },
   async ({ basket: handle, item, count }, ctx) => written(await ctx.state(basket, handle).add(item, count)),
@@ -33,14 +33,14 @@ server.tool(
 
 server.tool(
   'show_basket',
-  { description: 'What is in a basket', inputSchema: Basket, annotations: { readOnlyHint: true } },
+  { description: 'Lists the items in a basket', inputSchema: Basket, annotations: { readOnlyHint: true } },
   async ({ basket: handle }, ctx) => written(await ctx.state(basket, handle).items()),
 )
 
 server.tool(
   'check_out',
   {
-    description: 'Orders what is in a basket, after asking',
+    description: 'Orders the items in a basket, after the user confirms',
     inputSchema: Basket,
     annotations: { destructiveHint: true },
   },

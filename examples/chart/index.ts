@@ -13,7 +13,7 @@ server.use(chart)
 const Year = z.object({ year: z.int().min(firstYear).max(lastYear).default(lastYear) })
 const Sales = z.object({
   year: z.int(),
-  firstYear: z.int().describe('The first there is'),
+  firstYear: z.int().describe('The first year with data'),
   lastYear: z.int(),
   months: z.array(z.object({ month: z.string(), sold: z.int().describe('Pieces') })),
 })
@@ -21,7 +21,7 @@ const Sales = z.object({
 server.tool(
   'sales',
   {
-    description: 'What was sold in each month of a year, as a chart',
+    description: 'Shows what was sold in each month of a year, as a chart',
     inputSchema: Year,
     outputSchema: Sales,
     annotations: { readOnlyHint: true },
@@ -33,7 +33,7 @@ server.tool(
 server.tool(
   'turn_to_year',
   {
-    description: 'Another year, for the buttons of the chart',
+    description: 'Loads another year, for the buttons of the chart',
     inputSchema: Year,
     outputSchema: Sales,
     annotations: { readOnlyHint: true },

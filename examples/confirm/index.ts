@@ -10,7 +10,7 @@ server.tool(
   'transfer',
   {
     title: 'Transfer money',
-    description: 'Transfers an amount to a recipient, after asking',
+    description: 'Transfers an amount to a recipient, after the user confirms',
     inputSchema: z.object({ to: z.string(), amount: z.number().positive() }),
     annotations: { destructiveHint: true },
     // An answer that is sent again, because its reply was lost, does not charge again.

@@ -24,20 +24,28 @@ export function inputRequired(server: Server): void {
     return `The roots are: ${roots.map((root) => root.uri).join(', ')}`
   })
 
-  server.tool('test_input_required_result_request_state', { description: 'Keeps state' }, async (_, ctx) => {
-    const state = await ctx.once('state', () => 'state-ok')
-    const { content } = await ctx.elicit('confirm', 'Please confirm.', Confirmation)
-    return `${state}: ${content?.ok ? 'confirmed' : 'not confirmed'}`
-  })
+  server.tool(
+    'test_input_required_result_request_state',
+    { description: 'Passes state through the client' },
+    async (_, ctx) => {
+      const state = await ctx.once('state', () => 'state-ok')
+      const { content } = await ctx.elicit('confirm', 'Please confirm.', Confirmation)
+      return `${state}: ${content?.ok ? 'confirmed' : 'not confirmed'}`
+    },
+  )
 
-  server.tool('test_input_required_result_multiple_inputs', { description: 'Asks three ways' }, async (_, ctx) => {
-    const [name, greeting, roots] = await Promise.all([
-      ctx.elicit('user_name', 'What is your name?', Name),
-      ctx.sample('greeting', { prompt: 'Write a greeting.', maxTokens: 50 }),
-      ctx.roots('client_roots'),
-    ])
-    return `${greeting.text} ${name.content?.name ?? 'Stranger'}, you have ${roots.length} roots.`
-  })
+  server.tool(
+    'test_input_required_result_multiple_inputs',
+    { description: 'Sends three kinds of input requests' },
+    async (_, ctx) => {
+      const [name, greeting, roots] = await Promise.all([
+        ctx.elicit('user_name', 'What is your name?', Name),
+        ctx.sample('greeting', { prompt: 'Write a greeting.', maxTokens: 50 }),
+        ctx.roots('client_roots'),
+      ])
+      return `${greeting.text} ${name.content?.name ?? 'Stranger'}, you have ${roots.length} roots.`
+    },
+  )
 
   server.tool('test_input_required_result_multi_round', { description: 'Asks twice' }, async (_, ctx) => {
     const name = await ctx.elicit('step1', 'What is your name?', Name)
@@ -45,22 +53,34 @@ export function inputRequired(server: Server): void {
     return `${name.content?.name ?? 'Somebody'} likes ${colour.content?.color ?? 'no color'}.`
   })
 
-  server.tool('test_input_required_result_tampered_state', { description: 'Guards its state' }, async (_, ctx) => {
-    const { content } = await ctx.elicit('confirm', 'Please confirm.', Confirmation)
-    return content?.ok ? 'Confirmed' : 'Not confirmed'
-  })
+  server.tool(
+    'test_input_required_result_tampered_state',
+    { description: 'Rejects state that was changed' },
+    async (_, ctx) => {
+      const { content } = await ctx.elicit('confirm', 'Please confirm.', Confirmation)
+      return content?.ok ? 'Confirmed' : 'Not confirmed'
+    },
+  )
 
-  server.tool('test_input_required_result_capabilities', { description: 'Asks what it may' }, async (_, ctx) => {
-    const answers = await Promise.all([
-      ctx.supports('elicitation') && ctx.elicit('user_name', 'What is your name?', Name),
-      ctx.supports('sampling') && ctx.sample('greeting', { prompt: 'Write a greeting.', maxTokens: 50 }),
-      ctx.supports('roots') && ctx.roots('client_roots'),
-    ])
-    return `${answers.filter(Boolean).length} answers`
-  })
+  server.tool(
+    'test_input_required_result_capabilities',
+    { description: 'Requests only input that the client supports' },
+    async (_, ctx) => {
+      const answers = await Promise.all([
+        ctx.supports('elicitation') && ctx.elicit('user_name', 'What is your name?', Name),
+        ctx.supports('sampling') && ctx.sample('greeting', { prompt: 'Write a greeting.', maxTokens: 50 }),
+        ctx.supports('roots') && ctx.roots('client_roots'),
+      ])
+      return `${answers.filter(Boolean).length} answers`
+    },
+  )
 
-  server.prompt('test_input_required_result_prompt', { description: 'Asks what it is for' }, async (_, ctx) => {
-    const { content } = await ctx.elicit('user_context', 'What context should the prompt use?', Background)
-    return `Keep this in mind: ${content?.context ?? 'nothing'}`
-  })
+  server.prompt(
+    'test_input_required_result_prompt',
+    { description: 'Asks for the context of the prompt' },
+    async (_, ctx) => {
+      const { content } = await ctx.elicit('user_context', 'What context should the prompt use?', Background)
+      return `Keep this in mind: ${content?.context ?? 'nothing'}`
+    },
+  )
 }

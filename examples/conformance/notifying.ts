@@ -16,7 +16,7 @@ export function notifying(server: Server): void {
     return 'Logged one line'
   })
 
-  server.tool('test_tool_with_progress', { description: 'Tells how far it is' }, async (_, ctx) => {
+  server.tool('test_tool_with_progress', { description: 'Reports its progress' }, async (_, ctx) => {
     ctx.progress(0, 100)
     await scheduler.wait(50)
     ctx.progress(50, 100)
@@ -25,15 +25,23 @@ export function notifying(server: Server): void {
     return 'Done, step by step'
   })
 
-  server.tool('test_trigger_tool_change', { description: 'Says that the list of tools changed' }, async () => {
-    await server.notify.toolsChanged()
-    return 'Announced'
-  })
+  server.tool(
+    'test_trigger_tool_change',
+    { description: 'Notifies clients that the list of tools changed' },
+    async () => {
+      await server.notify.toolsChanged()
+      return 'Announced'
+    },
+  )
 
-  server.tool('test_trigger_prompt_change', { description: 'Says that the list of prompts changed' }, async () => {
-    await server.notify.promptsChanged()
-    return 'Announced'
-  })
+  server.tool(
+    'test_trigger_prompt_change',
+    { description: 'Notifies clients that the list of prompts changed' },
+    async () => {
+      await server.notify.promptsChanged()
+      return 'Announced'
+    },
+  )
 
   server.tool('test_reconnection', { description: 'Ends the connection before it answers' }, async (_, ctx) => {
     ctx.closeStream({ retryMs: 100 })

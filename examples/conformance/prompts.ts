@@ -4,14 +4,14 @@ import * as z from 'zod'
 import { pixel } from './media.ts'
 
 export function prompts(server: Server): void {
-  server.prompt('test_simple_prompt', { description: 'Says one thing' }, () => {
+  server.prompt('test_simple_prompt', { description: 'Returns one message' }, () => {
     return 'This is a simple prompt for testing.'
   })
 
   server.prompt(
     'test_prompt_with_arguments',
     {
-      description: 'Says what it was given',
+      description: 'Returns its arguments',
       argsSchema: z.object({
         arg1: z.string().describe('The first text'),
         arg2: z.string().describe('The second text'),
@@ -24,7 +24,7 @@ export function prompts(server: Server): void {
   server.prompt(
     'test_prompt_with_embedded_resource',
     {
-      description: 'Carries a resource',
+      description: 'Contains a resource',
       argsSchema: z.object({ resourceUri: z.string().describe('The URI of the resource') }),
     },
     ({ resourceUri }) => [
@@ -33,7 +33,7 @@ export function prompts(server: Server): void {
     ],
   )
 
-  server.prompt('test_prompt_with_image', { description: 'Carries a picture' }, () => [
+  server.prompt('test_prompt_with_image', { description: 'Contains an image' }, () => [
     image(pixel, 'image/png'),
     'Please analyze the image above.',
   ])

@@ -14,7 +14,7 @@ export function questions(server: Server): void {
 
   server.tool(
     'test_elicitation',
-    { description: 'Asks who is there', inputSchema: z.object({ message: z.string() }) },
+    { description: 'Asks for a user name', inputSchema: z.object({ message: z.string() }) },
     async ({ message }, ctx) => {
       const { action, content } = await ctx.elicit('person', message, Person)
       return `User response: action=${action}, content=${JSON.stringify(content ?? {})}`

@@ -5,12 +5,12 @@ const confirmed = { type: 'object', properties: { confirm: { type: 'boolean' } }
 const named = { type: 'object', properties: { name: { type: 'string' } }, required: ['name'] } as const
 
 export const tasks: Module = (server) => {
-  server.tool('greet', { description: 'Greets at once', inputSchema: named }, ({ name }) => `Hello, ${name}!`)
+  server.tool('greet', { description: 'Greets immediately', inputSchema: named }, ({ name }) => `Hello, ${name}!`)
 
   server.tool(
     'slow_compute',
     {
-      description: 'Takes its time',
+      description: 'Runs for some seconds',
       inputSchema: { type: 'object', properties: { seconds: { type: 'number' }, label: { type: 'string' } } },
       task: true,
     },
@@ -29,8 +29,8 @@ export const tasks: Module = (server) => {
     },
   )
 
-  server.tool('protocol_error_job', { description: 'Ends with an error of the protocol', task: true }, () => {
-    throw new McpError('internal_error', 'The job broke down')
+  server.tool('protocol_error_job', { description: 'Ends with a protocol error', task: true }, () => {
+    throw new McpError('internal_error', 'The job failed with a protocol error')
   })
 
   server.tool(

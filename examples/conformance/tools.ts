@@ -4,15 +4,15 @@ import * as z from 'zod'
 import { pixel, silence } from './media.ts'
 
 export function tools(server: Server): void {
-  server.tool('test_simple_text', { description: 'Answers with text' }, () => {
+  server.tool('test_simple_text', { description: 'Returns text' }, () => {
     return 'This is a simple text response for testing.'
   })
 
-  server.tool('test_image_content', { description: 'Answers with a picture' }, () => image(pixel, 'image/png'))
+  server.tool('test_image_content', { description: 'Returns an image' }, () => image(pixel, 'image/png'))
 
-  server.tool('test_audio_content', { description: 'Answers with a sound' }, () => audio(silence, 'audio/wav'))
+  server.tool('test_audio_content', { description: 'Returns audio' }, () => audio(silence, 'audio/wav'))
 
-  server.tool('test_embedded_resource', { description: 'Answers with a resource' }, () =>
+  server.tool('test_embedded_resource', { description: 'Returns a resource' }, () =>
     embeddedResource({
       uri: 'test://embedded-resource',
       mimeType: 'text/plain',
@@ -20,7 +20,7 @@ export function tools(server: Server): void {
     }),
   )
 
-  server.tool('test_multiple_content_types', { description: 'Answers with three kinds of content' }, () => [
+  server.tool('test_multiple_content_types', { description: 'Returns three kinds of content' }, () => [
     text('Multiple content types test:'),
     image(pixel, 'image/png'),
     embeddedResource({
@@ -37,7 +37,7 @@ export function tools(server: Server): void {
   server.tool(
     'test_custom_header',
     {
-      description: 'Has an argument that travels in a header, too',
+      description: 'Has an argument that is also sent as a header',
       inputSchema: z.object({ region: z.string().meta({ 'x-mcp-header': 'Region' }) }),
     },
     ({ region }) => `Region: ${region}`,
@@ -45,7 +45,7 @@ export function tools(server: Server): void {
 
   server.tool(
     'json_schema_2020_12_tool',
-    { description: 'Publishes its JSON Schema word for word', inputSchema: contactSchema },
+    { description: 'Publishes its JSON Schema unchanged', inputSchema: contactSchema },
     ({ name = 'nobody' }) => `Noted how to reach ${name}`,
   )
 }

@@ -5,11 +5,11 @@ import * as z from 'zod'
 const server = createServer({ name: 'counter', version: '1.0.0' })
 let total = 0
 
-server.tool('count', { description: 'Counts up, after asking how far', singleUse: true }, async (_, ctx) => {
-  const amount = await ctx.elicit('amount', 'Count up by how much?', z.object({ by: z.int().min(1).max(100) }))
-  if (amount.action !== 'accept') return 'Nothing was counted.'
-  const sure = await ctx.elicit('sure', `Really by ${amount.content.by}?`, z.object({ sure: z.boolean() }))
-  if (!sure.content?.sure) return 'Nothing was counted.'
+server.tool('count', { description: 'Adds a chosen amount to the count', singleUse: true }, async (_, ctx) => {
+  const amount = await ctx.elicit('amount', 'Add how much to the count?', z.object({ by: z.int().min(1).max(100) }))
+  if (amount.action !== 'accept') return 'The count did not change.'
+  const sure = await ctx.elicit('sure', `Add ${amount.content.by}?`, z.object({ sure: z.boolean() }))
+  if (!sure.content?.sure) return 'The count did not change.'
   total = await ctx.once('count', () => total + amount.content.by)
   return `The count is ${total}.`
 })

@@ -54,7 +54,7 @@ server.prompt(
   {
     title: 'Summarize a note',
     description: 'Asks for a summary of a note',
-    argsSchema: z.object({ id: z.string().describe('Which note') }),
+    argsSchema: z.object({ id: z.string().describe('The id of the note') }),
     complete: { id: (prefix) => notebook().ids(prefix) },
   },
   async ({ id }) => `Summarize this note in two sentences:\n\n${(await notebook().read(id))?.text ?? '(no such note)'}`,

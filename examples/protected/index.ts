@@ -10,7 +10,7 @@ const { ISSUER, APP } = env as { ISSUER: string; APP: string }
 const server = createServer({ name: 'protected', title: 'Protected notes', version: '1.0.0' })
 
 // Kept until the Worker is started again. They are not the point here: examples/notes has a notebook that lasts.
-const notes = new Map([['welcome', 'Reading takes notes:read, writing takes notes:write as well.']])
+const notes = new Map([['welcome', 'Reading requires the scope notes:read, writing also requires notes:write.']])
 
 const note = server.resource(
   'note://{id}',
@@ -24,7 +24,7 @@ const note = server.resource(
   ({ id }) => notes.get(id),
 )
 
-server.tool('whoami', { description: 'Who asks, and what they may do', scopes: [] }, (_, { principal }) =>
+server.tool('whoami', { description: 'Returns the caller and its scopes', scopes: [] }, (_, { principal }) =>
   principal ? `${principal.subject}, who may ${principal.scopes.join(' ')}` : 'nobody',
 )
 

@@ -24,7 +24,7 @@ const file = server.resource(
 server.tool(
   'write_report',
   {
-    description: 'Writes a report. It takes a while, and asks how long the report may be.',
+    description: 'Writes a report. It runs for a while, and asks the user for the length of the report.',
     inputSchema: z.object({ topic: z.string().min(1).max(100) }),
     // Looked at often, because it does not take long. Real work may take days.
     task: { ttl: '1d', pollInterval: '500ms' },
@@ -38,10 +38,10 @@ server.tool(
     }
     const answer = await ctx.elicit(
       'length',
-      `There is enough about ${topic} for ${chapters.length} chapters. How long may it be?`,
+      `There is material about ${topic} for ${chapters.length} chapters. How many may the report have?`,
       z.object({ chapters: z.int().min(1).max(chapters.length).default(chapters.length) }),
     )
-    if (!answer.content) return 'Nothing was written.'
+    if (!answer.content) return 'No report was written.'
     ctx.progress(chapters.length, chapters.length, 'Writing')
     const text = [`# ${topic}`, ...found.slice(0, answer.content.chapters)].join('\n\n')
     const id = await ctx.once('file', async () => {

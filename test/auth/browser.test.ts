@@ -109,7 +109,7 @@ describe.skipIf(!found)(`a page in Chromium${missing}`, () => {
       const asked = await answer(opened, 'grace', 'yes')
       expect(asked).toContain('notes:read')
       expect(asked).not.toContain('notes:write')
-      expect(await shown(page)).toMatch(/^whoami read_note write_note: Reading takes notes:read/)
+      expect(await shown(page)).toMatch(/^whoami read_note write_note: Reading requires the scope notes:read/)
       await expect
         .poll(requests)
         .toEqual([
@@ -140,7 +140,7 @@ describe.skipIf(!found)(`a page in Chromium${missing}`, () => {
       network.forget()
       await expire(page)
       await page.click('#read')
-      expect(await shown(page)).toMatch(/^whoami read_note write_note: Reading takes notes:read/)
+      expect(await shown(page)).toMatch(/^whoami read_note write_note: Reading requires the scope notes:read/)
       await expect
         .poll(requests)
         .toEqual([

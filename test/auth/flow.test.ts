@@ -22,7 +22,7 @@ import { expiringAt } from './flow/signing.ts'
 import { Wallet } from './flow/wallet.ts'
 
 const key = await newKey()
-const welcome = expect.stringContaining('Reading takes notes:read')
+const welcome = expect.stringContaining('Reading requires the scope notes:read')
 
 /** What a person's browser asks of the authorization server, from the client to the client. */
 const consented = ['GET /auth 303', 'GET /interaction/… 303', 'GET /auth/… 303']

@@ -145,9 +145,9 @@ describe.each([
     }
     total += 3
     expect(await count({ by: 3 }, { sure: true })).toBe(`The count is ${total}.`)
-    expect(asked).toEqual(['Count up by how much?', 'Really by 3?'])
-    expect(await count(undefined)).toBe('Nothing was counted.')
-    expect(await count({ by: 5 }, { sure: false })).toBe('Nothing was counted.')
+    expect(asked).toEqual(['Add how much to the count?', 'Add 3?'])
+    expect(await count(undefined)).toBe('The count did not change.')
+    expect(await count({ by: 5 }, { sure: false })).toBe('The count did not change.')
     total += 1
     expect(await count({ by: 1 }, { sure: true })).toBe(`The count is ${total}.`)
   })

@@ -39,7 +39,7 @@ test('a client with the extension gets a handle, hears how far it is, answers, a
   expect(heard).toContainEqual(expect.stringMatching(/^Collecting: /))
   const { inputRequests } = await client.get(taskId)
   expect(inputRequests).toMatchObject({
-    length: { params: { message: expect.stringContaining('How long may it be?') } },
+    length: { params: { message: expect.stringContaining('How many may the report have?') } },
   })
   await client.result('tasks/update', { taskId, inputResponses: { length: two } })
   const { result } = await client.until(taskId, 'completed')

@@ -15,7 +15,7 @@ describe.each(['2025-06-18', '2025-11-25', '2026-07-28'])('a client of %s with a
     const elicit = [accept({ by: 1 }), () => accept({ sure: false }), { action: 'decline' }]
     await using client = await connect(server.url, { revision, answers: { elicit } })
     expect(client.unusedAnswers).toHaveLength(3)
-    expect(await client.callTool('count')).toMatchObject({ content: [{ text: 'Nothing was counted.' }] })
+    expect(await client.callTool('count')).toMatchObject({ content: [{ text: 'The count did not change.' }] })
     expect(client.unusedAnswers).toEqual([{ kind: 'elicit', answer: { action: 'decline' } }])
     await client.callTool('count')
     expect(client.unusedAnswers).toEqual([])
@@ -24,7 +24,7 @@ describe.each(['2025-06-18', '2025-11-25', '2026-07-28'])('a client of %s with a
   test('says which question had no answer', async () => {
     await using client = await connect(server.url, { revision, answers: { elicit: [accept({ by: 3 })] } })
     await expect(client.callTool('count')).rejects.toThrow(
-      'The server asked "Really by 3?", and answers.elicit has no answer left: all 1 were used',
+      'The server asked "Add 3?", and answers.elicit has no answer left: all 1 were used',
     )
   })
 })

@@ -84,17 +84,17 @@ server.tool('plan_trip', { description: 'Plans a trip' }, async (_, ctx) => {
   return answer.action === 'accept' ? `${answer.content.days} days in ${city.text}` : 'No trip was planned.'
 })
 
-server.tool('count_raw', { description: 'Counts up, after asking how far', singleUse: true }, async (_, ctx) => {
+server.tool('count_raw', { description: 'Adds a chosen amount to the count', singleUse: true }, async (_, ctx) => {
   const amount = ctx.inputResponse('amount')
   if (!amount) {
     const by = { type: 'integer', minimum: 1, maximum: 100 }
-    return ctx.requestInput({ amount: form('Count up by how much?', { by }) })
+    return ctx.requestInput({ amount: form('Add how much to the count?', { by }) })
   }
   const by = amount.action === 'accept' ? Number(amount.content?.by) : 0
-  if (!(by >= 1 && by <= 100)) return 'Nothing was counted.'
+  if (!(by >= 1 && by <= 100)) return 'The count did not change.'
   const sure = ctx.inputResponse('sure')
-  if (!sure) return ctx.requestInput({ sure: form(`Really by ${by}?`, { sure: { type: 'boolean' } }) })
-  if (sure.content?.sure !== true) return 'Nothing was counted.'
+  if (!sure) return ctx.requestInput({ sure: form(`Add ${by}?`, { sure: { type: 'boolean' } }) })
+  if (sure.content?.sure !== true) return 'The count did not change.'
   total = await ctx.once('count', () => total + by)
   return `The count is ${total}.`
 })

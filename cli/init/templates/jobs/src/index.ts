@@ -14,7 +14,7 @@ const report = server.resource(
 server.tool(
   'write_report',
   {
-    description: 'Writes a report about a topic. It takes a while, and asks how long the report may be.',
+    description: 'Writes a report about a topic. It runs for a while, and asks the user for the length of the report.',
     inputSchema: z.object({ topic: z.string().min(1).max(100) }),
     // The client receives a task at once, and asks for its result later. Clients without tasks wait for the result.
     task: { ttl: '7d', pollInterval: '2s', retries: 3 },

@@ -11,7 +11,7 @@ const projectId = z.string().regex(/^[a-z0-9-]{1,64}$/, 'use lower-case letters,
 
 /** The projects of the caller's team. A token that names no team gets an error. */
 function projectsOf(principal: Principal | undefined): Projects {
-  if (!principal?.tenant) throw new McpError('forbidden', 'Your token names no team: it has no claim "org_id"')
+  if (!principal?.tenant) throw new McpError('forbidden', 'Your token belongs to no team: it has no claim "org_id"')
   return new Projects(principal.tenant)
 }
 
@@ -39,7 +39,7 @@ server.tool(
   },
   async ({ id, title }, { principal }) => {
     const isCreated = await projectsOf(principal).create({ id, title, owner: principal?.subject ?? '' })
-    if (!isCreated) return toolError(`Your team has a project "${id}": choose another id`)
+    if (!isCreated) return toolError(`Your team already has a project "${id}": choose another id`)
     await server.notify.resourcesChanged()
     return resourceLink(project.uri({ id }), { name: id, title, mimeType: 'application/json' })
   },

@@ -28,8 +28,8 @@ test('refuses callers without a token, and tells them where to get one', async (
 test('a token without a team reaches no project', async () => {
   const token = issuer.tokenFor({ sub: 'ada', scope: everything })
   const client = await connect(url, { revision: '2026-07-28', token })
-  await expect(client.request('resources/list')).rejects.toThrow('names no team')
-  await expect(client.callTool('create_project', { id: 'x', title: 'X' })).rejects.toThrow('names no team')
+  await expect(client.request('resources/list')).rejects.toThrow('belongs to no team')
+  await expect(client.callTool('create_project', { id: 'x', title: 'X' })).rejects.toThrow('belongs to no team')
   await client.close()
 })
 
