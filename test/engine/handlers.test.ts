@@ -160,7 +160,7 @@ describe('what has no JSON form', () => {
     ['map', 'a value of the class Map'],
     ['nested', 'a value of the class Set at users[0]'],
     ['function', 'a function'],
-    ['bigint', 'a value'],
+    ['bigint', 'a bigint'],
     ['promise', 'a promise that is not awaited at later'],
   ]
 

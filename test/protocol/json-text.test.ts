@@ -33,16 +33,15 @@ test.each<[unknown, string]>([
   [() => 1, 'a function'],
   [{ a: Symbol('s') }, 'a symbol at a'],
   [{ a: [Number.NaN] }, 'NaN at a[0]'],
+  [{ rows: [{ id: 5n }] }, 'a bigint at rows[0].id'],
 ])('%o has none', (value, what) => {
   expect(() => jsonText(value, 'X returned')).toThrow(
     `X returned ${what}, which has no JSON form: use plain objects, lists, texts, finite numbers, booleans and null`,
   )
 })
 
-test('neither has a value with a cycle or a BigInt', () => {
+test('neither has a value with a cycle', () => {
   const circle: { self?: unknown } = {}
   circle.self = circle
-  for (const value of [circle, { a: 5n }]) {
-    expect(() => jsonText(value, 'X returned')).toThrow('X returned a value that has no JSON form: ')
-  }
+  expect(() => jsonText(circle, 'X returned')).toThrow('X returned a value that has no JSON form: ')
 })

@@ -13,7 +13,10 @@ export function jsonText(value: unknown, owner: string): string | undefined {
   try {
     json = JSON.stringify(value)
   } catch (cause) {
-    throw new TypeError(`${owner} a value that has no JSON form: ${messageOf(cause)}`, { cause })
+    // `lostIn` takes values in the same order, so it finds a BigInt before it comes to a cycle.
+    if (!/BigInt/.test(messageOf(cause))) {
+      throw new TypeError(`${owner} a value that has no JSON form: ${messageOf(cause)}`, { cause })
+    }
   }
   const lost = lostIn(value, '')
   if (lost) throw new TypeError(`${owner} ${lost}, which has no JSON form: use ${representable}`)
@@ -22,10 +25,10 @@ export function jsonText(value: unknown, owner: string): string | undefined {
 
 const representable = 'plain objects, lists, texts, finite numbers, booleans and null'
 
-/** What JSON would lose, and where. The value has no cycles. */
+/** What JSON would lose or refuse, and where. The value has no cycles, or a BigInt before each. */
 function lostIn(value: unknown, path: string): string | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? undefined : placed(String(value), path)
-  if (typeof value === 'function' || typeof value === 'symbol') return placed(`a ${typeof value}`, path)
+  if (/bigint|function|symbol/.test(typeof value)) return placed(`a ${typeof value}`, path)
   if (Array.isArray(value)) {
     for (const [index, entry] of value.entries()) {
       const lost = lostIn(entry, `${path}[${index}]`)
