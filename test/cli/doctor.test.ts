@@ -150,6 +150,13 @@ const mistakes: Mistake[] = [
     mends: true,
   },
   {
+    what: 'a compatibility date in the future',
+    files: inConfig('2026-10-15', '2039-10-15'),
+    found: ['compatibility-date', 'error', 'wrangler.toml', '2039-10-15'],
+    fix: 'Set the compatibility date to 2026-10-15, or update wrangler.',
+    mends: true,
+  },
+  {
     what: 'no flags',
     files: inConfig('compatibility_flags = ["enable_request_signal"]\n', ''),
     found: ['request-signal', 'error', 'wrangler.toml', 'compatibility_date'],
@@ -226,6 +233,20 @@ const mistakes: Mistake[] = [
     },
     found: ['secret-undeclared', 'hint', 'src/index.ts', 'MAIL_KEY'],
     fix: 'name it in secrets.required of wrangler.toml',
+  },
+  {
+    what: 'a binding that nothing declares',
+    files: planted(
+      inMain(
+        'const { ISSUER } = env as { ISSUER: string }',
+        'const { ISSUER, DB } = env as { ISSUER: string; DB: D1Database }',
+      ),
+      main,
+      "return 'written'",
+      "return (await DB.prepare('SELECT 1').first()) ? 'written' : 'read'",
+    ),
+    found: ['binding-undeclared', 'hint', 'src/index.ts', 'DB'],
+    fix: 'Declare it in wrangler.toml with the binding "DB".',
   },
   {
     what: 'questions of a server that has nowhere to keep its keys',

@@ -3,9 +3,10 @@ import { existsSync } from 'node:fs'
 import { join } from 'node:path'
 import { isLoopback } from '../../../worker/protocol/loopback.ts'
 import { escapeRegExp, find, type Place, type Source } from '../code.ts'
-import { lineOf } from '../config.ts'
+import { assigned, lineOf } from '../config.ts'
 import type { Finding } from '../finding.ts'
 import type { Entry, Project, Served } from '../project.ts'
+import { tested } from './platform.ts'
 
 export function declared(project: Project): Finding[] {
   const { config, sources, servers, broken, bundle } = project
@@ -21,6 +22,20 @@ export function declared(project: Project): Finding[] {
         line: place?.line,
         problem: `The Worker does not start: its main module may export only functions, classes and handlers, and ${stray} is none of these.`,
         fix: `Do not export ${stray} from ${main}: move it to another module.`,
+      },
+    ]
+  }
+  const [, future] = /Compatibility date "([\d-]+)" is in the future/.exec(broken ?? '') ?? []
+  if (future !== undefined) {
+    return [
+      {
+        rule: 'compatibility-date',
+        level: 'error',
+        file: config.file,
+        line: lineOf(config, 'compatibility_date'),
+        problem: `The Worker does not start: the compatibility date ${future} is later than the wrangler of this project knows.`,
+        fix: `Set the compatibility date to ${tested}, or update wrangler.`,
+        change: assigned(config, 'compatibility_date', tested),
       },
     ]
   }

@@ -60,9 +60,20 @@ function undeclaredSecrets({ config, sources, local, folder, bundle }: Project):
     }
   }
   const isAdded = (name: string) => bundle.inputs.some(({ path }) => assigns(resolve(folder, path), name))
-  const missing = [...places.keys()].filter((name) => !isOptional(sources, name) && !isAdded(name))
+  const undeclared = [...places.keys()].filter((name) => !isOptional(sources, name) && !isAdded(name))
+  const bindings = undeclared.filter((name) => isBinding(sources, name))
+  const missing = undeclared.filter((name) => !bindings.includes(name))
   const change = requiredSecrets(config, [...(config.raw.secrets?.required ?? []), ...missing])
-  return missing.map((name, index) => {
+  const ofBindings = bindings.map(
+    (name): Finding => ({
+      rule: 'binding-undeclared',
+      level: 'hint',
+      ...(places.get(name) as { file: string; line: number }), // it has one: it was read there
+      problem: `The code uses the binding ${name} of env, and ${config.file} does not declare it: it is undefined.`,
+      fix: `Declare it in ${config.file} with the binding "${name}".`,
+    }),
+  )
+  const ofSecrets = missing.map((name, index): Finding => {
     const isLocal = local.has(name)
     const together = index > 0 && change
     return {
@@ -80,7 +91,17 @@ function undeclaredSecrets({ config, sources, local, folder, bundle }: Project):
       change: index === 0 ? change : undefined,
     }
   })
+  return [...ofBindings, ...ofSecrets]
 }
+
+/** Does some code call a method on it that bindings have, and texts do not? */
+const isBinding = (sources: readonly Source[], name: string): boolean =>
+  find(
+    sources,
+    new RegExp(
+      `\\b${name}\\s*\\.\\s*(?:prepare|batch|exec|withSession|get|put|list|delete|head|send|sendBatch|fetch|run|create|getByName|idFromName|writeDataPoint|limit)\\s*\\(`,
+    ),
+  ) !== undefined
 
 /** Does some code test, default or declare the variable as one that may be missing? */
 function isOptional(sources: readonly Source[], name: string): boolean {
