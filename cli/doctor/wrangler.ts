@@ -178,7 +178,8 @@ async function lacksFetchHandler(harness: Harness): Promise<boolean> {
     await body?.cancel()
     return false
   } catch (problem) {
-    return (problem as Error).message.includes('does not export a fetch() function')
+    // What the platform says, and what edgemcp says where the server itself is exported.
+    return /does not export a fetch\(\) function|edgemcp has no server\.fetch/.test((problem as Error).message)
   }
 }
 

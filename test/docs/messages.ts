@@ -17,6 +17,7 @@ const silent = /^worker\/(plugins\/page\/(?!inspector)|client|testing|main)\b/
 
 /** What others are put together from, and what is no sentence. */
 const parts = new Set([
+  '"…" of the …',
   'The url of introspection',
   'The keys URL',
   'In a response of a session',

@@ -60,7 +60,7 @@ test.each<[what: string, declare: (server: Untyped) => unknown, problem: string]
   [
     'a method of the official SDK',
     (server) => server.registerTool('t', {}, () => ''),
-    'server.registerTool() belongs to the official SDK: write server.tool(name, { description, inputSchema: schema }, handler)',
+    'edgemcp has no server.registerTool(): write server.tool(name, { description, inputSchema: schema }, handler)',
   ],
 ])('%s', async (_, declare, problem) => {
   const { createServer } = await import('../../worker/declarations/server.ts')

@@ -99,27 +99,42 @@ describe.each(['development', 'production'] as const)(
       [
         'registerTool',
         (s) => s.registerTool?.('t', {}, text),
-        'server.registerTool() belongs to the official SDK: write server.tool(name, { description, inputSchema: schema }, handler)',
+        'edgemcp has no server.registerTool(): write server.tool(name, { description, inputSchema: schema }, handler)',
+      ],
+      [
+        'addTool',
+        (s) => s.addTool?.({ name: 't', parameters: input, execute: text }),
+        'edgemcp has no server.addTool(): write server.tool(name, { description, inputSchema: schema }, handler)',
+      ],
+      [
+        'start',
+        (s) => s.start?.({ transportType: 'httpStream' }),
+        'edgemcp has no server.start(): write export default serve(server) in place of a transport',
+      ],
+      [
+        'fetch, of a server that a Worker exports',
+        (s) => s.fetch?.(new Request('http://localhost/mcp')),
+        'edgemcp has no server.fetch(): write export default serve(server)',
       ],
       [
         'registerResource',
         (s) => s.registerResource?.('n', 'a://b', {}, text),
-        'server.registerResource() belongs to the official SDK: write server.resource(uri, { name, description }, handler)',
+        'edgemcp has no server.registerResource(): write server.resource(uri, { name, description }, handler)',
       ],
       [
         'registerPrompt',
         (s) => s.registerPrompt?.('p', {}, text),
-        'server.registerPrompt() belongs to the official SDK: write server.prompt(name, { description, argsSchema: schema }, handler)',
+        'edgemcp has no server.registerPrompt(): write server.prompt(name, { description, argsSchema: schema }, handler)',
       ],
       [
         'setRequestHandler',
         (s) => s.setRequestHandler?.({}, text),
-        'server.setRequestHandler() belongs to the official SDK: declare tools, resources and prompts instead, or use server.intercept(fn) to run code around every call',
+        'edgemcp has no server.setRequestHandler(): declare tools, resources and prompts instead, or use server.intercept(fn)',
       ],
       [
         'connect',
         (s) => s.connect?.({}),
-        'server.connect() belongs to the official SDK: write export default serve(server), which takes the place of a transport',
+        'edgemcp has no server.connect(): write export default serve(server) in place of a transport',
       ],
     ])('%s', async (_, use, problem) => {
       await expect(declare(use)).rejects.toThrow(problem)
@@ -346,7 +361,7 @@ describe('a declaration that cannot work ends at once, with one sentence that sa
     [
       'a tool with a date in its input',
       (s) => s.tool('a', { description, inputSchema: z.object({ when: z.date() }) }, text),
-      'The inputSchema of tool "a" has no JSON Schema form: Date cannot be represented in JSON Schema',
+      'The "when" of the inputSchema of tool "a" has no JSON Schema form: Date cannot be represented in JSON Schema. Use what JSON has, such as z.iso.datetime()',
     ],
     [
       'a tool of another dialect',

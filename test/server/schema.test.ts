@@ -109,12 +109,23 @@ describe('a Standard Schema', () => {
     )
   })
 
-  test.each<[string, Schema, 'input' | 'output', string]>([
-    ['a date', z.object({ when: z.date() }), 'input', 'Date cannot be represented'],
-    ['a bigint', z.object({ many: z.bigint() }), 'input', 'BigInt cannot be represented'],
-    ['what a function returns', converted, 'output', 'Transforms cannot be represented'],
-  ])('with %s has no JSON Schema, which is refused', (_, schema, side, reason) => {
-    expect(() => read(schema, side)).toThrow(`The inputSchema of tool "x" has no JSON Schema form: ${reason}`)
+  test.each<[string, Schema, 'input' | 'output', string, string]>([
+    ['a date', z.object({ when: z.date() }), 'input', '"when" of the inputSchema', 'Date'],
+    [
+      'a date in a member',
+      z.object({ a: z.string(), span: z.object({ to: z.date() }) }),
+      'input',
+      '"to" of the "span" of the inputSchema',
+      'Date',
+    ],
+    ['a date in a list', z.object({ days: z.array(z.date()) }), 'input', '"days" of the inputSchema', 'Date'],
+    ['a date itself', z.date(), 'input', 'inputSchema', 'Date'],
+    ['a bigint', z.object({ many: z.bigint() }), 'input', '"many" of the inputSchema', 'BigInt'],
+    ['what a function returns', converted, 'output', '"count" of the inputSchema', 'Transforms'],
+  ])('with %s has no JSON Schema, which is refused', (_, schema, side, place, what) => {
+    expect(() => read(schema, side)).toThrow(
+      `The ${place} of tool "x" has no JSON Schema form: ${what} cannot be represented in JSON Schema. Use what JSON has, such as z.iso.datetime()`,
+    )
   })
 })
 

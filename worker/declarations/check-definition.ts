@@ -122,22 +122,28 @@ function call(declared: Declared, name: string, definition: unknown): string {
   return `write server.resource("${uri}", { ${described}description: "…" }, handler)`
 }
 
-/** Methods that servers of the official SDK have, and what takes their place. */
-const methodsOfSdk: Readonly<Record<string, string>> = {
-  registerTool: 'write server.tool(name, { description, inputSchema: schema }, handler)',
+const writeTool = 'write server.tool(name, { description, inputSchema: schema }, handler)'
+const writeServe = 'write export default serve(server) in place of a transport'
+
+/** Methods of servers of the official SDK and of FastMCP, and of Workers, and what replaces them. */
+const methodsOfOthers: Readonly<Record<string, string>> = {
+  registerTool: writeTool,
+  addTool: writeTool,
   registerResource: 'write server.resource(uri, { name, description }, handler)',
   registerPrompt: 'write server.prompt(name, { description, argsSchema: schema }, handler)',
-  setRequestHandler:
-    'declare tools, resources and prompts instead, or use server.intercept(fn) to run code around every call',
-  connect: 'write export default serve(server), which takes the place of a transport',
+  setRequestHandler: 'declare tools, resources and prompts instead, or use server.intercept(fn)',
+  connect: writeServe,
+  start: writeServe,
+  // The Worker calls this for each request if its default export is the server.
+  fetch: 'write export default serve(server)',
 }
 
-/** Gives a class of servers the methods of the official SDK's, each of which throws an error that says what to write. */
-export function refuseMethodsOfSdk(prototype: Server): void {
-  for (const [name, fix] of Object.entries(methodsOfSdk)) {
+/** Adds methods to a class of servers that throw an error with the call to write instead. */
+export function refuseMisuse(prototype: Server): void {
+  for (const [name, fix] of Object.entries(methodsOfOthers)) {
     Object.defineProperty(prototype, name, {
       value() {
-        throw new Error(`server.${name}() belongs to the official SDK: ${fix}`)
+        throw new Error(`edgemcp has no server.${name}(): ${fix}`)
       },
     })
   }

@@ -3,6 +3,10 @@
  * ignored without an error is most harmful where it decides who may call.
  */
 
+import { isObject } from '../protocol/jsonrpc.ts'
+
+export { isObject } from '../protocol/jsonrpc.ts'
+
 /** What one option must be. */
 export type Kind = readonly [
   accepts: (value: unknown) => boolean,
@@ -19,9 +23,6 @@ export type Kinds = Readonly<Record<string, Kind>>
 
 /** A table that has exactly the options of a type. */
 export type KindsOf<T> = { readonly [K in keyof T]-?: Kind }
-
-export const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
-  typeof value === 'object' && value !== null && !Array.isArray(value)
 
 /**
  * @param owner what takes the options, such as `serve()`

@@ -6,6 +6,7 @@
  * @see https://json-schema.org/draft/2020-12
  */
 
+import { messageOf } from '../protocol/errors.ts'
 import { isObject } from '../protocol/jsonrpc.ts'
 import type { JsonSchema } from '../protocol/types.ts'
 
@@ -136,30 +137,27 @@ export function readSchema(
   owner: string,
   reader?: JsonSchemaReader,
 ): Validator {
-  refuseRawShape(schema, owner)
-  validateSchema(schema, side, owner, reader)
-  // Anything but a Standard Schema is a JSON Schema: validateSchema has refused the rest.
-  return isStandard(schema) ? readStandard(schema, side) : readJsonSchema(schema as JsonSchema, owner, reader)
-}
-
-/** Rejects an object of schemas, which the official SDK accepts as an object schema. @throws Error that names the fix */
-function refuseRawShape(schema: Schema, owner: string): void {
-  if (typeof schema !== 'object' || schema === null || isStandard(schema)) return
+  if (isStandard(schema)) return readStandard(schema, side, owner)
+  if (!isObject(schema)) throw new Error(`The ${owner} must be a Standard Schema or a JSON Schema object`)
   const [name, member] = Object.entries(schema)[0] ?? []
-  if (!isObject(member) || !isStandard(member)) return
-  throw new Error(`The ${owner} is an object of schemas: wrap it, as in z.object({ ${name}: … })`)
+  // The official SDK accepts the members of an object schema.
+  if (isStandard(member)) {
+    throw new Error(`The ${owner} is an object of schemas: wrap it, as in z.object({ ${name}: … })`)
+  }
+  if (reader) return readJsonSchema(schema, owner, reader)
+  throw new Error(
+    `The ${owner} is a plain JSON Schema: write createServer({ …, jsonSchema }), with jsonSchema of "edgemcp/json-schema"`,
+  )
 }
 
 export const isStandard = (schema: unknown): schema is StandardSchema =>
   // A value of any type can be asked for the member, null and undefined with `?.`.
   (schema as Partial<StandardSchema> | null | undefined)?.['~standard'] !== undefined
 
-function readStandard(schema: StandardSchema, side: 'input' | 'output'): Validator {
+function readStandard(schema: StandardSchema, side: 'input' | 'output', owner: string): Validator {
   const standard = schema['~standard']
-  // validateSchema has refused a schema without it.
-  const describe = (standard.jsonSchema as NonNullable<typeof standard.jsonSchema>)[side]
   return {
-    jsonSchema: describe({ target: 'draft-2020-12' }),
+    jsonSchema: jsonSchemaOf(schema, side, owner),
     async check(value) {
       const result = await validate(standard, value)
       if (!result.issues) return { value: result.value }
@@ -190,39 +188,29 @@ async function validate(standard: StandardSchema['~standard'], value: unknown) {
   }
 }
 
-/** @throws Error for a value that is not a schema, and for a schema without a JSON Schema form */
-function validateSchema(
-  schema: Schema,
-  side: 'input' | 'output',
-  owner: string,
-  reader: JsonSchemaReader | undefined,
-): void {
-  const standard = isStandard(schema) ? schema['~standard'] : undefined
-  if (!standard) {
-    if (!isObject(schema)) throw new Error(`The ${owner} must be a Standard Schema or a JSON Schema object`)
-    if (reader) return
-    throw new Error(
-      `The ${owner} is a plain JSON Schema: write createServer({ …, jsonSchema }), with ` +
-        'jsonSchema of "edgemcp/json-schema"',
-    )
-  }
-  if (!standard.jsonSchema) {
+/** @throws Error for a schema without a JSON Schema form, which names the member at fault in an object schema of zod */
+function jsonSchemaOf(schema: StandardSchema, side: 'input' | 'output', owner: string): JsonSchema {
+  const { jsonSchema } = schema['~standard']
+  if (!jsonSchema) {
     throw new Error(
       `The ${owner} cannot be converted to JSON Schema: use zod 4.2 or newer, arktype, ` +
         'or wrap a valibot schema in toStandardJsonSchema() of @valibot/to-json-schema',
     )
   }
   try {
-    standard.jsonSchema[side]({ target: 'draft-2020-12' })
+    return jsonSchema[side]({ target: 'draft-2020-12' })
   } catch (cause) {
-    throw new Error(`The ${owner} has no JSON Schema form: ${cause instanceof Error ? cause.message : cause}`, {
-      cause,
-    })
+    const { shape = {} } = schema as { readonly shape?: Readonly<Record<string, StandardSchema>> } // of zod
+    for (const [name, member] of Object.entries(shape)) jsonSchemaOf(member, side, `"${name}" of the ${owner}`)
+    throw new Error(
+      `The ${owner} has no JSON Schema form: ${messageOf(cause)}. Use what JSON has, such as z.iso.datetime()`,
+      { cause },
+    )
   }
 }
 
-function readJsonSchema(schema: JsonSchema, owner: string, reader: JsonSchemaReader | undefined): Validator {
-  const issuesOf = (reader as JsonSchemaReader)(schema, owner) // validateSchema has refused a server without one
+function readJsonSchema(schema: JsonSchema, owner: string, reader: JsonSchemaReader): Validator {
+  const issuesOf = reader(schema, owner)
   return {
     jsonSchema: schema,
     check(value) {

@@ -3,7 +3,7 @@ import { type Change, type List, type Recipients, toggleKey } from '../protocol/
 import type { Caching, Implementation, Params } from '../protocol/types.ts'
 import type { TemplateVariables } from '../protocol/uri-template.ts'
 import type { AccessOptions, Caller, Guarded, Registration } from './caller.ts'
-import { checkDefinition, refuseMethodsOfSdk } from './check-definition.ts'
+import { checkDefinition, refuseMisuse } from './check-definition.ts'
 import {
   checkInterceptor,
   checkModule,
@@ -314,7 +314,7 @@ export class Server {
   }
 }
 
-refuseMethodsOfSdk(Server.prototype)
+refuseMisuse(Server.prototype)
 
 function addEntry<K extends EntryKind>(
   draft: DeclarationsDraft,
