@@ -118,7 +118,7 @@ describe('the import rule of biome.imports.json', () => {
 const mayNameDates = [
   'worker/protocol/',
   'worker/plugins/page/inspector/assets.ts',
-  'worker/plugins/development/old-date.ts',
+  'worker/plugins/development/compatibility.ts',
 ]
 
 test('no folder but worker/protocol names the date of a protocol version', () => {

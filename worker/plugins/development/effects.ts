@@ -105,7 +105,9 @@ class WatchedRound implements Round {
         this.#branches ||= answer === undefined
         return answer
       },
-      once: (key, effect) => context.once(key, () => within.run(undefined, effect)),
+      // What is no function is refused.
+      once: (key, effect) =>
+        context.once(key, typeof effect === 'function' ? () => within.run(undefined, effect) : effect),
       state: ((...args: Parameters<Context['state']>) =>
         watchState(context.state(...args), within)) as Context['state'], // typed by what it passes on
     }

@@ -4,15 +4,16 @@ import type { Declarations } from '../../declarations/declarations.ts'
 import type { Interceptor } from '../../declarations/interceptor.ts'
 import type { AnyPlugin, Plugin } from '../../plugin.ts'
 import type { Auth } from '../../request-hooks.ts'
+import { warnOfCompatibility } from './compatibility.ts'
 import { type Described, describe } from './described.ts'
 import { effectsWatcher } from './effects.ts'
+import { mistakesWatcher } from './handler-mistakes.ts'
 import { timeHandlers } from './handlers.ts'
 import { withInspector } from './inspecting.ts'
 import { warnOfMalformedKeys } from './malformed-keys.ts'
 import { type RequiredClasses, warnOfMissingExports } from './missing-exports.ts'
 import { warnOfMissingState } from './missing-state.ts'
 import { warnOfMissingTasks } from './missing-tasks.ts'
-import { warnOfOldDate } from './old-date.ts'
 import { exposeStorage } from './rows.ts'
 import { warnOfSharedClass } from './shared-class.ts'
 import { type Guards, warnOfUnguarded } from './unguarded.ts'
@@ -42,10 +43,11 @@ export function watch<O extends Guards & Described>(
   const { auth, plugins = [] } = options
   const limiter = plugins.find((plugin) => plugin.limiter)?.limiter
   const hasTasks = plugins.some(({ name }) => name === 'tasks')
-  warnOfOldDate()
+  warnOfCompatibility()
   warnOfMalformedKeys()
   if (options.sessions !== false) warnOfSharedClass(declarations, options, names.session)
-  warnOfUnguarded(declarations, { auth, limiter })
+  // Once everything is declared.
+  queueMicrotask(() => warnOfUnguarded(declarations, { auth, limiter }))
   describe(declarations, options, env)
   exposeStorage(base)
   warnOfMissingState(declarations, limiter, names.state)
@@ -70,6 +72,6 @@ function watching(declarations: Declarations, env: object, hasTasks: boolean, cl
   return {
     name: 'development',
     interceptor: () => (call, next) => warnAtFirst(call, () => timeHandlers(call, next)),
-    instrument: effectsWatcher(env),
+    instrument: mistakesWatcher(declarations, env, effectsWatcher(env)),
   }
 }

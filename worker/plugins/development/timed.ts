@@ -3,6 +3,7 @@ import type { ServedWorker } from '../../served-worker.ts'
 import { runWaiting } from './first-request.ts'
 import { begin, end, type Hop, hopsOf, runWith } from './hops.ts'
 import { isInside } from './internals.ts'
+import { watchBindings } from './missing-bindings.ts'
 import { serverTiming } from './server-timing.ts'
 
 /** The same Worker. Its answers have a header `Server-Timing`, which browsers show, too: https://www.w3.org/TR/server-timing/ */
@@ -10,6 +11,7 @@ export const timed = (worker: ServedWorker): ServedWorker => ({
   ...worker,
   async fetch(request, env, context) {
     runWaiting()
+    watchBindings(env)
     const url = new URL(request.url)
     if (isInside(url)) return worker.fetch(request, env, context)
     const hop = begin('request', `${request.method} ${url.pathname}`)

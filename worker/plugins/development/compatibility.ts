@@ -5,12 +5,21 @@ const oldest = '2026-02-24'
 
 let isDone = false
 
-/** Warns, once, when the compatibility date of this Worker is too old. The runtime names no date, but what each date changes. */
-export function warnOfOldDate(): void {
+/** Warns, once, of a compatibility date that is too old, and of a flag that is missing. The runtime names no date, but what each date changes. */
+export function warnOfCompatibility(): void {
   // The types of the platform do not have it yet.
   const { compatibilityFlags: flags } = (globalThis as { Cloudflare?: { compatibilityFlags?: Flags } }).Cloudflare ?? {}
-  if (isDone || flags?.delete_all_deletes_alarm !== false) return
+  if (isDone || !flags) return
   isDone = true
+  if (flags.delete_all_deletes_alarm === false) warnOfOldDate(flags)
+  if (flags.enable_request_signal === false) {
+    console.warn(
+      'edgemcp needs compatibility_flags = ["enable_request_signal"] in wrangler.toml: without it, calls of clients that disconnect run on',
+    )
+  }
+}
+
+function warnOfOldDate(flags: Flags): void {
   const effect = flags.rpc
     ? 'the Durable Objects of ended sessions are not deleted'
     : 'there is no RPC to Durable Objects, so input requests, sessions and limits fail'
