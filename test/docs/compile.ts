@@ -103,9 +103,10 @@ export function errorsOf(modules: readonly Module[]): string[] {
         ...program.getSyntacticDiagnostics(),
         ...program.getSemanticDiagnostics(),
       ])
-    return errors.sort(byPlace).map(({ fileName = '', pos, text, messageChain = [] }) => {
+    return errors.sort(byPlace).map((error) => {
+      const { fileName = '', pos } = error
       const module = files.get(fileName)
-      const said = [text, ...messageChain.map((more) => more.text)].join(' ')
+      const said = textsOf(error).join(' ')
       if (!module) return `${fileName} ${said}`
       const line = module.code.slice(0, pos).split('\n').length - 1
       return `${module.page}:${module.lines[line] ?? module.block.line} ${said}`
@@ -114,6 +115,11 @@ export function errorsOf(modules: readonly Module[]): string[] {
     api.close()
   }
 }
+
+type Chained = { readonly text: string; readonly messageChain?: readonly Chained[] | undefined }
+
+/** The sentences of an error: each explains the one before. */
+const textsOf = ({ text, messageChain = [] }: Chained): string[] => [text, ...messageChain.flatMap(textsOf)]
 
 const byPlace = (a: { fileName?: string; pos: number }, b: { fileName?: string; pos: number }) =>
   (a.fileName ?? '').localeCompare(b.fileName ?? '', undefined, { numeric: true }) || a.pos - b.pos
