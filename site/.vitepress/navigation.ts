@@ -74,6 +74,7 @@ export const sections: readonly Section[] = [
       ['reference/cli', 'Command line'],
       ['reference/limits', 'Limits'],
       ['reference/errors', 'Error messages'],
+      ['reference/mistakes', 'Common mistakes'],
     ],
   },
   {
