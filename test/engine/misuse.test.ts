@@ -11,6 +11,8 @@ type Untyped = any
 
 const schema = z.object({ name: z.string() })
 
+const listOfMessages = "a list of messages such as { role: 'user', content: { type: 'text', text: 'Hi' } }"
+
 test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>([
   [
     'elicit without a key',
@@ -66,6 +68,21 @@ test.each<[given: string, handler: (ctx: Untyped) => Untyped, problem: string]>(
     'ask without params',
     (ctx) => ctx.requestInput({ a: { method: 'sampling/createMessage' } }),
     `"a" of ctx.requestInput() must be a request such as { method: 'elicitation/create', params: { … } }, not an object`,
+  ],
+  [
+    'sample with a message that is none',
+    (ctx) => ctx.sample('k', { messages: [null], maxTokens: 5 }),
+    `"messages" of ctx.sample("k", …) must be ${listOfMessages}, not [null]`,
+  ],
+  [
+    'ask for a message without messages',
+    (ctx) => ctx.requestInput({ a: { method: 'sampling/createMessage', params: {} } }),
+    `"messages" of ctx.requestInput({ a }) must be ${listOfMessages}, not undefined`,
+  ],
+  [
+    'ask for a message with text as content',
+    (ctx) => ctx.requestInput({ a: { method: 'sampling/createMessage', params: { messages: [{ content: 'Hi' }] } } }),
+    `"messages" of ctx.requestInput({ a }) must be ${listOfMessages}, not [an object]`,
   ],
   [
     'ask with nothing',

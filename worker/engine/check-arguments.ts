@@ -18,6 +18,12 @@ export function checkElicitUrl(key: unknown, message: unknown): void {
   checkValue(`ctx.elicitUrl("${key}", …)`, 'message', message, kind.string)
 }
 
+const samplingMessages: Kind = [
+  (value) =>
+    Array.isArray(value) && value.every((message) => isObject(message) && [message.content].flat().every(isObject)),
+  "a list of messages such as { role: 'user', content: { type: 'text', text: 'Hi' } }",
+]
+
 export function checkSample(key: unknown, request: unknown): void {
   checkValue('ctx.sample()', 'key', key, requestKey)
   const owner = `ctx.sample("${key}", …)`
@@ -25,7 +31,7 @@ export function checkSample(key: unknown, request: unknown): void {
   const { prompt, messages, maxTokens } = request
   checkValue(owner, 'maxTokens', maxTokens, kind.count)
   if (messages === undefined) checkValue(owner, 'prompt', prompt, [kind.string[0], 'a string, or give it messages'])
-  else checkValue(owner, 'messages', messages, [Array.isArray, 'a list of messages'])
+  else checkValue(owner, 'messages', messages, samplingMessages)
 }
 
 export const checkRoots = (key: unknown): void => checkValue('ctx.roots()', 'key', key, requestKey)
@@ -38,6 +44,9 @@ export function checkInputRequests(requests: unknown): void {
   if (entries.length === 0) throw new Error('ctx.requestInput got no input requests: give it at least one')
   for (const [key, request] of entries) {
     checkValue('ctx.requestInput()', key, request, [isInputRequest, `a request such as ${example}`])
+    if (isObject(request) && request.method === 'sampling/createMessage' && isObject(request.params)) {
+      checkValue(`ctx.requestInput({ ${key} })`, 'messages', request.params.messages, samplingMessages)
+    }
   }
 }
 
