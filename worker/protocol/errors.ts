@@ -104,12 +104,15 @@ export const tooManyRequests = (message: string, retryAfterSeconds: number, reas
     { 'Retry-After': String(retryAfterSeconds) },
   )
 
-/** Converts any thrown value into an error for the client. The cause of an internal error is reported, and not sent. */
+/**
+ * Converts any thrown value into an error for the client. Reports internal errors. The message of a value that is no `McpError` is not
+ * sent.
+ */
 export function asMcpError(thrown: unknown, report: (problem: unknown) => void): McpError {
   const error = thrown instanceof McpError ? thrown : remoteError(thrown)
-  if (error) return error
+  if (error && error.kind !== 'internal_error') return error
   report(thrown)
-  return new McpError('internal_error', 'Internal error')
+  return error ?? new McpError('internal_error', 'Internal error')
 }
 
 /**

@@ -48,7 +48,6 @@ async function runHandler(tool: Tool, input: unknown, methodContext: MethodConte
   } catch (thrown) {
     methodContext.thrown = thrown
     if (thrown instanceof McpError) {
-      if (thrown.kind === 'internal_error') environment.report(thrown)
       // The model can do something about it.
       const isReported =
         thrown.kind === 'client_error' ||
