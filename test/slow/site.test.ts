@@ -1,0 +1,107 @@
+/** The documentation site: built, served as `wrangler deploy` would serve it, and examined in a browser. */
+import { execFile } from 'node:child_process'
+import { globSync, readFileSync } from 'node:fs'
+import { join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import type { Browser } from 'playwright-core'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { createTestHarness } from 'wrangler'
+import { found, launch, missing } from '../support/chromium.ts'
+
+const run = promisify(execFile)
+const root = resolve(import.meta.dirname, '../..')
+const site = join(root, 'site')
+const axe = readFileSync(join(root, 'node_modules/axe-core/axe.min.js'), 'utf8')
+
+const harness = createTestHarness({ workers: [{ configPath: join(site, 'wrangler.toml') }] })
+let url: URL
+/** Addresses of all pages, such as `/guides/tools`. */
+let paths: string[]
+/** The HTML of each page, by its address. */
+let pages: Map<string, string>
+
+beforeAll(async () => {
+  await run('npm', ['run', 'docs:build'], { cwd: root, env: { ...process.env, NODE_ENV: undefined } })
+  const files = globSync('**/*.html', { cwd: join(site, 'dist') }).filter((file) => file !== '404.html')
+  const pathOf = (file: string) => `/${file.replace(/(index)?\.html$/, '')}`
+  pages = new Map(files.map((file) => [pathOf(file), readFileSync(join(site, 'dist', file), 'utf8')]))
+  paths = [...pages.keys()].sort()
+  url = (await harness.listen()).url
+}, 600_000)
+afterAll(() => harness.close())
+
+const idsIn = (html: string) => new Set(Array.from(html.matchAll(/ id="([^"]+)"/g), ([, id]) => id))
+
+test('serves every page at its address, and a page of its own for unknown addresses', async () => {
+  expect(paths).toContain('/guides/tools')
+  for (const path of paths) {
+    const response = await fetch(new URL(path, url))
+    expect([path, response.status, response.redirected]).toEqual([path, 200, false])
+  }
+  expect((await fetch(new URL('/no/such/page', url))).status).toBe(404)
+})
+
+test('every link leads to a page and, if it names one, to a heading of this page', () => {
+  const broken: string[] = []
+  for (const [path, html] of pages) {
+    for (const [, href = ''] of html.matchAll(/<a [^>]*?href="([^"]+)"/g)) {
+      const target = new URL(href.replaceAll('&amp;', '&'), `http://site${path}`)
+      if (target.host !== 'site' || /\.(txt|md|xml)$/.test(target.pathname)) continue
+      const there = pages.get(target.pathname)
+      if (there === undefined) broken.push(`${path} links to ${href}: no such page`)
+      else if (target.hash && !idsIn(there).has(decodeURIComponent(target.hash.slice(1)))) {
+        broken.push(`${path} links to ${href}: no such heading`)
+      }
+    }
+  }
+  expect(broken).toEqual([])
+})
+
+test('has llms.txt with every page, and llms-full.txt with their text', async () => {
+  const list = await (await fetch(new URL('/llms.txt', url))).text()
+  for (const path of paths.filter((path) => path !== '/')) expect(list).toContain(path.replace(/\/$/, ''))
+  expect((await (await fetch(new URL('/llms-full.txt', url))).text()).length).toBeGreaterThan(100_000)
+})
+
+test('is deployed with wrangler', async () => {
+  const wrangler = [join(root, 'node_modules/wrangler/bin/wrangler.js'), 'deploy', '--dry-run']
+  const env = { ...process.env, WRANGLER_LOG: 'log', WRANGLER_SEND_METRICS: 'false' }
+  const { stdout } = await run(process.execPath, wrangler, { cwd: site, env })
+  expect(stdout).toContain('--dry-run: exiting now.')
+})
+
+describe.skipIf(!found)(`in Chromium${missing}`, () => {
+  let browser: Browser
+  beforeAll(async () => {
+    browser = await launch()
+  })
+  afterAll(() => browser?.close())
+
+  describe.each(['light', 'dark'] as const)('in %s colors', (colorScheme) => {
+    test.each([390, 1280])('every page is accessible and fits a screen of %i pixels', async (width) => {
+      const context = await browser.newContext({ viewport: { width, height: 900 }, colorScheme })
+      const page = await context.newPage()
+      const problems: string[] = []
+      page.on('pageerror', (error) => problems.push(`${page.url()}: ${error.message}`))
+      for (const path of paths) {
+        await page.goto(new URL(path, url).href, { waitUntil: 'load' })
+        await page.evaluate(axe)
+        const found = await page.evaluate(async () => {
+          const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
+          const { violations } = await axe.run(document, { resultTypes: ['violations'] })
+          const overflow = document.documentElement.scrollWidth - document.documentElement.clientWidth
+          return {
+            violations: violations.map(
+              ({ id, nodes }) => `${id}: ${nodes.slice(0, 3).map(({ html }) => html.slice(0, 120))}`,
+            ),
+            overflow,
+          }
+        })
+        problems.push(...found.violations.map((violation) => `${path}: ${violation}`))
+        if (found.overflow > 0) problems.push(`${path} is ${found.overflow} pixels too wide`)
+      }
+      await context.close()
+      expect(problems).toEqual([])
+    })
+  })
+})
