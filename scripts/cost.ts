@@ -245,7 +245,7 @@ export function tablesOf(bills: readonly Bill[]): string {
 
 function billTable({ title, costs }: Bill): string {
   const head = [
-    '',
+    'operation',
     'HTTP',
     'relays',
     'session',

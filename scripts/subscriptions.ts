@@ -141,7 +141,7 @@ export function countedIn(document: string): Counted {
 
 /** The columns that are read by where they are. */
 const columns =
-  '| | HTTP | relays | session | read | written | subscriptions | read | written | woken | alarms set | run | $ |'
+  '| operation | HTTP | relays | session | read | written | subscriptions | read | written | woken | alarms set | run | $ |'
 
 function rowOf(part: string, operation: string): Cost {
   const line = part.split('\n').find((text) => text.startsWith(`| ${operation} |`))

@@ -158,7 +158,7 @@ function errors(): Row[] {
 }
 
 function section(title: string, rows: readonly Row[], note?: string): string {
-  const head = `| | ${columns.map(({ date }) => date).join(' | ')} |`
+  const head = `| feature | ${columns.map(({ date }) => date).join(' | ')} |`
   const line = `|---|${columns.map(() => '---|').join('')}`
   const lines = rows.map(([name, cell]) => `| ${name} | ${columns.map(cell).join(' | ')} |`)
   return [`## ${title}`, ...(note ? [note] : []), [head, line, ...lines].join('\n')].join('\n\n')

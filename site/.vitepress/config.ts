@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
+import { slug } from 'github-slugger'
 import type { Plugin } from 'vite'
 import { defineConfig } from 'vitepress'
 import llms from 'vitepress-plugin-llms'
 import { inlineDiagrams } from './inline-diagrams.ts'
-import { sections } from './navigation.ts'
+import { type Section, sections } from './navigation.ts'
 import { repositoryLinks } from './repository-links.ts'
 
 const site = fileURLToPath(new URL('..', import.meta.url))
@@ -24,6 +25,18 @@ const vueOfThisPackage: Plugin = {
   },
 }
 
+const isFirst = ({ within }: Section, path: string) => within !== undefined && path.startsWith(within)
+
+/** The sections that stand beside pages whose paths begin with `path`. Those of these pages only come first. */
+const sidebarOf = (path: string) =>
+  sections
+    .filter((section) => section.within === undefined || isFirst(section, path))
+    .toSorted((one, other) => Number(isFirst(other, path)) - Number(isFirst(one, path)))
+    .map(({ text, pages }) => ({
+      text,
+      items: pages.map(([page, title]) => ({ text: title, link: `/${page.replace(/index$/, '')}` })),
+    }))
+
 export default defineConfig({
   title: 'edgemcp',
   description,
@@ -36,16 +49,23 @@ export default defineConfig({
   lastUpdated: false,
   head: [['meta', { name: 'color-scheme', content: 'light dark' }]],
   markdown: {
+    // Headings have the anchors that they have on GitHub.
+    anchor: { slugify: slug },
+    // Every color of code has a contrast of at least 4.5:1 (WCAG 2.2, 1.4.3).
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
     config: (markdown) => markdown.use(repositoryLinks, repository).use(inlineDiagrams, `${site}../docs`),
   },
   vite: {
     publicDir: fileURLToPath(new URL('../public', import.meta.url)),
     plugins: [vueOfThisPackage, llms({ domain: manifest.homepage, ignoreFiles: ['README.md'] })],
   },
+  // The home page of the theme has no landmark.
+  transformHtml: (html) => html.replace('<div class="VPHome"', '<div role="main" class="VPHome"'),
   themeConfig: {
     search: { provider: 'local' },
     outline: [2, 3],
     nav: [
+      { text: 'Start', link: '/start/first-server', activeMatch: '^/start/' },
       { text: 'Guides', link: '/guides/tools', activeMatch: '^/guides/' },
       { text: 'Reference', link: '/reference/api/', activeMatch: '^/reference/' },
       {
@@ -53,11 +73,10 @@ export default defineConfig({
         items: [{ text: 'Changelog', link: `${repository}/blob/main/CHANGELOG.md` }],
       },
     ],
-    sidebar: sections.map(({ text, pages, collapsed }) => ({
-      text,
-      ...(collapsed && { collapsed }),
-      items: pages.map(([path, title]) => ({ text: title, link: `/${path.replace(/index$/, '')}` })),
-    })),
+    sidebar: {
+      '/': sidebarOf(''),
+      '/reference/api/': sidebarOf('reference/api/'),
+    },
     socialLinks: [{ icon: 'github', link: repository }],
     editLink: { pattern: `${repository}/edit/main/docs/:path`, text: 'Edit this page' },
     footer: { message: 'MIT License' },

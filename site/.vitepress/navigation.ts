@@ -2,8 +2,8 @@
 export type Section = {
   readonly text: string
   readonly pages: readonly (readonly [path: string, title: string])[]
-  /** The sidebar shows the pages when a reader opens the section. */
-  readonly collapsed?: true
+  /** The sidebar shows the section only beside pages whose paths begin with this. */
+  readonly within?: string
 }
 
 export const sections: readonly Section[] = [
@@ -17,7 +17,7 @@ export const sections: readonly Section[] = [
     ],
   },
   {
-    text: 'Guides',
+    text: 'Build',
     pages: [
       ['guides/tools', 'Tools'],
       ['guides/resources', 'Resources'],
@@ -29,29 +29,44 @@ export const sections: readonly Section[] = [
       ['guides/state', 'State'],
       ['guides/subscriptions', 'Subscriptions'],
       ['guides/tasks', 'Tasks'],
+      ['guides/bindings', 'Bindings: D1, KV, R2, queues'],
+      ['guides/testing', 'Testing'],
+      ['guides/inspector', 'Inspector and page'],
+    ],
+  },
+  {
+    text: 'Secure',
+    pages: [
       ['guides/authentication', 'Authentication'],
       ['guides/scopes', 'Scopes'],
       ['guides/authorization-servers', 'Authorization servers'],
       ['guides/token-verification', 'Token verification'],
+      ['guides/cors-and-hosts', 'CORS, origins and hosts'],
       ['guides/rate-limits', 'Rate limits'],
-      ['guides/observability', 'Observability'],
       ['guides/audit', 'Audit log'],
-      ['guides/testing', 'Testing'],
+    ],
+  },
+  {
+    text: 'Run',
+    pages: [
+      ['guides/deploying', 'Deploying'],
+      ['guides/keys', 'Keys'],
+      ['guides/observability', 'Observability'],
+      ['guides/costs', 'Costs'],
+    ],
+  },
+  {
+    text: 'Compose and extend',
+    pages: [
+      ['guides/composing', 'Composing servers'],
+      ['guides/proxying', 'Proxying'],
+      ['guides/openapi', 'OpenAPI'],
+      ['guides/tenants', 'Tenants'],
       ['guides/plugins', 'Plugins and interceptors'],
       ['guides/write-a-plugin', 'Write a plugin'],
       ['guides/extensions', 'Extensions'],
       ['guides/skills', 'Skills'],
       ['guides/apps', 'Apps'],
-      ['guides/composing', 'Composing servers'],
-      ['guides/proxying', 'Proxying'],
-      ['guides/tenants', 'Tenants'],
-      ['guides/openapi', 'OpenAPI'],
-      ['guides/inspector', 'Inspector and page'],
-      ['guides/bindings', 'Bindings: D1, KV, R2, queues'],
-      ['guides/cors-and-hosts', 'CORS, origins and hosts'],
-      ['guides/deploying', 'Deploying'],
-      ['guides/keys', 'Keys'],
-      ['guides/costs', 'Costs'],
     ],
   },
   { text: 'Clients', pages: [['clients/index', 'What each host needs']] },
@@ -79,7 +94,7 @@ export const sections: readonly Section[] = [
   },
   {
     text: 'API',
-    collapsed: true,
+    within: 'reference/api/',
     pages: [
       ['reference/api/index', 'Entry points'],
       ['reference/api/edgemcp', 'edgemcp'],

@@ -84,7 +84,7 @@ describe.skipIf(!found)(`in Chromium${missing}`, () => {
       const problems: string[] = []
       page.on('pageerror', (error) => problems.push(`${page.url()}: ${error.message}`))
       for (const path of paths) {
-        await page.goto(new URL(path, url).href, { waitUntil: 'load' })
+        await page.goto(new URL(path, url).href, { waitUntil: 'networkidle' })
         await page.evaluate(axe)
         const found = await page.evaluate(async () => {
           const { axe } = globalThis as unknown as { axe: typeof import('axe-core') }
