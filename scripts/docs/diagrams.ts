@@ -131,6 +131,16 @@ export const diagrams: Readonly<Record<string, string>> = {
       { arrow: [1, 0], text: 'result', dashed: true },
     ],
   }),
+  'request-checks': flow({
+    title: 'The checks of a request before its body is read, with the status of each refusal',
+    steps: [
+      { text: 'Is the host name allowed?', place: 'option hosts', exit: '403' },
+      { text: 'Is the origin allowed?', place: 'option origins', exit: '403' },
+      { text: 'Is it a preflight (OPTIONS)?', exit: '204' },
+      { text: 'Is the token valid?', place: 'option auth', exit: '401' },
+      { text: 'Read the body, run the call', accent: true },
+    ],
+  }),
   interceptors: nested({
     title: 'Interceptors wrap one another and the handler',
     boxes: ['interceptors of plugins', 'first interceptor of the server', 'second interceptor of the server'],
